@@ -3,12 +3,12 @@ import { createLog, type Logger } from '@baton/kernel/process/log';
 import { deleteSecretLeftovers } from '../access/secret-store/leftovers.ts';
 import { continueCascades } from '../execution/control-messages/cascades.ts';
 import { blockExhaustedTasks } from '../execution/retries/exhausted-tasks.ts';
-import { forgetUnusedSets, tidyWorkQueue } from '../execution/sweeper/queue-tidier.ts';
+import { removeUnusedSets, tidyWorkQueue } from '../execution/sweeper/queue-tidier.ts';
 import {
   expireDueClaims,
   expireDueSessions,
   finishEndings,
-  noteStalledRuns,
+  recordStalledRuns,
 } from '../execution/sweeper/sweeper.ts';
 import { deleteAnsweredKeys } from '../ledger/idempotency/answered-keys.ts';
 import { deliverOutbox } from '../ledger/outbox/outbox.ts';
@@ -36,8 +36,8 @@ import { judgeDueAttempts } from '../results/verification/verification-job.ts';
 import { forgetOldEvaluations, forgetOldWork } from '../rules/evaluations/retention/old-looks.ts';
 import { lookAgainAtWaiting, runRuleSchedules, runRules } from '../rules/evaluations/rule-jobs.ts';
 import type { Job } from '../service/job.ts';
-import { offerDueTasks, settleStarts } from '../work/available/due-tasks.ts';
-import { offerWorkAnew } from '../work/available/offers.ts';
+import { moveDueTasks, settleStarts } from '../work/available/due-tasks.ts';
+import { synchronizeWorkQueue } from '../work/available/offers.ts';
 import { openBackground, type WorkerTools } from './background.ts';
 import { watchEpoch } from './health/epoch-watch.ts';
 import { openHealthPort } from './health/health-port.ts';
@@ -46,7 +46,7 @@ import type { Measures } from './health/measures.ts';
 import { readCoordinationSettings } from './settings.ts';
 
 export interface Worker {
-  /** Ends the pauses, waits for the jobs under way and closes the pool. */
+  /** Ends the pauses, waits for the running jobs and closes the pool. */
   close(): Promise<void>;
 }
 
@@ -54,11 +54,11 @@ const jobMakers: readonly ((tools: WorkerTools) => Job)[] = [
   expireDueSessions,
   expireDueClaims,
   finishEndings,
-  noteStalledRuns,
+  recordStalledRuns,
   tidyWorkQueue,
-  forgetUnusedSets,
-  offerWorkAnew,
-  offerDueTasks,
+  removeUnusedSets,
+  synchronizeWorkQueue,
+  moveDueTasks,
   settleStarts,
   blockExhaustedTasks,
   continueCascades,
@@ -91,16 +91,16 @@ const jobMakers: readonly ((tools: WorkerTools) => Job)[] = [
 ];
 
 const backoffMsMax = 30_000;
-/** The database may be back at any moment, and asking costs nothing while it is away. */
+/** The database may recover at any moment, and a query costs nothing while it is unavailable. */
 const unreachableMsMax = 1000;
 
 /**
- * Starts every job of the worker; it needs no port, and opens one only to be watched (CP_WORKER_METRICS_PORT). Nothing becomes wrong while no worker runs: every use of a lease
- * compares it with the clock of the database.
+ * Starts every job of the worker; its only port is for monitoring (CP_WORKER_METRICS_PORT). Nothing becomes incorrect
+ * while no worker runs: every use of a lease compares it with the database's clock.
  * @param options.env the documented settings (CP_*)
- * @param options.sinks where events are delivered to besides what CP_SINKS_FILE names
- * @param options.measures what the process counts, where its parts share it
- * @throws Error with one sentence for settings that can't be used
+ * @param options.sinks additional sinks besides those of CP_SINKS_FILE
+ * @param options.measures the process's metrics, if its parts share them
+ * @throws Error with one sentence for invalid settings
  */
 export async function startWorker(options: {
   env: Readonly<Record<string, string | undefined>>;
@@ -127,7 +127,7 @@ export async function startWorker(options: {
   const sinks = { open: [...open, ...(options.sinks ?? [])], discarded };
   const made = [...jobMakers.map((make) => make(tools)), ...deliverOutbox(tools, sinks)];
   const jobs = runJobs(made, { pauseMs: settings.CP_WORKER_POLL_INTERVAL_SECONDS * 1000, log });
-  log.info({ jobs: made.map(({ name }) => name) }, 'the worker runs');
+  log.info({ jobs: made.map(({ name }) => name) }, 'the worker is running');
   return {
     async close() {
       await jobs.close();
@@ -138,7 +138,7 @@ export async function startWorker(options: {
   };
 }
 
-/** Runs each job in a loop of its own, so that a slow one delays no other. */
+/** Runs each job in its own loop, so that a slow job doesn't delay others. */
 export function runJobs(
   jobs: readonly Job[],
   { pauseMs, log }: { pauseMs: number; log: Logger },
@@ -172,7 +172,7 @@ export function runJobs(
   }
 }
 
-/** Even a pause of 0 ms lets requests of the same process run in between. */
+/** Even a pause of 0 ms lets the same process serve requests in between. */
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((done) => {
     if (signal.aborted) return done();

@@ -4,7 +4,7 @@ import { PolicyRights } from '../../access/policy/rights.ts';
 import { requireMayDisable, requireMayEnable } from '../../access/principals/disabling.ts';
 import { getPrincipalRow } from '../../access/principals/principals.ts';
 import { requireController } from '../../execution/control-messages/control-messages.ts';
-import { requireRunHolder } from '../../execution/runs/finishing.ts';
+import { requireRunHolder } from '../../execution/runs/end-run.ts';
 import { getRun } from '../../execution/runs/runs.ts';
 import { getInstance } from '../../processes/instances/instances.ts';
 import { getSeenAgent } from '../../registry/agents/agents.ts';

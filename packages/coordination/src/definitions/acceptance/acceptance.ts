@@ -5,7 +5,7 @@ import { findPinnedSkills } from '../../organisation/skills/skills.ts';
 import { checkDocument, refuseSecretKeys, refuseSecretText } from '../../service/documents.ts';
 import { isMediaTypeRange } from '../artifact-types/artifact-type.ts';
 import type { Context } from '../context.ts';
-import { faultInText, isOneExpression } from '../declared-actions/expressions.ts';
+import { findTextFault, isOneExpression } from '../declared-actions/expressions.ts';
 import { fail } from '../errors.ts';
 import { findArtifactTypeKeys } from './acceptance.sql.ts';
 import { withoutAuthor } from './author.ts';
@@ -16,7 +16,7 @@ export const checkSpecBytesMax = 16_384;
 
 const conditionCharactersMax = 500;
 const isCondition = (text: string) =>
-  isOneExpression(text) && faultInText(text, ['task', 'spawnedBy']) === undefined;
+  isOneExpression(text) && findTextFault(text, ['task', 'spawnedBy']) === undefined;
 
 export const checkKeyForm = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 const kinds = ['deterministic', 'external_state', 'human', 'llm_judge'] as const;
@@ -117,7 +117,7 @@ function checkSpec(kind: AcceptanceCheck['kind'], spec: JsonObject, field: strin
     fail('invalid_acceptance_spec', { field, kind });
   if (typeof spec['rubric'] === 'string') refuseSecretText(spec['rubric'], `${field}.rubric`);
   const inputs = typeof spec['inputs'] === 'object' ? Object.values(spec['inputs'] ?? {}) : [spec['inputs']];
-  const isOfTask = (text: unknown) => typeof text !== 'string' || faultInText(text, ['task']) === undefined;
+  const isOfTask = (text: unknown) => typeof text !== 'string' || findTextFault(text, ['task']) === undefined;
   if (!inputs.every(isOfTask)) fail('invalid_acceptance_spec', { field, kind });
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { nodesOf } from '@baton/values/json';
 import { FreeObject, type JsonObject, Uuid } from '@baton/values/wire';
-import { faultInText, isOneExpression, type Root } from './expressions.ts';
+import { findTextFault, isOneExpression, type Root } from './expressions.ts';
 
 /**
  * Actions that a task type declares for the decision of a gate or for a completed task
@@ -21,7 +21,7 @@ export function textWith(roots: readonly Root[], charactersMax: number) {
     .min(1)
     .max(charactersMax)
     .superRefine((text, context) => {
-      const fault = faultInText(text, roots);
+      const fault = findTextFault(text, roots);
       if (fault !== undefined) context.addIssue({ code: 'custom', message: fault });
     });
 }
@@ -44,7 +44,7 @@ function customFieldsWith(roots: readonly Root[]) {
       if (names.length > customFieldsMax) return refuse(`has more than ${customFieldsMax} fields`);
       if (!names.every((name) => customFieldName.test(name))) return refuse('has a malformed name');
       for (const { value } of nodesOf(fields)) {
-        const fault = typeof value === 'string' ? faultInText(value, roots) : undefined;
+        const fault = typeof value === 'string' ? findTextFault(value, roots) : undefined;
         if (fault !== undefined) return refuse(fault);
       }
     });
@@ -130,7 +130,7 @@ function reactionKindsWith(roots: readonly Root[]) {
 function documentWith(roots: readonly Root[]) {
   return FreeObject.superRefine((document, context) => {
     for (const { value } of nodesOf(document)) {
-      const fault = typeof value === 'string' ? faultInText(value, roots) : undefined;
+      const fault = typeof value === 'string' ? findTextFault(value, roots) : undefined;
       if (fault !== undefined) return context.addIssue({ code: 'custom', message: fault });
     }
     return undefined;

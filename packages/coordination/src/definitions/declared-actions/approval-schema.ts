@@ -4,7 +4,7 @@ import { findSkillByRef, obstacleToCall } from '../../organisation/skills/skills
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { actionsMax, decisionActionWith, textWith } from './actions.ts';
-import { faultInCondition } from './condition.ts';
+import { findConditionFault } from './condition.ts';
 import { parseSchemaDocument } from './schema-documents.ts';
 
 const gatesMax = 16;
@@ -30,7 +30,7 @@ const Precondition = z.strictObject({
   condition: z
     .custom<Json>()
     .superRefine((condition, context) => {
-      const fault = faultInCondition(condition);
+      const fault = findConditionFault(condition);
       if (fault !== undefined) context.addIssue({ code: 'custom', message: fault });
     })
     .optional(),

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { byDepth } from '@baton/testing/depth';
 import type { Json } from '@baton/values/wire';
-import { faultInCondition, pathsIn } from './condition.ts';
+import { findConditionFault, pathsIn } from './condition.ts';
 import { ConditionFault, holdsCondition, type Roots } from './evaluate-condition.ts';
 
 const { left: operand, right: condition } = grammar();
@@ -121,7 +121,7 @@ test('conditions hold as a naive evaluator says, or fail where it does', () => {
   fc.assert(
     fc.property(condition, document, document, (one, payload, task) => {
       const roots = { payload, task };
-      fc.pre(faultInCondition(one) === undefined);
+      fc.pre(findConditionFault(one) === undefined);
       assert.equal(
         attempt(() => holdsCondition(one, roots)),
         attempt(() => naive(one, roots)),
@@ -141,22 +141,22 @@ test('the bounds of a condition: 16 operators deep, 256 nodes, 16 KiB, 50 parts,
   let deep: Json = { exists: 'payload.a' };
   for (let level = 1; level < 16; level += 1) deep = { not: deep };
   const bounds = { levelsMax: 16, roots: ['payload'] };
-  assert.equal(faultInCondition(deep, bounds), undefined);
-  assert.match(faultInCondition({ not: deep }, bounds) ?? '', /more than 16 operators/);
-  assert.match(faultInCondition({ and: Array(51).fill(true) }, bounds) ?? '', /1 to 50/);
-  assert.match(faultInCondition({ exists: 'task.a' }, bounds) ?? '', /task is none of payload/);
-  assert.match(faultInCondition({ eq: [{ var: 'x.a' }, 1] }, bounds) ?? '', /x is none of/);
-  assert.equal(faultInCondition({ eq: [{ const: { var: 'x.a' } }, 1] }, bounds), undefined);
+  assert.equal(findConditionFault(deep, bounds), undefined);
+  assert.match(findConditionFault({ not: deep }, bounds) ?? '', /more than 16 operators/);
+  assert.match(findConditionFault({ and: Array(51).fill(true) }, bounds) ?? '', /1 to 50/);
+  assert.match(findConditionFault({ exists: 'task.a' }, bounds) ?? '', /task is none of payload/);
+  assert.match(findConditionFault({ eq: [{ var: 'x.a' }, 1] }, bounds) ?? '', /x is none of/);
+  assert.equal(findConditionFault({ eq: [{ const: { var: 'x.a' } }, 1] }, bounds), undefined);
   const wide = { eq: [Array(254).fill(1), 1] };
-  assert.match(faultInCondition(wide, bounds) ?? '', /256 nodes/);
-  assert.match(faultInCondition({ eq: ['x'.repeat(16_384), 1] }, bounds) ?? '', /16384 bytes/);
+  assert.match(findConditionFault(wide, bounds) ?? '', /256 nodes/);
+  assert.match(findConditionFault({ eq: ['x'.repeat(16_384), 1] }, bounds) ?? '', /16384 bytes/);
 });
 
 test('a condition stops after so many steps, whatever it compares', () => {
   const list = Array.from({ length: 20_000 }, (_, n) => n);
   const roots = { payload: { list, same: [...list] } };
   const costly = { or: Array(20).fill({ ne: [{ var: 'payload.list' }, { var: 'payload.same' }] }) };
-  assert.equal(faultInCondition(costly), undefined);
+  assert.equal(findConditionFault(costly), undefined);
   assert.throws(() => holdsCondition(costly, roots), /too many steps/);
   assert.equal(holdsCondition({ eq: [{ var: 'payload.list' }, { var: 'payload.same' }] }, roots), true);
 });

@@ -21,7 +21,7 @@ export interface ConditionBounds {
 }
 
 /** The defect of a condition; undefined if it is valid. */
-export function faultInCondition(condition: Json, bounds: ConditionBounds = {}): string | undefined {
+export function findConditionFault(condition: Json, bounds: ConditionBounds = {}): string | undefined {
   const { bytes, nodes } = measureDocument(condition);
   if (bytes > bytesMax) return `is larger than ${bytesMax} bytes`;
   if (nodes > nodesMax) return `has more than ${nodesMax} nodes`;

@@ -9,7 +9,7 @@ import { parseApprovalSchema } from './approval-schema.ts';
 import { parseCompletionSchema } from './completion-schema.ts';
 import {
   type Expression,
-  faultInText,
+  findTextFault,
   UnresolvedExpression,
   valueOfDocument,
   valueOfText,
@@ -303,10 +303,10 @@ test('what looks like an expression has to be one, in time that grows with the t
     '$.task.artifact[].metadata.a',
     '$.approval.title',
   ])
-    assert.notEqual(faultInText(text, roots), undefined, text);
+    assert.notEqual(findTextFault(text, roots), undefined, text);
   const tookMs = processorMsOf(() => {
     for (const text of ['$.', '$.task.artifact[', '$.task.customFields.', '$.task.title|', '$.task.title '])
-      faultInText(text.repeat(10_000 / text.length), roots);
+      findTextFault(text.repeat(10_000 / text.length), roots);
   });
   // It takes 5 ms.
   assert.ok(tookMs < 100, `${tookMs} ms`);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Json } from '@baton/values/wire';
-import { faultInCondition } from './condition.ts';
+import { findConditionFault } from './condition.ts';
 import { ConditionFault, holdsCondition } from './evaluate-condition.ts';
 
 const roots = {
@@ -52,7 +52,7 @@ const faulty: Json[] = [
 
 test('conditions hold, fail, or compare what has no order', () => {
   for (const condition of [...holding, ...failing, ...faulty])
-    assert.equal(faultInCondition(condition), undefined, JSON.stringify(condition));
+    assert.equal(findConditionFault(condition), undefined, JSON.stringify(condition));
   for (const condition of holding)
     assert.equal(holdsCondition(condition, roots), true, JSON.stringify(condition));
   for (const condition of failing)

@@ -20,7 +20,7 @@ export interface Steps {
 /**
  * Evaluates a condition (docs/reference/rules.md#condition). A path without a value is null. Equality is that of JSON,
  * so true is not 1. Nothing is smaller or larger than null.
- * @param condition a valid one, as checked by `faultInCondition`
+ * @param condition a valid one, as checked by `findConditionFault`
  * @param steps shared by conditions that are evaluated together
  * @throws ConditionFault
  */

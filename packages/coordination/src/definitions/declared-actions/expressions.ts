@@ -88,7 +88,7 @@ export function partsOf(text: string): Part[] | { fault: string } {
 }
 
 /** The defect of a text that may contain expressions of these roots; undefined if it is valid. */
-export function faultInText(text: string, roots: readonly Root[]): string | undefined {
+export function findTextFault(text: string, roots: readonly Root[]): string | undefined {
   const parts = partsOf(text);
   if ('fault' in parts) return parts.fault;
   const foreign = parts.find(({ expression }) => expression && !roots.includes(expression.root));
@@ -123,7 +123,7 @@ export async function valueOfText(text: string, lookup: Lookup): Promise<Json> {
   if ('fault' in parts) throw new Error('a stored text has a malformed expression');
   let written = '';
   for (const { literal, expression } of parts)
-    written += literal + (expression === undefined ? '' : textOf(await valueOf(expression, lookup)));
+    written += literal + (expression === undefined ? '' : formatValue(await valueOf(expression, lookup)));
   return written;
 }
 
@@ -148,17 +148,17 @@ async function valueOf(expression: Expression, lookup: Lookup): Promise<Json> {
   const isEmpty = value === null || value === '';
   if (isEmpty && expression.isRequired)
     throw new UnresolvedExpression(`$.${expression.root}.${expression.path}`);
-  return cutValue(expression, value);
+  return truncateValue(expression, value);
 }
 
 /** Applies the expression's `truncate`. Idempotent. */
-export function cutValue({ charactersMax }: Expression, value: Json): Json {
+export function truncateValue({ charactersMax }: Expression, value: Json): Json {
   if (charactersMax === undefined || value === null) return value;
-  return Array.from(textOf(value)).slice(0, charactersMax).join('');
+  return Array.from(formatValue(value)).slice(0, charactersMax).join('');
 }
 
 /** A value as inserted into other text. */
-export function textOf(value: Json): string {
+export function formatValue(value: Json): string {
   if (value === null) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

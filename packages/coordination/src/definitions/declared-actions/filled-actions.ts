@@ -1,7 +1,7 @@
 import { nodesOf } from '@baton/values/json';
 import type { Json, JsonObject } from '@baton/values/wire';
 import type { DecisionAction } from './actions.ts';
-import { cutValue, type Expression, type Lookup, partsOf, textOf } from './expressions.ts';
+import { type Expression, formatValue, type Lookup, partsOf, truncateValue } from './expressions.ts';
 
 /**
  * The actions of a decision with resolved expressions. A decider sees the effect of the decision, and exactly that is
@@ -41,8 +41,8 @@ export async function findValues(
   let characters = 0;
   for (const expression of expressionsIn(actions)) {
     if (!isKnownBefore(expression)) continue;
-    const value = cutValue(expression, await lookup(expression));
-    characters += textOf(value).length;
+    const value = truncateValue(expression, await lookup(expression));
+    characters += formatValue(value).length;
     if (characters > charactersMax) return undefined;
     values.push([nameOf(expression), value]);
   }
@@ -113,13 +113,13 @@ function fillText(text: string, filling: Filling): Json {
   const isWhole = parts.length === 2 && first?.literal === '' && last?.literal === '';
   if (isWhole && first?.expression !== undefined) {
     const value = knownValue(first.expression, filling.values);
-    filling.charactersLeft -= textOf(value ?? null).length;
+    filling.charactersLeft -= formatValue(value ?? null).length;
     return value === undefined || filling.charactersLeft < 0 ? first.source : value;
   }
   let written = '';
   for (const { literal, expression, source } of parts) {
     const value = expression && knownValue(expression, filling.values);
-    const piece = literal + (value === undefined ? source : textOf(value));
+    const piece = literal + (value === undefined ? source : formatValue(value));
     filling.charactersLeft -= piece.length;
     if (filling.charactersLeft < 0) return written;
     written += piece;

@@ -6,7 +6,7 @@ import { PackageLink } from '../../organisation/package-link.ts';
 import { documentBytesMax } from '../../service/documents.ts';
 import type { Tables } from '../../service/schema.ts';
 import { AcceptanceCheck, acceptanceChecksMax } from '../acceptance/acceptance.ts';
-import { parsedLater } from '../acceptance/parsed-document.ts';
+import { describeOnly } from '../acceptance/parsed-document.ts';
 import { Lifecycle, LifecycleInput } from './lifecycle.ts';
 import { ArtifactSchema, ContextSchema, Execution, type Retry } from './type-documents.ts';
 
@@ -80,18 +80,18 @@ export const NewTaskType = z
     displayName: DisplayName,
     description: Description.default(''),
     fieldSchema: document.default({}),
-    lifecycleSchema: parsedLater(LifecycleInput).optional(),
-    execution: parsedLater(Execution).optional(),
+    lifecycleSchema: describeOnly(LifecycleInput).optional(),
+    execution: describeOnly(Execution).optional(),
     approvalSchema: document.default({}),
-    contextSchema: parsedLater(ContextSchema).default({}),
+    contextSchema: describeOnly(ContextSchema).default({}),
     completionSchema: document.default({}),
-    artifactSchema: parsedLater(ArtifactSchema).default({}),
+    artifactSchema: describeOnly(ArtifactSchema).default({}),
     instructions: z
       .string()
       .max(2 * instructionsBytesMax)
       .default('')
       .meta({ description: `Markdown for the executor of a task; at most ${instructionsBytesMax} bytes.` }),
-    acceptance: z.array(parsedLater(AcceptanceCheck)).max(acceptanceChecksMax).default([]),
+    acceptance: z.array(describeOnly(AcceptanceCheck)).max(acceptanceChecksMax).default([]),
   })
   .meta({ id: 'NewTaskType' });
 export type NewTaskType = z.output<typeof NewTaskType>;

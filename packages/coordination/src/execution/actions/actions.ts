@@ -6,7 +6,7 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { type JournalQuery, journalPage, journalSlice } from '../runs/journal-page.ts';
 import { type LiveRunRow, requireLiveRun } from '../runs/live-run.ts';
-import { refuseOtherCurrency, refuseOverTime, refuseSpent } from '../usage/budgets.ts';
+import { refuseOtherCurrency, refuseSpentBudget, refuseSpentDuration } from '../usage/budgets.ts';
 import { currencyDefault, isCurrency } from '../usage/usage.ts';
 import {
   type Action,
@@ -54,10 +54,10 @@ export async function createAction(
     skill == null || run.child_handle_id === null
       ? null
       : await requireGrantedSkill(context, run.child_handle_id, skill);
-  refuseOverTime(run);
+  refuseSpentDuration(run);
   if (run.cancel_applied_at !== null) fail('run_cancel_requested', { runId });
   const found = skill == null ? undefined : await requireSkill(context, run, skill, granted);
-  await refuseSpent(context, run);
+  await refuseSpentBudget(context, run);
   const row = await context.db.row(
     insertAction({
       id: newId(),

@@ -7,7 +7,7 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { type JournalQuery, journalPage, journalSlice } from '../runs/journal-page.ts';
 import { type LiveRunRow, requireLiveRun } from '../runs/live-run.ts';
-import { refuseOverTime } from '../usage/budgets.ts';
+import { refuseSpentDuration } from '../usage/budgets.ts';
 import { type Checkpoint, type CheckpointRequest, type CheckpointRow, checkpointOf } from './checkpoint.ts';
 import { runCheckpointed } from './checkpoints.events.ts';
 import { countCheckpoints, findCheckpoints, insertCheckpoint } from './checkpoints.sql.ts';
@@ -26,7 +26,7 @@ export async function createCheckpoint(
   requireKind(kind);
   checkDocument(data, { field: 'data' });
   const run = await requireLiveRun(context, runId);
-  refuseOverTime(run);
+  refuseSpentDuration(run);
   return writeCheckpoint(context, run, { kind, data });
 }
 

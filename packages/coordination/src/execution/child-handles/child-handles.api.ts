@@ -13,7 +13,7 @@ import { liveRunErrors } from '../runs/live-run.ts';
 import { ChildHandle, ChildHandlePage, LaunchedChild, NewChild } from './child-handle.ts';
 import { childLaunched } from './child-handles.events.ts';
 import { getChildHandle, listChildHandles, revokeChildHandle } from './child-handles.ts';
-import { launchChild } from './launching.ts';
+import { launchChild } from './launch-child.ts';
 
 const params = { id: Uuid };
 const path = '/runs/{id}/child-handles';

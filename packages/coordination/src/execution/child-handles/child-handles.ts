@@ -3,8 +3,8 @@ import { noteChildRevoked } from '../../leases/children/child-revocation.ts';
 import { holds } from '../../service/permissions.ts';
 import { requireSightOfTask } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
-import { noteChildrenAsked } from '../control-messages/cascades.ts';
-import { addMessages, ownKey } from '../control-messages/sending.ts';
+import { addMessages, internalKey } from '../control-messages/add-messages.ts';
+import { emitChildCancelRequests } from '../control-messages/cascades.ts';
 import { fail } from '../errors.ts';
 import { getRun } from '../runs/runs.ts';
 import { type ChildHandle, type ChildHandlePage, childHandleOf } from './child-handle.ts';
@@ -115,7 +115,7 @@ async function askToStop(context: Context, runId: string, handleId: string, reas
       reason,
       causationId: handleId,
     },
-    () => ownKey(`revoke:${handleId}`),
+    () => internalKey(`revoke:${handleId}`),
   );
-  await noteChildrenAsked(context, asked, 'child_handle_revoked');
+  await emitChildCancelRequests(context, asked, 'child_handle_revoked');
 }

@@ -37,7 +37,11 @@ const inheritedMax = 1000;
  * delegation that restricts the session restricts the permissions in both cases.
  * @param own the handle by which the run was launched
  */
-export async function ceilingOf(context: Context, runId: string, own: Grant | undefined): Promise<Grant> {
+export async function findGrantCeiling(
+  context: Context,
+  runId: string,
+  own: Grant | undefined,
+): Promise<Grant> {
   const { permissions, capabilities, skills } = own ?? (await assignedTo(context));
   const delegated = await delegatedRights(context, { runId });
   const allowed = delegated === undefined ? permissions : intersection(permissions, delegated.permissions);
@@ -65,7 +69,7 @@ function intersection(left: readonly string[], right: readonly string[]): string
  * Computes the rights of a child: the requested ones, and for each omitted kind all rights of its parent.
  * @throws Refusal `child_grant_exceeds_parent` with the rights that the parent lacks
  */
-export function narrowedGrant(ceiling: Grant, asked: NewChild['grant']): Grant {
+export function narrowGrant(ceiling: Grant, asked: NewChild['grant']): Grant {
   const held = new Set(ceiling.permissions);
   const excess = {
     permissions: (asked?.permissions ?? []).filter((name) => !holds(held, name as Permission)),

@@ -3,7 +3,7 @@ import { pageOf, QueryWord, Uuid } from '@baton/values/wire';
 import { claimExpired, claimReleased, sessionClosed } from '../../leases/leases.events.ts';
 import { TaskRef } from '../../work/tasks/task-ref.ts';
 import { endpoint } from '../context.ts';
-import { checkClaim } from './checking.ts';
+import { checkClaim } from './check-claim.ts';
 import { Claim, ClaimCheck, ClaimRequest } from './claim.ts';
 import { ClaimNextRequest, claimNextTasks, NextWork } from './claim-next.ts';
 import { taskClaimed } from './claims.events.ts';

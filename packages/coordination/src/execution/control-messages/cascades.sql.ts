@@ -37,7 +37,7 @@ export function deleteCascade(tenantId: string, messageId: string) {
 }
 
 /** Running runs that a run launched with a cascading policy and that have no open cancel request. */
-export function findChildrenToAsk(
+export function findChildrenToCancel(
   tenantId: string,
   {
     parentRunId,

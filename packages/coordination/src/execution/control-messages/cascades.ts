@@ -4,11 +4,12 @@ import type { Job, JobTools } from '../../service/job.ts';
 import { createPutOff } from '../../service/put-off.ts';
 import { createWalk, type QueuePosition } from '../../service/queue-walk.ts';
 import type { Context } from '../context.ts';
+import { addMessages, cascadeKey } from './add-messages.ts';
 import {
   type CascadeRow,
   deleteCascade,
   findCascades,
-  findChildrenToAsk,
+  findChildrenToCancel,
   findHandles,
   insertCascade,
   tryLockCascade,
@@ -17,13 +18,12 @@ import type { CascadeRoot, ControlMessageRow } from './control-message.ts';
 import { childCancelRequested } from './control-messages.events.ts';
 import type { AddedMessageRow } from './control-messages.sql.ts';
 import { cancelNextTasks, cascadeBatchMax, findNextBelow } from './force-cancel.ts';
-import { addMessages, cascadeKey } from './sending.ts';
 
 /**
  * Leaves the unfinished part of a cancellation to the worker.
  * @param followsRelations whether a forced one also follows relations to tasks that were not launched
  */
-export async function leaveToWorker(
+export async function scheduleCascade(
   { db, tenantId }: Context,
   { id }: ControlMessageRow,
   followsRelations: boolean,
@@ -37,7 +37,7 @@ export async function leaveToWorker(
  * @param root the applied cancel request
  * @returns the number of requests sent; fewer than a batch when none are left
  */
-export async function askChildren(context: Context, root: ControlMessageRow): Promise<number> {
+export async function requestChildCancels(context: Context, root: ControlMessageRow): Promise<number> {
   return askRuns(context, root, await findNextToAsk(context, root, []));
 }
 
@@ -47,7 +47,7 @@ async function findNextToAsk(
   except: readonly string[],
 ): Promise<string[]> {
   const of = { parentRunId: root.run_id, key: cascadeKey(root), rowsMax: cascadeBatchMax, except };
-  return (await db.rows(findChildrenToAsk(tenantId, of))).map(({ id }) => id);
+  return (await db.rows(findChildrenToCancel(tenantId, of))).map(({ id }) => id);
 }
 
 async function askRuns(
@@ -72,12 +72,12 @@ async function askRuns(
     },
     () => cascadeKey(root),
   );
-  await noteChildrenAsked(context, asked, 'parent_request_cancel');
+  await emitChildCancelRequests(context, asked, 'parent_request_cancel');
   return runIds.length;
 }
 
 /** Emits an event for each child run whose parent's cancellation reached it. */
-export async function noteChildrenAsked(
+export async function emitChildCancelRequests(
   context: Context,
   asked: readonly AddedMessageRow[],
   reason: 'parent_request_cancel' | 'child_handle_revoked',

@@ -59,12 +59,9 @@ const reason = z.string().max(2000).default('');
 export const NewControlMessage = z
   .strictObject({
     operation: word.meta({ description: `One of ${controlOperations.join(', ')}.` }),
-    causalPosition: z
-      .string()
-      .max(500)
-      .meta({
-        description: 'The state of the run that the sender has seen: a cursor, a checkpoint, a step.',
-      }),
+    causalPosition: z.string().max(500).meta({
+      description: 'The state of the run that the sender has seen: a cursor, a checkpoint, a step.',
+    }),
     directive: z.string().max(10_000).nullish(),
     reason,
     expectedRunVersion: Version,

@@ -6,7 +6,7 @@ import { claimReleased } from '../../leases/leases.events.ts';
 import { endpoint } from '../context.ts';
 import { Run } from '../runs/run.ts';
 import { runCancelled } from '../runs/runs.events.ts';
-import { acknowledgeControlMessage } from './acknowledging.ts';
+import { acknowledgeControlMessage } from './acknowledge-message.ts';
 import {
   ControlMessageAcknowledgement,
   ControlMessagePage,

@@ -5,7 +5,8 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { type Run, runOf } from '../runs/run.ts';
 import { getRun } from '../runs/runs.ts';
-import { leaveToWorker } from './cascades.ts';
+import { addMessages, requireRunVersion } from './add-messages.ts';
+import { scheduleCascade } from './cascades.ts';
 import {
   type ControlMessage,
   type ControlMessagePage,
@@ -24,7 +25,6 @@ import {
 } from './control-messages.sql.ts';
 import { checkNewMessage, checkTexts } from './control-texts.ts';
 import { type ForceCancelled, forceCancel } from './force-cancel.ts';
-import { addMessages, requireRunVersion } from './sending.ts';
 
 /** Open messages of one run. Cancel requests have extra room, so that a full backlog of directives can't block them. */
 const openMax = { directives: 200, cancels: 250 };
@@ -51,7 +51,7 @@ export async function sendControlMessage(
           storedMessage(context, runId, request, operation),
         )
       : await addMessage(context, runId, request, operation);
-  if (sent.isUnfinished) await leaveToWorker(context, sent.message, managesClaims);
+  if (sent.isUnfinished) await scheduleCascade(context, sent.message, managesClaims);
   const location = `/api/v1/runs/${runId}/control-messages/${sent.message.id}`;
   const result = { controlMessage: controlMessageOf(sent.message), runVersion: sent.runVersion };
   return reply(201, result, { location });

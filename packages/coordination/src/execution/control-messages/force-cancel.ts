@@ -8,6 +8,7 @@ import { undoneOnFailure } from '../../ledger/savepoint.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { runCancelled } from '../runs/runs.events.ts';
+import { cascadeKey, payloadOf, requireRunVersion } from './add-messages.ts';
 import type { CascadeRoot, ControlMessageRow, NewControlMessage } from './control-message.ts';
 import { controlMessageApplied, controlMessageSuperseded } from './control-messages.events.ts';
 import { findRunHead, lockRun } from './control-messages.sql.ts';
@@ -22,7 +23,6 @@ import {
   updatePendingToRevoked,
   updateRunsToCancelled,
 } from './force-cancel.sql.ts';
-import { cascadeKey, payloadOf, requireRunVersion } from './sending.ts';
 
 /** Number of tasks below the first one that are ended in one transaction. The worker ends the others. */
 export const cascadeBatchMax = 100;
@@ -79,7 +79,7 @@ export async function forceCancel(
   if (cancelled === undefined) throw new Error('a locked, running run could not be cancelled');
   const { message } = cancelled;
   const root = { ...message, follows_relations: followsRelations };
-  await reachAtOnce(context, message, async () =>
+  await attemptFirstBatch(context, message, async () =>
     cancelFreeTasks(context, message, await tasksBelow(context, root, cascadeBatchMax)),
   );
   const left = await tasksBelow(context, root, 1);
@@ -91,7 +91,7 @@ export async function forceCancel(
  * back and left to the worker, which retries entries one by one.
  * @returns undefined if it failed
  */
-export function reachAtOnce<T>(
+export function attemptFirstBatch<T>(
   context: Context,
   { id: controlMessageId }: ControlMessageRow,
   act: () => Promise<T>,

@@ -4,9 +4,9 @@ import { runCheckpointed } from '../checkpoints/checkpoints.events.ts';
 import { endpoint } from '../context.ts';
 import { liveRunErrors } from '../runs/live-run.ts';
 import { runHandoffPrepared, runSuspended } from './handover.events.ts';
-import { getRunContext } from './reading-context.ts';
+import { getRunContext } from './read-run-context.ts';
 import { RunContext } from './run-context.ts';
-import { handOffRun, suspendRun } from './suspending.ts';
+import { handOffRun, suspendRun } from './suspend-run.ts';
 import { HandedOffRun, HandoffRequest, SuspendedRun, SuspensionRequest } from './suspension.ts';
 
 const params = { id: Uuid };

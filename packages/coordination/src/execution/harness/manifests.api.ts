@@ -3,7 +3,7 @@ import { claimGateEvents } from '../../leases/gate.ts';
 import { endpoint } from '../context.ts';
 import { journalQuery } from '../runs/journal-page.ts';
 import { liveRunErrors } from '../runs/live-run.ts';
-import { compileManifest } from './compiling.ts';
+import { compileManifest } from './compile-manifest.ts';
 import { HarnessManifest, ManifestCompilation, ManifestRemark, ManifestRemarkRequest } from './manifest.ts';
 import { addManifestRemark, getManifest, listManifests } from './manifests.ts';
 

@@ -25,11 +25,11 @@ export async function getManifest(
   runId: string,
   version: number | undefined,
 ): Promise<HarnessManifest> {
-  return withPack(context, await requireManifest(context, runId, version ?? null));
+  return addContextPack(context, await requireManifest(context, runId, version ?? null));
 }
 
 /** Adds the context that was recorded for the claim of the manifest's run. */
-export async function withPack({ db, tenantId }: Context, row: ManifestRow): Promise<HarnessManifest> {
+export async function addContextPack({ db, tenantId }: Context, row: ManifestRow): Promise<HarnessManifest> {
   const pack = await db.row(findPackOfRun(tenantId, row.run_id));
   return manifestOf({ ...row, context_pack_id: pack?.id ?? null });
 }

@@ -100,7 +100,7 @@ export async function endAttempts(
   const row = await db.row(updateTaskToExhausted(tenantId, task.id, { ...to, isOnHold: isOnHold(to) }));
   if (row === undefined) throw new Error('a locked task does not exist');
   if (isReported || isOnHold(here)) return;
-  const text = textOf(row, reason, isOnHold(to));
+  const text = describeEnd(row, reason, isOnHold(to));
   await writeCoreComment(context, { id: task.id, workspaceId: task.workspace_id }, text);
   emit(
     context,
@@ -123,7 +123,7 @@ function codeOf(reason: string): string {
   return (reason.split(':', 1)[0] ?? '').trim();
 }
 
-function textOf({ failed_attempts: failures }: TaskRow, reason: string, isOnHold: boolean): string {
+function describeEnd({ failed_attempts: failures }: TaskRow, reason: string, isOnHold: boolean): string {
   const attempts = failures === 1 ? 'The last attempt' : `${failures} attempts in a row`;
   const next = isOnHold
     ? 'Move the task to another status to allow another attempt.'

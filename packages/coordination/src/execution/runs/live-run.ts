@@ -1,7 +1,7 @@
 import { type PresentedClaim, passClaimGate } from '../../leases/gate.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { lockTaskOfRun, type TaskOfRunRow } from './finishing.sql.ts';
+import { lockTaskOfRun, type TaskOfRunRow } from './end-run.sql.ts';
 import { type LiveRunRow, lockLiveRun } from './live-run.sql.ts';
 import { getRun } from './runs.ts';
 

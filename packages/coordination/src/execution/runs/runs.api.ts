@@ -9,11 +9,11 @@ import { TaskRef } from '../../work/tasks/task-ref.ts';
 import { verificationStarted } from '../../work/verifications/attempts.events.ts';
 import { endpoint } from '../context.ts';
 import { attemptsExhausted, retryScheduled } from '../retries/retries.events.ts';
-import { cancelRun, failRun, succeedRun } from './finishing.ts';
+import { cancelRun, failRun, succeedRun } from './end-run.ts';
 import { Run, RunRequest, SucceededRun } from './run.ts';
 import { runCancelled, runStarted, runSucceeded } from './runs.events.ts';
 import { getRun, listRuns } from './runs.ts';
-import { startRun } from './starting.ts';
+import { startRun } from './start-run.ts';
 
 const params = { id: Uuid };
 const retryAfterSecondsMax = 604_800;

@@ -52,6 +52,6 @@ export function deleteClaimedSince(seconds: number, rowsMax: number) {
 }
 
 /** Deletes requirement sets that no task in the queue has any more. */
-export function forgetLeftSets(setsMax: number) {
+export function deleteUnusedSets(setsMax: number) {
   return sql<{ looked_at: number }>`select forget_left_sets(${setsMax}) as looked_at`;
 }

@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 import {
   deleteClaimedAfter,
   deleteClaimedSince,
-  forgetLeftSets,
+  deleteUnusedSets,
   type TidiedRow,
 } from './queue-tidier.sql.ts';
 
@@ -38,10 +38,10 @@ export function tidyWorkQueue({ pool }: JobTools<Context>): Job {
  * Deletes the requirement sets that no row of the queue has any more. Each search reads those that match its caller's
  * abilities, so it only affects speed.
  */
-export function forgetUnusedSets({ pool }: JobTools<Context>): Job {
+export function removeUnusedSets({ pool }: JobTools<Context>): Job {
   return {
     name: 'unused sets',
     batchMax: setsMax,
-    run: async () => (await pool.row(forgetLeftSets(setsMax)))?.looked_at ?? 0,
+    run: async () => (await pool.row(deleteUnusedSets(setsMax)))?.looked_at ?? 0,
   };
 }

@@ -6,7 +6,7 @@ import { startCoordination, type TestCoordination } from '../../testing/coordina
 import { done, eventsOf, makeRun, makeWorker, type Worker } from '../../testing/leases.ts';
 import { makeWorkerTools } from '../../testing/sweepers.ts';
 import { insertTestType } from '../../testing/task-type.ts';
-import { noteStalledRuns } from './sweeper.ts';
+import { recordStalledRuns } from './sweeper.ts';
 
 let baton: TestCoordination;
 let worker: Worker;
@@ -17,7 +17,7 @@ before(async () => {
   worker = await makeWorker(baton);
   sweepers = [0, 1].map(() => {
     const { tools, close } = makeWorkerTools(baton);
-    return { job: noteStalledRuns(tools), close };
+    return { job: recordStalledRuns(tools), close };
   });
   typeId = await insertTestType(baton, { key: 'watched', execution: { progressTimeoutSeconds: 60 } });
 });

@@ -63,7 +63,7 @@ export function expireDueClaims(tools: JobTools<Context>): Job {
  * Emits one `run.stalled` for each running run without progress for longer than its task type allows
  * (docs/reference/runs.md#progress).
  */
-export function noteStalledRuns(tools: JobTools<Context>): Job {
+export function recordStalledRuns(tools: JobTools<Context>): Job {
   return sweepByTenant(tools, 'stalled runs', findStalledRuns, stallOf, noteStalled);
 }
 

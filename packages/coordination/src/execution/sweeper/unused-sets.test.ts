@@ -5,7 +5,7 @@ import { startCoordination, type TestCoordination } from '../../testing/coordina
 import { claimTask, done, makeTask, makeWorker, type Worker } from '../../testing/leases.ts';
 import { makeWorkerTools } from '../../testing/sweepers.ts';
 import { untilBlockedBy } from '../../testing/waiting.ts';
-import { forgetUnusedSets } from './queue-tidier.ts';
+import { removeUnusedSets } from './queue-tidier.ts';
 
 let baton: TestCoordination;
 let worker: ReturnType<typeof makeWorkerTools>;
@@ -26,7 +26,7 @@ after(async () => {
 });
 
 const asking = (...capabilities: string[]) => ({ requirements: { capabilities } });
-const forget = () => forgetUnusedSets(worker.tools).run();
+const forget = () => removeUnusedSets(worker.tools).run();
 const sets = async () =>
   (
     await baton.pool.row(

@@ -10,7 +10,7 @@ import { findBudgetInOtherCurrency, sumTreeBudgets } from './tree-budgets.sql.ts
  */
 
 /** @throws Refusal `budget_exceeded` once `maxDurationSeconds` have passed since the start */
-export function refuseOverTime(run: RunRow & { is_over_time: boolean }): void {
+export function refuseSpentDuration(run: RunRow & { is_over_time: boolean }): void {
   if (run.is_over_time)
     fail('budget_exceeded', { budget: 'maxDurationSeconds', limit: run.max_duration_seconds, runId: run.id });
 }
@@ -21,7 +21,7 @@ export function refuseOverTime(run: RunRow & { is_over_time: boolean }): void {
  * locks, so several concurrent actions may each be the last.
  * @throws Refusal `budget_exceeded`, with the run whose budget it is
  */
-export async function refuseSpent({ db, tenantId }: Context, run: RunRow): Promise<void> {
+export async function refuseSpentBudget({ db, tenantId }: Context, run: RunRow): Promise<void> {
   refuseUsedUp(run.id, 'maxActions', run.max_actions, run.action_count);
   if (run.max_tokens === null && run.max_cost_micros === null && run.child_handle_id === null) return;
   for (const budget of await db.rows(sumTreeBudgets(tenantId, run.id))) {

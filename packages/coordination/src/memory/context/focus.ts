@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { inputsInSight } from '../../execution/handover/reading-context.ts';
+import { filterVisibleInputs } from '../../execution/handover/read-run-context.ts';
 import { withTextInstant } from '../../execution/handover/run-context.ts';
 import { getRun } from '../../execution/runs/runs.ts';
 import { findEffectiveConfig } from '../../organisation/projects/config-revisions.ts';
@@ -45,7 +45,7 @@ export function requireRight({ caller }: Context, ...required: Permission[]): vo
 }
 
 /**
- * Finds what a context is asked about, in the contract's order (organisation, section 19.1).
+ * Finds what a context is asked about, in the contract's order (see docs/reference/memory.md#context).
  * @throws Refusal `permission_denied`, `not_found`; `invalid_context_request` for a run of another task
  */
 export async function findFocus(
@@ -92,7 +92,7 @@ export async function readFocus(context: Context, task: Task): Promise<ContextFo
   return {
     task: { id, publicId, title, description, status, priority, workspaceId, version, activeClaimId },
     artifacts: holds(caller.permissions, 'artifacts.read') ? artifacts.map(withTextInstant) : null,
-    inputs: (await inputsInSight(context, inputs)).map(({ key, type, from, required, artifactId }) => ({
+    inputs: (await filterVisibleInputs(context, inputs)).map(({ key, type, from, required, artifactId }) => ({
       key,
       type,
       from,
@@ -123,7 +123,7 @@ export async function readProject(
 }
 
 /**
- * What whoever executes a task is told, the most general first (organisation, section 19.1). The hash of one layer is that of
+ * What whoever executes a task is told, the most general first (see docs/reference/memory.md#context). The hash of one layer is that of
  * its text, which a run keeps when it starts.
  */
 export async function readInstructions(
@@ -143,7 +143,7 @@ export async function readInstructions(
   return { layers, hash: texts.length === 0 ? null : hashOf(texts.join('\n\n')) };
 }
 
-/** `settings.agentInstructions` as it counts for the project (organisation, section 5.4), with the version of the project. */
+/** `settings.agentInstructions` as it counts for the project (see docs/reference/projects.md#configuration-document), with the version of the project. */
 async function projectLayer(context: Context, projectId: string) {
   const { version, config } = (await findEffectiveConfig(context, projectId)).make();
   const { agentInstructions: text } = config.settings;

@@ -1,13 +1,13 @@
 import { type CredentialSnapshot, snapshotOf } from '../../access/authn/acting.ts';
 import type { Caller } from '../../service/caller.ts';
-import { type DecidedBy, isAddressee, isOwnWork, isPersonWhoDecides } from '../../work/gates/deciders.ts';
+import { type DecidedBy, isAddressee, isHumanDecider, isOwnWork } from '../../work/gates/deciders.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 
 /**
- * Refuses whoever may not decide an approval (core, section 14). Whoever asked for it may, unless the request excludes
- * them: a requester could cancel the gate as well. A check of a task is not decided by whoever worked on the task or asked
- * for its completion.
+ * Refuses callers who may not decide an approval. The requester may, unless the request excludes them: a requester
+ * could cancel the gate as well. A check of a task can't be decided by somebody who worked on the task or requested its
+ * completion. See docs/reference/approvals.md#deciders.
  * @throws Refusal `permission_denied` for an agent or a service, whatever was granted to it,
  * `separation_of_duties_violation`, `not_eligible`
  */
@@ -19,7 +19,7 @@ export async function requireMayDecide(context: Context, approval: DecidedBy): P
   if (!(await isAddressee(context, approval, principalId))) fail('not_eligible', { approvalId: approval.id });
 }
 
-/** What the decider acts with later; a token that only decides leaves the person's own rights for that. */
+/** The credential for later actions; a token that only decides leaves the person's own rights for them. */
 export function credentialOfDecider(caller: Caller): CredentialSnapshot {
   const { permissionsAfter = caller.permissions } = caller;
   return snapshotOf({ ...caller, permissions: permissionsAfter });
@@ -27,5 +27,5 @@ export function credentialOfDecider(caller: Caller): CredentialSnapshot {
 
 /** @throws Refusal `permission_denied` */
 export function requirePersonWhoDecides(caller: Caller): void {
-  if (!isPersonWhoDecides(caller)) fail('permission_denied', { required: ['approvals.decide'] });
+  if (!isHumanDecider(caller)) fail('permission_denied', { required: ['approvals.decide'] });
 }

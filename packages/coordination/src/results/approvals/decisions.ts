@@ -7,7 +7,7 @@ import { requireVersionOf } from '../../service/changes.ts';
 import { holds } from '../../service/permissions.ts';
 import type { ApprovalRow } from '../../work/gates/gates.ts';
 import { changedFields, type PresentSubject, subjectBytesMax } from '../../work/gates/subject.ts';
-import { hurryOpenAttempt } from '../../work/verifications/attempts.ts';
+import { wakeOpenAttempt } from '../../work/verifications/attempts.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { type Approval, type ApprovalDecision, approvalOf } from './approval.ts';
@@ -26,9 +26,10 @@ import { requirePreconditions } from './preconditions.ts';
 import { presentSubjectOf } from './present-subjects.ts';
 
 /**
- * Approves or rejects (core, section 14): of two deciders one wins, and a gate opens either way. What is approved is what
- * was asked, or what `subjectDigest` names: a person approves what they saw. It is compared under the task's lock.
- * @param ifMatch the version that was shown; -1 for any
+ * Approves or rejects: of two deciders one wins, and a gate opens in either case. The approved subject is the requested
+ * one or the one that `subjectDigest` names, so a person approves what they saw. It is compared under the task's lock.
+ * See docs/reference/approvals.md#approve-and-reject.
+ * @param ifMatch the version that the decider saw; -1 for any
  * @throws Refusal `permission_denied`, `not_found`, `version_conflict`, `approval_already_decided`,
  * `separation_of_duties_violation`, `not_eligible`, `approval_subject_changed`, `payload_too_large`,
  * `approval_precondition_failed`
@@ -54,7 +55,7 @@ export async function decideApproval(
     await requirePreconditions(context, approval, gate?.preconditions?.approved ?? []);
   const declared = gate?.outcomes[status] ?? [];
   const outcomeStatus = declared.length > 0 ? 'pending' : null;
-  // Only what the decider named is decided instead of what was asked.
+  // Only a subject that the decider named replaces the requested one.
   const named = present.subject?.digest === subjectDigest ? present.subject : undefined;
   const otherSubject = named?.digest === approval.subject_digest ? undefined : named;
   const row = await end(context, approval, { status, decidedBy, comment, outcomeStatus, otherSubject });
@@ -62,7 +63,7 @@ export async function decideApproval(
   if (declared.length > 0) {
     const credential = credentialOfDecider(context.caller);
     const led = { approvalId: row.id, tenantId: context.tenantId, outcome: status, declared };
-    // The same values for the same digest. A rejection of what has changed leads to what was asked.
+    // Equal digests have equal values. A rejection of a changed subject triggers the outcome of the requested one.
     const values = row.subject?.values ?? present.subject?.values ?? {};
     await context.db.run(insertOutcome({ ...led, values, credential, decisionEventId }));
   }
@@ -70,7 +71,7 @@ export async function decideApproval(
 }
 
 /**
- * Refuses an approval of something else than what was asked, unless its digest says that the decider saw it.
+ * Refuses to approve a changed subject, unless its digest shows that the decider saw it.
  * @throws Refusal `payload_too_large` for what nobody can be shown, `approval_subject_changed`
  */
 function requireSubject(
@@ -91,7 +92,7 @@ function requireSubject(
   });
 }
 
-/** @returns the id of the event, which all follows from that the decision leads to */
+/** @returns the id of the event that caused the outcome of the decision */
 function note(context: Context, row: ApprovalRow, status: 'approved' | 'rejected'): string {
   const { decision_comment: comment } = row;
   return emit(
@@ -111,9 +112,9 @@ function note(context: Context, row: ApprovalRow, status: 'approved' | 'rejected
 }
 
 /**
- * Takes a request back, which opens its gate. Somebody else's gate is for whoever may decide it, and so is every request
- * that a type, a rule, a process or a verification declares: of those a person with `claims.manage` may take care, too. One
- * that was cancelled before stays as it is.
+ * Cancels a request, which opens its gate. Somebody else's gate, and every request that a type, a rule, a process or a
+ * verification declares, can be cancelled only by a person who may decide it; a declared one also by a person with
+ * `claims.manage`. Cancelling again changes nothing.
  * @throws Refusal `not_found`, `approval_already_decided`, `permission_denied`, `separation_of_duties_violation`,
  * `not_eligible`
  */
@@ -138,7 +139,7 @@ async function requireMayCancel(context: Context, approval: ApprovalRow): Promis
   if (isDeclared || (gate && !isOwn)) await requireMayDecide(context, approval);
 }
 
-/** Takes a request back in the name of the core, if it is still pending: what asked for it is over. */
+/** Cancels a pending request in the name of the core when its origin has ended. */
 export async function withdrawApproval(context: Context, approvalId: string): Promise<void> {
   const approval = await lockApprovalRow(context, approvalId);
   if (approval.status !== 'pending') return;
@@ -167,7 +168,7 @@ async function cancelLockedApproval(
   return row;
 }
 
-/** What the task's type declares about its gates; they have no names of their own yet, so all are the default one. */
+/** The gates that the task's type declares; gates have no names of their own yet, so all are the default one. */
 async function declaredGateOf(
   context: Context,
   { gate, task_id: taskId }: ApprovalRow,
@@ -178,7 +179,7 @@ async function declaredGateOf(
   return approvalSchema.gates?.['default'];
 }
 
-/** The approval as it is under its lock, and under that of its task. */
+/** The approval, locked together with its task. */
 async function lockApprovalRow({ db, tenantId }: Context, approvalId: string): Promise<ApprovalRow> {
   await db.run(lockTaskOfApproval(tenantId, approvalId));
   return (await db.row(lockApproval(tenantId, approvalId))) ?? fail('not_found');
@@ -196,6 +197,6 @@ async function end(
   const { db, tenantId } = context;
   const row = await db.row(updateApprovalToEnded({ tenantId, approvalId: id, ...as }));
   if (row === undefined) throw new Error('a pending approval under its lock could not be ended');
-  if (row.gate && row.task_id !== null) await hurryOpenAttempt(context, row.task_id);
+  if (row.gate && row.task_id !== null) await wakeOpenAttempt(context, row.task_id);
   return row;
 }

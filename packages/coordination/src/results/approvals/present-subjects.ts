@@ -5,7 +5,7 @@ import {
   findArtifactOfSubject,
   findArtifactsOf,
   type PresentSubject,
-  presentSubject,
+  takeSubjectSnapshot,
 } from '../../work/gates/subject.ts';
 import { subjectTaskOf } from '../../work/tasks/lookup.ts';
 import { taskOf } from '../../work/tasks/task.ts';
@@ -14,10 +14,10 @@ import { findTasksOfSubjects } from './approvals.sql.ts';
 
 type About = Pick<ApprovalRow, 'id' | 'task_id' | 'artifact_id' | 'gate' | 'verification_id' | 'check_key'>;
 
-/** Tasks whose documents are in memory at once. A task's documents have up to 2 MB. */
+/** Number of tasks whose documents are in memory at once. A task's documents have up to 2 MB. */
 const atOnceMax = 20;
 
-/** What an approval is about at present. To decide it, the caller holds its task's lock. */
+/** Builds the present subject of an approval. For a decision, the caller holds the task's lock. */
 export async function presentSubjectOf(
   context: Context,
   approval: Omit<About, 'id'>,
@@ -26,7 +26,7 @@ export async function presentSubjectOf(
   const { task_id: taskId, artifact_id: artifactId, gate } = approval;
   const row = taskId === null ? undefined : await db.row(findTasksOfSubjects(tenantId, [taskId]));
   const artifact = await findArtifactOfSubject(context, artifactId);
-  return presentSubject(context, {
+  return takeSubjectSnapshot(context, {
     task: row === undefined ? null : subjectTaskOf(context, taskOf(row)),
     artifact,
     gate,
@@ -34,14 +34,14 @@ export async function presentSubjectOf(
   });
 }
 
-/** The digests of what these approvals are about at present, by their ids; of a subject that is too large there is none. */
+/** The digests of the present subjects of these approvals, by id; a subject that is too large has none. */
 export async function findPresentDigests(
   context: Context,
   approvals: readonly About[],
 ): Promise<ReadonlyMap<string, string>> {
   const { db, tenantId } = context;
   const digests = new Map<string, string>();
-  // Many approvals may be about one task.
+  // Many approvals may concern the same task.
   const known = new Map<string, string | undefined>();
   for (let at = 0; at < approvals.length; at += atOnceMax) {
     const part = approvals.slice(at, at + atOnceMax);
@@ -57,8 +57,11 @@ export async function findPresentDigests(
         const row = tasks.find((task) => task.id === taskId);
         const artifact = artifacts.find((found) => found.id === artifactId) ?? null;
         const task = row === undefined ? null : subjectTaskOf(context, taskOf(row));
-        known.set(about, (await presentSubject(context, { task, artifact, gate, check })).subject?.digest);
-        // A large subject takes some milliseconds: others get their turn.
+        known.set(
+          about,
+          (await takeSubjectSnapshot(context, { task, artifact, gate, check })).subject?.digest,
+        );
+        // A large subject takes some milliseconds, so this yields to other requests.
         await nextTurn();
       }
       const digest = known.get(about);

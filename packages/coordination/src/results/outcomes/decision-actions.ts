@@ -6,7 +6,7 @@ import { passClaimGate } from '../../leases/gate.ts';
 import { failRunningRun } from '../../leases/run-ending.ts';
 import { holds } from '../../service/permissions.ts';
 import { completeLockedTask, requireCompletable } from '../../work/completion/completion.ts';
-import { doDeclared, targetOf } from '../../work/declared-actions/declared-actions.ts';
+import { executeDeclaredAction, targetOf } from '../../work/declared-actions/declared-actions.ts';
 import type { Task } from '../../work/tasks/task.ts';
 import { updateTask } from '../../work/tasks/task-changes.ts';
 import type { TaskRef } from '../../work/tasks/task-ref.ts';
@@ -15,7 +15,7 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { hasRejectedRenewal } from './outcomes.sql.ts';
 
-/** What is acted on: the gate's task, and the values of expressions as they were decided. */
+/** The target of the actions: the gate's task, and the values of expressions at the decision. */
 export interface Subject {
   readonly approvalId: string;
   readonly decision: 'approved' | 'rejected';
@@ -23,12 +23,13 @@ export interface Subject {
   readonly lookup: Lookup;
 }
 
-/** Refusals that end by themselves: the outcome waits for that. */
+/** Refusals that are temporary: the outcome waits. */
 export const waitingCodes: readonly string[] = ['task_claimed', 'approval_required'];
 
 /**
- * Does one action of a decision in the name of the decider. What is so already is left, and `skipped` says why.
- * @throws Refusal, UnresolvedExpression, ActionFault: why it can't be done, or not yet (`waitingCodes`)
+ * Executes one action of a decision in the name of the decider. An action without effect is skipped, and `skipped`
+ * gives the reason.
+ * @throws Refusal, UnresolvedExpression, ActionFault: why it can't be executed, or not yet (`waitingCodes`)
  */
 export async function doDecisionAction(
   acting: Context,
@@ -36,7 +37,8 @@ export async function doDecisionAction(
   action: Reaction,
 ): Promise<JsonObject> {
   const { task, lookup } = subject;
-  if ('ensureWork' in action || 'comment' in action) return doDeclared(acting, task, action, lookup);
+  if ('ensureWork' in action || 'comment' in action)
+    return executeDeclaredAction(acting, task, action, lookup);
   if (!holds(acting.caller.permissions, 'tasks.write'))
     fail('permission_denied', { required: ['tasks.write'] });
   if ('completeTask' in action)
@@ -62,7 +64,7 @@ async function complete(
   return { taskId: task.id };
 }
 
-/** Whether the task was changed after the decision, and a person has rejected what it was changed to. */
+/** Whether the task was changed after the decision, and a person has rejected the changed task. */
 async function isRefusedSince({ db, tenantId }: Context, approvalId: string): Promise<boolean> {
   return (await db.row(hasRejectedRenewal(tenantId, approvalId)))?.has === true;
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { Refusal } from '@baton/kernel/http/refusal';
 import { AcceptanceCheck, parseAcceptance } from '../../definitions/acceptance/acceptance.ts';
-import { parsedLater } from '../../definitions/acceptance/parsed-document.ts';
-import { faultInCondition, isPath, rootOf } from '../../definitions/declared-actions/condition.ts';
+import { describeOnly } from '../../definitions/acceptance/parsed-document.ts';
+import { findConditionFault, isPath, rootOf } from '../../definitions/declared-actions/condition.ts';
 import { AnyJson } from './any-json.ts';
 import { conditionBounds } from './condition.ts';
 import { type Fault, parseRuleDocument, refuseFaults } from './faults.ts';
@@ -70,7 +70,7 @@ export const RuleAction = z
         'The template of the key; each key has at most one open task. Without a template, each cause and each item of a forEach gets a key of its own.',
     }),
     fields: Fields.optional(),
-    acceptance: z.array(parsedLater(AcceptanceCheck)).max(acceptanceMax).optional(),
+    acceptance: z.array(describeOnly(AcceptanceCheck)).max(acceptanceMax).optional(),
     check: z
       .string()
       .regex(/^[a-z0-9][a-z0-9._-]{0,62}$/)
@@ -196,7 +196,7 @@ function faultsOfItems({ forEach, where }: RuleAction, hasInterpretation: boolea
     return [fault('forEach', `must be a path that begins with one of ${roots.join(', ')}`)];
   if (where === undefined) return [];
   if (forEach === undefined) return [fault('where', 'is only allowed with forEach')];
-  const wrong = faultInCondition(where, conditionBounds([...roots, 'item']));
+  const wrong = findConditionFault(where, conditionBounds([...roots, 'item']));
   return wrong === undefined ? [] : [fault('where', wrong)];
 }
 

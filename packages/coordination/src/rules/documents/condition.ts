@@ -1,6 +1,6 @@
 import { roundedIntegerIn } from '@baton/values/json';
 import type { Json } from '@baton/values/wire';
-import { faultInCondition } from '../../definitions/declared-actions/condition.ts';
+import { findConditionFault } from '../../definitions/declared-actions/condition.ts';
 import { refuseFaults } from './faults.ts';
 
 const levelsMax = 16;
@@ -18,7 +18,7 @@ export function parseCondition(sent: unknown): Json {
     typeof condition === 'object' && condition !== null ? roundedIntegerIn(condition) : undefined;
   const message =
     rounded === undefined
-      ? faultInCondition(condition, conditionBounds(conditionRoots))
+      ? findConditionFault(condition, conditionBounds(conditionRoots))
       : 'contains an integer that a double can not represent exactly';
   if (message !== undefined) refuseFaults('invalid_rule_condition', [{ field: 'condition', message }]);
   return condition;

@@ -17,7 +17,7 @@ import {
 import { makeWorkerTools } from '../../testing/sweepers.ts';
 import { insertTestType } from '../../testing/task-type.ts';
 import { changeWorkspace, makeWorkspace } from '../../testing/workspaces.ts';
-import { offerDueTasks, settleStarts } from './due-tasks.ts';
+import { moveDueTasks, settleStarts } from './due-tasks.ts';
 
 let baton: TestCoordination;
 let worker: Worker;
@@ -209,12 +209,12 @@ test('the worker moves tasks that came due to where searches find them, a batch 
   assert.equal((await waiting()).length, 3);
   await letComeDue(baton, ids[0] as string);
   await letComeDue(baton, ids[1] as string);
-  assert.ok((await offerDueTasks(background.tools).run()) >= 2);
+  assert.ok((await moveDueTasks(background.tools).run()) >= 2);
   assert.deepEqual(
     (await waiting()).map(({ task_id: id }) => id),
     [ids[2]],
   );
-  assert.equal(await offerDueTasks(background.tools).run(), 0);
+  assert.equal(await moveDueTasks(background.tools).run(), 0);
   assert.deepEqual(await offered(workspaceId), ids.slice(0, 2));
 });
 

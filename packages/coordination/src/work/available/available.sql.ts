@@ -4,7 +4,7 @@ import type { Page } from '@baton/kernel/http/paging';
 import { placesSeenBy } from '../../service/sight/places.ts';
 import type { TaskRow } from '../tasks/task.ts';
 import type { WorkspaceScope } from '../tasks/task-fields.ts';
-import { compiled, type Fragment } from './compiled.ts';
+import { compileStatement, type Fragment } from './compile-statement.ts';
 
 export const mostUrgentFirst: ListOrder<TaskRow> = {
   cursor: 'work',
@@ -75,7 +75,7 @@ export const beginning = [-1, '-infinity', '00000000-0000-0000-0000-000000000000
  */
 export function findWork(search: WorkSearch, slice: Slice): Statement<TaskRow> {
   const found = candidates(search, slice);
-  return compiled<TaskRow>(fragment`
+  return compileStatement<TaskRow>(fragment`
     ${found}
     select t.*, tt.key as type_key, tt.version as type_version,
       (select project_id from workspaces where id = t.workspace_id) as project_id
@@ -107,7 +107,7 @@ export interface NextTaskRow {
 export function findNextTasks(search: WorkSearch, rowsMax: number): Statement<NextTaskRow> {
   const order = isNarrowed(search) ? 'created_at' : 'turn_at';
   const found = candidates(search, { order, start: beginning, judged: fragment`true`, rowsMax });
-  return compiled<NextTaskRow>(fragment`
+  return compileStatement<NextTaskRow>(fragment`
     ${found}
     select f.task_id, ${isHeld} as is_held
     from found f
@@ -147,7 +147,7 @@ export function lockNextTasks(search: WorkSearch, rowsMax: number, front?: Queue
       ? fragment`true`
       : fragment`q.set_id = ${front.set_id}
           and (q.priority, q.turn_at, q.task_id) >= (${front.priority}::smallint, ${front.turn_at}::timestamptz, ${front.task_id}::uuid)`;
-  return compiled<QueueRow>(fragment`
+  return compileStatement<QueueRow>(fragment`
     with sets as materialized (
       select fulfilled_sets(${tenantId}, ${principalId}) as id
     ), places as materialized (${places})
@@ -161,7 +161,7 @@ export function lockNextTasks(search: WorkSearch, rowsMax: number, front?: Queue
               select from work_queue own where own.assignee_id = ${principalId} and own.set_id = assigned_set(s.id)))
           and not exists (select from tasks_come_due(${tenantId})) and not exists (select from tasks_of_dead_claims(${tenantId})))
       and exists (
-        select from tasks t where t.id = q.task_id and t.active_claim_id is null and ${mayBeTaken(search)} offset 0)
+        select from tasks t where t.id = q.task_id and t.active_claim_id is null and ${mayBeClaimed(search)} offset 0)
       and ${behind}
     order by q.priority, q.turn_at, q.task_id
     limit ${atMost(rowsMax)}
@@ -214,7 +214,7 @@ function candidates(search: WorkSearch, slice: Slice): Fragment {
       select * from (
         select part.* from ${placesOf(search, slice)} p cross join lateral (${part(search, slice, rowsMax)}) part
         union all
-        (${unnotedPart(search, slice, fragment`true`)})
+        (${findUnrecordedFree(search, slice, fragment`true`)})
       ) every
       order by priority, at, task_id limit ${atMost(rowsMax)}
     )`;
@@ -251,7 +251,7 @@ function part(search: WorkSearch, slice: Slice, rowsMax: number): Fragment {
     from work_queue q cross join lateral (select * from tasks where id = q.task_id offset 0) t
     where q.tenant_id = ${search.tenantId} and q.set_id = p.set_id and ${place}
       and (q.priority, ${at}, q.task_id) > (${slice.start[0]}::smallint, ${slice.start[1]}::timestamptz, ${slice.start[2]}::uuid)
-      and ${slice.judged} and ${mayBeTaken(search)}
+      and ${slice.judged} and ${mayBeClaimed(search)}
     order by q.priority, ${at}, q.task_id
     limit ${atMost(rowsMax)}`;
 }
@@ -262,7 +262,7 @@ function part(search: WorkSearch, slice: Slice, rowsMax: number): Fragment {
  * Without its `offset`, the last `exists` would read the whole queue.
  * @param inReach a further condition on the task `t`
  */
-export function unnotedPart(search: WorkSearch, slice: Slice, inReach: Fragment): Fragment {
+export function findUnrecordedFree(search: WorkSearch, slice: Slice, inReach: Fragment): Fragment {
   const at = reference(`t.${slice.order}`);
   const { tenantId, shared } = search;
   const unnoted =
@@ -280,7 +280,7 @@ export function unnotedPart(search: WorkSearch, slice: Slice, inReach: Fragment)
       and ${isFiledWithin(search, 't.workspace_id')} and ${assignedTo(search, 't.assignee_id')}
       and not exists (select from work_queue q where q.task_id = t.id and q.due_at is null offset 0)
       and (t.priority, ${at}, t.id) > (${slice.start[0]}::smallint, ${slice.start[1]}::timestamptz, ${slice.start[2]}::uuid)
-      and ${inReach} and ${slice.judged} and ${mayBeTaken(search)}
+      and ${inReach} and ${slice.judged} and ${mayBeClaimed(search)}
     order by t.priority, ${at}, t.id
     limit ${atMost(slice.rowsMax)}`;
 }
@@ -316,7 +316,7 @@ export function assignedTo({ assigneeId, includesAssigned }: WorkSearch, column:
  * visibility. A person who may act for an addressee is not offered the task, since that would take it from its
  * addressee. They can claim it by its id.
  */
-export function mayBeTaken({ principalId, viewerId }: WorkSearch): Fragment {
+export function mayBeClaimed({ principalId, viewerId }: WorkSearch): Fragment {
   const seen = viewerId === null ? fragment`true` : fragment`sees_workspace(${viewerId}, t.workspace_id)`;
   return fragment`(not t.is_restricted or may_claim(t.id, ${principalId}))
     and (not t.is_addressed or is_addressee(t.id, ${principalId})) and ${seen}`;

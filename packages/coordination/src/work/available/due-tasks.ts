@@ -9,7 +9,7 @@ const tasksMax = 500;
  * Moves the rows of due tasks to the sets that searches read. Each search also reads those of its tenant that are not
  * moved yet (`tasks_come_due`), so results are correct without it, but at midnight there may be thousands.
  */
-export function offerDueTasks({ pool }: JobTools<Context>): Job {
+export function moveDueTasks({ pool }: JobTools<Context>): Job {
   return {
     name: 'due tasks',
     batchMax: tasksMax,

@@ -6,7 +6,7 @@ import { claimTask, done, makeTask, makeWorker, type Worker } from '../../testin
 import { makeProject, makeTemplate } from '../../testing/projects.ts';
 import { makeWorkerTools } from '../../testing/sweepers.ts';
 import { makeWorkspace } from '../../testing/workspaces.ts';
-import { offerWorkAnew } from './offers.ts';
+import { synchronizeWorkQueue } from './offers.ts';
 
 let baton: TestCoordination;
 let worker: Worker;
@@ -38,7 +38,7 @@ const queued = async (workspaceId: string): Promise<string[]> =>
   ).map(({ task_id: id }) => id);
 
 async function settle(): Promise<void> {
-  const job = offerWorkAnew(background.tools);
+  const job = synchronizeWorkQueue(background.tools);
   while ((await job.run()) > 0);
 }
 
@@ -140,7 +140,7 @@ test('the worker goes through all tasks of a large project, in batches, and may 
   await settle();
   assert.equal((await queued(workspaceId)).length, 0);
   await act({ id }, 'restore');
-  const job = offerWorkAnew(background.tools);
+  const job = synchronizeWorkQueue(background.tools);
   await assert.rejects(
     baton.pool.transaction(async (tx) => {
       await tx.run(sql`select settle_offers(500)`);

@@ -10,7 +10,7 @@ const tasksMax = 500;
  * was moved between projects. The workspace is recorded in the transaction of that change and deleted with its last
  * batch.
  */
-export function offerWorkAnew({ pool }: JobTools<Context>): Job {
+export function synchronizeWorkQueue({ pool }: JobTools<Context>): Job {
   return {
     name: 'work offers',
     batchMax: 1,

@@ -5,16 +5,16 @@ import type { WorkspaceScope } from '../tasks/task-fields.ts';
 import {
   assignedTo,
   atMost,
+  findUnrecordedFree,
   isHeld,
   isWithin,
-  mayBeTaken,
+  mayBeClaimed,
   type NextTaskRow,
   type Slice,
   setsOf,
-  unnotedPart,
   type WorkSearch,
 } from './available.sql.ts';
-import { compiled, type Fragment } from './compiled.ts';
+import { compileStatement, type Fragment } from './compile-statement.ts';
 
 /**
  * The number of workspaces that are cached during a queue scan. Beyond it, each row's workspace is looked up, at 5 µs a
@@ -65,7 +65,7 @@ export function findWorkWithin(
   const upTo = (position: Fragment) =>
     fragment`coalesce(${position} <= (select b.priority, b.at, b.task_id from cut b), true)`;
   const taskAt = reference(`t.${slice.order}`);
-  return compiled<FoundRow>(fragment`
+  return compileStatement<FoundRow>(fragment`
     with sets as materialized (
       ${setsOf(search)}
     ), scope as materialized (
@@ -104,10 +104,10 @@ export function findWorkWithin(
           where is_wanted and ${upTo(fragment`(priority, at, task_id)`)}
           order by priority, at, task_id
         ) l cross join lateral (select * from tasks where id = l.task_id offset 0) t
-        where ${slice.judged} and ${mayBeTaken(search)}
+        where ${slice.judged} and ${mayBeClaimed(search)}
         order by l.priority, l.at, l.task_id limit ${atMost(slice.rowsMax)})
         union all
-        (${unnotedPart(search, slice, upTo(fragment`(t.priority, ${taskAt}, t.id)`))})
+        (${findUnrecordedFree(search, slice, upTo(fragment`(t.priority, ${taskAt}, t.id)`))})
       ) every
       order by priority, at, task_id limit ${atMost(slice.rowsMax)}
     )

@@ -47,7 +47,7 @@ export async function createTaskComment(
 ): Promise<TaskComment> {
   const task = await getTask(context, ref);
   await requireMayHangOn(context, 'tasks.write', task);
-  const body = textOf(request.body);
+  const body = normalizeBody(request.body);
   const [runId, artifactId] = [request.runId ?? null, request.artifactId ?? null];
   if (runId !== null || artifactId !== null) {
     const about = { runId, artifactId };
@@ -142,7 +142,7 @@ export async function updateTaskComment(
       expectedVersion: ifMatch,
       currentVersion: before.version,
     });
-  const body = textOf(sent);
+  const body = normalizeBody(sent);
   if (body === before.body) return commentOf(before);
   const change = { tenantId, commentId, body, revisionId: newId(), editedBy: caller.principalId };
   const row = (await db.row(updateComment(change))) as CommentRow;
@@ -161,7 +161,7 @@ export async function listTaskCommentRevisions(
   return listPage(context.db, findRevisions(context.tenantId, id, page), revisionOf);
 }
 
-function textOf(sent: string): string {
+function normalizeBody(sent: string): string {
   const text = sent.trim();
   if (text === '') fail('invalid_comment_body');
   if (text.length > commentCharactersMax)

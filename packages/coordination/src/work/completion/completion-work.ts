@@ -5,7 +5,7 @@ import type { Context } from '../context.ts';
 import {
   type ActionResult,
   attemptAction,
-  doDeclared,
+  executeDeclaredAction,
   kindOf,
   summaryOf,
 } from '../declared-actions/declared-actions.ts';
@@ -18,7 +18,7 @@ import { completionWorkExecuted, completionWorkFailed } from './completion.event
  * transaction and in the name of the caller that completes it. A failed action rolls back neither the completion nor
  * the actions before it; those after it are skipped.
  */
-export async function doCompletionWork(context: Context, task: Task, rules: TypeRules): Promise<void> {
+export async function executeCompletionWork(context: Context, task: Task, rules: TypeRules): Promise<void> {
   const declared = rules.completionSchema.onComplete;
   if (declared === undefined || declared.actions.length === 0) return;
   const lookup = lookupOf(context, task);
@@ -31,7 +31,7 @@ export async function doCompletionWork(context: Context, task: Task, rules: Type
       results.push({ ...about, attempts: 0, status: 'not_executed', result: null, error: null });
       continue;
     }
-    const done = await attemptAction(context, () => doDeclared(context, task, action, lookup));
+    const done = await attemptAction(context, () => executeDeclaredAction(context, task, action, lookup));
     results.push({ ...about, status: done.error === null ? 'executed' : 'failed', ...done });
   }
   note(context, task, rules, results);

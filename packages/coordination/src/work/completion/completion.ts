@@ -19,7 +19,7 @@ import { requireVersion } from '../tasks/versions.ts';
 import type { AttemptTrigger } from '../verifications/attempt.ts';
 import { checksOf, openAttempt } from '../verifications/attempts.ts';
 import { findRunningRun, updateTaskToCompleted, updateTaskToVerified } from './completion.sql.ts';
-import { doCompletionWork } from './completion-work.ts';
+import { executeCompletionWork } from './completion-work.ts';
 
 /**
  * Completes a task on request (docs/reference/completion.md#complete). If it has checks, requests its verification
@@ -134,6 +134,6 @@ export async function moveToCompletion(
       }),
     },
   );
-  await doCompletionWork(context, taskOf(row), rules);
+  await executeCompletionWork(context, taskOf(row), rules);
   return taskOf(row);
 }

@@ -15,7 +15,7 @@ import { fail } from '../errors.ts';
 import type { Task } from '../tasks/task.ts';
 import { parseTaskRef, type TaskRef } from '../tasks/task-ref.ts';
 import { ActionFault } from './action-fault.ts';
-import { ensureWork, textOf } from './ensure-work.ts';
+import { ensureWork, resolveText } from './ensure-work.ts';
 
 export const actionStatuses = ['executed', 'failed', 'skipped', 'not_executed'] as const;
 
@@ -62,7 +62,7 @@ export function kindOf(declared: object): string {
 }
 
 /** Executes an action that a type can declare both for completed tasks and for decisions. */
-export async function doDeclared(
+export async function executeDeclaredAction(
   context: Context,
   task: Task,
   declared: CompletionAction,
@@ -81,7 +81,9 @@ async function comment(
   if (!holds(context.caller.permissions, 'tasks.write'))
     fail('permission_denied', { required: ['tasks.write'] });
   const ref = await targetOf(task, declared.task, lookup);
-  const { id, taskId } = await createTaskComment(context, ref, { body: await textOf(declared.body, lookup) });
+  const { id, taskId } = await createTaskComment(context, ref, {
+    body: await resolveText(declared.body, lookup),
+  });
   return { commentId: id, taskId };
 }
 

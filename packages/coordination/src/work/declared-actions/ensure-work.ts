@@ -31,7 +31,7 @@ export async function ensureWork(
   if (!holds(context.caller.permissions, 'tasks.write'))
     fail('permission_denied', { required: ['tasks.write'] });
   const { db, tenantId } = context;
-  const key = await textOf(declared.key, lookup);
+  const key = await resolveText(declared.key, lookup);
   if (key.trim() === '' || key.length > keyCharactersMax) failAction('invalid_work', { field: 'key' });
   if ((await db.row(insertWorkKey(tenantId, key))) === undefined) {
     const existing =
@@ -51,8 +51,8 @@ async function requestOf(source: Task, declared: EnsureWork, lookup: Lookup): Pr
   const priority = await resolve(declared.priority);
   const parsed = NewTask.safeParse({
     typeKey: declared.type,
-    title: await textOf(declared.title, lookup),
-    description: declared.description === undefined ? '' : await textOf(declared.description, lookup),
+    title: await resolveText(declared.title, lookup),
+    description: declared.description === undefined ? '' : await resolveText(declared.description, lookup),
     assigneeId: await resolve(declared.assignee),
     workspaceId: (await resolve(declared.workspace)) ?? source.workspaceId,
     customFields: await valueOfDocument(declared.customFields ?? {}, lookup),
@@ -83,7 +83,7 @@ async function askForApproval(
     requiredRoleId: isOfRole ? whom.data : null,
     assignedPrincipalId: isOfRole ? null : whom.data,
     excludedPrincipals: [],
-    comment: comment === undefined ? '' : (await textOf(comment, lookup)).slice(0, 4000).toWellFormed(),
+    comment: comment === undefined ? '' : (await resolveText(comment, lookup)).slice(0, 4000).toWellFormed(),
     gate: true,
     isDeclared: true,
   });
@@ -91,7 +91,7 @@ async function askForApproval(
 }
 
 /** Resolves a text with expressions; values of any type are converted to text. */
-export async function textOf(text: string, lookup: Lookup): Promise<string> {
+export async function resolveText(text: string, lookup: Lookup): Promise<string> {
   const value = await valueOfText(text, lookup);
   if (value === null) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);

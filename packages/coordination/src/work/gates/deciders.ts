@@ -1,7 +1,7 @@
 import type { Caller } from '../../service/caller.ts';
 import { holds } from '../../service/permissions.ts';
 import type { Context } from '../context.ts';
-import { type ApprovalRow, isOfParty, shareHeldRole } from './gates.sql.ts';
+import { type ApprovalRow, isInvolvedInVerification, shareHeldRole } from './gates.sql.ts';
 
 /** The fields of an approval that determine who may decide it. */
 export type DecidedBy = Pick<
@@ -18,10 +18,10 @@ export type DecidedBy = Pick<
  * Whether the caller is a person who may decide this approval. A rule that acts in such a person's name doesn't count:
  * anyone who triggers it may cause what it writes.
  */
-export async function couldDecide(context: Context, approval: DecidedBy): Promise<boolean> {
+export async function mayDecideApproval(context: Context, approval: DecidedBy): Promise<boolean> {
   const { caller, endpoint } = context;
   if (endpoint.startsWith('worker ')) return false;
-  if (!isPersonWhoDecides(caller) || approval.excluded_principals.includes(caller.principalId)) return false;
+  if (!isHumanDecider(caller) || approval.excluded_principals.includes(caller.principalId)) return false;
   return !(await isOwnWork(context, approval)) && isAddressee(context, approval, caller.principalId);
 }
 
@@ -31,11 +31,13 @@ export async function isOwnWork(
   { verification_id: verificationId }: DecidedBy,
 ): Promise<boolean> {
   if (verificationId === null) return false;
-  return (await db.row(isOfParty(tenantId, verificationId, caller.principalId)))?.is_party === true;
+  return (
+    (await db.row(isInvolvedInVerification(tenantId, verificationId, caller.principalId)))?.is_party === true
+  );
 }
 
 /** Whether the caller is a person with permission to decide approvals. */
-export function isPersonWhoDecides({ kind, permissions }: Caller): boolean {
+export function isHumanDecider({ kind, permissions }: Caller): boolean {
   return kind === 'human' && holds(permissions, 'approvals.decide');
 }
 

@@ -95,7 +95,7 @@ export function shareHeldRole(of: {
 }
 
 /** Whether a principal worked on the task of a verification, or requested its completion. */
-export function isOfParty(tenantId: string, verificationId: string, principalId: string) {
+export function isInvolvedInVerification(tenantId: string, verificationId: string, principalId: string) {
   return sql<{ is_party: boolean }>`
     select coalesce(requester_id = ${principalId}, false) or has_worked_on(task_id, ${principalId}) as is_party
     from verifications where id = ${verificationId} and tenant_id = ${tenantId}`;

@@ -10,9 +10,9 @@ import {
   type CheckOfSubject,
   checkOfApproval,
   findArtifactOfSubject,
-  presentSubject,
   subjectBytesMax,
   type TaskOfSubject,
+  takeSubjectSnapshot,
 } from './subject.ts';
 
 export type { ApprovalRow } from './gates.sql.ts';
@@ -60,7 +60,7 @@ export async function writeApprovalRequest(
   const requestedBy = request.isDeclared ? await getCorePrincipalId(context) : context.caller.principalId;
   const artifact = await findArtifactOfSubject(context, artifactId);
   const { supersedesApprovalId = null, check = null } = request;
-  const { subject } = await presentSubject(context, { task, artifact, gate, check });
+  const { subject } = await takeSubjectSnapshot(context, { task, artifact, gate, check });
   if (subject === undefined)
     return fail('payload_too_large', { field: 'subject', maxBytes: subjectBytesMax });
   const row = (await context.db.row(

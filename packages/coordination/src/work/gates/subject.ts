@@ -16,7 +16,7 @@ import { findPinnedSkills } from '../../organisation/skills/skills.ts';
 import { canonicalHash } from '../../service/durable-text/canonical.ts';
 import type { Context } from '../context.ts';
 import { checksOf } from '../verifications/attempts.ts';
-import { type ArtifactOfSubject, findArtifactsOfSubjects, findJudgingChecks } from './subjects.sql.ts';
+import { type ArtifactOfSubject, findArtifactsOfSubjects, findEvaluatedChecks } from './subjects.sql.ts';
 
 /** The largest snapshot shown to a person, as compact JSON in UTF-8. */
 export const subjectBytesMax = 65_536;
@@ -126,10 +126,10 @@ export async function findArtifactsOf(
 }
 
 /** Takes the snapshot that a decider sees. The caller holds the task's lock if the subject must not change. */
-export async function presentSubject(context: Context, of: SubjectOf): Promise<PresentSubject> {
+export async function takeSubjectSnapshot(context: Context, of: SubjectOf): Promise<PresentSubject> {
   const task = of.task && shownTask(of.task);
   const artifact = of.artifact && shownArtifact(of.artifact);
-  const filled = await outcomeOf(context, of);
+  const filled = await resolveOutcome(context, of);
   const fields = { ...task, artifact, outcome: filled === undefined ? tooLarge : filled.outcome } as Record<
     string,
     Json
@@ -181,7 +181,7 @@ function shownArtifact({ type, name, sha256 }: ArtifactOfSubject): SubjectSnapsh
 }
 
 /** The declared outcome of the decision with resolved inputs; undefined if it is too large to be shown. */
-async function outcomeOf(
+async function resolveOutcome(
   context: Context,
   { task, gate, check }: SubjectOf,
 ): Promise<{ outcome: SubjectSnapshot['outcome']; values: ExpressionValues } | undefined> {
@@ -208,7 +208,7 @@ async function callsAfter(
   { typeId, acceptance }: TaskOfSubject,
   { verificationId, key }: CheckOfSubject,
 ): Promise<DecisionAction[]> {
-  const attempt = await context.db.row(findJudgingChecks(context.tenantId, verificationId));
+  const attempt = await context.db.row(findEvaluatedChecks(context.tenantId, verificationId));
   const kept = attempt?.checks ?? [];
   const known = new Set(kept.map(canonicalJson));
   const rules = await rulesOf(context, typeId);

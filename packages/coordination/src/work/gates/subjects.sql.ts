@@ -18,7 +18,7 @@ export function findArtifactsOfSubjects(tenantId: string, ids: readonly string[]
  * The checks of an attempt that people and skills evaluate, in their order. Other checks are irrelevant to what a
  * person allows.
  */
-export function findJudgingChecks(tenantId: string, verificationId: string) {
+export function findEvaluatedChecks(tenantId: string, verificationId: string) {
   return sql<{ checks: AttemptCheck[] }>`
     select coalesce((
       select jsonb_agg(c order by n) from jsonb_array_elements(v.checks) with ordinality as item (c, n)

@@ -3,7 +3,7 @@ import { type RowOf, wireMapper } from '@baton/kernel/database/row';
 import { pageOf, queryWordCharactersMax, Timestamp, Uuid } from '@baton/values/wire';
 import { AcceptanceCheck } from '../../definitions/acceptance/acceptance.ts';
 import { Origin } from '../../definitions/acceptance/origin.ts';
-import { parsedLater } from '../../definitions/acceptance/parsed-document.ts';
+import { describeOnly } from '../../definitions/acceptance/parsed-document.ts';
 import type { Tables } from '../../service/schema.ts';
 
 export const goalStatuses = ['active', 'achieved', 'abandoned'] as const;
@@ -41,7 +41,7 @@ export const GoalPage = pageOf(Goal);
 const title = z.string().min(1).max(500);
 /** A schema limit above the documented one, which has its own code. */
 const desiredState = z.string().max(524_288);
-const criteria = z.array(parsedLater(GoalCriterion)).max(50);
+const criteria = z.array(describeOnly(GoalCriterion)).max(50);
 
 export const GoalRequest = z
   .strictObject({
@@ -51,7 +51,7 @@ export const GoalRequest = z
     ownerId: Uuid.nullish(),
     workspaceId: Uuid.nullish(),
     parentGoalId: Uuid.nullish(),
-    createdFrom: parsedLater(Origin).nullish(),
+    createdFrom: describeOnly(Origin).nullish(),
   })
   .meta({ id: 'GoalRequest' });
 export type GoalRequest = z.output<typeof GoalRequest>;

@@ -20,7 +20,7 @@ export interface AdviceSource {
  * A reason with its remedies for the caller and its start time (docs/reference/relations.md#claimability). `since` is
  * null for lacking requirements, whose start is not recorded.
  */
-export function adviseOn({ code, details }: ClaimObstacle, source: AdviceSource): ClaimReason {
+export function explainObstacle({ code, details }: ClaimObstacle, source: AdviceSource): ClaimReason {
   return {
     code: code === 'task_not_due' ? 'not_before' : code,
     ...detailsOf(code, details, source),
@@ -33,7 +33,7 @@ export function adviseOn({ code, details }: ClaimObstacle, source: AdviceSource)
  * The task's project is archived, so the task is unavailable. An explanation only; it decides nothing.
  * @param isSeen whether the caller can see the project
  */
-export function projectArchived({ caller, advice }: AdviceSource, isSeen: boolean): ClaimReason[] {
+export function explainArchivedProject({ caller, advice }: AdviceSource, isSeen: boolean): ClaimReason[] {
   const { archived_project_id: projectId, archived_since: since } = advice;
   if (projectId === null) return [];
   if (!isSeen) return [{ code: 'project_archived', since, remedies: [] }];
@@ -47,7 +47,7 @@ export function projectArchived({ caller, advice }: AdviceSource, isSeen: boolea
 }
 
 /** No active principal meets the requirements. An explanation only; it decides nothing. */
-export function nobodyEligible(source: AdviceSource): ClaimReason[] {
+export function explainMissingExecutor(source: AdviceSource): ClaimReason[] {
   if (source.advice.is_for_anybody !== false) return [];
   return [
     {

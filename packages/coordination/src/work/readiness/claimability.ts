@@ -8,7 +8,7 @@ import { itemsOfRequirements, namesOf, type RequirementItemRow } from '../tasks/
 import type { TaskRef } from '../tasks/task-ref.ts';
 import { lockTaskRow } from '../tasks/tasks.ts';
 import { findAdvice } from './advice.sql.ts';
-import { adviceItemsMax, adviseOn, nobodyEligible, projectArchived } from './advice.ts';
+import { adviceItemsMax, explainArchivedProject, explainMissingExecutor, explainObstacle } from './advice.ts';
 import type { ClaimObstacle } from './claim-obstacle.ts';
 import { type ClaimabilityRow, findClaimability } from './claimability.sql.ts';
 import type { TaskClaimability } from './task-readiness.ts';
@@ -121,13 +121,17 @@ export async function getTaskClaimability(context: Context, ref: TaskRef): Promi
   const seen = new Set(row.unmet.map((task) => task.taskId));
   const advice = { ...found, blockers: found.blockers.filter((blocker) => seen.has(blocker.taskId)) };
   const source = { taskId, caller, waysBack: await waysBack(context, row), advice };
-  const reasons = obstacles.map((obstacle) => adviseOn(obstacle, source));
+  const reasons = obstacles.map((obstacle) => explainObstacle(obstacle, source));
   const isProjectSeen = await isInSight(context, found.archived_project_place);
   return {
     taskId,
     publicId,
     claimable: obstacles.length === 0,
-    reasons: [...reasons, ...projectArchived(source, isProjectSeen), ...nobodyEligible(source)],
+    reasons: [
+      ...reasons,
+      ...explainArchivedProject(source, isProjectSeen),
+      ...explainMissingExecutor(source),
+    ],
   };
 }
 

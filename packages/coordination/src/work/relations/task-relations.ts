@@ -5,7 +5,7 @@ import { holds } from '../../service/permissions.ts';
 import { requireSightOfTask, tasksInSight } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { requireMayTakeAway } from '../tasks/protection/protection.ts';
+import { requireMayRemove } from '../tasks/protection/protection.ts';
 import { refuseBeyondLimit } from '../tasks/relation-limit.ts';
 import type { Task } from '../tasks/task.ts';
 import type { TaskRef } from '../tasks/task-ref.ts';
@@ -108,11 +108,11 @@ export async function relateNewTask(
 export async function listTaskRelations(context: Context, ref: TaskRef): Promise<TaskRelation[]> {
   const { id } = await getTask(context, ref);
   const relations = (await context.db.rows(findRelations(context.tenantId, id))).map(taskRelationOf);
-  return relationsInSight(context, relations);
+  return filterVisibleRelations(context, relations);
 }
 
 /** The relations whose ends the caller can both see (docs/reference/README.md#visibility). */
-export async function relationsInSight<Relation extends Pick<TaskRelation, 'fromTaskId' | 'toTaskId'>>(
+export async function filterVisibleRelations<Relation extends Pick<TaskRelation, 'fromTaskId' | 'toTaskId'>>(
   context: Context,
   relations: readonly Relation[],
 ): Promise<Relation[]> {
@@ -137,7 +137,7 @@ export async function deleteTaskRelation(
   const { db, tenantId } = context;
   const found = await db.row(findRelationOf(tenantId, task.id, relationId));
   if (found === undefined) return fail('not_found', { relationId });
-  await requireMayLetGo(context, task.id, found);
+  await requireMayRemoveRelation(context, task.id, found);
   const row = await db.row(deleteRelation(tenantId, task.id, relationId));
   if (row === undefined) return fail('not_found', { relationId });
   const { id, fromTaskId, toTaskId, type } = taskRelationOf(row);
@@ -152,7 +152,7 @@ export async function deleteTaskRelation(
 }
 
 /** @throws Refusal `not_found` for one to an invisible task, `acceptance_protected` for one that blocks a task */
-async function requireMayLetGo(
+async function requireMayRemoveRelation(
   context: Context,
   ofTaskId: string,
   { id, from_task_id, to_task_id, waiting_task_id, prerequisite_task_id, created_by }: TaskRelationRow,
@@ -163,5 +163,5 @@ async function requireMayLetGo(
   // The prerequisite is locked first. A completion uses the same order: it then locks the waiting tasks.
   await context.db.run(shareTask(context.tenantId, prerequisite_task_id));
   await lockTaskRow(context, { id: waiting_task_id, number: null });
-  await requireMayTakeAway(context, waiting_task_id, [{ key: `relation:${id}`, addedBy: created_by }]);
+  await requireMayRemove(context, waiting_task_id, [{ key: `relation:${id}`, addedBy: created_by }]);
 }

@@ -16,7 +16,7 @@ import {
   type TaskOrder,
 } from './task-list.sql.ts';
 import { searchTasks } from './task-search.ts';
-import { rowsWithin } from './tasks-within.ts';
+import { readRowsWithin } from './tasks-within.ts';
 
 const statusLengthMax = 64;
 const searchLengthMax = 200;
@@ -87,7 +87,11 @@ export async function listTasks(context: Context, query: TaskQuery, page: Page):
       order,
     );
     const byIds = (ids: readonly string[]) => listOfTasks(context.tenantId, { ids }, order);
-    const found = await rowsWithin(context, { scope: workspace, everywhere, inPlaces: list, byIds }, page);
+    const found = await readRowsWithin(
+      context,
+      { scope: workspace, everywhere, inPlaces: list, byIds },
+      page,
+    );
     return itemsOf(found, list.all(page), taskOf);
   }
   if (terms.length === 0) return listSeen(context.db, viewer, list, page, taskOf);

@@ -5,7 +5,7 @@ import { sql } from '@baton/kernel/database/sql';
 import { byDepth } from '@baton/testing/depth';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done } from '../../testing/leases.ts';
-import { rarest } from './task-search.ts';
+import { findRarestGrams } from './task-search.ts';
 
 let baton: TestCoordination;
 before(async () => {
@@ -165,7 +165,8 @@ function distinct(given: readonly Given[], isInOrder: boolean): Given[] {
 }
 
 test('the index is asked for the rarest sequences, and for no more than it needs', () => {
-  const of = (counts: number[]) => rarest({ grams: ['abc', 'bcd', 'cde', 'def'], counts, sample: 64 });
+  const of = (counts: number[]) =>
+    findRarestGrams({ grams: ['abc', 'bcd', 'cde', 'def'], counts, sample: 64 });
   assert.deepEqual(of([64, 0, 64, 0]), ['bcd', 'def']);
   assert.deepEqual(of([64, 64, 64, 64]), ['abc']);
   assert.deepEqual(of([3, 20, 30, 64]), ['abc', 'bcd', 'cde']);

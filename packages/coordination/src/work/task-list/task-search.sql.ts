@@ -9,7 +9,7 @@ const sampleTextsMax = 64;
 const gramsMax = 24;
 
 /** The result of scanning the first tasks of a list for the terms. */
-export interface Look {
+export interface ScanResult {
   /** The number of tasks whose texts were read. */
   readonly looked: number;
   /** Whether these are all tasks of the tenant from the page's start on. */
@@ -24,7 +24,7 @@ export interface Look {
 }
 
 /** The parameters of the scan. */
-export interface LookAt {
+export interface ScanRange {
   readonly terms: readonly string[];
   readonly tasksMax: number;
   /** Texts are read up to this many bytes in total. */
@@ -41,11 +41,15 @@ export const patternsOf = (terms: readonly string[]) =>
   terms.map((term) => `%${term.replaceAll(/[\\%_]/g, '\\$&')}%`);
 
 /** Reads the texts of the first tasks of a list without further filters. */
-export function lookAtFirst(tenantId: string, order: 'createdAt' | 'startDate' | 'dueDate', what: LookAt) {
+export function scanFirstTasks(
+  tenantId: string,
+  order: 'createdAt' | 'startDate' | 'dueDate',
+  what: ScanRange,
+) {
   const { terms, tasksMax, bytesMax, start } = what;
   const [before, beforeId] = start ?? ['infinity', lastId];
   const [after, afterId] = start ?? ['-infinity', firstId];
-  return sql<Look>`
+  return sql<ScanResult>`
     with first as materialized (
       (select id, row_number() over (order by created_at desc, id desc) as position from tasks
        where ${order}::text = 'createdAt' and tenant_id = ${tenantId}
@@ -130,7 +134,7 @@ export interface Wanted {
 }
 
 /** Tasks that contain all terms, up to the limit, in no particular order. */
-export function findHolding(tenantId: string, wanted: Wanted): Statement<{ task_id: string }> {
+export function findMatchingTasks(tenantId: string, wanted: Wanted): Statement<{ task_id: string }> {
   const { terms, after, upTo, rowsMax } = wanted;
   // `offset 0` prevents a pushdown of the other conditions, so that only the text index can be used.
   const query = fragment`

@@ -3,7 +3,13 @@ import type { Page } from '@baton/kernel/http/paging';
 import type { Context } from '../context.ts';
 import type { TaskRow } from '../tasks/task.ts';
 import { orders, type TaskOrder } from './task-list.sql.ts';
-import { type Bucket, findBuckets, findHolding, type Look, lookAtFirst } from './task-search.sql.ts';
+import {
+  type Bucket,
+  findBuckets,
+  findMatchingTasks,
+  type ScanResult,
+  scanFirstTasks,
+} from './task-search.sql.ts';
 
 /**
  * The search `GET /tasks?q=` (docs/reference/tasks.md#list). Its cost doesn't grow with the tenant (decision 0211):
@@ -51,13 +57,13 @@ export async function searchTasks(context: Context, search: Search): Promise<Tas
   const { terms, order, page } = search;
   const start = startOf<TaskRow>(orders[order], page);
   const what = { terms, tasksMax: lookTasksMax, bytesMax: lookBytesMax, start };
-  const look = (await db.row(lookAtFirst(tenantId, order, what))) as Look;
+  const look = (await db.row(scanFirstTasks(tenantId, order, what))) as ScanResult;
   if (look.is_all || look.ids.length > page.limit) {
     const rows = await rowsOf(search, look.ids);
     if (look.is_all || rows.length > page.limit) return rows;
   }
   const buckets = await db.rows(findBuckets(tenantId));
-  const grams = rarest(look);
+  const grams = findRarestGrams(look);
   const rows =
     order === 'createdAt'
       ? await newestFirst(context, search, grams, buckets)
@@ -70,7 +76,11 @@ async function rowsOf({ rowsWith }: Search, ids: readonly string[]): Promise<Tas
 }
 
 /** The rarest sequences in the sample, as many as are needed to be selective. Not empty. */
-export function rarest({ grams, counts, sample }: Pick<Look, 'grams' | 'counts' | 'sample'>): string[] {
+export function findRarestGrams({
+  grams,
+  counts,
+  sample,
+}: Pick<ScanResult, 'grams' | 'counts' | 'sample'>): string[] {
   const byCount = grams
     .map((gram, at) => ({ gram, count: counts[at] ?? 0 }))
     .sort((a, b) => a.count - b.count);
@@ -122,7 +132,7 @@ async function idsIn(
     upTo: upTo ?? 'infinity',
     rowsMax,
   };
-  return (await db.rows(findHolding(tenantId, wanted))).map(({ task_id }) => task_id);
+  return (await db.rows(findMatchingTasks(tenantId, wanted))).map(({ task_id }) => task_id);
 }
 
 /**

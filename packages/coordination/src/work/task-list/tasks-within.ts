@@ -31,7 +31,7 @@ export interface WithinLists {
  * small one among 100,000 tasks costs much more than its page (docs/performance.md).
  * @throws Refusal `invalid_cursor`
  */
-export async function rowsWithin(context: Context, lists: WithinLists, page: Page): Promise<TaskRow[]> {
+export async function readRowsWithin(context: Context, lists: WithinLists, page: Page): Promise<TaskRow[]> {
   const ids = await idsWithin(context, lists, page);
   if (ids.length === 0) return [];
   // Every hit is kept, even if it has changed since: a short page would end the list.

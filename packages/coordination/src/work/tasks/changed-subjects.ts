@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '@baton/values/wire';
 import { expressionsIn } from '../../definitions/declared-actions/filled-actions.ts';
 import { rulesOf, type TypeRules } from '../../definitions/task-types/type-rules.ts';
 import type { Context } from '../context.ts';
-import { couldDecide } from '../gates/deciders.ts';
+import { mayDecideApproval } from '../gates/deciders.ts';
 import { type ApprovalRow, listApprovedGates, renewApproval } from '../gates/gates.ts';
 import { subjectTaskOf } from './lookup.ts';
 import { type Task, type TaskRow, taskOf } from './task.ts';
@@ -40,15 +40,18 @@ export async function renewApprovals(
   const declared = fieldsRead(await rulesOf(context, after.type_id));
   for (const gate of await listApprovedGates(context, after.id)) {
     const compared = isReopened ? gate.subject?.snapshot.task : earlier;
-    const changed = whatChanged(compared, task, { isReopened, fields: [...declared, ...fieldsOf(gate)] });
-    if (changed.length === 0 || (await couldDecide(context, gate))) continue;
+    const changed = findChangedFields(compared, task, {
+      isReopened,
+      fields: [...declared, ...fieldsOf(gate)],
+    });
+    if (changed.length === 0 || (await mayDecideApproval(context, gate))) continue;
     const why = `Changed since it was approved: ${changed.join(', ')}.`;
     await renewApproval(context, subjectTaskOf(context, task), gate, why);
   }
 }
 
 /** @param compared undefined or null if the type was changed or the approved subject is not recorded */
-function whatChanged(
+function findChangedFields(
   compared: Approved | undefined | null,
   task: Task,
   { isReopened, fields }: { isReopened: boolean; fields: readonly string[] },

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { newId } from '@baton/values/ids';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import type { TakenAway } from './protection/protection.ts';
+import type { RemovedRequirement } from './protection/protection.ts';
 import {
   findRequirementItems,
   findSubjects,
@@ -143,7 +143,7 @@ export async function changeOfRequirements(
   context: Context,
   before: { requirement_set_id: string | null; requirement_authors: Readonly<Record<string, string>> },
   setIdAfter: string | null,
-): Promise<{ taken: TakenAway[]; authors: Record<string, string> }> {
+): Promise<{ taken: RemovedRequirement[]; authors: Record<string, string> }> {
   const { requirement_set_id: setId, requirement_authors: authors } = before;
   if (setId === setIdAfter) return { taken: [], authors: { ...authors } };
   const [old, now] = [

@@ -22,14 +22,14 @@ import { emit } from '../../ledger/journal/journal.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { requireGoalForTask, requireGoalStays } from '../goals/goals.ts';
-import { cancelOpenAttempt, hurryOpenAttempt } from '../verifications/attempts.ts';
+import { cancelOpenAttempt, wakeOpenAttempt } from '../verifications/attempts.ts';
 import { requireAddressee } from './addressees/addressees.ts';
 import { renewApprovals } from './changed-subjects.ts';
 import { parseCustomFields } from './custom-fields.ts';
 import {
-  requireMayTakeAway,
-  silencedChecks,
-  takenChecks,
+  findRemovedChecks,
+  findSkippedChecks,
+  requireMayRemove,
   withAuthors,
   withEvidenceAuthors,
 } from './protection/protection.ts';
@@ -86,7 +86,7 @@ interface ChangeOptions {
  * Changes a task (docs/reference/tasks.md#change). The holder of the task's live claim must present it. Unchanged
  * values have no effect. A move to a cancelled status ends the run, the claim and the verification. A change of the
  * approved subject renews the approval. Only the task's addressee can change what a process step reads, and only the
- * author or a person can remove requirements of the task (`requireMayTakeAway`).
+ * author or a person can remove requirements of the task (`requireMayRemove`).
  * @param options.asProcess whether the process itself changes the task of its step
  * @param options.evidenceAuthorOf the author of new evidence: the caller, unless a rule adds it
  */
@@ -131,7 +131,7 @@ export async function updateTask(
   }
   const row = (await context.db.row(updateTaskValues(context.tenantId, before.id, after))) as TaskRow;
   if (changes['evidence'] !== undefined && row.open_verification_id !== null)
-    await hurryOpenAttempt(context, row.id);
+    await wakeOpenAttempt(context, row.id);
   const task = taskOf(row);
   emit(
     context,
@@ -191,7 +191,7 @@ async function valuesAfter(
     workspaceId,
   );
   const requirements = await changeOfRequirements(context, before, requirementSetId);
-  await requireMayTakeAway(context, before.id, requirements.taken);
+  await requireMayRemove(context, before.id, requirements.taken);
   const values = {
     title: change.title ?? before.title,
     description: change.description ?? before.description,
@@ -211,7 +211,7 @@ async function valuesAfter(
     completed_at: moved.category === 'terminal_success' ? before.completed_at : null,
   };
   const fields = { before: taskOf(before), after: taskOf({ ...before, ...values }) };
-  await requireMayTakeAway(context, before.id, await silencedChecks(rules, before.acceptance, fields));
+  await requireMayRemove(context, before.id, await findSkippedChecks(rules, before.acceptance, fields));
   await requireSpawnedChecksStay(context, before.id, fields);
   return values;
 }
@@ -279,7 +279,7 @@ async function acceptanceAfter(
 ): Promise<TaskCheck[]> {
   const acceptance = parseAcceptance(sent, rules.acceptanceKeys);
   await requireSubjectsOfChecks(context, acceptance);
-  await requireMayTakeAway(context, before.id, takenChecks(before.acceptance, acceptance));
+  await requireMayRemove(context, before.id, findRemovedChecks(before.acceptance, acceptance));
   return withAuthors(before.acceptance, acceptance, context.caller.principalId);
 }
 

@@ -13,7 +13,7 @@ import { acceptanceChecksMax, SentCheck, TaskCheck } from '../../definitions/acc
 import { withoutAuthor } from '../../definitions/acceptance/author.ts';
 import { Evidence, evidenceItemsMax, type TaskEvidence } from '../../definitions/acceptance/evidence.ts';
 import { Origin } from '../../definitions/acceptance/origin.ts';
-import { parsedLater } from '../../definitions/acceptance/parsed-document.ts';
+import { describeOnly } from '../../definitions/acceptance/parsed-document.ts';
 import { statusCategories } from '../../definitions/task-types/lifecycle.ts';
 import { documentBytesMax } from '../../service/documents.ts';
 import type { Tables } from '../../service/schema.ts';
@@ -84,8 +84,8 @@ const customFields = z.unknown().meta({ type: 'object', 'x-maxBytes': documentBy
 const assigneeId = z
   .union([Uuid, z.string().regex(/^agent:.{1,200}$/)], 'must be a UUID or agent:<key>')
   .meta({ description: 'A principal, or `agent:<key>` for a registered agent.' });
-const acceptance = z.array(parsedLater(SentCheck)).max(acceptanceChecksMax);
-const evidence = z.array(parsedLater(Evidence)).max(evidenceItemsMax);
+const acceptance = z.array(describeOnly(SentCheck)).max(acceptanceChecksMax);
+const evidence = z.array(describeOnly(Evidence)).max(evidenceItemsMax);
 
 export const NewTask = z
   .strictObject({
@@ -105,7 +105,7 @@ export const NewTask = z
     parentTask: TaskRef.nullish(),
     requirements: RequirementsInput.nullish(),
     goalId: Uuid.nullish(),
-    origin: parsedLater(Origin).nullish(),
+    origin: describeOnly(Origin).nullish(),
     acceptance: acceptance.default([]),
     evidence: evidence.default([]),
   })

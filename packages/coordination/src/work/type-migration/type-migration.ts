@@ -15,7 +15,7 @@ import { type Task, type TaskRow, taskOf } from '../tasks/task.ts';
 import type { TaskRef } from '../tasks/task-ref.ts';
 import { getTaskRow, lockTaskRow } from '../tasks/tasks.ts';
 import { requireVersion } from '../tasks/versions.ts';
-import { type Migration, moveTasks, planMigration, statusAfterMigration } from './migrating.ts';
+import { type Migration, moveTasks, planMigration, statusAfterMigration } from './plan-migration.ts';
 import {
   findMigratingTasks,
   listOfTaskIds,

@@ -74,6 +74,6 @@ export async function cancelOpenAttempt({ db, tenantId }: Context, taskId: strin
 }
 
 /** Something that the open attempt may wait for has happened to its task, which is locked. */
-export async function hurryOpenAttempt({ db, tenantId }: Context, taskId: string): Promise<void> {
+export async function wakeOpenAttempt({ db, tenantId }: Context, taskId: string): Promise<void> {
   await db.run(updateOpenAttemptToDue(tenantId, taskId));
 }

@@ -12,7 +12,7 @@ import { fail } from '../../errors.ts';
 import { hasRunOf } from './protection.sql.ts';
 
 /** A requirement of a task that a change would remove. */
-export interface TakenAway {
+export interface RemovedRequirement {
   readonly key: string;
   /** The principal that added it; null if unknown. */
   readonly addedBy: string | null;
@@ -23,35 +23,39 @@ export interface TakenAway {
  * works on the task or had a run of it. The task must be locked.
  * @throws Refusal `acceptance_protected` {keys}
  */
-export async function requireMayTakeAway(
+export async function requireMayRemove(
   context: Context,
   taskId: string,
-  taken: readonly TakenAway[],
+  taken: readonly RemovedRequirement[],
 ): Promise<void> {
   if (taken.length === 0) return;
   const { db, tenantId, caller } = context;
   const isWorker =
     (await findLiveClaim(context, taskId))?.holder_id === caller.principalId ||
     (await db.row(hasRunOf(tenantId, taskId, caller.principalId)))?.had === true;
-  refuseTakingAway(context, taken, isWorker);
+  refuseRemoval(context, taken, isWorker);
 }
 
 /**
  * The same if it is already known whether the caller works on the task or had a run of it.
  * @throws Refusal `acceptance_protected` {keys}
  */
-export function refuseTakingAway(
+export function refuseRemoval(
   { caller }: Pick<Context, 'caller'>,
-  taken: readonly TakenAway[],
+  taken: readonly RemovedRequirement[],
   isWorker: boolean,
 ): void {
-  const isForeign = ({ addedBy }: TakenAway) => caller.kind !== 'human' && addedBy !== caller.principalId;
+  const isForeign = ({ addedBy }: RemovedRequirement) =>
+    caller.kind !== 'human' && addedBy !== caller.principalId;
   const keys = taken.filter((one) => isWorker || isForeign(one)).map(({ key }) => key);
   if (keys.length > 0) fail('acceptance_protected', { keys: [...new Set(keys)] });
 }
 
 /** The keys of the checks that a change removes or modifies. */
-export function takenChecks(before: readonly TaskCheck[], after: readonly AcceptanceCheck[]): TakenAway[] {
+export function findRemovedChecks(
+  before: readonly TaskCheck[],
+  after: readonly AcceptanceCheck[],
+): RemovedRequirement[] {
   const kept = new Map(after.map((check) => [check.key, contentOf(check)]));
   return before
     .filter((check) => kept.get(check.key) !== contentOf(check))
@@ -105,12 +109,12 @@ export interface FieldChange {
  * @param own the checks of the task itself
  * @param root the name by which the conditions read the changed task
  */
-export async function silencedChecks(
+export async function findSkippedChecks(
   { acceptance, createdBy }: Pick<TypeRules, 'acceptance' | 'createdBy'>,
   own: readonly TaskCheck[],
   { before, after }: FieldChange,
   root: 'task' | 'spawnedBy' = 'task',
-): Promise<TakenAway[]> {
+): Promise<RemovedRequirement[]> {
   const ofType = acceptance.map((check) => ({ ...check, addedByPrincipalId: createdBy }));
   const lookupIn =
     (task: TaskFields): Lookup =>
@@ -118,7 +122,7 @@ export async function silencedChecks(
       expression.root === root && !expression.path.startsWith('artifact[')
         ? fieldOf(task, expression.path)
         : true;
-  const silenced: TakenAway[] = [];
+  const silenced: RemovedRequirement[] = [];
   for (const { key, when, addedByPrincipalId } of [...ofType, ...own]) {
     if (when == null || (await allHaveValues(when, lookupIn(after)))) continue;
     if (await allHaveValues(when, lookupIn(before)))
@@ -137,7 +141,7 @@ export function emptiesField({ before, after }: FieldChange): boolean {
 }
 
 /** The requirements of one version of a type that another version lacks or changes. */
-export function takenByMigration(from: TypeRules, to: TypeRules): TakenAway[] {
+export function findLostRequirements(from: TypeRules, to: TypeRules): RemovedRequirement[] {
   const outputsOf = ({ requiredOutputs }: TypeRules) =>
     requiredOutputs.map((output) => [`output.${output.key}`, canonicalJson(output)] as const);
   const checksOf = ({ acceptance }: TypeRules) =>

@@ -1,7 +1,7 @@
 import { rulesOf } from '../../../definitions/task-types/type-rules.ts';
 import type { Context } from '../../context.ts';
 import { fail } from '../../errors.ts';
-import { emptiesField, type FieldChange, requireMayTakeAway, silencedChecks } from './protection.ts';
+import { emptiesField, type FieldChange, findSkippedChecks, requireMayRemove } from './protection.ts';
 import { findSpawnedTasks } from './spawned-tasks.sql.ts';
 
 /**
@@ -25,6 +25,6 @@ export async function requireSpawnedChecksStay(
   if (found.length > tasksMax && caller.kind !== 'human') fail('acceptance_protected', { keys: [] });
   for (const { id, type_id: typeId, acceptance } of found.slice(0, tasksMax)) {
     const rules = await rulesOf(context, typeId);
-    await requireMayTakeAway(context, id, await silencedChecks(rules, acceptance, change, 'spawnedBy'));
+    await requireMayRemove(context, id, await findSkippedChecks(rules, acceptance, change, 'spawnedBy'));
   }
 }

@@ -3,8 +3,9 @@ import { emit } from '../../ledger/journal/journal.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { type LiveRunRow, requireLiveRun } from '../runs/live-run.ts';
-import { updateMessageToResolved } from './acknowledging.sql.ts';
-import { askChildren, leaveToWorker } from './cascades.ts';
+import { updateMessageToResolved } from './acknowledge-message.sql.ts';
+import { payloadOf, requireRunVersion } from './add-messages.ts';
+import { requestChildCancels, scheduleCascade } from './cascades.ts';
 import {
   acknowledgements,
   type ControlMessageAcknowledgement,
@@ -19,8 +20,7 @@ import {
 } from './control-messages.events.ts';
 import { findMessage, findOpenMessages } from './control-messages.sql.ts';
 import { checkAcknowledgement } from './control-texts.ts';
-import { cascadeBatchMax, reachAtOnce } from './force-cancel.ts';
-import { payloadOf, requireRunVersion } from './sending.ts';
+import { attemptFirstBatch, cascadeBatchMax } from './force-cancel.ts';
 
 const eventOf = {
   applied: controlMessageApplied,
@@ -83,6 +83,6 @@ async function requireTurn(
 }
 
 async function cascade(context: Context, message: ControlMessageRow): Promise<void> {
-  const asked = await reachAtOnce(context, message, () => askChildren(context, message));
-  if (asked === undefined || asked === cascadeBatchMax) await leaveToWorker(context, message, false);
+  const asked = await attemptFirstBatch(context, message, () => requestChildCancels(context, message));
+  if (asked === undefined || asked === cascadeBatchMax) await scheduleCascade(context, message, false);
 }

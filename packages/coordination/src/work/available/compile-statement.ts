@@ -5,7 +5,7 @@ import { prepared, type Statement } from '@baton/kernel/database/sql';
 export type Fragment = ReturnType<typeof fragment>;
 
 /** A prepared statement with a dynamically composed text, of which there are few variants. */
-export function compiled<Row>(query: Fragment): Statement<Row> {
+export function compileStatement<Row>(query: Fragment): Statement<Row> {
   const { sql: text, parameters } = query.compile(queryBuilder());
   return prepared(text, parameters);
 }

@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { findClaimCheck } from './checking.sql.ts';
+import { findClaimCheck } from './check-claim.sql.ts';
 import type { ClaimCheck } from './claim.ts';
 
 /**

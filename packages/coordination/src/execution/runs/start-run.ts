@@ -17,7 +17,7 @@ import { fail } from '../errors.ts';
 import { currencyDefault, isCurrency } from '../usage/usage.ts';
 import { type Run, type RunRequest, runOf } from './run.ts';
 import { runStarted } from './runs.events.ts';
-import { findOwnRevision, findRunningRun, insertRun, type StartedRunRow } from './starting.sql.ts';
+import { findOwnRevision, findRunningRun, insertRun, type StartedRunRow } from './start-run.sql.ts';
 
 /** Fits the arithmetic of instants and counters; 68 years are enough for a run. */
 const budgetMax = 2_147_483_647;

@@ -4,7 +4,11 @@ import { resolveTaskType, type TypeRules } from '../../definitions/task-types/ty
 import { emit } from '../../ledger/journal/journal.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { refuseTakingAway, type TakenAway, takenByMigration } from '../tasks/protection/protection.ts';
+import {
+  findLostRequirements,
+  type RemovedRequirement,
+  refuseRemoval,
+} from '../tasks/protection/protection.ts';
 import { taskTypeMigrated } from './type-migration.events.ts';
 import {
   findActiveVersion,
@@ -19,7 +23,7 @@ export interface Migration {
   readonly to: TypeRules;
   readonly statusMap: ReadonlyMap<string, string>;
   /** Checks and required outputs that tasks lose. */
-  readonly taken: readonly TakenAway[];
+  readonly taken: readonly RemovedRequirement[];
 }
 
 /**
@@ -41,7 +45,7 @@ export async function planMigration(
     from,
     to,
     statusMap: parseStatusMap(from, to, statusMap ?? {}),
-    taken: takenByMigration(from, to),
+    taken: findLostRequirements(from, to),
   };
 }
 
@@ -84,7 +88,7 @@ export function statusAfterMigration(
     return fail('incompatible_status', { taskId, statusKey, known: open.map(({ key }) => key) });
   const errors = to.fieldSchema.faultsOf(task.custom_fields);
   if (errors.length > 0) fail('custom_fields_invalid', { errors });
-  refuseTakingAway(context, taken, task.had_run);
+  refuseRemoval(context, taken, task.had_run);
   const clash = task.acceptance.findIndex(({ key }) => to.acceptanceKeys.includes(key));
   if (clash >= 0)
     fail('invalid_acceptance', {

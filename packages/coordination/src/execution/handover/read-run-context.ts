@@ -1,7 +1,7 @@
 import { cursorAtHorizon } from '../../ledger/journal/cursor.ts';
 import { tasksInSight } from '../../service/sight/sight.ts';
 import { getTaskRequirements } from '../../work/readiness/readiness.ts';
-import { relationsInSight } from '../../work/relations/task-relations.ts';
+import { filterVisibleRelations } from '../../work/relations/task-relations.ts';
 import { relationsMax } from '../../work/tasks/relation-limit.ts';
 import { checkpointOf } from '../checkpoints/checkpoint.ts';
 import { listChildHandles } from '../child-handles/child-handles.ts';
@@ -25,7 +25,7 @@ const checkpointBytesMax = 1_048_576;
 export async function getRunContext(context: Context, runId: string): Promise<RunContext> {
   const { db, tenantId } = context;
   const found = (await db.row(findRunContext(tenantId, runId, listMax, relationsMax))) ?? fail('not_found');
-  const row = await withinSight(context, found);
+  const row = await filterVisibleContext(context, found);
   const taskId = row.task.id;
   const checkpoints = await db.rows(findNewestCheckpoints(tenantId, taskId, listMax, checkpointBytesMax));
   const messages = await db.rows(findWaitingMessages(tenantId, runId, messagesMax));
@@ -46,16 +46,16 @@ export async function getRunContext(context: Context, runId: string): Promise<Ru
 /**
  * Excludes relations to tasks, and inputs from tasks, that the caller can't see (docs/reference/README.md#visibility).
  */
-async function withinSight(context: Context, row: RunContextRow): Promise<RunContextRow> {
+async function filterVisibleContext(context: Context, row: RunContextRow): Promise<RunContextRow> {
   return {
     ...row,
-    relations: await relationsInSight(context, row.relations),
-    inputs: await inputsInSight(context, row.inputs),
+    relations: await filterVisibleRelations(context, row.relations),
+    inputs: await filterVisibleInputs(context, row.inputs),
   };
 }
 
 /** Inputs without the artifacts of tasks that the caller can't see. */
-export async function inputsInSight(
+export async function filterVisibleInputs(
   context: Context,
   inputs: RunContextRow['inputs'],
 ): Promise<RunContextRow['inputs']> {

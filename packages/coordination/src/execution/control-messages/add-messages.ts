@@ -22,10 +22,10 @@ export interface Sending {
  * The key of a message that the service itself sends. Starts with a blank, which is trimmed from every header value, so
  * no client can use it.
  */
-export const ownKey = (name: string) => ` ${name}`;
+export const internalKey = (name: string) => ` ${name}`;
 
 /** The key, in each run, of the message that another one causes. */
-export const cascadeKey = ({ id }: ControlMessageRow) => ownKey(`cascade:${id}`);
+export const cascadeKey = ({ id }: ControlMessageRow) => internalKey(`cascade:${id}`);
 
 /**
  * Adds one open message to each of the runs, in the order of their ids, and emits the events. Runs that are not running

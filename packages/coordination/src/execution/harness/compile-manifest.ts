@@ -1,6 +1,6 @@
 import { type Reply, reply } from '@baton/kernel/http/service';
 import type { Json, JsonObject } from '@baton/values/wire';
-import { ceilingOf, layersAt } from '../../organisation/projects/config/layers.ts';
+import { findGrantCeiling, layersAt } from '../../organisation/projects/config/layers.ts';
 import { checkDocument } from '../../service/documents.ts';
 import { canonicalHash } from '../../service/durable-text/canonical.ts';
 import type { Context } from '../context.ts';
@@ -14,7 +14,7 @@ import {
   serverSections,
 } from './manifest.ts';
 import { findSurroundings, insertManifest, type SurroundingsRow } from './manifests.sql.ts';
-import { requireManifest, withPack } from './manifests.ts';
+import { addContextPack, requireManifest } from './manifests.ts';
 
 const sectionBytesMax = 16_384;
 
@@ -43,7 +43,8 @@ export async function compileManifest(
   const around = (await db.row(findSurroundings(tenantId, run))) as SurroundingsRow;
   const projectPolicy = await policyAt(context, around.workspace_id);
   const base = { ...active.base, ...serverPart(context, active, around), projectPolicy, ...declared };
-  if (canonicalHash(base) === canonicalHash(active.base)) return reply(200, await withPack(context, active));
+  if (canonicalHash(base) === canonicalHash(active.base))
+    return reply(200, await addContextPack(context, active));
   const row = await db.row(
     insertManifest({
       tenantId,
@@ -56,7 +57,7 @@ export async function compileManifest(
       principalId: caller.principalId,
     }),
   );
-  return reply(201, await withPack(context, row as ManifestRow));
+  return reply(201, await addContextPack(context, row as ManifestRow));
 }
 
 /** The sections that the body declares; null removes an earlier declaration. */
@@ -104,7 +105,7 @@ async function policyAt(context: Context, workspaceId: string | null): Promise<J
   const nearest = layers.at(-1);
   if (nearest === undefined) return null;
   const { projectId, templateKey, templateVersion, revisionNumber: revision } = nearest;
-  const { governance } = ceilingOf(layers);
+  const { governance } = findGrantCeiling(layers);
   return { projectId, templateKey, templateVersion, revision, governance };
 }
 

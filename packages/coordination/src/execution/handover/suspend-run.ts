@@ -14,7 +14,7 @@ import { fail } from '../errors.ts';
 import { type LiveRunRow, requireLiveRun } from '../runs/live-run.ts';
 import { runOf } from '../runs/run.ts';
 import { runHandoffPrepared, runSuspended } from './handover.events.ts';
-import { findApprovalId, updateRunToSuspended } from './suspending.sql.ts';
+import { findApprovalId, updateRunToSuspended } from './suspend-run.sql.ts';
 import {
   type HandedOffRun,
   HandoffCheckpoint,

@@ -19,7 +19,7 @@ import { taskOf } from '../../work/tasks/task.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { countFailure, countSuccess } from '../retries/retries.ts';
-import { lockTaskOfRun, type TaskOfRunRow, updateRunToEnded } from './finishing.sql.ts';
+import { lockTaskOfRun, type TaskOfRunRow, updateRunToEnded } from './end-run.sql.ts';
 import { requireOwnRunningRun, requireRunning } from './live-run.ts';
 import { type Run, runOf, type SucceededRun } from './run.ts';
 import { runCancelled, runSucceeded } from './runs.events.ts';

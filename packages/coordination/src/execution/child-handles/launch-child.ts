@@ -13,7 +13,7 @@ import { getRun } from '../runs/runs.ts';
 import { cancellationPolicies, childHandleOf, type LaunchedChild, type NewChild } from './child-handle.ts';
 import { childLaunched } from './child-handles.events.ts';
 import { findHandle, findHandleByCorrelation, insertHandle } from './child-handles.sql.ts';
-import { ceilingOf, checkGrant, narrowedGrant } from './grants.ts';
+import { checkGrant, findGrantCeiling, narrowGrant } from './grants.ts';
 import { newHandleToken } from './handle-token.ts';
 
 const correlationIdForm = /^[A-Za-z0-9._:-]{1,128}$/;
@@ -112,7 +112,7 @@ async function grantOf(context: Context, run: LiveRunRow, request: NewChild) {
     run.child_handle_id === null
       ? undefined
       : await lockGrantingHandle(context, run.child_handle_id, 'tasks.write');
-  const grant = narrowedGrant(await ceilingOf(context, run.id, own), request.grant);
+  const grant = narrowGrant(await findGrantCeiling(context, run.id, own), request.grant);
   const depth = (own?.depth ?? 0) + 1;
   if (depth > depthMax) fail('child_depth_exceeded', { maxDepth: depthMax });
   return { grant, depth };
