@@ -2,7 +2,7 @@ import type { CalendarSpec, WorkingHours } from './calendar.ts';
 import { minuteOf, reductionMinutesOf } from './day-hours.ts';
 import { isTimeZone } from './time-zone.ts';
 
-/** What is wrong with a calendar, and where in it. */
+/** A problem of a calendar, with its place. */
 export class CalendarDefect extends Error {
   readonly code: string;
   readonly path: string;
@@ -15,8 +15,8 @@ export class CalendarDefect extends Error {
 }
 
 /**
- * Checks what the form of a calendar doesn't say, and puts it into its one order: years, dates and days of the week
- * ascending, no date twice in a list (docs/reference/workspaces.md#calendars). The same content so has the same hash.
+ * Validates what the schema of a calendar can't express, and normalizes the order: years, dates and days of the week
+ * ascending, no date twice in a list (docs/reference/workspaces.md#calendars). Equal content then has an equal hash.
  * @throws CalendarDefect with `code` and `path`: unknown_timezone, duplicate_calendar_year,
  * calendar_date_outside_year, calendar_day_conflict, invalid_working_hours, the first of them in this order
  */
@@ -63,7 +63,7 @@ function refuseForeignDates({ years }: CalendarSpec): void {
     }
 }
 
-/** A holiday is neither a day of work nor a short one. */
+/** A holiday is neither a working day nor a short day. */
 function refuseConflicts({ years }: CalendarSpec): void {
   for (const [n, { holidays, ...year }] of years.entries()) {
     const off = new Set(holidays);
@@ -74,7 +74,7 @@ function refuseConflicts({ years }: CalendarSpec): void {
   }
 }
 
-/** The reduction of short days fits into the last hours of every day that has hours. */
+/** The reduction of short days must fit into the last interval of every day that has hours. */
 function refuseHours({ intervals, weekdays, shortDayReduction }: WorkingHours): void {
   const code = 'invalid_working_hours';
   const reduction = reductionMinutesOf(shortDayReduction);

@@ -4,16 +4,16 @@ import { DisplayName } from '@baton/values/keys';
 export const yearMin = 2000;
 export const yearMax = 2100;
 
-/** What a day's list of hours may hold. */
+/** The limits of a day's list of hours. */
 const intervalsMax = 10;
-/** A year has no more days. */
+/** The maximum number of days in a year. */
 const daysMax = 366;
 
 const IsoDate = z.iso.date();
 /** Monday is 1. */
 const IsoWeekday = z.int().min(1).max(7);
 
-/** Whether they are times, and in order, is checked later, with a code of its own. */
+/** The times and their order are validated later, with a problem code of their own. */
 const hourText = z.string().max(100);
 const Interval = z
   .strictObject({ from: hourText, to: hourText })
@@ -31,12 +31,12 @@ const WeekdayHours = z.strictObject({
 const WorkingHours = z
   .strictObject({
     intervals: z.array(Interval).min(1).max(intervalsMax),
-    weekdays: WeekdayHours.partial().default({}).describe('Days of the week with hours of their own.'),
+    weekdays: WeekdayHours.partial().default({}).describe('Days of the week with different hours.'),
     shortDayReduction: z
       .string()
       .max(100)
       .default('PT0M')
-      .describe('How much sooner a short day ends, as an ISO 8601 duration in minutes: PT60M.'),
+      .describe('How much earlier a short day ends, as an ISO 8601 duration in minutes: PT60M.'),
   })
   .meta({ id: 'WorkingHours' });
 
@@ -45,14 +45,17 @@ const CalendarYear = z
   .strictObject({
     year: z.int().min(yearMin).max(yearMax),
     provisional: z.boolean().default(false).describe('Whether it may still change.'),
-    source: z.string().max(500).nullable().default(null).describe('Where its days are published.'),
+    source: z.string().max(500).nullable().default(null).describe('The publication of its days.'),
     holidays: days.default([]),
-    workdays: days.default([]).describe('Days at which people work although the week says otherwise.'),
+    workdays: days.default([]).describe('Working days that would be days off by their day of the week.'),
     shortDays: days.default([]),
   })
   .meta({ id: 'CalendarYear' });
 
-/** Which days and hours people work (docs/reference/workspaces.md#calendars). A year that it does not list has weekends only. */
+/**
+ * Working days and working hours (docs/reference/workspaces.md#calendars). A year that it does not list has weekends
+ * only.
+ */
 export const CalendarSpec = z
   .strictObject({
     displayName: DisplayName,
@@ -62,10 +65,10 @@ export const CalendarSpec = z
       .max(7)
       .refine((named) => new Set(named).size === named.length, 'must name each day once')
       .default([6, 7])
-      .describe('Days of the week, Monday is 1.'),
+      .describe('Working days of the week, Monday is 1.'),
     workingHours: WorkingHours.nullable()
       .default(null)
-      .describe('Without them the calendar counts days, and no hours.'),
+      .describe('Without hours, the calendar counts days only.'),
     years: z
       .array(CalendarYear)
       .min(1)

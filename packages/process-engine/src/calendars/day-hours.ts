@@ -1,6 +1,6 @@
 import type { CalendarSpec } from './calendar.ts';
 
-/** Hours of work in a day, in minutes of the clock on the wall: from `from` up to, without, `to`. */
+/** Working hours of a day, in minutes of wall time: from `from` (inclusive) to `to` (exclusive). */
 export interface Hours {
   readonly from: number;
   readonly to: number;
@@ -8,7 +8,7 @@ export interface Hours {
 
 const minutesOfDay = 24 * 60;
 
-/** `09:30` is 570, `24:00` is 1440; undefined for what is no time of a day. */
+/** `09:30` is 570, `24:00` is 1440; undefined for an invalid time of day. */
 export function minuteOf(text: string): number | undefined {
   const [, hours, minutes] = /^([01]\d|2[0-4]):([0-5]\d)$/.exec(text) ?? [];
   const minute = Number(hours) * 60 + Number(minutes);
@@ -28,7 +28,7 @@ export interface WeekHours {
   readonly short: readonly (readonly Hours[])[];
 }
 
-/** @param hours as `parseCalendarSpec` has accepted them; null has none on any day */
+/** @param hours as validated by `parseCalendarSpec`; null has none on any day */
 export function weekHoursOf(hours: CalendarSpec['workingHours']): WeekHours {
   const reduction = reductionMinutesOf(hours?.shortDayReduction ?? 'PT0M') as number;
   const usual = ([1, 2, 3, 4, 5, 6, 7] as const).map((day) =>
@@ -40,7 +40,7 @@ export function weekHoursOf(hours: CalendarSpec['workingHours']): WeekHours {
   return { usual, short: usual.map((day) => shortened(day, reduction)) };
 }
 
-/** The reduction comes off the end of the last hours; what has nothing left is gone. */
+/** The reduction shortens the last interval; an interval without time left is dropped. */
 function shortened(day: readonly Hours[], reduction: number): readonly Hours[] {
   const last = day.at(-1);
   if (last === undefined) return day;

@@ -1,14 +1,14 @@
 import { Temporal } from 'temporal-polyfill';
 
 /**
- * Time zones, by Temporal (decision 0215). Instants are milliseconds since 1970; a wall time is what the clocks of a zone
- * show, in milliseconds as if the zone were UTC.
+ * Time zones, with Temporal (decision 0215). Instants are milliseconds since 1970; a wall time is what the clocks of a
+ * zone show, in milliseconds as if the zone were UTC.
  */
 
 /**
- * The name of a zone under which Temporal remembers it. One zone can be written in many ways, and each name that Temporal
- * is given is kept in memory.
- * @returns undefined for what is no zone of the IANA database, such as an offset
+ * The canonical name of a zone. One zone can be written in many ways, and Temporal caches each name that it receives in
+ * memory.
+ * @returns undefined if it is not a zone of the IANA database, such as an offset
  */
 export function zoneNamed(name: string): string | undefined {
   if (!/^[A-Za-z][A-Za-z0-9_+/-]{0,63}$/.test(name)) return undefined;
@@ -23,18 +23,18 @@ export function isTimeZone(name: string): boolean {
   return zoneNamed(name) !== undefined;
 }
 
-/** What the clocks show at an instant. */
+/** The wall time at an instant. */
 export function wallTimeAt(zone: string, atMs: number): number {
   return atMs + offsetMsOf(zonedAt(zone, atMs));
 }
 
-/** When the clocks show a time: the first of two instants, and as much later as the clocks jump for a time that they skip. */
+/** The instant of a wall time: the first of two; for a skipped time, as much later as the clocks jump. */
 export function instantAt(zone: string, wallMs: number): number {
   const shown = Temporal.Instant.fromEpochMilliseconds(wallMs).toZonedDateTimeISO('UTC').toPlainDateTime();
   return shown.toZonedDateTime(zone, { disambiguation: 'compatible' }).epochMilliseconds;
 }
 
-/** A time in which the clocks of a zone are not changed. */
+/** A period in which the clocks of a zone don't change. */
 export interface Stretch {
   readonly fromMs: number;
   readonly toMs: number;
@@ -42,7 +42,7 @@ export interface Stretch {
   readonly offsetMs: number;
 }
 
-/** The time from one instant to another, cut where the clocks are changed. */
+/** The time from one instant to another, split at clock changes. */
 export function* stretchesBetween(zone: string, fromMs: number, toMs: number): Generator<Stretch> {
   let at = zonedAt(zone, fromMs);
   while (at.epochMilliseconds < toMs) {

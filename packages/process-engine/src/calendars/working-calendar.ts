@@ -3,19 +3,19 @@ import { type Hours, minutesIn, type WeekHours, weekHoursOf } from './day-hours.
 import { zoneNamed } from './time-zone.ts';
 
 /**
- * A calendar that is ready for arithmetic, on wall times only (`time-zone.ts` says what these are). Each year has the sums
- * of its working days and minutes up to each of its days, so that nothing is counted day by day (organisation, section 26,
- * row 36). Years are summed up when they are first asked for.
+ * A calendar prepared for arithmetic, on wall times only (see `time-zone.ts`). Each year has the sums of its working
+ * days and minutes up to each of its days, so that nothing is counted day by day. The sums of a year are computed at
+ * its first use.
  */
 
 export const dayMs = 86_400_000;
 const minuteMs = 60_000;
 
 interface YearSums {
-  /** The first so many days of the year have so many working days, and so many minutes of work. */
+  /** The number of working days, and of working minutes, in the first n days of the year. */
   readonly days: Uint16Array;
   readonly minutes: Int32Array;
-  /** Bits by day: whether it is worked, and whether it is short. */
+  /** Bits per day: whether it is a working day, and whether it is short. */
   readonly kinds: Uint8Array;
 }
 
@@ -30,10 +30,12 @@ export class WorkingCalendar {
   readonly #weekend: ReadonlySet<number>;
   readonly #hours: WeekHours;
   readonly #listed: ReadonlyMap<number, ListedYear>;
-  /** Of listed years by their number; all others of the same length that begin at the same day of the week share theirs. */
+  /**
+   * Listed years by number; unlisted years of the same length that begin on the same day of the week share an entry.
+   */
   readonly #sums = new Map<string, YearSums>();
 
-  /** @param spec as `parseCalendarSpec` gives it */
+  /** @param spec as returned by `parseCalendarSpec` */
   constructor(spec: CalendarSpec) {
     this.zone = zoneNamed(spec.timezone) ?? 'UTC';
     this.hasHours = spec.workingHours !== null;
@@ -52,14 +54,14 @@ export class WorkingCalendar {
     return ((sums.kinds[day - first] as number) & worked) !== 0;
   }
 
-  /** The working days after a day, up to another that is not before it, which counts. Days are numbered from 1970-01-01. */
+  /** The working days after a day, up to and including a later one. Days are numbered from 1970-01-01. */
   workdaysBetween(from: number, to: number): number {
     let count = -this.#workdaysUpTo(from);
     for (let year = yearOfDay(from); year < yearOfDay(to); year += 1) count += this.#workdaysIn(year);
     return count + this.#workdaysUpTo(to);
   }
 
-  /** The day that is so many working days after another; undefined when there are fewer up to `lastDay`. */
+  /** The n-th working day after a day; undefined if there are fewer up to `lastDay`. */
   dayAfterWorkdays(from: number, count: number, lastDay: number): number | undefined {
     let left = this.#workdaysUpTo(from) + count;
     let year = yearOfDay(from);
@@ -72,7 +74,7 @@ export class WorkingCalendar {
     return day <= lastDay ? day : undefined;
   }
 
-  /** Milliseconds of work between two wall times, the first not after the second. */
+  /** Milliseconds of working time between two wall times, the first not after the second. */
   workedBetween(fromWallMs: number, toWallMs: number): number {
     let sum = -this.#workedUpTo(fromWallMs);
     const lastYear = yearOfDay(dayOf(toWallMs));
@@ -80,7 +82,7 @@ export class WorkingCalendar {
     return sum + this.#workedUpTo(toWallMs);
   }
 
-  /** The first wall time up to which so much is worked since another; it must be known that there is one. */
+  /** The first wall time after this much working time; the caller must know that it exists. */
   wallTimeAfterWork(fromWallMs: number, workMs: number): number {
     let left = this.#workedUpTo(fromWallMs) + workMs;
     let year = yearOfDay(dayOf(fromWallMs));
@@ -101,7 +103,7 @@ export class WorkingCalendar {
     return this.#sumsOf(year).days.at(-1) as number;
   }
 
-  /** From the first day of its year up to a day, which counts. */
+  /** From the first day of its year up to and including a day. */
   #workdaysUpTo(day: number): number {
     const { sums, first } = this.#yearOf(day);
     return sums.days[day - first + 1] as number;
@@ -111,7 +113,7 @@ export class WorkingCalendar {
     return (this.#sumsOf(year).minutes.at(-1) as number) * minuteMs;
   }
 
-  /** From the begin of its year up to a wall time. */
+  /** From the beginning of its year up to a wall time. */
   #workedUpTo(wallMs: number): number {
     const day = dayOf(wallMs);
     const { sums, first } = this.#yearOf(day);
@@ -167,7 +169,7 @@ export class WorkingCalendar {
   }
 }
 
-/** The number of the day of a wall time, from 1970-01-01. */
+/** The number of a wall time's day, from 1970-01-01. */
 export function dayOf(wallMs: number): number {
   return Math.floor(wallMs / dayMs);
 }
@@ -176,7 +178,7 @@ export function yearOfDay(day: number): number {
   return new Date(day * dayMs).getUTCFullYear();
 }
 
-/** Of the years 1900 and later. */
+/** For the years from 1900. */
 function firstDayOf(year: number): number {
   return Date.UTC(year, 0, 1) / dayMs;
 }
@@ -186,7 +188,7 @@ function weekdayOf(day: number): number {
   return ((((day + 3) % 7) + 7) % 7) + 1;
 }
 
-/** The place of the first number that is large enough, in numbers that never fall. */
+/** The index of the first number that is large enough, in ascending numbers. */
 function firstIndex(numbers: Uint16Array | Int32Array, isEnough: (number: number) => boolean): number {
   let [low, high] = [0, numbers.length - 1];
   while (low < high) {

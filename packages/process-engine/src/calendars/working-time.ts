@@ -3,12 +3,12 @@ import { instantAt, stretchesBetween, wallTimeAt } from './time-zone.ts';
 import { dayMs, dayOf, type WorkingCalendar, yearOfDay } from './working-calendar.ts';
 
 /**
- * Arithmetic with working days and working time (docs/reference/workspaces.md#calendar-arithmetic): pure functions of a calendar and of instants in
- * milliseconds since 1970. It is working time while the clock on the wall shows a time within the hours of a working day.
- * An hour that the clocks skip is none, one that they show twice counts twice.
+ * Arithmetic with working days and working time (docs/reference/workspaces.md#calendar-arithmetic): pure functions of a
+ * calendar and of instants in milliseconds since 1970. Working time passes while the wall clock shows a time within the
+ * hours of a working day. A skipped hour doesn't count, a repeated hour counts twice.
  */
 
-/** What a calendar cannot say. */
+/** A question that a calendar can't answer. */
 export class CalendarFault extends Error {
   readonly code: 'calendar_without_hours' | 'calendar_scan_limit';
 
@@ -18,22 +18,25 @@ export class CalendarFault extends Error {
   }
 }
 
-/** It yields wherever others may go on. */
+/** It yields so that other work can run. */
 type Steps = Generator<void, number>;
 
-/** How far is looked from an instant: 50 years, and half a day for the leap years among them. */
+/** The maximum distance from an instant: 50 years, and half a day for the leap years among them. */
 const scanDaysMax = 18_263;
 /** The years that calendars can list, and 50 more on either side. */
 const firstMs = Date.UTC(1950, 0, 1);
 const lastMs = Date.UTC(2151, 0, 1);
 
-/** Whether people work on the day that it is in the calendar's zone. @public for processes (docs/reference/workspaces.md#calendar-arithmetic) */
+/**
+ * Whether the instant's day in the calendar's zone is a working day.
+ * @public for processes (docs/reference/workspaces.md#calendar-arithmetic)
+ */
 export function isWorkday(calendar: WorkingCalendar, atMs: number): boolean {
   return calendar.isWorkday(localDay(calendar, atMs));
 }
 
 /**
- * The instant so many working days later, at the same time of the day. The day it starts from does not count.
+ * The instant n working days later, at the same time of day. The first day does not count.
  * @param days 0 or more; 0 is the same instant
  * @throws CalendarFault `calendar_scan_limit`
  * @public for processes
@@ -50,7 +53,8 @@ export function addWorkdays(calendar: WorkingCalendar, atMs: number, days: numbe
 }
 
 /**
- * The working days after the day of one instant up to that of another, which counts; below zero where it comes before.
+ * The working days after the day of one instant, up to and including that of another; negative if the second is
+ * earlier.
  * @throws CalendarFault `calendar_scan_limit`
  * @public for processes
  */
@@ -62,7 +66,7 @@ export function workdaysBetween(calendar: WorkingCalendar, fromMs: number, toMs:
 }
 
 /**
- * The first instant up to which so much is worked.
+ * The first instant after this much working time.
  * @param workMs milliseconds, 0 or more; 0 is the same instant
  * @throws CalendarFault `calendar_without_hours`, `calendar_scan_limit`
  * @public for processes
@@ -71,7 +75,7 @@ export function addWorkingTime(calendar: WorkingCalendar, atMs: number, workMs: 
   return finished(addingWorkingTime(calendar, atMs, workMs));
 }
 
-/** As `addWorkingTime`, in steps of a millisecond or less: 50 years take 25 ms where the clocks were never asked for. */
+/** As `addWorkingTime`, in steps of at most a millisecond: 50 years take 25 ms before the clock changes are cached. */
 export function* addingWorkingTime(calendar: WorkingCalendar, atMs: number, workMs: number): Steps {
   requireNotNegative(workMs);
   requireHours(calendar);
@@ -92,7 +96,7 @@ export function* addingWorkingTime(calendar: WorkingCalendar, atMs: number, work
 }
 
 /**
- * Milliseconds of work from one instant to another; below zero where it comes before.
+ * Milliseconds of working time from one instant to another; negative if the second is earlier.
  * @throws CalendarFault `calendar_without_hours`, `calendar_scan_limit`
  * @public for processes
  */
@@ -130,7 +134,7 @@ function localDay(calendar: WorkingCalendar, atMs: number): number {
 }
 
 function requireNotNegative(amount: number): void {
-  if (!(amount >= 0)) throw new RangeError('what is added to an instant is 0 or more');
+  if (!(amount >= 0)) throw new RangeError('the amount added to an instant must be 0 or more');
 }
 
 function requireHours({ hasHours }: WorkingCalendar): void {

@@ -4,13 +4,14 @@ import { finish, payloadOfEntered } from './sequences.ts';
 import type { Ballot, ElementNode, EventRoot } from './state.ts';
 import { resultOf } from './voting/quorum.ts';
 
-/** Votes of a step that asks several people (docs/reference/processes.md#votes). */
+/** Votes of a step that requests approvals from several people (docs/reference/processes.md#votes). */
 
 const commentCharactersMax = 4000;
 
 /**
- * Who was found is asked: all at once, or one after the other. Where some were asked before a refusal, they keep their approvals
- * and votes; those of them that are not found again are counted no more, unless they have voted.
+ * Requests approvals from the resolved people, all at once or one after the other. If some were requested before a
+ * refusal, those people keep their approvals and votes; those who are not resolved again no longer count, unless they
+ * have voted.
  */
 export function takeVoters(m: Machine, element: string, principals: readonly string[]): void {
   const node = m.element(element);
@@ -38,12 +39,12 @@ export function takeVoters(m: Machine, element: string, principals: readonly str
   goOnVoting(m, node);
 }
 
-/** An approval could not be asked for. */
+/** An approval could not be requested. */
 export function forgetAsked(node: ElementNode, approvalId: string): void {
   for (const ballot of node.ballots ?? []) if (ballot.approvalId === approvalId) ballot.asked = false;
 }
 
-/** What became of one approval of a step. */
+/** The result of one approval of a step. */
 export function takeVote(m: Machine, node: ElementNode, event: EventRoot): void {
   const ballot = node.ballots?.find(({ approvalId }) => approvalId === event.entityId);
   if (ballot === undefined || ballot.vote !== 'pending') return;
@@ -54,7 +55,7 @@ export function takeVote(m: Machine, node: ElementNode, event: EventRoot): void 
   goOnVoting(m, node);
 }
 
-/** A person who was disabled votes no more: the quorum is counted anew. */
+/** A disabled person no longer votes: the quorum is computed again. */
 export function leaveVote(m: Machine, node: ElementNode, principalId: string): void {
   const ballot = node.ballots?.find((one) => one.principalId === principalId && one.vote === 'pending');
   if (ballot === undefined) return;
@@ -68,7 +69,7 @@ function leave(m: Machine, { id: element }: ElementNode, ballot: Ballot): void {
   ballot.vote = 'left';
 }
 
-/** Ends a vote that is decided, or asks whose turn it is. */
+/** Ends a vote that is decided, or requests the next approval. */
 export function goOnVoting(m: Machine, node: ElementNode): void {
   const { approve } = m.step(node.id);
   const ballots = node.ballots ?? [];
@@ -92,7 +93,7 @@ export function goOnVoting(m: Machine, node: ElementNode): void {
   }
 }
 
-/** @param reason why it ended: `due` where its deadline decided */
+/** @param reason why it ended: `due` if its deadline decided */
 export function endVote(
   m: Machine,
   node: ElementNode,

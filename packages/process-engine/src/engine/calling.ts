@@ -11,13 +11,13 @@ import type { ElementNode, WaitsFor } from './state.ts';
 const titleCharactersMax = 500;
 const keyCharactersMax = 500;
 
-/** What the step of a call waits for. */
+/** The objects that the step of a call waits for. */
 export function waitedForBy(call: Call | undefined): WaitsFor {
   if (call?.agent !== undefined) return 'task';
   return call?.process === undefined ? 'skill' : 'process';
 }
 
-/** Opens what a call waits for, under an id that is always the same for this attempt. */
+/** Opens the object that a call waits for, with an id that is always the same for this attempt. */
 export function openCall(m: Machine, node: ElementNode, call: Call): void {
   const inputs = m.evaluateAll(call.input, m.rootsIn(node));
   const effect = effectOf(m, node, call, inputs);
@@ -44,7 +44,7 @@ function effectOf(m: Machine, node: ElementNode, call: Call, inputs: JsonObject)
       data: inputs,
     };
   }
-  // Work for an agent is a task that is assigned to it: whatever runs the agent takes it like any other.
+  // Work for an agent is a task assigned to it: whatever runs the agent claims it like any other.
   node.taskId = id('task');
   const title = call.title === undefined ? '' : m.tools.render(call.title, m.rootsIn(node));
   return {
@@ -61,13 +61,13 @@ function effectOf(m: Machine, node: ElementNode, call: Call, inputs: JsonObject)
   };
 }
 
-/** The key of the called instance: what the step says, or one that no other call has. */
+/** The key of the called instance: the one that the step sets, or one that no other call has. */
 function keyOf(m: Machine, node: ElementNode, { key }: Call): string {
   if (key === undefined) return `process:${m.state.id}/${node.id}/${node.attempt}`;
   const value = m.evaluate(key, m.rootsIn(node));
   const text = typeof value === 'number' ? String(value) : value;
   if (typeof text !== 'string' || text === '' || text.length > keyCharactersMax)
-    throw new ProcessFault('expression_error', `a key is a text of 1 to ${keyCharactersMax} characters`);
+    throw new ProcessFault('expression_error', `a key must be a text of 1 to ${keyCharactersMax} characters`);
   return text;
 }
 

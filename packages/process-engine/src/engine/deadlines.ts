@@ -6,7 +6,10 @@ import { failElement } from './sequences.ts';
 import type { Deadline, ElementNode, ProcessState, SlaState, Timer } from './state.ts';
 import { evaluated, evaluatedBy } from './step-kinds.ts';
 
-/** What a missed deadline leads to: one warning and one breach for each attempt, and escalations (docs/reference/processes.md#deadlines). */
+/**
+ * The consequences of a missed deadline: one warning and one breach per attempt, and escalations
+ * (docs/reference/processes.md#deadlines).
+ */
 
 type Owner = Pick<ElementNode, 'due' | 'slaState'>;
 
@@ -22,8 +25,8 @@ export function passDeadline(m: Machine, timer: Timer): void {
 }
 
 /**
- * A deadline that is over, once for each attempt.
- * @param node undefined for that of the instance
+ * A missed deadline, once per attempt.
+ * @param node undefined for the deadline of the instance
  */
 export function breach(m: Machine, node: ElementNode | undefined, detectedBy: DetectedBy): void {
   const owner: Owner = node ?? m.state;
@@ -63,7 +66,7 @@ function tellDeadline(
   m.tell('process.sla_breached', payload, responsible);
 }
 
-/** Who owns the process; an expression that gives nobody is passed over, as one that names nobody is. */
+/** The owner of the process; an expression that yields nobody is skipped, like an assignee that resolves to nobody. */
 function ownerOf(m: Machine): Assignee[] {
   return (m.definition.spec.owner ?? []).flatMap((assignee) => {
     try {
@@ -86,7 +89,7 @@ function decideOnDue(m: Machine, node: ElementNode): void {
   if (onDue === 'reject') endVote(m, node, 'rejected', 'due');
 }
 
-/** One escalation of a step: whom it concerns is found by who carries it out. */
+/** One escalation of a step: the shell that carries it out resolves its recipients. */
 export function escalate(m: Machine, node: ElementNode, level: number): void {
   const { human, approve } = m.step(node.id);
   const escalation: Escalation | undefined = (human ?? approve)?.escalations[level - 1];

@@ -2,24 +2,27 @@ import type { Correlation, ProcessSpec, Stage, Timer } from '../language/definit
 import type { Trigger } from '../language/forms.ts';
 import { innerStepsOf, type Step } from '../language/step.ts';
 
-/** What is done at an event, of `correlate` and of `onEvent`. */
+/** A handler of an event, from `correlate` or `onEvent`. */
 export interface Handler {
   readonly on: Trigger;
-  /** Which instance the event is for; undefined: the one that it comes from, or whose open work it is about. */
+  /** The instance that the event is for; undefined: the one that it comes from, or whose open work it concerns. */
   readonly key: string | undefined;
   readonly set: Correlation['set'];
-  /** The list of its steps: `correlate/<n>`, `event/<n>`; undefined for one that only writes. */
+  /** The list of its steps: `correlate/<n>`, `event/<n>`; undefined for a handler that only writes. */
   readonly list: string | undefined;
 }
 
-/** A definition made ready for the engine: every list of steps by its key, and every element by its id. */
+/** A definition prepared for the engine: every list of steps by key, and every element by id. */
 export interface Definition {
   readonly key: string;
   readonly version: number;
   readonly spec: ProcessSpec;
-  /** Those of `correlate` and then those of `onEvent`: inputs name them by their place here. */
+  /** Those of `correlate`, then those of `onEvent`: inputs name them by their index here. */
   readonly handlers: readonly Handler[];
-  /** Keys: `stage/<id>`, `discretionary/<step id>`, `timer/<id>`, `correlate/<n>`, `event/<n>`, and `<step id>` with a path for what stands in a step. */
+  /**
+   * Keys: `stage/<id>`, `discretionary/<step id>`, `timer/<id>`, `correlate/<n>`, `event/<n>`, and `<step id>` with a
+   * path for lists inside a step.
+   */
   readonly lists: ReadonlyMap<string, readonly Step[]>;
   readonly steps: ReadonlyMap<string, Step>;
   readonly stages: ReadonlyMap<string, Stage>;
@@ -56,10 +59,10 @@ export function prepareDefinition(key: string, spec: ProcessSpec): Definition {
   return { key, version: spec.version, spec, handlers, lists, steps, stages, timers };
 }
 
-/** The list of a discretionary step: each begins by itself. */
+/** The list of a discretionary step: each begins separately. */
 export const discretionaryList = (step: string) => `discretionary/${step}`;
 
-/** What a definition does at events, in the order in which inputs name it. */
+/** The handlers of a definition, in the order in which inputs name them. */
 export function handlersOf({
   correlate,
   onEvent,

@@ -3,7 +3,7 @@ import { endAll, startList } from './sequences.ts';
 import type { Parked } from './state.ts';
 import { freeze, thaw } from './timers.ts';
 
-/** How an instance is suspended, goes on and ends (docs/reference/processes.md#instances). */
+/** Suspends, resumes and ends instances (docs/reference/processes.md#instances). */
 
 export function completeInstance(m: Machine, outcome: string | null): void {
   endAll(m, 'cancelled');
@@ -15,7 +15,7 @@ export function completeInstance(m: Machine, outcome: string | null): void {
 
 type SuspendCause = 'event' | 'operator' | 'input_failed';
 
-/** Timers stop; what happens meanwhile waits. Lists that were about to go on are found again by `goOnAfterPause`. */
+/** Timers stop; inputs are stored meanwhile. `goOnAfterPause` finds the lists that were about to continue. */
 export function suspendNow(m: Machine, cause: SuspendCause, reason: string | null): void {
   freeze(m);
   m.state.status = 'suspended';
@@ -24,13 +24,13 @@ export function suspendNow(m: Machine, cause: SuspendCause, reason: string | nul
   m.tell('process.suspended', { cause, reason });
 }
 
-/** It can't go on, until an operator has it try again or go past what is at fault. */
+/** It can't continue until an operator retries or skips the failed step. */
 export function park(m: Machine, { element, code, reason }: Parked): void {
   m.state.parked = { element, code, reason };
   suspendNow(m, 'input_failed', `${code}: ${reason}`);
 }
 
-/** Whether a list of steps lets a suspended instance go on: it begins with `resume`. */
+/** Whether a list of steps resumes a suspended instance: it begins with `resume`. */
 export function resumes(m: Machine, list: string): boolean {
   const [first] = m.definition.lists.get(list) ?? [];
   return first?.resume !== undefined && (first.when === undefined || m.holds(first.when));
@@ -46,7 +46,7 @@ export function goOnAfterPause(m: Machine): void {
   for (const { id } of m.sequences()) if (!busy.has(id)) m.ready.push(id);
 }
 
-/** Ends everything, and undoes what can be undone first, the last first. */
+/** Ends everything, after compensating in reverse order. */
 export function beginCancel(m: Machine, reason: string, compensate: boolean): void {
   const { undoable, ending } = m.state;
   if (ending !== null && compensate) return;

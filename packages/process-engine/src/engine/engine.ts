@@ -66,14 +66,15 @@ export function newState(
 
 export interface Taken {
   readonly state: ProcessState;
-  /** What is to be done for it, in this order. */
+  /** The intents to carry out, in this order. */
   readonly acts: readonly Act[];
 }
 
 /**
- * One input of an instance: its next state, and what is to be done for it (docs/reference/processes.md#engine). A pure function: the
- * time is that of the input, and ids are made of what they are for. `before` stays as it is.
- * @throws ProcessFault with the element that is at fault: nothing of the input counts, and the instance is to be suspended
+ * Processes one input of an instance: its next state, and the intents to carry out
+ * (docs/reference/processes.md#engine). It is a pure function: the time comes from the input, and ids are derived from
+ * their purpose. `before` is not changed.
+ * @throws ProcessFault with the element at fault: nothing of the input counts, and the instance must be suspended
  */
 export function takeInput(
   definition: Definition,
@@ -83,7 +84,7 @@ export function takeInput(
 ): Taken {
   const state = structuredClone(before);
   if (input.at > state.clock) state.clock = input.at;
-  // A tool that only this input has stays.
+  // A tool that only this input has must not be lost.
   const own = { ...tools, ...tools.forInput?.() };
   const m = new Machine({ definition, tools: own, enter: enterKind }, state, state.clock);
   try {
@@ -101,8 +102,8 @@ export function takeInput(
 const isOver = (status: ProcessState['status']) => status !== 'running' && status !== 'suspended';
 
 /**
- * What memory is to know of the instance after an input that began it, changed what it knows or ended it: it stands in the
- * events of that, and is told by an observation where it is not what was told before.
+ * The facts for the memory service after an input that started the instance, changed its data or ended it: events
+ * contain them, and an observation reports them if they differ from the last report.
  */
 function tellMemory(m: Machine, before: ProcessState['status']): void {
   const last = (type: string) => m.acts.findLastIndex((act) => act.do === 'tell' && act.event.type === type);
@@ -125,12 +126,12 @@ function tellMemory(m: Machine, before: ProcessState['status']): void {
   m.effect({ kind: 'tell_case', element: null, status: m.state.status, memory });
 }
 
-/** Undefined where its key has no value yet, or anything of it can't be evaluated. */
+/** Undefined if its key has no value yet, or a part of it can't be evaluated. */
 function caseMemory(m: Machine): CaseMemory | undefined {
   const { memory } = m.definition.spec;
   if (memory === undefined) return undefined;
   const roots = m.roots();
-  // It is computed whenever the data change: all of it together costs what one expression may.
+  // It is computed whenever the data change: all of it together may cost as much as one expression.
   const tools = m.tools.shared();
   try {
     return caseOf(memory, {
@@ -144,7 +145,7 @@ function caseMemory(m: Machine): CaseMemory | undefined {
   }
 }
 
-/** The task to look back at an instance that has ended. */
+/** The task to review an instance that has ended. */
 function fileRetrospective(m: Machine): void {
   const { retrospective } = m.definition.spec;
   if (retrospective === undefined) return;
@@ -163,7 +164,7 @@ function fileRetrospective(m: Machine): void {
     });
   } catch (error) {
     if (!(error instanceof ProcessFault)) throw error;
-    // It has ended, whatever becomes of this task.
+    // The instance has ended, whatever becomes of this task.
     m.note('decision', null, 'retrospective', { code: error.code, reason: error.message });
   }
 }
@@ -172,21 +173,21 @@ function take(m: Machine, input: Input): void {
   const { kind } = input;
   m.note('input', null, kind, summaryOf(input));
   if (kind === 'migrate') {
-    if (m.tools.migrate === undefined) throw new Error('nobody says how to migrate');
+    if (m.tools.migrate === undefined) throw new Error('the tools have no migrate');
     return m.tools.migrate(m, input);
   }
   const { hasBegun } = m.state;
-  // One that was called begins by whatever comes first, and once.
+  // A called instance starts with its first input, and once.
   if (hasBegun === true && kind === 'start') return;
   if (m.state.isStarted === false && (kind === 'park' || kind === 'cancel')) tellStarted(m, triggerOf(input));
   if (hasBegun === false && kind !== 'park') {
     m.state.hasBegun = true;
-    // One that is cancelled need not be able to begin.
+    // An instance that is cancelled need not be able to start.
     if (kind !== 'start' && kind !== 'cancel') start(m, null);
   }
   if (kind === 'start') return start(m, input.event);
   if (kind === 'event') {
-    // While it is suspended only an event comes that lets it go on.
+    // While it is suspended, the only events it receives are those that resume it.
     if (m.state.status === 'suspended') resume(m, 'event');
     return takeEvent(m, input);
   }
@@ -199,13 +200,13 @@ function take(m: Machine, input: Input): void {
   if (kind === 'recalled') return takeRecalled(m, input);
   if (kind === 'recall_failed') return failRecall(m, input.recallId, input.element, input.reason);
   if (kind === 'skip') return skip(m, input);
-  // Undoing that could not go on is tried again.
+  // Retries a compensation that failed.
   const { ending, status } = m.state;
   if (ending !== null && status === 'suspended' && input.compensate) return resume(m, 'operator');
   beginCancel(m, input.reason, input.compensate);
 }
 
-/** What the instance's journal keeps of an input. */
+/** The part of an input that the instance's journal stores. */
 function summaryOf(input: Input): JsonObject {
   if (input.kind === 'start' || input.kind === 'event') {
     const { id = null, type = null } = input.event ?? {};
@@ -236,7 +237,7 @@ function start(m: Machine, event: EventRoot | null): void {
   }
 }
 
-/** Once, before all else that is told of the instance: also where the start is at fault, and taken again later. */
+/** Emitted once, before all other events of the instance: also if the start fails and is retried later. */
 function tellStarted(m: Machine, trigger: Trigger | null): void {
   if (m.state.isStartTold === true) return;
   m.state.isStartTold = true;
@@ -256,7 +257,7 @@ function takeEvent(m: Machine, input: Extract<Input, { kind: 'event' }>): void {
   m.event = event;
   const found = handlersFor(m, input);
   for (const n of found) handle(m, n, event);
-  // What would start an instance whose key is taken is told, and starts nothing.
+  // An event whose key is taken is recorded, and starts nothing.
   if (found.length === 0 && correlations.includes(startCorrelation)) tellCorrelated(m, event, []);
   if (event.type === 'calendar.published') recount(m, String(event.payload['key']));
   for (const node of m.elements()) {
@@ -299,7 +300,7 @@ function takeTask(
   m.state.workers = [...new Set([...m.state.workers, ...worked])];
   const { customFields } = task;
   const asked = valuesForForm(m.step(node.id).human?.form, customFields);
-  // An agent answers by what its run gives out; one that completes its task by hand, by the task's fields.
+  // The result of an agent is the output of its run; if a person completes the task by hand, the task's fields.
   finish(m, node, node.stepKind === 'call' ? (output ?? customFields) : asked);
 }
 
@@ -313,7 +314,7 @@ function takeCall(m: Machine, node: ElementNode, { status, output, skill, error 
 
 function fire(m: Machine, timerId: string): void {
   const timer = m.state.timers[timerId];
-  // Moved, cancelled, or fired before: the row that led here is from before that.
+  // Moved, cancelled, or fired before: the row that led here is outdated.
   if (timer?.state !== 'pending' || timer.dueAt === null || timer.dueAt > m.now) return;
   timer.state = 'fired';
   const { element, dueAt, purpose, level } = timer;
@@ -329,7 +330,7 @@ function fire(m: Machine, timerId: string): void {
   escalate(m, node, level);
 }
 
-/** A timer of the definition or of a stage. One that interrupts ends what is open there. */
+/** A timer of the definition or of a stage. An interrupting timer ends what is open there. */
 function fireDefined(m: Machine, { element }: Timer): void {
   const { timer, stage } = m.definition.timers.get(element) ?? {};
   if (timer === undefined || stage === undefined) return;
@@ -351,7 +352,7 @@ function interruptStages(m: Machine): void {
   }
 }
 
-/** Where no `try` catches it, the instance waits for an operator: the step is opened again on a resume. */
+/** If no `try` catches it, the instance waits for an operator: a resume opens the step again. */
 function refuse(m: Machine, input: Extract<Input, { kind: 'intent_failed' }>): void {
   const { element, approvalId, code, details } = input;
   const node = m.element(element);
@@ -365,7 +366,7 @@ function refuse(m: Machine, input: Extract<Input, { kind: 'intent_failed' }>): v
   park(m, { element, code, reason: detail });
 }
 
-/** A refused task doesn't exist: the instance names none until the step opens it again. */
+/** A refused task doesn't exist: the instance has no task id until the step opens it again. */
 function forgetOpened(node: ElementNode): void {
   delete node.taskId;
   delete node.callId;
@@ -389,7 +390,7 @@ function reopen(m: Machine): void {
   }
 }
 
-/** Goes past the step that the instance can't do (docs/reference/processes.md#instances). */
+/** Skips the failed step (docs/reference/processes.md#instances). */
 function skip(m: Machine, { element, reason }: Extract<Input, { kind: 'skip' }>): void {
   goOnAfterPause(m);
   m.tell('process.resumed', { cause: 'skipped', element, reason });

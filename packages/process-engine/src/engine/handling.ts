@@ -7,19 +7,19 @@ import { startList } from './sequences.ts';
 import { type EventRoot, migrationFailed, type Node, type ProcessState } from './state.ts';
 import { enterKind } from './step-kinds.ts';
 
-/** What an instance does at events, of `correlate` and of `onEvent` (docs/reference/processes.md#triggers). */
+/** The handlers of an instance, from `correlate` and `onEvent` (docs/reference/processes.md#triggers). */
 
 type EventInput = Extract<Input, { kind: 'event' }>;
 
-/** In the place of a correlation's number: the event is one that starts instances. */
+/** In place of a correlation's index: the event starts instances. */
 export const startCorrelation = -1;
 
-/** Events that wait for the handler that is at work. */
+/** The maximum number of events that wait for a running handler. */
 const queuedMax = 100;
 
 /**
- * Whether an event lets a suspended instance go on: it begins a list whose first step is `resume` (docs/reference/processes.md#triggers).
- * What can't be judged lets nothing go on.
+ * Whether an event resumes a suspended instance: it begins a list whose first step is `resume`
+ * (docs/reference/processes.md#triggers). A condition that can't be evaluated resumes nothing.
  */
 export function isResumedBy(
   definition: Definition,
@@ -28,7 +28,7 @@ export function isResumedBy(
   tools: EngineTools,
 ): boolean {
   if (state.status !== 'suspended' || input.kind !== 'event') return false;
-  // By the version that it should leave nothing lets it go on but an operator.
+  // An instance whose migration failed is only resumed by an operator.
   if (state.parked?.code === migrationFailed) return false;
   const m = new Machine({ definition, tools, enter: enterKind }, state, state.clock);
   m.event = input.event;
@@ -44,14 +44,14 @@ export function isResumedBy(
   }
 }
 
-/** Whether an event is one that a trigger waits for; `where` is judged by who knows what it reads. */
+/** Whether an event matches a trigger; the caller evaluates `where`, because it knows the roots. */
 export function isOfTrigger(trigger: Trigger, { type, payload }: EventRoot): boolean {
   if (trigger.event !== undefined) return trigger.event === type;
   if (type !== 'observation.recorded' || payload['kind'] !== trigger.observation) return false;
   return trigger.source === undefined || payload['source'] === trigger.source;
 }
 
-/** The handlers that an event is for: those that it was found by, and those of the instance's own events. */
+/** The handlers for an event: those that it was found by, and those for the instance's own events. */
 export function handlersFor(m: Machine, { event, correlations = [] }: EventInput): number[] {
   const { handlers } = m.definition;
   const own = ownHandlersOf(m.definition, m.state, event);
@@ -59,8 +59,8 @@ export function handlersFor(m: Machine, { event, correlations = [] }: EventInput
 }
 
 /**
- * Handlers without a key that an event fits: it comes from the instance, or is about a task, an approval, a call or an instance
- * that it has open.
+ * Handlers without a key that match an event: it comes from the instance, or concerns a task, an approval, a call or an
+ * instance that it has open.
  */
 export function ownHandlersOf(
   { handlers }: Pick<Definition, 'handlers'>,
@@ -93,7 +93,7 @@ export function handle(m: Machine, n: number, event: EventRoot): void {
   if (list === undefined) return;
   if (m.sequence(list) === undefined) return startList(m, list, null, null);
   if (m.state.queued.length >= queuedMax)
-    throw new ProcessFault('too_many_events', 'a handler can not keep up');
+    throw new ProcessFault('too_many_events', 'too many events wait for a handler');
   m.state.queued.push({ handler: list, event });
 }
 

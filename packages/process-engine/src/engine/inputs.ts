@@ -3,41 +3,41 @@ import type { Assignee, Escalation } from '../language/forms.ts';
 import type { CaseMemory } from './case/case.ts';
 import type { EventRoot, StepError, TaskRoot } from './state.ts';
 
-/** What ids of one version are called in a later one; null for what is gone. */
+/** The ids of one version mapped to those of a later one; null for a removed element. */
 export type ElementMap = { readonly [element: string]: string | null };
 
-/** What happens to an instance. Each brings its own time, so that the same inputs always lead to the same end. */
+/** An input of an instance. Each has its own time, so that the same inputs always lead to the same state. */
 export type Input = { readonly at: string } & (
   | { readonly kind: 'start'; readonly event: EventRoot | null }
   | {
       readonly kind: 'event';
       readonly event: EventRoot;
-      /** What the shell read of the object that the event is about. */
+      /** The object that the event concerns, as read by the shell. */
       readonly task?: TaskRoot | null;
       readonly call?: CallEnd | null;
       readonly child?: ChildEnd | null;
-      /** What the last run of a task gave out, where it ended well and gave something. */
+      /** The output of a task's last run, if it succeeded and had one. */
       readonly output?: Json;
-      /** The correlations that brought it to this instance, by their numbers. */
+      /** The correlations that matched, by index. */
       readonly correlations?: readonly number[];
-      /** The version whose numbers these are, of an input that waits. */
+      /** The version of these indexes, for a stored input. */
       readonly version?: number;
     }
   | { readonly kind: 'timer'; readonly timerId: string }
-  /** Who was found for the approvers of a step, in their order. */
+  /** The people resolved from the approvers of a step, in order. */
   | { readonly kind: 'voters'; readonly element: string; readonly principals: readonly string[] }
-  /** What a step opens was refused. */
+  /** An object that a step opens was refused. */
   | {
       readonly kind: 'intent_failed';
       readonly element: string;
-      /** The approval that could not be asked for. */
+      /** The approval that could not be requested. */
       readonly approvalId?: string;
       readonly code: string;
       readonly details: JsonObject;
     }
-  /** Memory has answered. */
+  /** The memory service has returned a result. */
   | ({ readonly kind: 'recalled'; readonly element: string; readonly recallId: string } & Recalled)
-  /** Memory will not answer. */
+  /** The memory service will not return a result. */
   | {
       readonly kind: 'recall_failed';
       readonly element: string;
@@ -50,12 +50,12 @@ export type Input = { readonly at: string } & (
       readonly element: string | null;
       readonly code: string;
       readonly reason: string;
-      /** The event that was to start the instance, where its start is what it can't go on with. */
+      /** The event that would start the instance, if the start itself failed. */
       readonly trigger?: Pick<EventRoot, 'id' | 'type'>;
     }
   | { readonly kind: 'resume'; readonly reason: string | null }
   | { readonly kind: 'skip'; readonly element: string; readonly reason: string }
-  /** It goes on by a later version. */
+  /** It migrates to a later version. */
   | { readonly kind: 'migrate'; readonly fromVersion: number; readonly toVersion: number }
   | { readonly kind: 'cancel'; readonly reason: string; readonly compensate: boolean }
 );
@@ -68,7 +68,7 @@ export interface CallEnd {
   readonly error: { readonly code: string; readonly message: string } | null;
 }
 
-/** What is asked of memory. */
+/** A query to the memory service. */
 export interface RecallQuestion {
   readonly anchors: readonly string[];
   readonly kinds: readonly string[];
@@ -78,12 +78,12 @@ export interface RecallQuestion {
   readonly asOf: string;
 }
 
-/** What memory knew, as far as a step takes it. */
+/** The result of a memory query, as far as a step accepts it. */
 export interface Recalled {
   readonly asOf: string;
   readonly nodeCount: number;
   readonly edgeCount: number;
-  /** Whether it knew more. */
+  /** Whether the service had more. */
   readonly truncated: boolean;
   readonly resultHash: string;
   readonly result: JsonObject;
@@ -94,7 +94,7 @@ export interface ChildEnd {
   readonly status: string;
   readonly outcome: string | null;
   readonly data: JsonObject;
-  /** Of one that has failed, or why it was cancelled. */
+  /** The reason of its failure or cancellation. */
   readonly error: StepError | null;
 }
 
@@ -106,7 +106,7 @@ export interface JournalNote {
   readonly data: JsonObject;
 }
 
-/** An event that the step has to tell of; the head of its payload is added by who writes it. */
+/** An event that the step emits; the shell adds the head of its payload. */
 export interface ProcessEvent {
   readonly type: string;
   readonly payload: JsonObject;
@@ -119,11 +119,11 @@ export interface RenamedTask {
   readonly form: JsonObject | null;
 }
 
-/** What a step wants to be done outside, in the same transaction. */
+/** What a step carries out outside of the engine, in the same transaction. */
 export type Effect =
   | {
       readonly kind: 'open_task';
-      /** Null for the task that looks back at the instance. */
+      /** Null for the task that reviews the instance. */
       readonly element: string | null;
       readonly taskId: string;
       readonly typeKey: string;
@@ -132,11 +132,11 @@ export type Effect =
       readonly context: JsonObject;
       readonly assign: readonly Assignee[];
       readonly dueAt: string | null;
-      /** Whether it is refused where nobody is found that it is for. */
+      /** Whether it is refused if its assignees resolve to nobody. */
       readonly isForSomebody?: boolean;
     }
   | {
-      /** Open tasks whose steps have another id or another form from now on. */
+      /** Open tasks whose steps have another id or form from now on. */
       readonly kind: 'rename_tasks';
       readonly element: null;
       readonly tasks: readonly RenamedTask[];
@@ -199,17 +199,17 @@ export type Effect =
       readonly action: Escalation['action'];
       readonly taskId: string | null;
       readonly to: readonly Assignee[];
-      /** Of a reminder that names nobody: whose votes are missing, and who owns the process. */
+      /** For a reminder without recipients: the people whose votes are missing, and the owner of the process. */
       readonly otherwise?: { readonly voters: readonly string[]; readonly owner: readonly Assignee[] };
     };
 
-/** Whom an event names by `owner` and `assignee`: who writes it finds them. */
+/** The `owner` and `assignee` of an event, which the shell resolves. */
 export interface Responsible {
   readonly owner: readonly Assignee[];
   readonly taskId: string | null;
 }
 
-/** What comes of an input, in the order in which it is to be done. */
+/** The consequences of an input, in the order in which they must be carried out. */
 export type Act =
   | { readonly do: 'note'; readonly note: JournalNote }
   | { readonly do: 'tell'; readonly event: ProcessEvent; readonly responsible?: Responsible }

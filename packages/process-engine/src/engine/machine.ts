@@ -15,43 +15,46 @@ import {
   type StepRoot,
 } from './state.ts';
 
-/** Steps that one input may lead to; a process that wants more is at fault. */
+/** The maximum number of steps per input; a process that exceeds it is at fault. */
 const stepsMax = 5000;
 /** Data as compact JSON in characters, as for other free documents. */
 export const dataCharactersMax = 65_536;
 
-/** Milliseconds of a duration of a definition, whose form was checked. */
+/** The milliseconds of a duration in a definition, whose form was validated. */
 export function durationMs(text: string): number {
   return parseIsoDuration(text) ?? 0;
 }
 
-/** What expressions read. */
+/** The roots that expressions read. */
 export type Roots = { readonly [root: string]: Json };
 
-/** What the engine leans on, all of it without effects. */
+/** The functions that the engine uses, all of them without side effects. */
 export interface EngineTools {
   /**
-   * @param table whose inputs it reads, where it stands in one
+   * @param table the table whose inputs it reads, if it belongs to one
    * @throws ProcessFault `expression_error`, `expression_cost_exceeded`
    */
   evaluate(text: string, roots: Roots, table?: string): Json;
   /** Text with `{{ CEL }}`. @throws ProcessFault */
   render(template: string, roots: Roots): string;
-  /** The same for expressions that share what one may cost: they take as long together. */
+  /** The same for expressions that share the cost limit of one. */
   shared(): Pick<EngineTools, 'evaluate' | 'render'>;
-  /** The same for one input: all of its expressions together are bounded. */
+  /** The same for one input: all of its expressions together are limited. */
   forInput?(): EngineTools;
-  /** Undefined where the tenant has no such calendar. */
+  /** Undefined if the tenant has no such calendar. */
   calendar(key: string): WorkingCalendar | undefined;
-  /** What of the data breaks the definition's schema, as one sentence; undefined when nothing does. */
+  /** How the data violate the definition's schema, as one sentence; undefined if they are valid. */
   faultOfData(data: JsonObject): string | undefined;
-  /** Called before each step: what it throws ends the input. For who may not let one input take as long as it wants. */
+  /** Called before each step: an error that it throws ends the input. For callers that limit the time of an input. */
   readonly beforeStep?: () => void;
-  /** How an instance goes on by this version, which it does by the input `migrate`. */
+  /** How an instance migrates to this version, used by the input `migrate`. */
   readonly migrate?: (m: Machine, input: Extract<Input, { kind: 'migrate' }>) => void;
 }
 
-/** An instance can't go on: the input that led here is undone and the instance is suspended (docs/reference/processes.md#instances). */
+/**
+ * An instance can't continue: the input that led here is rolled back and the instance is suspended
+ * (docs/reference/processes.md#instances).
+ */
 export class ProcessFault extends Error {
   readonly code: string;
   element: string | null = null;
@@ -62,10 +65,10 @@ export class ProcessFault extends Error {
   }
 }
 
-/** An instance while it takes one input. Everything else of the engine works on it. */
+/** An instance while it processes one input. Everything else of the engine works on it. */
 export class Machine {
   readonly definition: Definition;
-  /** Does what the kind of a step does when it is reached. */
+  /** Executes a step according to its kind when it is reached. */
   readonly enter: (m: Machine, node: ElementNode, step: Step) => void;
   readonly state: ProcessState;
   readonly tools: EngineTools;
@@ -73,15 +76,15 @@ export class Machine {
   /** The time of the input. */
   readonly now: string;
   event: EventRoot | null = null;
-  /** Lists of steps that go on, in their order. */
+  /** Lists of steps that continue, in order. */
   readonly ready: string[] = [];
-  /** What is being done: a fault is its. */
+  /** The current element: a fault is attributed to it. */
   current: string | null = null;
   /** Fields of the data that this input changed. */
   readonly changedFields: string[] = [];
-  /** Why undoing can not go on, where nothing catches it: the instance is to wait for an operator. */
+  /** Why a compensation can't continue, if nothing catches the error: the instance must wait for an operator. */
   stalled: Parked | null = null;
-  /** Whether instants that expressions gave are to be computed again. */
+  /** Whether instants from expressions must be computed again. */
   areTimersStale = false;
   #steps = 0;
 
@@ -119,7 +122,7 @@ export class Machine {
     this.acts.push({ do: 'effect', effect, ...(opened && { opened }) });
   }
 
-  /** Counts a step. @throws ProcessFault when one input leads to too many */
+  /** Counts a step. @throws ProcessFault if one input leads to too many */
   count(): void {
     this.tools.beforeStep?.();
     this.#steps += 1;
@@ -145,7 +148,7 @@ export class Machine {
     };
   }
 
-  /** What the expressions of a step read while it is done. */
+  /** The roots that the expressions of a step read while it runs. */
   rootsIn(node: ElementNode): Roots {
     if (node.input === undefined) return this.roots();
     const before = this.state.lastStep;
@@ -157,11 +160,11 @@ export class Machine {
     return this.tools.evaluate(text, roots, table);
   }
 
-  /** @throws ProcessFault for what is neither true nor false */
+  /** @throws ProcessFault for a value that is not a boolean */
   holds(text: string, roots: Roots = this.roots(), table?: string): boolean {
     const value = this.evaluate(text, roots, table);
     if (typeof value !== 'boolean')
-      throw new ProcessFault('expression_error', 'a condition is neither true nor false');
+      throw new ProcessFault('expression_error', 'a condition must be true or false');
     return value;
   }
 
@@ -171,7 +174,7 @@ export class Machine {
     );
   }
 
-  /** Writes fields of the data, and tells of those that changed. @throws ProcessFault `data_invalid` */
+  /** Writes fields of the data, and emits the changed ones. @throws ProcessFault `data_invalid` */
   write(values: JsonObject, element: string | null): void {
     const before = this.state.data;
     const changedFields = Object.keys(values).filter(
@@ -208,7 +211,7 @@ export class Machine {
     return node?.kind === 'sequence' ? node : undefined;
   }
 
-  /** For the node that is made next. */
+  /** The number of the next node. */
   nextOrder(): number {
     const order = (this.state.nodesMade ?? 0) + 1;
     this.state.nodesMade = order;
@@ -226,7 +229,7 @@ export class Machine {
   }
 }
 
-/** What the instance's journal keeps of an intent: which object it is, and not the whole of its content. */
+/** The part of an intent that the journal stores: the id of its object, and not its whole content. */
 function intentOf(effect: Effect): JsonObject {
   const {
     kind: _,

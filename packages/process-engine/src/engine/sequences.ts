@@ -6,7 +6,7 @@ import { durationMs, type Machine } from './machine.ts';
 import type { ElementNode, SequenceNode, StepError, StepRoot } from './state.ts';
 import { cancelTimersOf, schedule } from './timers.ts';
 
-/** How lists of steps go on, one after the other, and what becomes of an error in one of them. */
+/** How lists of steps continue, one after the other, and how errors in them are handled. */
 
 export type ExitOutcome =
   | 'completed'
@@ -23,7 +23,7 @@ export function startList(m: Machine, id: string, parent: string | null, stage: 
   m.ready.push(id);
 }
 
-/** Does what can be done at once, until every list waits for something. */
+/** Runs lists until each of them waits for something. */
 export function runReady(m: Machine): void {
   for (let id = m.ready.shift(); id !== undefined; id = m.ready.shift()) {
     if (m.state.status !== 'running') return;
@@ -43,7 +43,7 @@ function goOn(m: Machine, sequence: SequenceNode): void {
     m.note('state', step.id, 'skipped');
     return advance(m, sequence);
   }
-  // That of a discretionary step has held, or it would not have begun.
+  // The condition of a discretionary step has held, otherwise it would not have begun.
   if (step.when !== undefined && sequence.id !== discretionaryList(step.id)) {
     const holds = m.holds(step.when);
     m.note('decision', step.id, 'when', { holds });
@@ -80,7 +80,7 @@ function enter(m: Machine, sequence: SequenceNode, step: Step): void {
   m.enter(m, node, step);
 }
 
-/** A list of steps is done: what it belongs to goes on. */
+/** A list of steps is done: the element that it belongs to continues. */
 function end(m: Machine, sequence: SequenceNode): void {
   delete m.state.nodes[sequence.id];
   const owner = sequence.parent === null ? undefined : m.element(sequence.parent);
@@ -109,7 +109,7 @@ export function finish(
 ): void {
   m.current = node.id;
   const step = m.step(node.id);
-  // What was waited for did not come: there is no result to export.
+  // The expected result did not arrive: there is nothing to export.
   const isLate = status === 'timed_out';
   const of = (value: Json): StepRoot => ({
     id: node.id,
@@ -133,7 +133,7 @@ export function finish(
   if (sequence !== undefined) advance(m, sequence);
 }
 
-/** Takes back what a step has open outside. */
+/** Closes the objects that a step has opened outside of the engine. */
 function closeWork(m: Machine, node: ElementNode): void {
   const { id: element, taskId, callId, childId, recallId, ballots = [] } = node;
   for (const { approvalId, vote, asked } of ballots)
@@ -147,7 +147,7 @@ function closeWork(m: Machine, node: ElementNode): void {
     m.effect({ kind: 'close_instance', element, childId });
 }
 
-/** Closes what a step has open, and tells that it was left. */
+/** Closes the objects of a step, and emits its end. */
 export function exit(m: Machine, node: ElementNode, outcome: ExitOutcome): void {
   closeWork(m, node);
   cancelTimersOf(m, node.id);
@@ -172,7 +172,7 @@ export function exit(m: Machine, node: ElementNode, outcome: ExitOutcome): void 
   delete m.state.nodes[element];
 }
 
-/** Ends a step and all in it before it is done. */
+/** Ends a step and everything in it before it is done. */
 export function cancelElement(m: Machine, node: ElementNode, outcome: ExitOutcome): void {
   cancelInside(m, node, outcome);
   exit(m, node, outcome);
@@ -188,8 +188,8 @@ export function cancelSequence(m: Machine, sequence: SequenceNode, outcome: Exit
 }
 
 /**
- * A step failed: the nearest `try` around it tries again or catches; where none does, the instance fails. One that is being
- * cancelled waits for an operator: what is not undone yet would be lost.
+ * A step failed: the nearest `try` around it retries or catches; without one, the instance fails. An instance that is
+ * being cancelled waits for an operator: otherwise the rest of the compensation would be lost.
  * @param outcome of the step itself
  */
 export function failElement(
@@ -220,12 +220,12 @@ export function failElement(
   m.stalled = {
     element: step?.id ?? node.id,
     code: error.type,
-    reason: error.detail ?? 'undoing has failed',
+    reason: error.detail ?? 'the compensation has failed',
   };
   m.ready.splice(0);
 }
 
-/** Whether an error in this step would be caught by a `try` around it. */
+/** Whether a `try` around this step would catch an error in it. */
 export function isCaught(m: Machine, node: ElementNode, type: string): boolean {
   let sequence = m.sequence(node.parent);
   while (sequence !== undefined && sequence.parent !== null) {
@@ -268,13 +268,16 @@ function handle(m: Machine, owner: ElementNode, sequence: SequenceNode, error: S
   return true;
 }
 
-/** The pause before a retry; the first is 1. Exponential: it doubles, up to `maxDelay`. */
+/** The delay before a retry; the first is 1. Exponential: it doubles, up to `maxDelay`. */
 function delayMs({ delay, backoff, maxDelay }: Retry, retry: number): number {
   const waitMs = durationMs(delay) * (backoff === 'exponential' ? 2 ** (retry - 1) : 1);
   return maxDelay === undefined ? waitMs : Math.min(waitMs, durationMs(maxDelay));
 }
 
-/** Ends everything that is open, in no particular outcome of its own. A stage whose last step is done is completed, any other terminated. */
+/**
+ * Ends everything that is open, without an outcome of its own. A stage whose last step is done is completed, any other
+ * terminated.
+ */
 export function endAll(m: Machine, outcome: ExitOutcome): void {
   const done = findDoneStages(m);
   for (const node of m.elements()) if (m.state.nodes[node.id] !== undefined) cancelElement(m, node, outcome);
@@ -293,8 +296,8 @@ export function endAll(m: Machine, outcome: ExitOutcome): void {
 }
 
 /**
- * The active stages whose last step is done. Within one input a list can be at its end before the engine has noticed: what ends the
- * instance then, such as a `complete` step elsewhere, doesn't change how the stage ended.
+ * The active stages whose last step is done. Within one input, a list can end before the engine has noticed: if
+ * something else ends the instance then, such as a `complete` step, the outcome of the stage stays the same.
  */
 function findDoneStages(m: Machine): ReadonlySet<string> {
   const [lists, steps] = [m.sequences(), m.elements()];
@@ -321,18 +324,21 @@ export function failInstance(m: Machine, error: StepError, element: string): voi
   m.tell('process.failed', { error: { ...error }, element });
 }
 
-/** Undoes what was done, the last first: each by the steps of its `onCompensate`, and once where several undo it at a time. */
+/**
+ * Compensates in reverse order: each element with the steps of its `onCompensate`, and once even if several undo it at
+ * a time.
+ */
 export function undoNext(m: Machine, node: ElementNode): void {
   m.current = node.id;
   for (let next = node.undoing?.pop(); next !== undefined; next = node.undoing?.pop()) {
     const { element, attempt, step } = next;
     const left = m.state.undoable.filter((one) => one.element !== element || one.attempt !== attempt);
-    // Another has begun to undo it meanwhile.
+    // Another has begun to compensate it meanwhile.
     if (left.length === m.state.undoable.length) continue;
     const list = `${element}/onCompensate`;
     const busy = m.sequence(list);
     if (busy !== undefined) {
-      // An earlier attempt of the same step is being undone: who does that goes on with this one.
+      // An earlier attempt of the same step is being compensated: that compensation continues with this one.
       if (busy.parent !== null) m.element(busy.parent)?.undoing?.push(next);
       continue;
     }

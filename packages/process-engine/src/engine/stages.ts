@@ -16,11 +16,11 @@ import {
   warnAtOf,
 } from './timers.ts';
 
-/** Stages, milestones and what follows when nothing goes on by itself any more (docs/reference/processes.md#language). */
+/** Stages, milestones, and the completion of an instance (docs/reference/processes.md#language). */
 
 const roundsMax = 1000;
 
-/** Does all that follows from an input: runs lists, judges stages, and ends the instance when all is done. */
+/** Carries out all consequences of an input: runs lists, evaluates stages, and ends the instance when all is done. */
 export function settle(m: Machine): void {
   for (let round = 0; round < roundsMax; round += 1) {
     runReady(m);
@@ -39,7 +39,7 @@ export function settle(m: Machine): void {
   throw new ProcessFault('too_many_steps', 'stages begin each other without end');
 }
 
-/** Handlers that have ended go on with the events that came meanwhile. */
+/** Handlers that have ended continue with the events that arrived meanwhile. */
 function handleQueued(m: Machine): void {
   const waiting = m.state.queued;
   m.state.queued = [];
@@ -78,7 +78,7 @@ function judgeMilestones(m: Machine, { id: stage, milestones }: Stage, { state }
   }
 }
 
-/** A discretionary step begins once while its stage is active, when its `when` comes to hold. */
+/** A discretionary step begins once while its stage is active, as soon as its `when` holds. */
 function beginDiscretionary(m: Machine, stage: Stage, is: StageState): boolean {
   let hasBegun = false;
   if (stage.discretionary.length === 0 || (stage.exit !== undefined && m.holds(stage.exit))) return false;
@@ -110,7 +110,7 @@ function leaveIfDone(m: Machine, stage: Stage): boolean {
   return true;
 }
 
-/** A repeatable stage begins again when its entry, which did not hold any more, holds again. */
+/** A repeatable stage begins again when its entry holds again after it did not hold. */
 function enterIfWanted(m: Machine, stage: Stage, is: StageState, index: number): boolean {
   m.current = stage.id;
   if (m.state.isInterrupted) return false;
@@ -137,8 +137,8 @@ function followsOn(m: Machine, index: number): boolean {
 }
 
 /**
- * The instance is completed when nothing is open and each stage is over. One that could begin still, because events or timers
- * may change the data, is waited for.
+ * The instance is completed when nothing is open and each stage has ended. It waits for a stage that could still begin,
+ * because events or timers may change the data.
  */
 function completeWhenDone(m: Machine): void {
   const stages = Object.values(m.state.stages);
@@ -160,7 +160,7 @@ export function beginTimer(m: Machine, { id, at }: Timer, attempt: number): void
   schedule(m, { id, attempt }, 'timer', 0, { dueAt: instantOf(m, at), unit: 'instant' });
 }
 
-/** Computes instants again that expressions gave: the data that they read may have changed. */
+/** Computes instants from expressions again: the data that they read may have changed. */
 function moveTimers(m: Machine): void {
   m.areTimersStale = false;
   const changedFields = [...new Set(m.changedFields)];
@@ -185,7 +185,7 @@ function deadlineOf(m: Machine, element: string): Due | undefined {
   return element === m.state.id ? m.definition.spec.due : dueOf(m, element);
 }
 
-/** The expression that gave a timer's instant; for a warning, that of its due. */
+/** The expression of a timer's instant; for a warning, that of its due time. */
 function expressionOf(m: Machine, element: string, purpose: string, level: number): string | undefined {
   if (purpose === 'timer') return m.definition.timers.get(element)?.timer.at;
   if (purpose === 'due' || purpose === 'warn') return deadlineOf(m, element)?.at;

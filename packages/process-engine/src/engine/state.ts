@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '@baton/values/wire';
 import type { Vote } from './voting/quorum.ts';
 
-/** All that an instance of a process remembers between two inputs: a JSON document (docs/reference/processes.md#engine). */
+/** The state of an instance between two inputs: a JSON document (docs/reference/processes.md#engine). */
 export interface ProcessState {
   readonly id: string;
   readonly key: string;
@@ -12,41 +12,43 @@ export interface ProcessState {
   outcome: string | null;
   data: JsonObject;
   stages: Record<string, StageState>;
-  /** Their ids as the definition has them; absent of an instance that began before this was kept. */
+  /** Their ids in the definition; absent for an instance that began before this member existed. */
   stageOrder?: string[];
   milestones: Record<string, boolean>;
   nodes: Record<string, Node>;
-  /** How many nodes there have been; absent until the first one of an instance that began before they had numbers. */
+  /** The number of nodes so far; absent until the first new one, for an instance that began before they had numbers. */
   nodesMade?: number;
   timers: Record<string, Timer>;
-  /** Of an instance that a process called, whether it has begun: its row is there before. */
+  /** For a called instance, whether it has begun: its row exists before. */
   hasBegun?: boolean;
   /** How often each element was entered. */
   attempts: Record<string, number>;
-  /** Elements that were finished and can be undone, in that order. */
+  /** Completed elements that can be compensated, in order of completion. */
   undoable: Undoable[];
-  /** Events for handlers that are at work, in their order. */
+  /** Events for running handlers, in order. */
   queued: { readonly handler: string; readonly event: EventRoot }[];
-  /** What the expressions read as `step` and `task`. */
+  /** The values of `step` and `task` in expressions. */
   lastStep: StepRoot | null;
   lastTask: TaskRoot | null;
-  /** Principals that worked on tasks of this instance: they don't vote where duties are separated. */
+  /** Principals that worked on tasks of this instance: they don't vote if duties are separated. */
   workers: string[];
-  /** The fault that it can't go on for, until somebody resumes or skips. */
+  /** The fault that stops it, until somebody resumes or skips. */
   parked: Parked | null;
-  /** Elements that an operator passes over when they are reached. */
+  /** Elements to skip when they are reached, on an operator's request. */
   skipped: string[];
   /** A cancel that waits for its compensation. */
   ending: { readonly reason: string; readonly undone: string[] } | null;
-  /** False until its start was taken: no stage begins before, also where the start was at fault and somebody resumes. */
+  /** False until its start was processed: no stage begins before, also if the start failed and somebody resumes. */
   isStarted?: boolean;
-  /** Whether `process.started` was written; absent until then, and for instances that started before this was stored. */
+  /**
+   * Whether `process.started` was written; absent until then, and for instances that started before this was stored.
+   */
   isStartTold?: boolean;
-  /** Whether a timer of the definition ended all stages: none begins any more. */
+  /** Whether a timer of the definition ended all stages: none begins afterwards. */
   isInterrupted: boolean;
-  /** How many triggers of processes in a row have led to its start; kept by who starts it. */
+  /** How many process triggers in a row led to its start; set by the shell that starts it. */
   links?: number;
-  /** A hash of what memory was told last. */
+  /** A hash of the last report to the memory service. */
   memoryTold?: string;
   /** The deadline of the whole instance. */
   due: Deadline | null;
@@ -60,13 +62,13 @@ export type SlaState = 'ok' | 'warning' | 'breached' | 'paused' | 'unknown' | 'n
 export interface StageState {
   state: StageStateName;
   attempt: number;
-  /** Whether its entry held when it was judged last: a repeatable stage begins again when it comes to hold anew. */
+  /** Whether its entry held at the last evaluation: a repeatable stage begins again when it holds again. */
   entryHeld: boolean;
-  /** Its discretionary steps that have begun, of this attempt. */
+  /** Its discretionary steps that have begun, in this attempt. */
   begun?: string[];
 }
 
-/** The fault of an instance that a later version should go on with, and can't. */
+/** Why an instance could not migrate to a later version. */
 export const migrationFailed = 'migration_failed';
 
 export interface Parked {
@@ -89,19 +91,19 @@ export interface Undoable {
   readonly step: StepRoot;
 }
 
-/** A list of steps that is at work, or one step that waits. */
+/** A running list of steps, or one waiting step. */
 export type Node = SequenceNode | ElementNode;
 
 export interface SequenceNode {
   readonly kind: 'sequence';
   /** The key of its list in the definition, and of this node. */
   readonly id: string;
-  /** Which node of the instance it is, counted from 1: PostgreSQL does not keep the order of a document's members. */
+  /** The node's number within the instance, from 1: PostgreSQL does not preserve the order of a document's members. */
   readonly order?: number;
-  /** The element that it belongs to; null for a stage and for what a timer or an event began. */
+  /** The element that it belongs to; null for a stage and for a list that a timer or an event began. */
   readonly parent: string | null;
   readonly stage: string | null;
-  /** The step that is at work. */
+  /** The current step. */
   at: number;
 }
 
@@ -124,41 +126,41 @@ export type WaitsFor =
 export interface ElementNode {
   readonly kind: 'element';
   readonly id: string;
-  /** As that of a sequence. */
+  /** The same as for a sequence. */
   readonly order?: number;
   readonly stepKind: string;
-  /** The sequence that it stands in. */
+  /** The sequence that contains it. */
   readonly parent: string;
   readonly stage: string | null;
   readonly attempt: number;
   readonly activityId: string;
   readonly since: string;
-  /** What `input.from` gave, where the step has one. */
+  /** The value of `input.from`, if the step has one. */
   readonly input?: Json;
   waitsFor: WaitsFor;
   taskId?: string;
   ballots?: Ballot[];
-  /** Of a step with approvals, whether it was told that it was entered: its voters may be found twice. */
+  /** For a step with approvals, whether its entry was emitted: its voters may be resolved twice. */
   isEntered?: boolean;
   callId?: string;
   /** The instance of a called process. */
   childId?: string;
-  /** The question to memory of a `recall`, and the observation of a `remember`. */
+  /** The query of a `recall`, and the observation of a `remember`. */
   recallId?: string;
   observationId?: string;
   due: Deadline | null;
   slaState: SlaState;
-  /** Whether what it opened has ended by itself. */
+  /** Whether the object that it opened has ended by itself. */
   isAnswered?: boolean;
-  /** Of a `try`: how often it was tried again, and the error that its catch handles. */
+  /** For a `try`: the number of retries, and the error that its catch handles. */
   retries?: number;
   error?: StepError;
-  /** Of an `approve`: nobody is asked until those who vote are found. */
+  /** For an `approve`: nothing is requested until the voters are resolved. */
   isFindingVoters?: boolean;
-  /** Of a `compensate`: what is still to be undone, the next one last. */
+  /** For a `compensate`: the remaining elements, the next one last. */
   undoing?: Undoable[];
   undone?: string[];
-  /** Whether what it opens was refused: it is opened again on a resume. */
+  /** Whether the object that it opens was refused: a resume opens it again. */
   refused?: boolean;
 }
 
@@ -166,7 +168,7 @@ export interface Ballot {
   readonly approvalId: string;
   readonly principalId: string;
   vote: Vote;
-  /** Whether it was asked for; in turns, one after the other. */
+  /** Whether it was requested; in turns, one after the other. */
   asked: boolean;
 }
 
@@ -190,7 +192,7 @@ export interface Timer {
   state: 'pending' | 'frozen' | 'fired' | 'cancelled';
   provisional: boolean;
   remainingSeconds: number | null;
-  /** How its time is counted while it is frozen; an instant that was given stays as it is. */
+  /** How its time is counted while it is frozen; a fixed instant stays unchanged. */
   readonly unit: TimeUnit;
   /** The calendar that counts it; null for wall time. */
   readonly calendar: string | null;
@@ -198,7 +200,7 @@ export interface Timer {
 
 export type TimeUnit = 'wall' | 'working_seconds' | 'workdays' | 'instant';
 
-/** What expressions read as `event`. */
+/** The value of `event` in expressions. */
 export interface EventRoot {
   readonly id: string;
   readonly type: string;
@@ -216,11 +218,11 @@ export interface StepRoot {
   readonly status: string;
   readonly result: Json;
   readonly error: StepError | null;
-  /** What `input.from` gave. */
+  /** The value of `input.from`. */
   readonly input: Json;
 }
 
-/** What expressions read as `task`: of the last task of a step that ended. */
+/** The value of `task` in expressions: from the last task of a step that ended. */
 export interface TaskRoot {
   readonly id: string;
   readonly publicId: string;

@@ -12,10 +12,10 @@ import { cancelSequence, failElement, finish, payloadOfEntered, startList, undoN
 import type { ElementNode, EventRoot } from './state.ts';
 import { beginDeadline, instantOf, schedule } from './timers.ts';
 
-/** What each kind of step does when it is reached (docs/reference/processes.md#steps). */
+/** The behaviour of each kind of step when it is reached (docs/reference/processes.md#steps). */
 
 const characters = { title: 500, reason: 500, detail: 4000, comment: 4000, content: 65_536, fact: 1000 };
-/** How long a recall waits where it does not say. */
+/** The default timeout of a recall. */
 export const recallTimeout = 'PT1M';
 
 type Enter = (m: Machine, node: ElementNode, step: Step) => void;
@@ -94,7 +94,7 @@ const kinds: Record<StepKind, Enter> = {
     finish(m, node, null);
     suspendNow(m, 'event', suspend?.reason ?? null);
   },
-  // What a suspended instance goes on by is the event that leads here (`isResumedBy`): one that runs is past it.
+  // The event that leads here has resumed the instance (`isResumedBy`): a running instance passes this step.
   resume(m, node) {
     tellEntered(m, node);
     finish(m, node, null);
@@ -110,7 +110,7 @@ export function tellEntered(m: Machine, node: ElementNode): void {
   m.tell('process.step_entered', payloadOfEntered(node));
 }
 
-/** Opens what a step waits for; also again, after it was refused. */
+/** Opens the object that a step waits for; also again, after a refusal. */
 export function openStep(m: Machine, node: ElementNode): void {
   const step = m.step(node.id);
   if (step.human !== undefined) openTask(m, node, step);
@@ -163,7 +163,7 @@ function enterCall(m: Machine, node: ElementNode, { call }: Step): void {
   openStep(m, node);
 }
 
-/** Assignees with what their expressions give: a principal's id, `role:<slug>` or `agent:<key>`. */
+/** Assignees with the values of their expressions: a principal's id, `role:<slug>` or `agent:<key>`. */
 export function evaluated<Given extends { expr?: string | undefined }>(
   m: Machine,
   node: ElementNode,
@@ -221,7 +221,7 @@ function countedAs(m: Machine, node: ElementNode) {
   return { unit: timer?.unit ?? 'wall', calendar: timer?.calendar ?? null } as const;
 }
 
-/** What a table says of its inputs: an object by its outputs, or the objects of all rules that match. */
+/** The result of a table: an object by its outputs, or the objects of all matching rules. */
 function decideBy(m: Machine, node: ElementNode, table: DecisionTable): Json {
   const named = (id: string) => id.replaceAll('-', '_');
   const inputs = Object.fromEntries(
@@ -252,7 +252,7 @@ function outputsOf(m: Machine, table: DecisionTable, rule: number, roots: JsonOb
   );
 }
 
-/** A wait for an answer was over before it came. */
+/** A wait for a result ended before the result arrived. */
 export function timeOut(m: Machine, node: ElementNode): void {
   const { listen } = m.step(node.id);
   if (listen?.onTimeout !== undefined) {
@@ -271,7 +271,7 @@ function enterRecall(m: Machine, node: ElementNode, { recall }: Step): void {
   openStep(m, node);
 }
 
-/** Asks memory as it was when the step was reached: the same is asked again where no answer came. */
+/** Queries memory as of the time when the step was reached: a retry sends the same query. */
 function openRecall(m: Machine, node: ElementNode, recall: Recall): void {
   const { kinds, relations, depth, maxTokens } = recall;
   const anchors = recall.anchors.map((anchor) => m.tools.render(anchor, m.rootsIn(node)).trim());
@@ -310,7 +310,7 @@ export function takeRecalled(m: Machine, input: Extract<Input, { kind: 'recalled
   finish(m, node, result);
 }
 
-/** Memory did not answer in time, or will not: the step has timed out. */
+/** Memory returned no result in time, or will not: the step has timed out. */
 export function failRecall(m: Machine, recallId: string, step: string, reason: string): void {
   const node = m.element(step);
   if (node === undefined || node.recallId !== recallId) return;
@@ -319,7 +319,9 @@ export function failRecall(m: Machine, recallId: string, step: string, reason: s
   failElement(m, node, { type: 'timeout', status: 408, detail: reason }, 'timed_out');
 }
 
-/** Memory is told by an observation: it is delivered like all events, once. The step is done when the journal has it. */
+/**
+ * Writes to memory by an observation: it is delivered like all events, once. The step is done when the journal has it.
+ */
 function openObservation(m: Machine, node: ElementNode, { kind, content, data = {}, facts }: Remember): void {
   const roots = m.rootsIn(node);
   const rendered = (template: string, charactersMax: number) =>

@@ -11,11 +11,11 @@ import { activityId } from './ids/activity-ids.ts';
 import { durationMs, type Machine, ProcessFault } from './machine.ts';
 import type { Deadline, ProcessState, Timer, TimerPurpose, TimeUnit } from './state.ts';
 
-/** Timers of an instance, and how deadlines are counted (docs/reference/processes.md#deadlines). */
+/** Timers of an instance, and the arithmetic of deadlines (docs/reference/processes.md#deadlines). */
 
-/** Of those that have fired or were cancelled. */
+/** For timers that have fired or were cancelled. */
 const endedKeptMax = 50;
-/** Beyond it PostgreSQL and people's plans end alike. */
+/** PostgreSQL can't store later instants. */
 const lastMs = Date.UTC(9999, 0, 1);
 
 export interface When {
@@ -30,7 +30,7 @@ interface TimerOwner {
   readonly attempt: number;
 }
 
-/** Sets a timer; without an instant it waits until there is one. */
+/** Sets a timer; without an instant it waits until it gets one. */
 export function schedule(
   m: Machine,
   owner: TimerOwner,
@@ -59,7 +59,7 @@ export function schedule(
 }
 
 function inReach(atMs: number): string {
-  if (!(atMs < lastMs)) throw new ProcessFault('expression_error', 'a timer lies beyond the year 9998');
+  if (!(atMs < lastMs)) throw new ProcessFault('expression_error', 'a timer is due after the year 9998');
   return new Date(atMs).toISOString();
 }
 
@@ -72,7 +72,7 @@ export function isOpen({ state }: Timer): boolean {
   return state === 'pending' || state === 'frozen';
 }
 
-/** Of timers that are due at the same instant: what is late is told before anything is done about it. */
+/** The order of timers that are due at the same instant: reports of lateness first, then what is done about it. */
 const purposesInOrder: readonly TimerPurpose[] = [
   'warn',
   'due',
@@ -84,8 +84,8 @@ const purposesInOrder: readonly TimerPurpose[] = [
 ];
 
 /**
- * The timers that are due by an instant, in the order in which they fire: the earliest first; of one instant the warning, then
- * the breach, then escalations by their level, then all others.
+ * The timers that are due by an instant, in the order in which they fire: the earliest first; with the same instant the
+ * warning, then the breach, then escalations by level, then all others.
  */
 export function dueTimersOf({ timers }: Pick<ProcessState, 'timers'>, at: string): Timer[] {
   return Object.values(timers)
@@ -107,18 +107,18 @@ export function cancelTimersOf(m: Machine, element: string): void {
     if (timer.element === element && isOpen(timer)) timer.state = 'cancelled';
 }
 
-/** An instant that an expression gives; null where it gives null. @throws ProcessFault for anything else */
+/** The instant that an expression yields; null if it yields null. @throws ProcessFault for anything else */
 export function instantOf(m: Machine, text: string): string | null {
   const value = m.evaluate(text);
   if (value === null) return null;
   const atMs = typeof value === 'string' ? Date.parse(value) : Number.NaN;
-  if (Number.isNaN(atMs)) throw new ProcessFault('expression_error', 'an instant was expected');
+  if (Number.isNaN(atMs)) throw new ProcessFault('expression_error', 'the expression must yield an instant');
   return inReach(atMs);
 }
 
 /**
- * Begins the deadline of a step or of the instance: its instant, its warning, and their timers. What can't be computed is
- * told, and the instance goes on without it.
+ * Begins the deadline of a step or of the instance: its instant, its warning, and their timers. If it can't be
+ * computed, that is reported and the instance continues without it.
  */
 export function beginDeadline(
   m: Machine,
@@ -142,7 +142,7 @@ export function beginDeadline(
   }
 }
 
-/** A deadline can't be computed: the instance goes on without it. */
+/** A deadline can't be computed: the instance continues without it. */
 export function tellUncounted(
   m: Machine,
   { id, attempt, activityId: activity }: TimerOwner & { activityId: string },
@@ -163,14 +163,14 @@ export function warnAtOf({ warnBefore }: Due, dueAt: string | null): string | nu
   return new Date(Date.parse(dueAt) - durationMs(warnBefore)).toISOString();
 }
 
-/** How the time of a deadline is counted. */
+/** The clock of a deadline. */
 export function unitOf(due: Due): TimeUnit {
   if (due.at !== undefined) return 'instant';
   if (due.duration !== undefined) return 'wall';
   return due.workdays === undefined ? 'working_seconds' : 'workdays';
 }
 
-/** @throws ProcessFault calendar_missing, calendar_without_hours, calendar_scan_limit, or what the expression is at fault for */
+/** @throws ProcessFault calendar_missing, calendar_without_hours, calendar_scan_limit, or a fault of the expression */
 export function countDeadline(
   m: Machine,
   due: Due,
@@ -186,7 +186,7 @@ export function countDeadline(
   return { ...counted, calendar: key };
 }
 
-/** The instant so many working days or working seconds later. */
+/** The instant this many working days or working seconds later. */
 function later(m: Machine, key: string | null, fromMs: number, amount: number, unit: TimeUnit) {
   const calendar = calendarOf(m, key);
   return withCalendar(() => {
@@ -200,7 +200,7 @@ function later(m: Machine, key: string | null, fromMs: number, amount: number, u
 
 function calendarOf(m: Machine, key: string | null) {
   const calendar = key === null ? undefined : m.tools.calendar(key);
-  if (calendar === undefined) throw new ProcessFault('calendar_missing', `there is no calendar ${key ?? ''}`);
+  if (calendar === undefined) throw new ProcessFault('calendar_missing', `no calendar is named ${key ?? ''}`);
   return calendar;
 }
 
@@ -208,12 +208,12 @@ function withCalendar<T>(count: () => T): T {
   try {
     return count();
   } catch (error) {
-    if (error instanceof CalendarFault) throw new ProcessFault(error.code, 'the calendar can not say');
+    if (error instanceof CalendarFault) throw new ProcessFault(error.code, 'the calendar can not compute it');
     throw error;
   }
 }
 
-/** What is left of a timer when the instance is suspended: what is counted, in its own unit. */
+/** The remaining time of a timer at suspension, in the unit in which it counts. */
 export function freeze(m: Machine): void {
   for (const timer of Object.values(m.state.timers)) {
     if (timer.state !== 'pending') continue;
@@ -226,7 +226,7 @@ export function freeze(m: Machine): void {
   }
 }
 
-/** Seconds of wall time or of work, or whole working days; below zero for what is over. */
+/** Seconds of wall time or of working time, or whole working days; negative if it has passed. */
 function remainingOf(m: Machine, { unit, calendar: key }: Timer, dueMs: number): number {
   if (unit === 'wall' || unit === 'instant') return (dueMs - m.nowMs) / 1000;
   const calendar = calendarOf(m, key);
@@ -237,7 +237,7 @@ function remainingOf(m: Machine, { unit, calendar: key }: Timer, dueMs: number):
   );
 }
 
-/** Lets frozen timers go on: what is counted is counted from now, an instant that was given stays. */
+/** Resumes frozen timers: counted time continues from now, a fixed instant stays unchanged. */
 export function thaw(m: Machine): void {
   for (const timer of Object.values(m.state.timers)) {
     if (timer.state !== 'frozen') continue;
@@ -251,7 +251,7 @@ export function thaw(m: Machine): void {
 }
 
 function movedTo(m: Machine, { unit, calendar }: Timer, left: number, before: string | null): When {
-  // What was over when it was frozen stays over.
+  // A timer that was overdue when it was frozen stays overdue.
   if (left <= 0) return { dueAt: before, unit };
   if (unit === 'wall') return { dueAt: inReach(m.nowMs + left * 1000), unit };
   return { ...later(m, calendar, m.nowMs, left, unit), unit };
@@ -295,7 +295,7 @@ function deadlineOwners(m: Machine): { readonly id: string; due: Deadline | null
   return [m.state, ...m.elements()];
 }
 
-/** Has the deadlines say what their timers say. */
+/** Updates the deadlines from their timers. */
 export function moveDeadlines(m: Machine): void {
   for (const owner of deadlineOwners(m)) {
     const { due } = owner;
@@ -310,7 +310,7 @@ export function moveDeadlines(m: Machine): void {
   }
 }
 
-/** Counts anew what a new version of a calendar says: from the begin of the deadline. */
+/** Computes deadlines again for a new version of a calendar, from the start of each deadline. */
 export function recount(m: Machine, key: string): void {
   const { spec } = m.definition;
   const owners = [

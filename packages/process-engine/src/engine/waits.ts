@@ -4,8 +4,9 @@ import type { ProcessState } from './state.ts';
 import { isOpen } from './timers.ts';
 
 /**
- * What an instance waits for, as keys that an event is looked up by: `entity:<id>`, `event:<type>`, `observation:<kind>` and
- * `calendar:<key>`, `ended:<id>` of an instance that it called, and `own:<id>/event:<type>` of events that come from itself. An instance that waits for nothing of an event costs that event nothing.
+ * What an instance waits for, as keys that events find it by: `entity:<id>`, `event:<type>`, `observation:<kind>` and
+ * `calendar:<key>`, `ended:<id>` of an instance that it called, and `own:<id>/event:<type>` for its own events. An
+ * instance that doesn't wait for an event costs that event nothing.
  */
 export function waitsOf({ steps, handlers }: Definition, state: ProcessState): string[] {
   if (state.status !== 'running' && state.status !== 'suspended') return [];
@@ -31,9 +32,9 @@ export function waitsOf({ steps, handlers }: Definition, state: ProcessState): s
   return [...keys].sort();
 }
 
-/** What a trigger is looked up by. */
+/** The key that finds a trigger. */
 export const waitKeyOf = ({ event, observation }: Pick<Trigger, 'event' | 'observation'>) =>
   event === undefined ? `observation:${observation}` : `event:${event}`;
 
-/** What an event that comes from an instance is looked up by, for that instance's handlers without a key. */
+/** The key of an instance's own event, for that instance's handlers without a key. */
 export const ownKey = (instanceId: string, waitKey: string) => `own:${instanceId}/${waitKey}`;

@@ -4,8 +4,8 @@ import { SchemaDefect } from '@baton/values/json-schema/schema-tree';
 import type { JsonObject } from '@baton/values/wire';
 
 /**
- * The custom fields of a task that are the result of its step: those that the form names, or all of them where it names none. The
- * completion validates the same fields that the process then reads.
+ * The custom fields of a task that are the result of its step: those that the form names, or all of them if it names
+ * none. The completion validates the same fields that the process then reads.
  */
 export function valuesForForm(form: JsonObject | null | undefined, customFields: JsonObject): JsonObject {
   const properties = form?.['properties'];
@@ -14,13 +14,13 @@ export function valuesForForm(form: JsonObject | null | undefined, customFields:
   return Object.fromEntries(named.map((name) => [name, customFields[name] ?? null]));
 }
 
-/** Why a result does not fit a form, at most 20 faults; none where it fits. */
+/** Why a result does not match a form, at most 20 faults; empty if it does. */
 export function faultsOfForm(form: JsonObject | null | undefined, values: JsonObject): SchemaFault[] {
   if (form == null) return [];
   try {
     return prepareSchema(form).faultsOf(values);
   } catch (error) {
-    // Published forms are valid; those of tasks from before the upgrade could be replaced by any document.
+    // Published forms are valid; a form of a task from before the upgrade may be any document.
     if (error instanceof SchemaDefect) return [];
     throw error;
   }

@@ -18,21 +18,21 @@ import { checkingTables } from './tables.ts';
 import { partsOfTemplate } from './templates.ts';
 import { type Place, placesOf, type Wanted } from './walk.ts';
 
-/** What can be said of a definition by itself, without what it names elsewhere (docs/reference/processes.md#problems). */
+/** Checks of a definition by itself, without the objects that it names (docs/reference/processes.md#problems). */
 
-/** How many are collected of expressions: what is wrong everywhere is said often enough. */
+/** The maximum number of problems of expressions: a repeated mistake need not be listed everywhere. */
 const problemsMax = 100;
 
 export interface CheckedDefinition {
   readonly problems: readonly ProcessProblem[];
-  /** Keys of calendars that its expressions name, and where; null for that of the process. */
+  /** Keys of calendars that its expressions name, with their places; null for the calendar of the process. */
   readonly calendars: ReadonlyMap<string | null, string>;
 }
 
 /**
- * @param before the elements of the version before it
- * @param outputs what the skills that it calls give out, by `name@version`, where their contracts are known
- * @returns all problems that it has by itself. It yields wherever others may go on.
+ * @param before the elements of the previous version
+ * @param outputs the outputs of the skills that it calls, by `name@version`, where their contracts are known
+ * @returns all problems of the definition itself. It yields so that other work can run.
  */
 export function* checkingDefinition(
   spec: ProcessSpec,
@@ -54,7 +54,7 @@ export function* checkingDefinition(
   };
   const inputTypes = new Map<string, Type>();
   const environments = environmentsOf(spec);
-  // With a budget of patterns of its own: what it compiles has been compiled before.
+  // With a separate budget of patterns: these have been compiled before.
   const results = new KnownResults(spec, environmentsOf(spec), outputs);
   for (const place of placesOf(spec)) {
     const at = /^\/decisions\/(\d+)\/inputs\/(\d+)\//.exec(place.path);
@@ -83,11 +83,11 @@ export function* checkingDefinition(
   found.push(...(yield* checkingFlow(spec)));
   found.push(...unwritten(use));
   if (spec.owner === undefined)
-    found.push(warning('process_owner_missing', '/owner', 'nobody owns the process'));
+    found.push(warning('process_owner_missing', '/owner', 'the process has no owner'));
   return { problems: found, calendars };
 }
 
-/** The expressions of a place: itself, or those that stand in a text. */
+/** The expressions of a place: itself, or those in a template. */
 function expressionsAt({ path, text, isTemplate }: Place): [string, string][] {
   if (!isTemplate) return [[text, path]];
   const parts = partsOfTemplate(text) ?? [];
@@ -105,7 +105,7 @@ function compiled(text: string, path: string, environment: ExpressionEnvironment
 
 interface DataUse {
   readonly type: Type;
-  /** Fields that expressions read, and where the first does. */
+  /** Fields that expressions read, with the first place of each. */
   readonly read: Map<string, string>;
   readonly written: Set<string>;
 }
@@ -122,15 +122,15 @@ function wantedProblems({ type }: Program, { wanted, path }: Place, use: DataUse
   if (typeof wanted === 'object') return writeProblems(type, wanted.field, path, use);
   const kinds = kindsWanted[wanted];
   if (kinds === undefined || type.kind === 'dyn' || kinds.includes(type.kind)) return [];
-  return [problem('expression_type_error', path, `gives ${nameOf(type)}, and not ${kinds.join(' or ')}`)];
+  return [problem('expression_type_error', path, `yields ${nameOf(type)} instead of ${kinds.join(' or ')}`)];
 }
 
-/** What is known of the results of steps when their outputs and exports are checked, in the order of `placesOf`. */
+/** The known types of step results while outputs and exports are checked, in the order of `placesOf`. */
 class KnownResults {
   readonly #spec: ProcessSpec;
   readonly #environments: ProcessEnvironments;
   readonly #outputs: ReadonlyMap<string, JsonObject>;
-  /** What `output` has made of the result of a step, whose exports come next. */
+  /** The type after `output`, for the exports that come next. */
   #shaped: { readonly step: Step; readonly type: Type } | undefined;
 
   constructor(
@@ -143,14 +143,14 @@ class KnownResults {
     this.#outputs = outputs;
   }
 
-  /** What an expression says of its own step's result, where the type of that is known. */
+  /** Checks an expression on its own step's result, if its type is known. */
   problemsOf({ ofResult, environment, text, path, wanted }: Place, dataType: Type): ProcessProblem[] {
     if (ofResult === undefined) return [];
     const { step, part } = ofResult;
     const checkedBy = (result: Type) =>
       compiled(text, path, withResult(this.#environments[environment], result));
     const exact = checkedBy(this.#resultOf(step, part));
-    // JSON has one kind of number: arithmetic may do for the value what it does not for the type that a schema names.
+    // JSON has one kind of number: a value may support arithmetic that the type in the schema does not.
     const checked = 'code' in exact ? checkedBy(this.#resultOf(step, part, { hasAnyNumbers: true })) : exact;
     if (part === 'output') this.#shaped = { step, type: 'code' in checked ? dyn : asResult(checked.type) };
     if ('code' in checked) return [checked];
@@ -164,7 +164,7 @@ class KnownResults {
   #resultOf(step: Step, part: 'output' | 'export', as: SchemaReading = {}): Type {
     if (part === 'output' || step.output === undefined)
       return resultTypeOf(step, this.#spec, this.#outputs, as);
-    // Of an output that is at fault itself nothing is known.
+    // If the output itself is invalid, its type is unknown.
     const isKnown = this.#shaped?.step === step && as.hasAnyNumbers !== true;
     return isKnown ? (this.#shaped?.type ?? dyn) : dyn;
   }
@@ -191,11 +191,16 @@ function writeProblems(type: Type, field: string, path: string, use: DataUse): P
   return target === undefined || isWritable(type, target) ? [] : [mismatch(type, target, field, path)];
 }
 
-/** Fields that somebody reads and no step, start or event writes: only whoever starts an instance could. */
+/**
+ * Fields that are read, but that no step, start or event writes: only the caller that starts an instance could set
+ * them.
+ */
 function unwritten({ read, written }: DataUse): ProcessProblem[] {
   return [...read]
     .filter(([field]) => field !== '*' && !written.has(field))
-    .map(([field, path]) => warning('unwritten_data_field', path, `nothing writes data.${field}`));
+    .map(([field, path]) =>
+      warning('unwritten_data_field', path, `no step, start or event writes data.${field}`),
+    );
 }
 
 function duplicates(spec: ProcessSpec, elements: readonly Element[]): ProcessProblem[] {
@@ -214,12 +219,12 @@ function duplicates(spec: ProcessSpec, elements: readonly Element[]): ProcessPro
   const twice = [...elements, ...tables].flatMap(({ id, path }) => {
     const isNew = !seen.has(id);
     seen.add(id);
-    return isNew ? [] : [problem('duplicate_element_id', `${path}/id`, `${id} is there already`)];
+    return isNew ? [] : [problem('duplicate_element_id', `${path}/id`, `${id} is a duplicate`)];
   });
   return [...twice, ...sameLists(elements)];
 }
 
-/** The steps of a step `stage` are called `stage/do`, as those of a stage `do` are. */
+/** The steps of a step `stage` have the key `stage/do`, like those of a stage `do`. */
 function sameLists(elements: readonly Element[]): ProcessProblem[] {
   if (!elements.some(({ id }) => id === 'do')) return [];
   return elements
@@ -228,12 +233,12 @@ function sameLists(elements: readonly Element[]): ProcessProblem[] {
       problem(
         'duplicate_element_id',
         `${path}/id`,
-        `a step ${id} with steps can not stand beside an element do`,
+        `a step ${id} with steps can not be combined with an element named do`,
       ),
     );
 }
 
-/** What an id meant in the version before, and means now. */
+/** Compares an id's meaning in the previous version with its current one. */
 function changes(elements: readonly Element[], before: ReadonlyMap<string, string>): ProcessProblem[] {
   const now = new Map(elements.map(({ id, kind }) => [id, kind]));
   const changed = elements.filter(({ id, kind }) => before.has(id) && before.get(id) !== kind);
@@ -242,28 +247,28 @@ function changes(elements: readonly Element[], before: ReadonlyMap<string, strin
       problem(
         'element_kind_changed',
         path,
-        `${id} was ${before.get(id)} in the version before, and is ${kind}`,
+        `${id} was ${before.get(id)} in the previous version, and is now ${kind}`,
       ),
     ),
     ...[...before.keys()]
       .filter((id) => !now.has(id))
       .slice(0, problemsMax)
-      .map((id) => warning('element_removed', '', `${id} of the version before is not there any more`)),
+      .map((id) => warning('element_removed', '', `${id} of the previous version was removed`)),
   ];
 }
 
-/** Names of tables, steps and versions that a definition says of itself. */
+/** Names of tables, steps and versions within a definition. */
 function referencesInside(spec: ProcessSpec, elements: readonly Element[]): ProcessProblem[] {
   const ids = new Set(elements.map(({ id }) => id));
   const tables = new Set(spec.decisions.map(({ id }) => id));
   const ofSteps = elements.flatMap(({ step, path }) => {
     const { decide, compensate } = step ?? {};
     if (decide !== undefined && !tables.has(decide.table))
-      return [problem('unknown_decision_table', `${path}/decide/table`, `there is no table ${decide.table}`)];
+      return [problem('unknown_decision_table', `${path}/decide/table`, `no table is named ${decide.table}`)];
     if (!Array.isArray(compensate)) return [];
     return compensate
       .filter((id) => !ids.has(id))
-      .map((id) => problem('schema_violation', `${path}/compensate`, `there is no step ${id}`));
+      .map((id) => problem('schema_violation', `${path}/compensate`, `no step has the id ${id}`));
   });
   const ofMigrations = spec.migrations.flatMap(({ from, to, map }, n) => {
     const path = `/migrations/${n}`;
@@ -271,7 +276,7 @@ function referencesInside(spec: ProcessSpec, elements: readonly Element[]): Proc
     return [
       ...(from < to ? [] : [problem('schema_violation', `${path}/from`, 'must be below to')]),
       ...(to === spec.version ? [] : [problem('schema_violation', `${path}/to`, 'must be this version')]),
-      ...targets.map((id) => problem('schema_violation', `${path}/map`, `there is no element ${id}`)),
+      ...targets.map((id) => problem('schema_violation', `${path}/map`, `no element has the id ${id}`)),
     ];
   });
   return [...ofSteps, ...ofMigrations];

@@ -14,16 +14,16 @@ import {
 import { Steps } from './step.ts';
 
 /**
- * The language of processes (docs/reference/processes.md#language): the form of a definition. What the form doesn't say is
- * checked by `validate.ts`.
+ * The language of processes (docs/reference/processes.md#language): the schema of a definition. `checks.ts` validates
+ * what the schema can't express.
  */
 
 const itemsMax = 20;
 
-/** What starts an instance: its key, and what is written to its data. Both read `event`. */
+/** The start of an instance: its key, and its initial data. Both read `event`. */
 const Start = z.strictObject({ on: Trigger, key: Expression, set: DataWrites.optional() });
 
-/** What happens to the running instance whose key the event gives. `set` and `do` read `event` and `data`. */
+/** A handler for the running instance with the event's key. `set` and `do` read `event` and `data`. */
 const Correlation = z.strictObject({
   on: Trigger,
   key: Expression,
@@ -33,13 +33,16 @@ const Correlation = z.strictObject({
 export type Correlation = z.output<typeof Correlation>;
 
 /**
- * What is done at an event: in the instance whose key it gives, or, without a key, in the instance that the event comes from
- * (correlation `process:<id>`) or whose open task or approval it is about.
+ * A handler of an event: for the instance with its key or, without a key, for the instance that the event comes from
+ * (correlation `process:<id>`) or whose open task or approval it concerns.
  */
 const EventHandler = z.strictObject({ on: Trigger, key: Expression.optional(), do: Steps });
 export type EventHandler = z.output<typeof EventHandler>;
 
-/** Fires at an instant, computed from `data` and computed again when what it reads changes. Interrupting ends what is open. */
+/**
+ * Fires at an instant computed from `data`, again whenever the fields that it reads change. Interrupting ends what is
+ * open.
+ */
 const Timer = z.strictObject({
   id: ElementId,
   at: Expression,
@@ -53,9 +56,9 @@ const Milestone = z.strictObject({ id: ElementId, when: Expression });
 export type Milestone = z.output<typeof Milestone>;
 
 /**
- * A stage begins when `entry` holds; without one, the first at once and each other when the one before it is completed. It is
- * completed when its steps are done, or when `exit` holds. A discretionary step begins once while the stage is active, when its
- * `when` comes to hold. The stage waits for one that has begun, and for no other.
+ * A stage begins when `entry` holds; without one, the first at once and each other when the previous one is completed.
+ * It is completed when its steps are done, or when `exit` holds. A discretionary step begins once while the stage is
+ * active, when its `when` holds. The stage waits for discretionary steps that have begun, and for no others.
  */
 const Stage = z.strictObject({
   id: ElementId,
@@ -71,8 +74,8 @@ const Stage = z.strictObject({
 export type Stage = z.output<typeof Stage>;
 
 /**
- * A decision table. Conditions read each input by its id, with `-` written as `_`, and `data`; `true` matches always. What
- * comes out is an object by the ids of the outputs, of the first rule that matches, of the only one, or of each of them.
+ * A decision table. Conditions read each input by its id, with `-` written as `_`, and `data`; `true` always matches.
+ * The result is an object by the ids of the outputs: of the first matching rule, of the only one, or of each.
  */
 const DecisionTable = z.strictObject({
   id: ElementId,
@@ -86,7 +89,7 @@ const DecisionTable = z.strictObject({
     .array(
       z.strictObject({
         when: z.array(Expression).max(itemsMax),
-        // oxlint-disable-next-line unicorn/no-thenable -- the contract's name of what comes out of a row
+        // oxlint-disable-next-line unicorn/no-thenable -- the wire name of a row's outputs
         then: z.array(Expression).max(itemsMax),
       }),
     )
@@ -95,14 +98,14 @@ const DecisionTable = z.strictObject({
 });
 export type DecisionTable = z.output<typeof DecisionTable>;
 
-/** What memory is told about each instance, when it starts and when it ends. */
+/** The facts about each instance for the memory service, when it starts and when it ends. */
 const Memory = z.strictObject({
   case: z.strictObject({ kind: z.literal('case'), key: Expression, title: Template }),
   facts: z
     .array(z.strictObject({ predicate: z.string().min(1).max(256), object: Template }))
     .max(50)
     .default([])
-    .describe('About the case.'),
+    .describe('Facts about the case.'),
   entities: z
     .array(z.strictObject({ type: z.string().min(1).max(128), key: Expression, title: Template.optional() }))
     .max(30)
@@ -113,7 +116,7 @@ const Memory = z.strictObject({
 });
 export type Memory = z.output<typeof Memory>;
 
-/** A task that is filed when an instance ends, to look back at it. */
+/** A task that is filed when an instance ends, to review it. */
 const Retrospective = z.strictObject({
   taskType: TypeKey,
   title: Template,
@@ -123,7 +126,10 @@ const Retrospective = z.strictObject({
 
 const versionNumber = z.int().min(1).max(999_999_999);
 
-/** What becomes of instances of an earlier version. `map` says which element an earlier one has become; null: none. */
+/**
+ * What happens to instances of an earlier version. `map` names the element that an earlier one has become; null:
+ * removed.
+ */
 const Migration = z.strictObject({
   from: versionNumber,
   to: versionNumber,
@@ -141,11 +147,11 @@ export const ProcessSpec = z
     identity: z
       .strictObject({ agent: z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/) })
       .optional()
-      .describe('In whose name it acts. Required, with a problem code of its own.'),
+      .describe('The agent that the process acts as. Required, with a problem code of its own.'),
     owner: AssigneeChain.optional(),
     calendar: TypeKey.optional(),
     due: DueInput.optional(),
-    data: FreeObject.describe('A JSON Schema of what an instance knows.'),
+    data: FreeObject.describe('A JSON Schema of the data of an instance.'),
     start: Start,
     correlate: z.array(Correlation).max(itemsMax).default([]),
     onEvent: z.array(EventHandler).max(itemsMax).default([]),
@@ -158,5 +164,5 @@ export const ProcessSpec = z
     stages: z.array(Stage).min(1).max(50),
   })
   .meta({ id: 'ProcessSpec' });
-/** A definition with the defaults of what it leaves out. */
+/** A definition with defaults for omitted members. */
 export type ProcessSpec = z.output<typeof ProcessSpec>;

@@ -1,17 +1,17 @@
 import type { ProcessSpec, Timer } from './definition.ts';
 import { innerStepsOf, kindOf, type Step, type StepKind } from './step.ts';
 
-/** Everything of a definition that has an id of its own (docs/reference/processes.md#language). */
+/** All elements of a definition that have an id of their own (docs/reference/processes.md#language). */
 
 export interface Element {
   readonly id: string;
   readonly kind: StepKind | 'stage' | 'milestone' | 'timer' | 'branch';
   readonly path: string;
-  /** Of a step. */
+  /** The kind of a step. */
   readonly step?: Step;
 }
 
-/** In the order in which they are written. */
+/** In document order. */
 export function* elementsOf(spec: ProcessSpec): Generator<Element> {
   for (const [n, { do: steps = [] }] of spec.correlate.entries()) yield* stepsOf(steps, `/correlate/${n}/do`);
   for (const [n, { do: steps }] of spec.onEvent.entries()) yield* stepsOf(steps, `/onEvent/${n}/do`);

@@ -18,9 +18,12 @@ import {
 } from './expressions/types.ts';
 import { kindOf, type Step } from './step.ts';
 
-/** What expressions may read, by where they stand (docs/reference/processes.md#expressions). What is missing reads as null. */
+/**
+ * The variables that expressions may read, by their place (docs/reference/processes.md#expressions). Missing values are
+ * null.
+ */
 
-/** What expressions read of `event`. */
+/** The type of `event`. */
 const eventFields = {
   id: string,
   type: string,
@@ -44,7 +47,7 @@ const stepWith = (result: Type) =>
   });
 const step = stepWith(dyn);
 
-/** The same for what reads the result of a step whose type is known. */
+/** The same for expressions on the result of a step whose type is known. */
 export function withResult(environment: ExpressionEnvironment, result: Type): ExpressionEnvironment {
   if (result.kind === 'dyn') return environment;
   return { ...environment, variables: new Map([...environment.variables, ['step', stepWith(result)]]) };
@@ -67,22 +70,22 @@ const task = objectOf({
 const instance = objectOf({ id: string, key: string, version: int, startedAt: timestamp, clock: timestamp });
 
 export interface ProcessEnvironments {
-  /** Before there is an instance: `event`. */
+  /** Before an instance exists: `event`. */
   readonly event: ExpressionEnvironment;
-  /** Of a running instance: `data`, `instance`, `stage`, `milestone`. */
+  /** In a running instance: `data`, `instance`, `stage`, `milestone`. */
   readonly instance: ExpressionEnvironment;
-  /** Of a step: the same, `step` and `task`. */
+  /** In a step: also `step` and `task`. */
   readonly step: ExpressionEnvironment;
-  /** Of a step that an event has begun, and of triggers inside of an instance: the same, and `event`. */
+  /** In a step that an event has begun, and in triggers inside of an instance: also `event`. */
   readonly handler: ExpressionEnvironment;
-  /** Of a decision table: its inputs by id, and `data`. */
+  /** In a decision table: its inputs by id, and `data`. */
   readonly tables: ReadonlyMap<string, ExpressionEnvironment>;
 }
 
-/** All patterns of a definition's expressions together; 20 µs each to compile. */
+/** For all patterns of a definition's expressions together; each takes 20 µs to compile. */
 const patternSizesMax = 2000;
 
-/** @param inputTypes of decision tables, where they are known: `table/input` */
+/** @param inputTypes of decision tables, if known: `table/input` */
 export function environmentsOf(
   { data, stages, decisions }: Pick<ProcessSpec, 'data' | 'stages' | 'decisions'>,
   inputTypes: ReadonlyMap<string, Type> = new Map(),
@@ -116,7 +119,7 @@ export function environmentsOf(
   };
 }
 
-/** The variable that an element's id is. */
+/** The variable name of an element's id. */
 export function variableOf(id: string): string {
   return id.replaceAll('-', '_');
 }
@@ -128,13 +131,13 @@ const voted = objectOf({
 });
 const called = objectOf({ outcome: string, data: mapOf(dyn) });
 const remembered = objectOf({ observationId: string, eventId: string });
-/** As a result the event is JSON: nothing reads its time as an instant. */
+/** As a result, the event is JSON: its time is not read as an instant. */
 const heard = objectOf({ ...eventFields, time: string });
 
 /**
- * The type of `step.result` before `output`, as far as it is known when a definition is published (docs/reference/processes.md#language);
- * else `dyn`.
- * @param outputs what skills give out, by `name@version`
+ * The type of `step.result` before `output`, as far as it is known at publication
+ * (docs/reference/processes.md#language); otherwise `dyn`.
+ * @param outputs the outputs of skills, by `name@version`
  * @param as how the schemas of forms and skills are read
  */
 export function resultTypeOf(
@@ -145,7 +148,7 @@ export function resultTypeOf(
 ): Type {
   switch (kindOf(step)) {
     case 'human':
-      // Of the task's fields only those that the form names.
+      // Only the task fields that the form names.
       return isObject(step.human?.form?.['properties']) ? formType(step, as) : mapOf(dyn);
     case 'approve':
       return voted;
@@ -176,12 +179,12 @@ function formType({ human }: Step, as: SchemaReading): Type {
   return type.kind === 'object' ? type : dyn;
 }
 
-/** A contract may allow more than the fields that it names. */
+/** A contract may allow more fields than it names. */
 function skillType(outputs: JsonObject | undefined, as: SchemaReading): Type {
   return outputs === undefined ? dyn : typeOnce(outputs, { ...as, isOpen: true });
 }
 
-/** By their schemas: many steps may call one skill, and many fields be exported of one result. */
+/** Cached by schema: many steps may call one skill, and many fields may be exported from one result. */
 const typesOfSchemas = new WeakMap<JsonObject, Map<string, Type>>();
 
 function typeOnce(schema: JsonObject, as: SchemaReading): Type {
@@ -199,7 +202,7 @@ function tableType(table: DecisionTable | undefined): Type {
   return table.hitPolicy === 'collect' ? listOf(row) : row;
 }
 
-/** The type of what `output` gives, as the next expression reads it: JSON has no instants, spans and optional values. */
+/** The type of `output`, as the next expression reads it: JSON has no instants, durations and optional values. */
 export function asResult(type: Type): Type {
   switch (type.kind) {
     case 'timestamp':
@@ -211,7 +214,7 @@ export function asResult(type: Type): Type {
     case 'map':
       return { ...type, of: asResult(type.of) };
     case 'object':
-      // Objects that hold instants are flat: events and instances.
+      // Objects with instants are flat: events and instances.
       return {
         ...type,
         fields: new Map([...type.fields].map(([name, of]) => [name, isTime(of) ? string : of])),

@@ -3,12 +3,12 @@ import { ExpressionProblem, type Node, parseExpression } from './expressions/par
 import { type ProcessProblem, pointer, problem, warning } from './problems.ts';
 import { innerStepsOf, type Step } from './step.ts';
 
-/** What of a definition can never happen (docs/reference/processes.md#problems). */
+/** Parts of a definition that can never be reached (docs/reference/processes.md#problems). */
 
 /**
- * Problems `unreachable_step` behind a step that always ends the instance; `unreachable_stage` whose entry never holds;
- * `dead_end` at a repeatable stage that begins again for ever; `schema_violation` at a discretionary step that nothing begins;
- * warning `unreachable_milestone`.
+ * Problems `unreachable_step` after a step that always ends the instance; `unreachable_stage` whose entry never holds;
+ * `dead_end` at a repeatable stage that begins again forever; `schema_violation` at a discretionary step that nothing
+ * begins; warning `unreachable_milestone`.
  */
 export function* checkingFlow(spec: ProcessSpec): Generator<void, ProcessProblem[]> {
   const found: ProcessProblem[] = [];
@@ -31,7 +31,7 @@ export function* checkingFlow(spec: ProcessSpec): Generator<void, ProcessProblem
           problem(
             'schema_violation',
             `${path}/discretionary/${m}`,
-            `step ${id} needs \`when\`: nothing else begins it`,
+            `step ${id} requires \`when\`: nothing else begins it`,
           ),
         );
     for (const [m, { when }] of stage.milestones.entries())
@@ -46,7 +46,7 @@ interface StepList {
   readonly path: string;
 }
 
-/** Every list of steps, those inside of steps too. */
+/** Every list of steps, including those inside of steps. */
 function* listsOf(spec: ProcessSpec): Generator<StepList> {
   const outer: StepList[] = [
     ...spec.correlate.map(({ do: steps = [] }, n) => ({ steps, path: `/correlate/${n}/do` })),
@@ -57,7 +57,7 @@ function* listsOf(spec: ProcessSpec): Generator<StepList> {
       { steps, path: `/stages/${n}/steps` },
     ]),
   ];
-  // Discretionary steps don't follow each other; what is inside of them does.
+  // Discretionary steps don't follow each other; the lists inside of them do.
   const alone = spec.stages.flatMap(({ discretionary }, n) =>
     discretionary.map((step, m) => ({ step, path: `/stages/${n}/discretionary/${m}` })),
   );
@@ -81,7 +81,7 @@ function behindAnEnd(steps: readonly Step[], path: string): ProcessProblem[] {
   ];
 }
 
-/** Whether nothing comes after a step: it completes the instance, or raises what nothing in it catches. */
+/** Whether nothing follows a step: it completes the instance, or raises an error that nothing inside catches. */
 function alwaysEnds(step: Step): boolean {
   if (step.when !== undefined) return false;
   if (step.complete !== undefined || step.raise !== undefined) return true;
@@ -98,7 +98,7 @@ function completes(step: Step): boolean {
   return step.when === undefined && (step.complete !== undefined || (step.do ?? []).some(completes));
 }
 
-/** Stages that can begin: what their entry certainly needs can come before them. */
+/** Stages that can begin: everything that their entry certainly requires can happen before. */
 function reachableStages(stages: readonly Stage[]): Set<string> {
   const reachable = new Set<string>();
   const endless = new Set(
@@ -135,7 +135,7 @@ interface Need {
   readonly state: string;
 }
 
-/** The stages of which an expression says outright that they are completed, or active. */
+/** The stages that an expression explicitly requires to be completed, or active. */
 function neededBy(text: string): Need[] {
   return conjunctsOf(text).flatMap((node) => {
     if (node.op !== '.' || !['completed', 'active'].includes(node.args[1])) return [];
@@ -148,7 +148,7 @@ function neededBy(text: string): Need[] {
   });
 }
 
-/** The parts that all must hold; none of a text that is no expression. */
+/** The parts that all must hold; none if the text is not an expression. */
 function conjunctsOf(text: string): Node[] {
   try {
     return partsOf(parseExpression(text));

@@ -2,23 +2,26 @@ import { z } from 'zod';
 import { Slug, TypeKey } from '@baton/values/keys';
 import { Uuid } from '@baton/values/wire';
 
-/** The small forms of the language of processes, which its steps and stages share (docs/reference/processes.md#language). */
+/** Small schemas that steps and stages share (docs/reference/processes.md#language). */
 
-/** Longer than an expression may be: one that is too long has a problem code of its own. */
+/** Longer than an expression may be: an expression that is too long has a problem code of its own. */
 export const textCharactersMax = 20_000;
-/** Steps of one list: of a stage, a branch, a handler. */
+/** The maximum number of steps in a list: of a stage, a branch, a handler. */
 export const stepsMax = 100;
 const fieldsMax = 100;
 const inputsMax = 100;
 
 export const ElementId = z
   .string()
-  .regex(/^[a-z][a-z0-9-]{0,62}$/, 'must be lower-case letters, digits and -, beginning with a letter');
+  .regex(
+    /^[a-z][a-z0-9-]{0,62}$/,
+    'must consist of lower-case letters, digits and -, beginning with a letter',
+  );
 
 /** CEL of the profile cp/1. */
 export const Expression = z.string().min(1).max(textCharactersMax);
 
-/** Text in which `{{ CEL }}` stands for what the expression gives. */
+/** Text in which `{{ CEL }}` is replaced by the expression's result. */
 export const Template = z.string().min(1).max(textCharactersMax);
 
 /** The name of a member of `data`. */
@@ -31,12 +34,12 @@ const fieldExpressions = <Name extends z.ZodType<string>>(name: Name, namesMax: 
     .record(name, Expression)
     .refine((given) => Object.keys(given).length <= namesMax, `must have at most ${namesMax} members`);
 
-/** What is written to `data`: each field and what it gets. */
+/** Writes to `data`: fields with expressions. */
 export const DataWrites = fieldExpressions(DataField, fieldsMax);
-/** What somebody or something else is given. */
+/** Inputs for another object: names with expressions. */
 export const NamedExpressions = fieldExpressions(z.string().min(1).max(64), inputsMax);
 
-/** From weeks to seconds; no months and years, whose length differs. */
+/** From weeks to seconds; months and years are excluded, because their length varies. */
 export const IsoDuration = z
   .string()
   .regex(
@@ -44,7 +47,10 @@ export const IsoDuration = z
     'must be an ISO 8601 duration of weeks, days, hours, minutes and seconds',
   );
 
-/** Who is asked: the first of a chain that stands for somebody. `expr` gives a principal's id, `role:<slug>` or `agent:<key>`. */
+/**
+ * An assignee: the first of a chain that resolves to somebody. `expr` yields a principal's id, `role:<slug>` or
+ * `agent:<key>`.
+ */
 export const Assignee = z
   .strictObject({
     principal: Uuid.optional(),
@@ -57,7 +63,7 @@ export const Assignee = z
 export type Assignee = z.output<typeof Assignee>;
 export const AssigneeChain = z.array(Assignee).min(1).max(10);
 
-/** Until when: wall time, an instant, or working time by a calendar. `warnBefore` is wall time before it. */
+/** A deadline: wall time, an instant, or working time by a calendar. `warnBefore` is wall time before it. */
 const dueMembers = {
   at: Expression.optional(),
   duration: IsoDuration.optional(),
@@ -70,12 +76,12 @@ export const Due = z
     ({ at, duration, workdays, workhours }) => membersOf({ at, duration, workdays, workhours }) === 1,
     'must have one of at, duration, workdays and workhours',
   );
-/** A plain duration is `{duration}`. */
+/** A plain duration means `{duration}`. */
 export const DueInput = z.preprocess((sent) => (typeof sent === 'string' ? { duration: sent } : sent), Due);
 export type Due = z.output<typeof Due>;
 
 const When = z.strictObject({ at: Expression }).or(IsoDuration);
-/** An error that a step raises, as `try` catches it by its type. */
+/** An error that a step raises; `try` catches it by its type. */
 export const RaisedError = z.strictObject({
   type: z.string().min(1).max(200),
   status: z.int().min(400).max(599).optional(),
@@ -83,7 +89,7 @@ export const RaisedError = z.strictObject({
 });
 export type RaisedError = z.output<typeof RaisedError>;
 
-/** What happens when something isn't done: at its due, or so long after it was begun, or at an instant. */
+/** An escalation: at the due time, a duration after the start, or at an instant. */
 export const Escalation = z
   .strictObject({
     after: z.literal('due').or(When),
@@ -93,16 +99,16 @@ export const Escalation = z
   })
   .refine(({ action, to }) => !['reassign', 'notify'].includes(action) || to !== undefined, {
     path: ['to'],
-    message: 'must say to whom',
+    message: 'must name a recipient',
   })
   .refine(({ action, error }) => (action === 'raise') === (error !== undefined), {
     path: ['error'],
-    message: 'must be there for raise, and for nothing else',
+    message: 'is required for raise, and not allowed otherwise',
   });
 export type Escalation = z.output<typeof Escalation>;
 export const Escalations = z.array(Escalation).max(5);
 
-/** What of the journal it waits for. `where` reads `event`, and inside of an instance also what the instance knows. */
+/** The events that a step or handler waits for. `where` reads `event`, and inside of an instance also its variables. */
 export const Trigger = z
   .strictObject({
     event: z
@@ -130,10 +136,10 @@ export const Trigger = z
   });
 export type Trigger = z.output<typeof Trigger>;
 
-/** Natural keys of the documents that a process, or a step of it, follows. */
+/** Natural keys of the documents that govern a process, or a step of it. */
 export const GovernedBy = z.array(z.string().min(1).max(512)).max(20);
 
-/** How many members of an object are there. */
+/** The number of present members of an object. */
 export function membersOf(given: object): number {
   return Object.values(given).filter((value) => value !== undefined).length;
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What is wrong with a definition of a process (docs/reference/processes.md#problems). */
+/** Problems of a definition of a process (docs/reference/processes.md#problems). */
 
 const errorCodes = [
   'schema_violation',
@@ -50,13 +50,13 @@ export const ProcessProblem = z
     code: z.enum([...errorCodes, ...warningCodes]),
     severity: z.enum(['error', 'warning']),
     path: z.string().describe('A JSON pointer into the definition.'),
-    line: z.int().optional().describe('Of the YAML text.'),
+    line: z.int().optional().describe('The line in the YAML text.'),
     message: z.string(),
   })
   .meta({ id: 'ProcessProblem' });
 export type ProcessProblem = z.infer<typeof ProcessProblem>;
 
-/** How many are reported: of the form of a definition 50, and as many of all else. */
+/** The maximum number of reported problems: 50 of the definition's schema, and as many of all other kinds. */
 export const shapeProblemsMax = 50;
 export const problemsMax = 200;
 
@@ -78,7 +78,7 @@ function shown(path: string, message: string) {
   };
 }
 
-/** Those that are reported: errors before warnings. */
+/** The reported problems: errors before warnings. */
 export function reported(problems: readonly ProcessProblem[]): ProcessProblem[] {
   const ordered = ['error', 'warning'].flatMap((severity) =>
     problems.filter((one) => one.severity === severity),
@@ -86,7 +86,7 @@ export function reported(problems: readonly ProcessProblem[]): ProcessProblem[] 
   return ordered.slice(0, problemsMax);
 }
 
-/** One name of a JSON pointer. */
+/** One segment of a JSON pointer. */
 export function pointer(...names: readonly (string | number)[]): string {
   return names.map((name) => `/${String(name).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }

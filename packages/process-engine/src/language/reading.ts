@@ -11,13 +11,13 @@ import { textCharactersMax } from './forms.ts';
 import { type ProcessProblem, pointer, problem, shapeProblemsMax } from './problems.ts';
 import { readYaml, textDepthMax, textNodesMax, yamlCharactersMax } from './yaml.ts';
 
-/** Reads a definition as it was sent, up to its form (docs/reference/processes.md#problems). */
+/** Parses a definition up to its schema (docs/reference/processes.md#problems). */
 
-/** As compact JSON in UTF-8; as a decision table of 500 rules takes. */
+/** As compact JSON in UTF-8; a decision table of 500 rules fits. */
 export const specBytesMax = 262_144;
 const specNodesMax = textNodesMax;
 const specDepthMax = textDepthMax;
-/** Of the JSON Schemas in a definition: as of every schema. */
+/** For the JSON Schemas in a definition: the same as for every schema. */
 const schemaBounds = { bytes: 65_536, depth: 20, nodes: 5_000 };
 
 export type ReadDefinition =
@@ -26,8 +26,8 @@ export type ReadDefinition =
 
 /**
  * @param sent an object, or a text of YAML 1.2
- * @returns the definition with its defaults, where its form is right; problems `invalid_yaml`, `invalid_document`,
- * `unresolved_install_variable`, `schema_violation`, `unresolved_data_ref`. It yields wherever others may go on.
+ * @returns the definition with its defaults, if its form is valid; problems `invalid_yaml`, `invalid_document`,
+ * `unresolved_install_variable`, `schema_violation`, `unresolved_data_ref`. It yields so that other work can run.
  */
 export function* readingDefinition(sent: unknown): Generator<void, ReadDefinition> {
   const read = typeof sent === 'string' ? fromYaml(sent) : fromJson(sent);
@@ -59,7 +59,7 @@ function failed(one: ProcessProblem): ReadDefinition {
   return { spec: undefined, problems: [one] };
 }
 
-/** The refusal of a document that is too large, in the details of its code; undefined for none. */
+/** The details of the refusal for a document that is too large; undefined if it is not. */
 export function sizeFault(sent: unknown): { maxBytes: number; actualBytes: number } | undefined {
   const text = typeof sent === 'string' ? sent : JSON.stringify(sent ?? null);
   const actualBytes = Buffer.byteLength(text);
@@ -77,7 +77,7 @@ function fromJson(value: unknown): { document: JsonObject } | ProcessProblem {
   const rounded = roundedIntegerIn(value);
   return rounded === undefined
     ? { document: value }
-    : problem('invalid_document', rounded, 'is an integer that a double cannot hold exactly');
+    : problem('invalid_document', rounded, 'is an integer that a double can not represent exactly');
 }
 
 function boundProblem(document: JsonObject): ProcessProblem | undefined {
@@ -108,7 +108,7 @@ function* checkingSchemas(spec: ProcessSpec): Generator<void, ProcessProblem[]> 
   let patterns = 0;
   for (const { schema, path } of schemas) {
     patterns += patternsIn(schema);
-    // Patterns take 20 µs each to compile, in whatever schema they stand.
+    // Each pattern takes 20 µs to compile, in whichever schema it occurs.
     const fault =
       patterns > patternSizesMax
         ? problem('schema_violation', path, 'all patterns together are too large')

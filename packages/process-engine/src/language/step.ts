@@ -20,7 +20,7 @@ import {
   Trigger,
 } from './forms.ts';
 
-/** The steps of a process (docs/reference/processes.md#steps): each has exactly one member that is named like a kind. */
+/** The steps of a process (docs/reference/processes.md#steps): each has exactly one member named after its kind. */
 
 export const stepKinds = [
   'human',
@@ -43,7 +43,7 @@ export const stepKinds = [
 ] as const;
 export type StepKind = (typeof stepKinds)[number];
 
-/** A task for somebody. What comes out is `step.result`, in the form that `form`, a JSON Schema, says. */
+/** A task for a person. The result is `step.result`, in the form of `form`, a JSON Schema. */
 const Human = z.strictObject({
   taskType: TypeKey,
   title: Template,
@@ -66,11 +66,14 @@ const Approve = z.strictObject({
   approvers: z.array(Assignee).min(1).max(50),
   quorum: Quorum.default('all'),
   mode: z.enum(['parallel', 'sequential']).default('parallel'),
-  earlyDecision: z.boolean().default(true).describe('Whether it ends as soon as no further vote matters.'),
+  earlyDecision: z
+    .boolean()
+    .default(true)
+    .describe('Whether it ends as soon as further votes can not change the result.'),
   separationOfDuties: z
     .boolean()
     .default(false)
-    .describe('Whether votes of those who did a human step of the instance are refused.'),
+    .describe('Whether people who did a human step of the instance may not vote.'),
   title: Template.optional(),
   due: DueInput.optional(),
   onDue: z.enum(['approve', 'reject', 'escalate']).optional(),
@@ -92,9 +95,9 @@ const Call = z
       .string()
       .regex(/^[a-z0-9][a-z0-9_-]{0,62}(?:@[1-9]\d{0,8})?$/)
       .optional(),
-    key: Expression.optional().describe('Of the called process: the key of its instance.'),
-    taskType: TypeKey.optional().describe('Of the task that an agent is given.'),
-    title: Template.optional().describe('Of the task that an agent is given.'),
+    key: Expression.optional().describe('For a called process, the key of its instance.'),
+    taskType: TypeKey.optional().describe('The type of the task for an agent.'),
+    title: Template.optional().describe('The title of the task for an agent.'),
     input: NamedExpressions.default({}),
     timeout: IsoDuration.optional(),
     due: DueInput.optional(),
@@ -105,14 +108,14 @@ const Call = z
   )
   .refine(({ agent, taskType }) => (agent === undefined) === (taskType === undefined), {
     path: ['taskType'],
-    message: 'must be there for an agent, and for nothing else',
+    message: 'is required for an agent, and not allowed otherwise',
   });
 
 export type Call = z.output<typeof Call>;
 
 const Decide = z.strictObject({ table: ElementId });
 
-/** A read of memory. Anchors are `type:key`, in which `{{ CEL }}` may stand. */
+/** A query to memory. Anchors are `type:key`, and may contain `{{ CEL }}`. */
 const Recall = z.strictObject({
   anchors: z.array(Template).min(1).max(10),
   kinds: z.array(z.string().min(1).max(128)).max(20).default([]),
@@ -151,24 +154,25 @@ const Retry = z.strictObject({
     .min(1)
     .max(20)
     .optional()
-    .describe('Types of errors; without it all.'),
+    .describe('Types of errors; all if absent.'),
 });
 export type Retry = z.output<typeof Retry>;
 
 const common = {
   id: ElementId,
-  when: Expression.optional().describe('Whether it is done at all; a step that is not is passed over.'),
-  input: z.strictObject({ from: Expression }).optional().describe('What `step.input` is while it is done.'),
+  when: Expression.optional().describe('The step is skipped if this does not hold.'),
+  input: z
+    .strictObject({ from: Expression })
+    .optional()
+    .describe('The value of `step.input` while the step runs.'),
   output: z
     .strictObject({ as: Expression })
     .optional()
-    .describe('Makes another `step.result` of `step.result`.'),
+    .describe('Computes a new `step.result` from `step.result`.'),
   export: z
     .strictObject({ as: DataField.or(DataWrites) })
     .optional()
-    .describe(
-      'What is written to data when it is done: the field that takes the result, or fields and what each gets.',
-    ),
+    .describe('Written to data when the step is done: the field for the result, or fields with expressions.'),
   governedBy: GovernedBy.optional(),
 };
 
@@ -182,7 +186,7 @@ interface Catch {
   do: Step[];
 }
 
-/** The kinds that hold no other steps. */
+/** The kinds that contain no other steps. */
 const leaves = {
   human: Human.optional(),
   approve: Approve.optional(),
@@ -212,7 +216,7 @@ type Holders = {
   onCompensate?: Step[];
 };
 
-/** One step, with the defaults of what it leaves out. */
+/** One step, with defaults for omitted members. */
 export type Step = z.output<typeof Leaf> & { [Kind in keyof Holders]?: Holders[Kind] | undefined };
 
 const nested = z.lazy((): z.ZodType<Step[]> => Steps);
@@ -262,18 +266,18 @@ function kindsOf(step: object): StepKind[] {
   return stepKinds.filter((kind) => (step as { [name: string]: unknown })[kind] !== undefined);
 }
 
-/** The kind of a step, which its one member tells. */
+/** The kind of a step, named by its one member. */
 export function kindOf(step: Step): StepKind {
   return kindsOf(step)[0] as StepKind;
 }
 
-/** A list of steps inside of a step, and where it stands: `/fork/branches/0/do`. */
+/** A list of steps inside of a step, and its path: `/fork/branches/0/do`. */
 export interface InnerSteps {
   readonly path: string;
   readonly steps: readonly Step[];
 }
 
-/** All lists of steps directly inside of one, in the order in which they are written. */
+/** All lists of steps directly inside of a step, in document order. */
 export function innerStepsOf(step: Step): InnerSteps[] {
   const lists: (InnerSteps | undefined)[] = [
     of('/listen/onTimeout', step.listen?.onTimeout),

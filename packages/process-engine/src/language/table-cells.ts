@@ -1,6 +1,6 @@
 import type { Node } from './expressions/parsing.ts';
 
-/** What a cell of a decision table asks of its input, as far as it can be told from its form. */
+/** The values that a cell of a decision table matches, as far as its form shows them. */
 
 type Scalar = string | number | boolean;
 
@@ -15,13 +15,13 @@ export type Cell =
       readonly openHigh: boolean;
     }
   | { readonly kind: 'values'; readonly values: readonly Scalar[] }
-  /** It reads something else, or in another way: nothing is said of it. */
+  /** It reads something else, or in another way: nothing is known about it. */
   | { readonly kind: 'unknown' };
 
 const any: Cell = { kind: 'any' };
 const unknown: Cell = { kind: 'unknown' };
 
-/** @param variable what the input is called */
+/** @param variable the name of the input */
 export function cellOf(node: Node, variable: string): Cell {
   switch (node.op) {
     case 'value':
@@ -79,7 +79,7 @@ function comparison(op: string, [left, right]: readonly [Node, Node], variable: 
     : { kind: 'range', low: value, openLow: op === '>', high: Number.POSITIVE_INFINITY, openHigh: true };
 }
 
-/** What both ask for. */
+/** The values that both match. */
 export function both(a: Cell, b: Cell): Cell {
   if (a.kind === 'unknown' || b.kind === 'unknown') return unknown;
   if (a.kind === 'any') return b;
@@ -94,7 +94,7 @@ export function both(a: Cell, b: Cell): Cell {
   return isEmpty ? { kind: 'values', values: [] } : { kind: 'range', low, high, openLow, openHigh };
 }
 
-/** Whether a value is one that the cell asks for; of an unknown one it may be. */
+/** Whether the cell matches a value; an unknown cell may. */
 export function admits(cell: Cell, value: Scalar): boolean {
   switch (cell.kind) {
     case 'values':
@@ -110,13 +110,13 @@ export function admits(cell: Cell, value: Scalar): boolean {
   }
 }
 
-/** Whether there certainly is a value that both ask for. */
+/** Whether some value certainly matches both. */
 export function overlap(a: Cell, b: Cell): boolean {
   const common = both(a, b);
   return common.kind !== 'unknown' && !(common.kind === 'values' && common.values.length === 0);
 }
 
-/** Whether a cell certainly asks for all that another asks for. */
+/** Whether a cell certainly matches everything that another matches. */
 export function covers(wide: Cell, narrow: Cell): boolean {
   if (wide.kind === 'any') return true;
   if (wide.kind === 'unknown' || narrow.kind === 'unknown' || narrow.kind === 'any') return false;
@@ -128,7 +128,7 @@ export function covers(wide: Cell, narrow: Cell): boolean {
   return reachesLow && reachesHigh;
 }
 
-/** Values of an input of which each stands for all that the cells of its column can't tell from it. */
+/** Representative values of an input: each represents all values that the cells of its column treat alike. */
 export function samplesOf(cells: readonly Cell[]): Scalar[] {
   const values = cells.flatMap((cell) => (cell.kind === 'values' ? cell.values : []));
   const ends = cells.flatMap((cell) => (cell.kind === 'range' ? [cell.low, cell.high] : []));

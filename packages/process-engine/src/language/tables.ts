@@ -5,17 +5,17 @@ import { ExpressionProblem, parseExpression } from './expressions/parsing.ts';
 import { type ProcessProblem, problem, warning } from './problems.ts';
 import { admits, type Cell, cellOf, covers, overlap, samplesOf } from './table-cells.ts';
 
-/** What is wrong with decision tables (docs/reference/processes.md#language). */
+/** Problems of decision tables (docs/reference/processes.md#language). */
 
 const problemsMax = 50;
-/** How often a rule is tried with a combination of values, to find one that no rule has. */
+/** The maximum number of combinations of values that are tried to find one that no rule matches. */
 const trialsMax = 100_000;
 
 /**
- * Problems `invalid_table_cell`, and of the expressions of its cells; `table_overlap` where two rules of a table that wants one
- * certainly match together; warnings `table_gap` and `table_rule_unreachable`. What a cell asks for in a way that can't be
- * told from its form is believed.
- * @param named is told of each calendar that a cell names; null for that of the process
+ * Problems `invalid_table_cell`, and those of its cells' expressions; `table_overlap` if two rules of a table with the
+ * policy `unique` certainly match together; warnings `table_gap` and `table_rule_unreachable`. Cells whose form shows
+ * nothing cause no problem.
+ * @param named called with each calendar that a cell names; null for the calendar of the process
  */
 export function* checkingTables(
   { decisions }: ProcessSpec,
@@ -59,7 +59,7 @@ function readRule(
       for (const key of calendars) named(key, path + at);
       const { kind } = type;
       if (!wantsBool || kind === 'bool' || kind === 'dyn') return true;
-      wrong(at, `a condition gives bool, and not ${kind}`);
+      wrong(at, `a condition must yield bool, not ${kind}`);
     } catch (error) {
       if (!(error instanceof ExpressionProblem)) throw error;
       wrong(at, error.message);
@@ -75,7 +75,7 @@ function readRule(
   return { cells, problems };
 }
 
-/** Each rule with those before it. */
+/** Each rule with the rules before it. */
 function* comparing(
   { hitPolicy }: DecisionTable,
   rows: readonly (readonly Cell[])[],
@@ -116,7 +116,7 @@ function gapsIn(
       return value as string | number | boolean;
     });
     if (!rows.some((row) => row.every((cell, m) => admits(cell, given[m] as string))))
-      return [warning('table_gap', path, 'some input matches no rule')];
+      return [warning('table_gap', path, 'no rule matches some inputs')];
   }
   return [];
 }

@@ -1,4 +1,4 @@
-/** Texts of a definition in which `{{ CEL }}` stands for what the expression gives. */
+/** Texts of a definition in which `{{ CEL }}` is replaced by the expression's result. */
 
 const placeholdersMax = 20;
 
@@ -6,7 +6,7 @@ export type TemplatePart = { readonly text: string } | { readonly expression: st
 
 /**
  * The parts of a text in order.
- * @returns undefined for a text whose brackets don't fit, or with more than 20 placeholders
+ * @returns undefined for a text with unbalanced brackets, or with more than 20 placeholders
  */
 export function partsOfTemplate(template: string): TemplatePart[] | undefined {
   const parts: TemplatePart[] = [];
@@ -17,7 +17,7 @@ export function partsOfTemplate(template: string): TemplatePart[] | undefined {
     if (text.includes('}}') || count > placeholdersMax) return undefined;
     if (text !== '') parts.push({ text });
     if (begin < 0) return parts;
-    // The end is where the expression ends: a map may end there too.
+    // The placeholder ends where the expression ends: a map may end with the same brackets.
     let end = template.indexOf('}}', begin + 2);
     if (end < 0) return undefined;
     while (template[end + 2] === '}') end += 1;

@@ -4,10 +4,10 @@ import type { Assignee, Due, Escalation, Trigger } from './forms.ts';
 import { pointer } from './problems.ts';
 import { innerStepsOf, type Step } from './step.ts';
 
-/** What an expression is to give. */
+/** The type that an expression must yield. */
 export type Wanted = 'bool' | 'text' | 'instant' | 'people' | 'anything' | { readonly field: string };
 
-/** An expression or a template of a definition, where it stands, and what it may read. */
+/** An expression or a template of a definition, its place, and its variables. */
 export interface Place {
   readonly path: string;
   readonly text: string;
@@ -21,7 +21,7 @@ export interface Place {
 type Scope = Place['environment'];
 type Members = Readonly<Record<string, string>> | undefined;
 
-/** Every expression and template of a definition but those of its decision tables, in the order in which they are written. */
+/** Every expression and template of a definition, except those of its decision tables, in document order. */
 export function* placesOf(spec: ProcessSpec): Generator<Place> {
   const { start, owner, due, memory, retrospective } = spec;
   yield* assigneesIn(owner, '/owner', 'instance');

@@ -3,15 +3,15 @@ import type { Json } from '@baton/values/wire';
 import { isObject } from './expressions/types.ts';
 import { type ProcessProblem, pointer, problem } from './problems.ts';
 
-/** A text of YAML of this length is read in 40 ms; a larger document is sent as JSON. */
+/** A YAML text of this length is parsed in 40 ms; larger documents must be sent as JSON. */
 export const yamlCharactersMax = 65_536;
 
-/** Of a document that is read from a text: how deep it is nested, and how many values it holds. */
+/** The limits of a parsed document: its depth, and the number of its values. */
 export const textDepthMax = 64;
 export const textNodesMax = 20_000;
 
 /**
- * Reads a text of YAML 1.2 as JSON, in one go: at most `yamlCharactersMax` characters.
+ * Parses a text of YAML 1.2 as JSON, in one go: at most `yamlCharactersMax` characters.
  * @returns the value, or one problem: `invalid_yaml` with its line, `invalid_document`
  */
 export function readYaml(text: string): { readonly value: Json } | ProcessProblem {
@@ -25,7 +25,7 @@ export function readYaml(text: string): { readonly value: Json } | ProcessProble
   }
 }
 
-/** A copy of what a text held, as JSON within bounds; else a problem `invalid_document`. */
+/** A copy of the parsed value, as JSON within limits; otherwise a problem `invalid_document`. */
 export function jsonValue(loaded: unknown): { readonly value: Json } | ProcessProblem {
   try {
     return { value: jsonOf(loaded, { left: textNodesMax }, '', 1) };
@@ -44,7 +44,7 @@ class NotJson extends Error {
   }
 }
 
-/** A copy without shared parts: what stands for itself many times counts each time. @throws NotJson */
+/** A copy without shared parts: a value that occurs many times counts each time. @throws NotJson */
 function jsonOf(value: unknown, nodes: { left: number }, path: string, depth: number): Json {
   nodes.left -= 1;
   if (nodes.left < 0) throw new NotJson(path, `has more than ${textNodesMax} values`);

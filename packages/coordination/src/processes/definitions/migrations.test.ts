@@ -52,7 +52,7 @@ const cases: readonly [name: string, steps: object[], map: object, found: [strin
       ['schema_violation', 'look and sign of version 1 would both be look'],
       [
         'schema_violation',
-        'look stands elsewhere than sign of version 1: map sign to null, or pin the instances',
+        'look is in another list than sign of version 1: map sign to null, or pin the instances',
       ],
     ],
   ],
@@ -63,7 +63,7 @@ const cases: readonly [name: string, steps: object[], map: object, found: [strin
     [
       [
         'schema_violation',
-        'sign stands elsewhere than sign of version 1: map sign to null, or pin the instances',
+        'sign is in another list than sign of version 1: map sign to null, or pin the instances',
       ],
     ],
   ],
@@ -107,7 +107,7 @@ test('a version is named once, and a timer keeps its stage', async () => {
     [
       [
         '/migrations/0',
-        'late stands elsewhere than late of version 1: map late to null, or pin the instances',
+        'late is in another list than late of version 1: map late to null, or pin the instances',
       ],
       ['/migrations/1/from', 'version 1 already exists'],
     ],

@@ -3,10 +3,10 @@ import { eventText } from '@baton/values/event-text';
 import type { Json } from '@baton/values/wire';
 import type { Memory } from '../../language/definition.ts';
 
-/** What memory is told of an instance (docs/reference/processes.md#language, `memory`). */
+/** The description of an instance for the memory service (docs/reference/processes.md#language, `memory`). */
 export interface CaseMemory {
   readonly case: { readonly kind: 'case'; readonly key: string; readonly title: string };
-  /** About the case. */
+  /** Facts about the case. */
   readonly facts: readonly { readonly predicate: string; readonly object: string }[];
   readonly entities: readonly { readonly type: string; readonly key: string; readonly title: string }[];
   /** Types of artifacts that belong to it. */
@@ -14,7 +14,7 @@ export interface CaseMemory {
 }
 
 const keyCharactersMax = 200;
-/** Of the whole as JSON: an observation takes 64 KiB. */
+/** For the whole as JSON: an observation has at most 64 KiB. */
 const bytesMax = 49_152;
 
 interface Tools {
@@ -22,7 +22,7 @@ interface Tools {
   render(template: string): string;
 }
 
-/** @returns undefined where the case has no key; what else has no value is left out */
+/** @returns undefined if the case has no key; other members without a value are omitted */
 export function caseOf(
   { case: about, facts, entities, documents }: Memory,
   tools: Tools,
@@ -47,7 +47,7 @@ export function caseOf(
   return whole;
 }
 
-/** Keys in memory have no blanks. */
+/** Keys in memory have no whitespace. */
 function keyOf(value: Json): string | undefined {
   const text = typeof value === 'number' ? String(value) : value;
   if (typeof text !== 'string' || text.trim() === '') return undefined;

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 
-/** The namespace of the ids that the process engine makes; any fixed UUID would do. */
+/** The namespace of the ids that the process engine creates; any fixed UUID would do. */
 const namespace = Buffer.from('5f0f5a0e9c0b4f0f8d7a6c2c1b9f3e21', 'hex');
 
 /**
- * A UUIDv5 of what it is for: the same instance, element, attempt and purpose give the same id, so whoever does a step
- * again after a crash opens the same task and the same timer (docs/reference/processes.md#engine).
+ * A UUIDv5 of its purpose: the same instance, element, attempt and purpose give the same id, so that a step repeated
+ * after a crash opens the same task and the same timer (docs/reference/processes.md#engine).
  */
 export function activityId(instanceId: string, element: string, attempt: number, purpose = ''): string {
   const name = JSON.stringify([instanceId, element, attempt, purpose]);

@@ -5,13 +5,13 @@ import type { Input } from '../inputs.ts';
 import { type EngineTools, ProcessFault } from '../machine.ts';
 import type { EventRoot } from '../state.ts';
 
-/** The definition that an event is judged by. */
+/** The definition that an event is matched against. */
 interface Judging {
   readonly definition: Definition;
   readonly tools: EngineTools;
 }
 
-/** An event that was judged by another version: with the correlations of this one that it fits. */
+/** An event that was matched against another version, with the matching correlations of this one. */
 export function correlatedAnew({ definition, tools }: Judging, instanceKey: string, input: Input): Input {
   if (input.kind !== 'event') return input;
   const starts = (input.correlations ?? []).filter((n) => n === startCorrelation);

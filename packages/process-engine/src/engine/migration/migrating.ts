@@ -18,16 +18,16 @@ import type { MigrationPlan } from './migration-plan.ts';
 import { retime } from './retiming.ts';
 
 /**
- * How an instance goes on by a later version of its definition (docs/reference/processes.md#migration). What is open and is there still
- * stays open; what is gone is closed, and its list goes on behind the steps that were done. Steps that were added before that
- * place, branches that were added to an open fork, and stages before one that has begun are passed over.
+ * Migrates an instance to a later version of its definition (docs/reference/processes.md#migration). Open elements that
+ * still exist stay open; removed elements are closed, and their lists continue after the steps that were done. Steps
+ * added before that place, branches added to an open fork, and stages before one that has begun are skipped.
  */
 
 type Migration = Extract<Input, { kind: 'migrate' }>;
 
 /**
- * The machine's definition is the later version, its state that of the earlier.
- * @throws ProcessFault `data_invalid`, and what an expression of the later version is at fault for
+ * The machine has the definition of the later version and the state of the earlier one.
+ * @throws ProcessFault `data_invalid`, and faults of expressions of the later version
  */
 export function takeMigration(m: Machine, plan: MigrationPlan, { fromVersion }: Migration): void {
   m.tell('process.migrated', { fromVersion, map: mapOfOpen(m, plan), policy: 'migrate' });
@@ -49,14 +49,14 @@ export function takeMigration(m: Machine, plan: MigrationPlan, { fromVersion }: 
   for (const { id } of m.sequences()) if (!busy.has(id) && !m.ready.includes(id)) m.ready.push(id);
 }
 
-/** What the map says of what is open: all of it may be long, and each instance tells it. */
+/** The part of the map that concerns open elements: the whole may be long, and each instance records it. */
 function mapOfOpen({ state }: Machine, { map }: MigrationPlan): JsonObject {
   const stages = Object.keys(state.stages).filter((id) => state.stages[id]?.state === 'active');
   const open = [...stages, ...Object.keys(state.nodes)].filter((id) => Object.hasOwn(map, id));
   return Object.fromEntries(open.map((id) => [id, map[id] as string | null]));
 }
 
-/** @returns steps that are there still, and lost a list of steps inside of them */
+/** @returns steps that still exist, and lost a list of steps inside of them */
 function closeWhatIsGone(m: Machine, plan: MigrationPlan): Set<string> {
   const bereft = new Set<string>();
   for (const node of m.elements())
@@ -103,7 +103,7 @@ function tellRenamedStages(m: Machine, { to, became }: MigrationPlan): void {
   for (const stage of entered) m.tell('process.stage_entered', { stage });
 }
 
-/** Whoever has the task of an open step fills in the form of the later version, which reads the result. */
+/** The person who has the task of an open step fills in the form of the later version, which reads the result. */
 function renameTasks(m: Machine, { from, stepOf, to }: MigrationPlan): void {
   const tasks = m.elements().flatMap(({ id, taskId }) => {
     const step = stepOf(id);
@@ -131,7 +131,7 @@ function movedSequence(plan: MigrationPlan, node: SequenceNode): SequenceNode {
   return { ...node, id, parent, stage: node.stage && plan.became(node.stage), at: placeIn(plan, node, id) };
 }
 
-/** At the same step; where that is gone, behind the last of those that were before it. */
+/** At the same step; if it was removed, after the last of those that were before it. */
 function placeIn({ from, to, stepOf }: MigrationPlan, { id, at }: SequenceNode, now: string): number {
   const steps = to.lists.get(now) ?? [];
   const indexOf = (step: string) => steps.findIndex((one) => one.id === stepOf(step));
@@ -151,7 +151,7 @@ function movedElement(plan: MigrationPlan, node: ElementNode): ElementNode {
   };
 }
 
-/** What can't be undone by the later version is not undone. */
+/** Elements that the later version can't compensate are not compensated. */
 function movedUndoable(plan: MigrationPlan, undoable: readonly Undoable[]): Undoable[] {
   return undoable.flatMap((one) => {
     const { element, stage } = one;
@@ -161,13 +161,13 @@ function movedUndoable(plan: MigrationPlan, undoable: readonly Undoable[]): Undo
   });
 }
 
-/** All else that names elements. */
+/** All other members that name elements. */
 function moveNames(m: Machine, plan: MigrationPlan): void {
   const { state } = m;
   const { became, to } = plan;
   for (const [id, attempt] of Object.entries(state.attempts)) {
     const name = became(id);
-    // An id that comes back counts on: what was opened under it has ids of its attempts.
+    // A restored id continues its count: objects opened under it have ids of its attempts.
     if (name !== null) state.attempts[name] = Math.max(attempt, state.attempts[name] ?? 0);
   }
   const milestones = new Set(to.spec.stages.flatMap((stage) => stage.milestones.map(({ id }) => id)));
@@ -189,13 +189,13 @@ function moveNames(m: Machine, plan: MigrationPlan): void {
   if (queued.length < state.queued.length)
     m.note('state', null, 'not_handled', { events: state.queued.length - queued.length });
   state.queued = queued;
-  // An earlier version that it could not go on by matters no more; whoever looks after it resumes it.
+  // A failed migration to an earlier version no longer matters; the worker resumes the instance.
   if (state.parked?.code === migrationFailed) state.parked = null;
   if (state.parked?.element != null)
     state.parked = { ...state.parked, element: plan.stepOf(state.parked.element) };
 }
 
-/** A step goes on without the list that it waited for, unless it has others. */
+/** A step continues without the list that it waited for, unless it has others. */
 function endWithoutList(m: Machine, id: string | null): void {
   const node = id === null ? undefined : m.element(id);
   if (node === undefined || m.sequences().some(({ parent }) => parent === node.id)) return;
@@ -209,7 +209,7 @@ function endWithoutList(m: Machine, id: string | null): void {
   );
 }
 
-/** What the later version makes overdue is told at once. */
+/** Deadlines that the later version makes overdue are reported at once. */
 function judgeDeadlines(m: Machine): void {
   const owners = [
     { owner: m.state, id: m.state.id, node: undefined },

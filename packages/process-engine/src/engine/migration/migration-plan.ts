@@ -2,21 +2,24 @@ import { innerStepsOf, kindOf, type Step } from '../../language/step.ts';
 import { type Definition, discretionaryList } from '../definition-lists.ts';
 import type { ElementMap } from '../inputs.ts';
 
-/** How the places of one version of a definition are found in a later one (docs/reference/processes.md#migration: `migrations`). */
+/**
+ * Maps the elements of one version of a definition to those of a later one (docs/reference/processes.md#migration:
+ * `migrations`).
+ */
 
 export interface MigrationPlan {
   readonly from: Definition;
   readonly to: Definition;
   readonly map: ElementMap;
-  /** What an id of the earlier version is called; null where the author says that it is gone. */
+  /** The later name of an id of the earlier version; null if the author removed it. */
   readonly became: (id: string) => string | null;
-  /** The step that a step has become; null where there is none of its kind. */
+  /** The step that a step has become; null if none has its kind. */
   readonly stepOf: (id: string) => string | null;
   /** The list that a list of steps has become, by their keys. */
   readonly listOf: (key: string) => string | null;
 }
 
-/** @param map what the later version says of elements whose ids it changed; the others keep theirs */
+/** @param map the later version's entries for elements with changed ids; the others keep theirs */
 export function planMigration(from: Definition, to: Definition, map: ElementMap): MigrationPlan {
   const became = (id: string) => (Object.hasOwn(map, id) ? (map[id] as string | null) : id);
   const stepOf = (id: string) => {
@@ -46,7 +49,7 @@ export function planMigration(from: Definition, to: Definition, map: ElementMap)
   return { from, to, map, became, stepOf, listOf: (key) => lists.get(key) ?? null };
 }
 
-/** Where a list inside of a step stands in the step that this one has become: a branch goes by its id. */
+/** Where a list inside of a step is in the step that this one has become: a branch is found by its id. */
 function innerListOf(
   path: string,
   step: Step,
@@ -72,8 +75,8 @@ interface Handler {
 }
 
 /**
- * Which of some handlers, that have numbers and no ids, is which: the one that holds a step of the earlier one, or else the one
- * that hears the same. None is two.
+ * Matches handlers, which have indexes and no ids: the one with a step of the earlier handler, otherwise the one with
+ * the same trigger. No handler is matched twice.
  */
 function matched(
   before: readonly Handler[],
@@ -104,7 +107,7 @@ export interface MigrationFault {
   readonly message: string;
 }
 
-/** What keeps instances of a version from going on by another: found when that is published, for all of them. */
+/** What prevents instances of a version from migrating to another: checked at publication, for all of them. */
 export function* checkingMigration(
   plan: MigrationPlan,
   kinds: { readonly before: ReadonlyMap<string, string>; readonly now: ReadonlyMap<string, string> },
@@ -148,4 +151,4 @@ export function* checkingMigration(
 }
 
 const movedText = ({ from }: MigrationPlan, id: string, name: string) =>
-  `${name} stands elsewhere than ${id} of version ${from.version}: map ${id} to null, or pin the instances`;
+  `${name} is in another list than ${id} of version ${from.version}: map ${id} to null, or pin the instances`;

@@ -20,13 +20,13 @@ import {
 import type { MigrationPlan } from './migration-plan.ts';
 
 /**
- * Timers of an instance that goes on by a later version (docs/reference/processes.md#deadlines). What both versions count alike stays as
- * it is; all else is counted anew, from when the step was begun.
+ * Timers of an instance that migrates to a later version (docs/reference/processes.md#deadlines). Timers that both
+ * versions define alike stay unchanged; all others are computed again, from the start of their step.
  */
 export function retime(m: Machine, plan: MigrationPlan): void {
   nameTimers(m, plan);
   if (m.state.isStarted === false) return;
-  // What begins anew is frozen with the others where the instance is suspended.
+  // If the instance is suspended, new timers are frozen like the others.
   if (m.state.ending === null) {
     retimeDefined(m, plan);
     const { id, startedAt: since } = m.state;
@@ -51,7 +51,7 @@ function nameTimers(m: Machine, { became, stepOf, to }: MigrationPlan): void {
   }
 }
 
-/** Timers of the definition and of its active stages. One that is new begins. */
+/** Timers of the definition and of its active stages. A new timer begins. */
 function retimeDefined(m: Machine, { from, to, became }: MigrationPlan): void {
   const names = new Map([...from.timers.keys()].map((id) => [became(id), id]));
   for (const [id, { timer, stage }] of to.timers) {
@@ -77,11 +77,11 @@ interface TimedOwner {
   readonly since: string;
   readonly attempt: number;
   readonly activityId: string;
-  /** What has the deadline. */
+  /** The element with the deadline. */
   readonly sla: { due: Deadline | null; slaState: SlaState };
 }
 
-/** @returns whether it was counted anew */
+/** @returns whether it was computed again */
 function retimeDue(
   m: Machine,
   { from, to }: MigrationPlan,
@@ -116,7 +116,7 @@ function retimeDue(
   }
 }
 
-/** What a deadline is counted by, the usual calendar included. */
+/** The inputs of a deadline's computation, the default calendar included. */
 function countedBy(due: Due | undefined, usual: string | undefined): string | undefined {
   if (due === undefined) return undefined;
   const isOfCalendar = due.workdays !== undefined || due.workhours !== undefined;
@@ -151,7 +151,7 @@ function afterBegin({ since }: ElementNode, duration: string): When {
   return { dueAt: new Date(Date.parse(since) + durationMs(duration)).toISOString(), unit: 'wall' };
 }
 
-/** Undefined where it goes by a deadline that there is none of. */
+/** Undefined if it depends on a deadline that doesn't exist. */
 function whenOf(m: Machine, node: ElementNode, after: Escalation['after']): When | undefined {
   if (typeof after === 'object') return { dueAt: instantOf(m, after.at), unit: 'instant' };
   if (after !== 'due') return afterBegin(node, after);
@@ -181,13 +181,13 @@ function cancelTimer(m: Machine, element: string, purpose: TimerPurpose, level: 
     if (isOne(timer, element, purpose, level) && isOpen(timer)) timer.state = 'cancelled';
 }
 
-/** Moves a timer, or sets it; one that has fired in this attempt does not fire again. */
+/** Moves a timer, or sets it; a timer that has fired in this attempt does not fire again. */
 function setTimer(m: Machine, owner: TimedOwner, purpose: TimerPurpose, level: number, when: When): void {
   const all = Object.values(m.state.timers).filter((timer) => isOne(timer, owner.id, purpose, level));
   const open = all.find(isOpen);
   if (open !== undefined) {
     const { unit, calendar = null } = when;
-    // A frozen one is frozen again, by what is left of it now.
+    // A frozen timer stays frozen, with its new remaining time.
     const moved: Timer = { ...open, state: 'pending', remainingSeconds: null, unit, calendar };
     m.state.timers[open.id] = moved;
     return move(m, moved, when, 'migrated');

@@ -334,7 +334,7 @@ const stage = all(
 );
 
 const rules = fc.array(
-  // oxlint-disable-next-line unicorn/no-thenable -- the contract's name of what comes out of a row
+  // oxlint-disable-next-line unicorn/no-thenable -- the wire name of a row's outputs
   fc.tuple(condition, textOf(numbers)).map(([when, value]) => ({ when: [when], ['then']: [value] })),
   { minLength: 1, maxLength: 3 },
 );

@@ -4,7 +4,9 @@ export type Vote = 'pending' | 'approved' | 'rejected' | 'left';
 export type QuorumEnd = 'approved' | 'rejected';
 export type QuorumReason = 'quorum_reached' | 'quorum_unreachable' | 'no_approvers' | 'all_voted';
 
-/** How many of `voters` must approve (docs/reference/processes.md#votes): of percent p of N, max(1, ⌈p·N/100⌉). */
+/**
+ * The number of `voters` that must approve (docs/reference/processes.md#votes): of percent p of N, max(1, ⌈p·N/100⌉).
+ */
 export function approvalsNeeded(quorum: Quorum, voters: number): number {
   if (quorum === 'all') return voters;
   if (quorum === 'any') return 1;
@@ -13,9 +15,10 @@ export function approvalsNeeded(quorum: Quorum, voters: number): number {
 }
 
 /**
- * Whether a vote is over, and how. Who left is taken out, and the quorum is counted anew of those who remain.
- * @param early whether it ends as soon as the result can't change any more; else when all have voted
- * @returns undefined while it goes on
+ * Whether a vote has ended, and how. Voters who left are removed, and the quorum is computed again from those who
+ * remain.
+ * @param early whether it ends as soon as the result is certain; otherwise when all have voted
+ * @returns undefined while it continues
  */
 export function resultOf(
   votes: readonly Vote[],

@@ -5,9 +5,9 @@ import { instantOf, spanOf } from './time-functions.ts';
 import { dyn, nameOf, type Type } from './types.ts';
 import { ExpressionFault, isMap, isNumeric, type Value } from './values.ts';
 
-/** What is shared by those who make programs of the nodes of an expression. */
+/** The parts that the compilers of an expression's nodes share. */
 
-/** A part of a program: what it gives, and how. One step is charged for each time that it is done. */
+/** A part of a program: its type, and its evaluation. Each evaluation costs one step. */
 export interface Part {
   readonly type: Type;
   readonly run: (run: Run) => Value;
@@ -15,13 +15,13 @@ export interface Part {
   readonly literal?: Value;
 }
 
-/** The names that an expression may read, and what was found that it reads. */
+/** The names that an expression may read, and those that it was found to read. */
 export interface Scope {
   readonly variables: ReadonlyMap<string, Type>;
   readonly found: Found;
-  /** Bound by macros, with the place of their value. */
+  /** Bound by macros, with the slot of their value. */
   readonly locals: ReadonlyMap<string, { readonly slot: number; readonly type: Type }>;
-  /** Places that are taken. */
+  /** The number of used slots. */
   readonly slots: number;
 }
 
@@ -30,9 +30,9 @@ export interface Found {
   readonly reads: Set<string>;
   /** Variables that are read. */
   readonly variables: Set<string>;
-  /** Keys of calendars; null for that of the process. */
+  /** Keys of calendars; null for the calendar of the process. */
   readonly calendars: Set<string | null>;
-  /** How large its literal patterns may still be. */
+  /** The remaining size of its literal patterns. */
   readonly patterns: { sizeLeft: number };
 }
 
@@ -46,7 +46,7 @@ export function typeError(message: string): never {
 export const noOverload = (what: string, ...types: readonly Type[]): never =>
   typeError(`${what} is not defined for ${types.map(nameOf).join(' and ')}`);
 
-/** A part that is charged. */
+/** A part whose evaluation costs a step. */
 export function part(type: Type, run: (run: Run) => Value): Part {
   return {
     type,
@@ -57,7 +57,7 @@ export function part(type: Type, run: (run: Run) => Value): Part {
   };
 }
 
-/** A value of JSON as one of its declared type: numbers that are integers, texts that are instants and spans. */
+/** A JSON value converted to its declared type: numbers to integers, texts to instants and durations. */
 export function asDeclared(value: Value, { kind }: Type): Value {
   if (kind === 'int' && typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value);
   if (kind === 'double' && typeof value === 'bigint') return Number(value);
@@ -66,13 +66,13 @@ export function asDeclared(value: Value, { kind }: Type): Value {
   return value;
 }
 
-/** A part that reads from what it was given: what is read is of its declared type. */
+/** A part that reads a root: the value is converted to its declared type. */
 export function reading(type: Type, run: (run: Run) => Value): Part {
   const isDeclared = ['int', 'double', 'timestamp', 'duration'].includes(type.kind);
   return part(type, isDeclared ? (at) => asDeclared(run(at), type) : run);
 }
 
-/** The member of an object or a map; undefined for none. @throws ExpressionFault for what has no members */
+/** The member of an object or a map; undefined for none. @throws ExpressionFault if the value has no members */
 export function memberOf(value: Value, name: Value): Value | undefined {
   if (isMap(value)) {
     const key = typeof name === 'string' ? name : undefined;
@@ -86,7 +86,7 @@ export function memberOf(value: Value, name: Value): Value | undefined {
   throw new ExpressionFault('no_such_overload');
 }
 
-/** What stands at a member of a type. @throws ExpressionProblem for an undeclared one */
+/** The type of a member. @throws ExpressionProblem if it is not declared */
 export function memberType(type: Type, key: Part | string, what: string): Type {
   const name = typeof key === 'string' ? key : key.literal;
   const keyKind = typeof key === 'string' ? 'string' : key.type.kind;
@@ -102,7 +102,7 @@ export function memberType(type: Type, key: Part | string, what: string): Type {
     case 'object':
       if (keyKind !== 'string' && keyKind !== 'dyn') return noOverload('a member', type, keyTypeOf(key));
       if (typeof name !== 'string') return dyn;
-      return type.fields.get(name) ?? (type.isOpen ? dyn : typeError(`${what} declares no ${name}`));
+      return type.fields.get(name) ?? (type.isOpen ? dyn : typeError(`${what} does not declare ${name}`));
     default:
       return noOverload('a member', type);
   }

@@ -1,4 +1,7 @@
-/** ISO 8601 durations from weeks to seconds; months and years differ in length and are none (docs/reference/processes.md#expressions). */
+/**
+ * ISO 8601 durations from weeks to seconds; months and years are excluded, because their length varies
+ * (docs/reference/processes.md#expressions).
+ */
 
 const unitsMs = [604_800_000, 86_400_000, 3_600_000, 60_000, 1000];
 const isoDuration =
@@ -15,7 +18,7 @@ export function parseIsoDuration(text: string): number | undefined {
 
 const shortUnitsMs: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 };
 
-/** Milliseconds of `1h30m`, which CEL writes; undefined for another text. */
+/** Milliseconds of `1h30m`, the form of CEL; undefined for another text. */
 export function parseShortDuration(text: string): number | undefined {
   const [, sign, parts] = /^([+-]?)((?:\d{1,12}(?:\.\d{1,9})?(?:h|ms|m|s)){1,4})$/.exec(text) ?? [];
   if (parts === undefined) return undefined;
@@ -27,7 +30,7 @@ export function parseShortDuration(text: string): number | undefined {
   return Math.round(sign === '-' ? 0 - ms : ms);
 }
 
-/** `PT26H3.5S`: days can't be told from 24 hours. */
+/** `PT26H3.5S`: days can't be distinguished from 24 hours. */
 export function isoDurationOf(ms: number): string {
   const whole = Math.abs(ms);
   const [hours, minutes] = [Math.floor(whole / 3_600_000), Math.floor(whole / 60_000) % 60];

@@ -32,33 +32,33 @@ import { bool, dyn, eitherOf, listOf, mapOf, nameOf, optionalOf, type Type } fro
 import { ExpressionFault, type FaultReason, kindOfValue, Optional, type Value } from './values.ts';
 
 /**
- * Expressions of processes: CEL, profile cp/1 (docs/reference/processes.md#expressions). The library reads the text (decision 0220); types,
- * steps and values are ours, so that what an expression costs is counted while it is evaluated. Everything here is pure and
- * synchronous: the default limit of 10,000 steps ends within 50 ms.
+ * Expressions of processes: CEL, profile cp/1 (docs/reference/processes.md#expressions). The library parses the text
+ * (decision 0220); types, steps and values are ours, so that evaluation counts its cost. Everything here is pure and
+ * synchronous: the default limit of 10,000 steps is reached within 50 ms.
  */
 
-/** What an expression may read. */
+/** The variables of an expression. */
 export interface ExpressionEnvironment {
   readonly variables: ReadonlyMap<string, Type>;
-  /** How large all literal patterns of `matches` together may be, where that is bounded: it is lowered. */
+  /** The remaining size of all literal patterns of `matches` together, if it is limited: each pattern reduces it. */
   readonly patterns?: { sizeLeft: number };
 }
 
-/** An expression that was checked. */
+/** A checked expression. */
 export interface Program {
   readonly text: string;
   readonly type: Type;
-  /** Members of `data` that it reads; `*` where it reads data as a whole. */
+  /** Members of `data` that it reads; `*` if it reads data as a whole. */
   readonly reads: ReadonlySet<string>;
   /** The names of variables that it reads. */
   readonly variables: ReadonlySet<string>;
-  /** Keys of calendars that it names; null for that of the process. */
+  /** Keys of calendars that it names; null for the calendar of the process. */
   readonly calendars: ReadonlySet<string | null>;
   readonly run: (run: Run) => Value;
 }
 
 /**
- * Reads and checks an expression.
+ * Parses and checks an expression.
  * @throws ExpressionProblem `expression_syntax_error`, `expression_type_error`, `expression_too_complex`
  */
 export function compileExpression(
@@ -75,7 +75,7 @@ export interface EvaluationBounds {
   /** `CP_CEL_COST_LIMIT`. */
   readonly costLimit: number;
   readonly calendarOf: CalendarLookup;
-  /** Is told how many steps it took, also where it gave nothing. */
+  /** Called with the number of steps, also if the evaluation failed. */
   readonly spent?: (steps: number) => void;
 }
 
@@ -86,8 +86,8 @@ export type Evaluated =
 
 /**
  * Evaluates a program.
- * @param roots by name, as JSON; instants as text. What is missing reads as null.
- * @returns the value as JSON, instants and spans as ISO 8601 text, or why there is none
+ * @param roots by name, as JSON; instants as text. Missing values are null.
+ * @returns the value as JSON, instants and durations as ISO 8601 text, or why it has none
  * @public for the engine of processes
  */
 export function evaluate(
@@ -159,7 +159,7 @@ function literal(value: unknown): Part {
   const known = value as Value;
   const kind = kindOfValue(known);
   if (kind === 'int' && BigInt.asIntN(64, known as bigint) !== known && known !== 2n ** 63n)
-    return typeError('an integer has 64 bits');
+    return typeError('an integer must fit into 64 bits');
   return { ...part({ kind: kind as 'int' }, () => known), literal: known };
 }
 
@@ -167,13 +167,13 @@ function identifier(name: string, scope: Scope): Part {
   const local = scope.locals.get(name);
   if (local !== undefined) return part(local.type, (run) => run.locals[local.slot] as Value);
   const type = scope.variables.get(name);
-  if (type === undefined) return typeError(`there is no variable ${name}`);
+  if (type === undefined) return typeError(`no variable is named ${name}`);
   scope.found.variables.add(name);
   if (name === 'data') scope.found.reads.add('*');
   return reading(type, (run) => run.roots[name] ?? null);
 }
 
-/** `data` where only a member of it is read. */
+/** `data`, if only a member of it is read. */
 function owner(node: Node, key: Part | string, scope: Scope): Part {
   const isData = node.op === 'id' && node.args === 'data' && !scope.locals.has('data');
   const name = typeof key === 'string' ? key : key.literal;
@@ -184,7 +184,7 @@ function owner(node: Node, key: Part | string, scope: Scope): Part {
   return given;
 }
 
-/** `a.b`, `a[b]`, and the same where b may be missing. */
+/** `a.b`, `a[b]`, and the same for an optional `b`. */
 function member(isOptional: boolean, node: Node, key: Part | string, scope: Scope): Part {
   const given = owner(node, key, scope);
   const within = given.type.kind === 'optional' ? given.type.of : given.type;
@@ -201,7 +201,7 @@ function member(isOptional: boolean, node: Node, key: Part | string, scope: Scop
   const isDeclared = within.kind === 'object';
   return reading(of, (run) => {
     const value = given.run(run);
-    // Of a dyn that turns out to be optional, too, only a member that is there is one.
+    // A dyn value may turn out to be optional, too: then only an existing member is one.
     if (value instanceof Optional) throw new ExpressionFault('no_such_overload');
     const found = memberOf(value, nameAt(run));
     if (found !== undefined) return found;
@@ -228,7 +228,7 @@ function called(name: string, args: readonly Node[], scope: Scope): Part {
 
 /** `has(a.b)` */
 function has(node: Node, scope: Scope): Part {
-  if (node.op !== '.' && node.op !== '.?') return typeError('has() wants a member, as in has(data.name)');
+  if (node.op !== '.' && node.op !== '.?') return typeError('has() requires a member, as in has(data.name)');
   const [object, name] = node.args;
   const given = owner(object, name, scope);
   const within = given.type.kind === 'optional' ? given.type.of : given.type;
@@ -252,7 +252,7 @@ function calledOn([name, receiver, args]: readonly [string, Node, Node[]], scope
 }
 
 function fromOverloads(scope: Scope, name: string, all: readonly Overload[], args: readonly Part[]): Part {
-  if (all.length === 0) return typeError(`there is no function ${name} of ${args.length} arguments`);
+  if (all.length === 0) return typeError(`no function ${name} has ${args.length} arguments`);
   const types = args.map(({ type }) => type);
   const fitting = all.filter(({ parameters }) =>
     parameters.every((parameter, n) => mayTake(types[n] as Type, parameter)),
@@ -274,7 +274,7 @@ function calendarCall(name: string, args: readonly Node[], scope: Scope): Part {
   const { parameters, result } = fn;
   const [given, named] = [args.slice(0, parameters.length), args.slice(parameters.length)];
   if (given.length !== parameters.length || named.length > 1)
-    return typeError(`cal.${name} wants ${parameters.join(', ')} and at most the key of a calendar`);
+    return typeError(`cal.${name} requires ${parameters.join(', ')} and optionally the key of a calendar`);
   const parts = given.map((one) => compile(one, scope));
   for (const [n, { type }] of parts.entries())
     if (type.kind !== 'dyn' && type.kind !== parameters[n])
@@ -289,9 +289,9 @@ function calendarCall(name: string, args: readonly Node[], scope: Scope): Part {
   });
 }
 
-/** A key is written out, so that it is known which calendars a process leans on. */
+/** A key must be literal, so that the calendars of a process are known in advance. */
 function calendarKey({ literal: key }: Part): string {
-  return typeof key === 'string' ? key : typeError('the key of a calendar is a literal text');
+  return typeof key === 'string' ? key : typeError('the key of a calendar must be a literal text');
 }
 
 function fitsCalendar(value: Value, parameter: string): boolean {
@@ -307,7 +307,7 @@ function map(entries: readonly (readonly [Node, Node])[], scope: Scope): Part {
   const parts = entries.map(([key, value]) => [compile(key, scope), compile(value, scope)] as const);
   for (const [{ type }] of parts)
     if (type.kind !== 'string' && type.kind !== 'dyn')
-      typeError(`the keys of a map are texts, not ${nameOf(type)}`);
+      typeError(`the keys of a map must be texts, not ${nameOf(type)}`);
   const type = parts.map(([, value]) => value.type).reduce(eitherOf, parts[0]?.[1].type ?? dyn);
   return part(mapOf(type), (run) => {
     const made: Record<string, Value> = Object.create(null) as Record<string, Value>;

@@ -12,7 +12,7 @@ import {
   wholeOf,
 } from './values.ts';
 
-/** Lists, maps, and values that may be missing. */
+/** Functions of lists, maps, and optional values. */
 
 type List = readonly Value[];
 
@@ -83,7 +83,7 @@ function flat(run: Run, list: List, levels: number): Value[] {
   return list.flatMap((item) => (levels > 0 && Array.isArray(item) ? flat(run, item, levels - 1) : [item]));
 }
 
-/** Texts and numbers are told apart at once; anything else is compared with what was kept. */
+/** Texts and numbers are found at once; other values are compared with each of the kept ones. */
 function distinct(run: Run, list: List): Value[] {
   const scalars = new Set<Value>();
   const kept: Value[] = [];
@@ -91,7 +91,7 @@ function distinct(run: Run, list: List): Value[] {
   for (const item of list) {
     run.spend(1);
     const isScalar = ['string', 'int', 'double', 'bool', 'null'].includes(kindOfValue(item));
-    // A bigint and a number of the same value are one.
+    // A bigint and a number with the same value are equal.
     const name = typeof item === 'bigint' && Number.isSafeInteger(Number(item)) ? Number(item) : item;
     if (isScalar ? scalars.has(name) : others.some((other) => areEqual(other, item, run))) continue;
     if (isScalar) scalars.add(name);

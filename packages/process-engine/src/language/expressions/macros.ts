@@ -9,7 +9,7 @@ import { ExpressionFault, isMap, Optional, type Value } from './values.ts';
 
 type Macro = (receiver: Part, args: readonly Node[], scope: Scope, compile: Compile) => Part;
 
-/** Those of a list, by name and number of arguments. */
+/** Macros of a list, by name and number of arguments. */
 const iterating: Readonly<Record<string, Macro>> = {
   'all 2': (range, args, scope, compile) => quantifier(range, args, scope, compile, false),
   'exists 2': (range, args, scope, compile) => quantifier(range, args, scope, compile, true),
@@ -22,14 +22,14 @@ const iterating: Readonly<Record<string, Macro>> = {
   'filter 2': filtered,
 };
 
-/** Those of a value that may be missing. */
+/** Macros of an optional value. */
 const optional: Readonly<Record<string, Macro>> = {
   'optMap 2': (given, args, scope, compile) =>
     whenThere(given, args, scope, compile, (value) => new Optional(value)),
   'optFlatMap 2': (given, args, scope, compile) => whenThere(given, args, scope, compile, flattened),
 };
 
-/** @returns undefined for a call that is no macro */
+/** @returns undefined for a call that is not a macro */
 export function macroOf(name: string, count: number): Macro | undefined {
   return iterating[`${name} ${count}`] ?? optional[`${name} ${count}`];
 }
@@ -46,7 +46,7 @@ export function compileBind(args: readonly Node[], scope: Scope, compile: Compil
   });
 }
 
-/** The scope inside of a macro, and the place of the value that it binds. */
+/** The scope inside of a macro, and the slot of the value that it binds. */
 function bound(name: Node | undefined, type: Type, scope: Scope): { inner: Scope; slot: number } {
   if (name?.op !== 'id') return typeError('a macro binds a plain name');
   const slot = scope.slots;
@@ -54,11 +54,11 @@ function bound(name: Node | undefined, type: Type, scope: Scope): { inner: Scope
   return { inner: { ...scope, locals, slots: slot + 1 }, slot };
 }
 
-/** What a list holds, or the names in a map. */
+/** The type of a list's items, or of the names in a map. */
 function itemTypeOf({ type }: Part): Type {
   if (type.kind === 'list') return type.of;
   if (type.kind === 'map' || type.kind === 'object') return string;
-  return type.kind === 'dyn' ? dyn : typeError(`a macro wants a list or a map, and not ${type.kind}`);
+  return type.kind === 'dyn' ? dyn : typeError(`a macro requires a list or a map, not ${type.kind}`);
 }
 
 /** @throws ExpressionFault `no_such_overload` */
@@ -92,7 +92,7 @@ function loopOver(range: Part, name: Node | undefined, scope: Scope): Loop {
   };
 }
 
-/** All, or any: an error of one item doesn't matter where another decides. */
+/** All, or any: an error of one item doesn't matter if another item decides. */
 function quantifier(
   range: Part,
   [name, predicate]: readonly Node[],
@@ -176,7 +176,7 @@ function whenThere(
 ): Part {
   const { type } = given;
   if (type.kind !== 'optional' && type.kind !== 'dyn')
-    typeError(`optMap wants an optional, and not ${type.kind}`);
+    typeError(`optMap requires an optional, not ${type.kind}`);
   const { inner, slot } = bound(name, type.kind === 'optional' ? type.of : dyn, scope);
   const result = compile(transform as Node, inner);
   const of = result.type.kind === 'optional' ? result.type.of : result.type;
@@ -188,7 +188,7 @@ function whenThere(
   });
 }
 
-/** @throws ExpressionFault `no_such_overload` for a value that is no optional */
+/** @throws ExpressionFault `no_such_overload` for a value that is not optional */
 export function optionalValue(value: Value): Value | undefined {
   if (!(value instanceof Optional)) throw new ExpressionFault('no_such_overload');
   return value.value;
@@ -204,7 +204,7 @@ export function compileOptional(name: string, args: readonly Node[], scope: Scop
   if (name === 'none' && args.length === 0) return part(optionalOf(dyn), () => new Optional(undefined));
   const [given] = args;
   if (given === undefined || args.length !== 1 || !['of', 'ofNonZeroValue'].includes(name))
-    return typeError(`optional has no function ${name} of ${args.length} arguments`);
+    return typeError(`optional has no function ${name} with ${args.length} arguments`);
   const value = compile(given, scope);
   return part(optionalOf(value.type), (run) => {
     const there = value.run(run);

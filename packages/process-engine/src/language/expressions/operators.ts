@@ -15,11 +15,13 @@ import {
   type Value,
 } from './values.ts';
 
-/** The operators of CEL: what they give for which types, and how. */
+/** The operators of CEL: their result types and their evaluation. */
 
 type Pair = readonly [Node, Node];
 
-/** What arithmetic gives, by operator and kinds; numbers of both kinds together only where JSON leaves the kind open. */
+/**
+ * The result types of arithmetic, by operator and kinds; mixed kinds of numbers only where JSON leaves the kind open.
+ */
 const arithmetic: Readonly<Record<string, Readonly<Record<string, Scalar>>>> = {
   '+': {
     'int int': 'int',
@@ -80,7 +82,7 @@ function computeNumbers(op: string, left: number | bigint, right: number | bigin
     case '/':
       return a / b;
     default:
-      // Whole numbers of JSON are doubles here, and have a remainder all the same.
+      // Integers from JSON are doubles here, and still have a remainder.
       if (!Number.isSafeInteger(a) || !Number.isSafeInteger(b)) throw new ExpressionFault('no_such_overload');
       return computeInts(op, BigInt(a), BigInt(b));
   }
@@ -131,7 +133,7 @@ export function compileOrder(op: string, [a, b]: Pair, scope: Scope, compile: Co
   const isSo = holds[op] as (order: number) => boolean;
   return part(bool, (run) => {
     const [first, second] = [left.run(run), right.run(run)];
-    // What is no number is neither below nor above one.
+    // NaN is neither less than nor greater than any number.
     if (Number.isNaN(first) || Number.isNaN(second)) return false;
     return isSo(compare(first, second, run));
   });
@@ -151,7 +153,9 @@ export function compileMembership([a, b]: Pair, scope: Scope, compile: Compile):
   });
 }
 
-/** Both operands may fail where the other decides, as CEL says: `false && x` is false whatever x is, and `x && false` too. */
+/**
+ * An operand may fail if the other one decides, as in CEL: `false && x` is false whatever x is, and so is `x && false`.
+ */
 export function compileLogic(op: '&&' | '||', [a, b]: Pair, scope: Scope, compile: Compile): Part {
   const [left, right] = [compile(a, scope), compile(b, scope)];
   for (const { type } of [left, right]) requireBool(type, op);
@@ -181,7 +185,7 @@ export function booleanOf(value: Value): boolean {
 }
 
 export function requireBool(type: Type, what: string): void {
-  if (type.kind !== 'bool' && type.kind !== 'dyn') typeError(`${what} wants bool, and not ${type.kind}`);
+  if (type.kind !== 'bool' && type.kind !== 'dyn') typeError(`${what} requires bool, not ${type.kind}`);
 }
 
 export function compileTernary(

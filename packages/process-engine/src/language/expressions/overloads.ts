@@ -2,12 +2,12 @@ import type { Run } from './run.ts';
 import { listOf, type Scalar, type Type } from './types.ts';
 import { ExpressionFault, kindOfValue, type Value } from './values.ts';
 
-/** What a parameter takes: a kind, either kind of number, or anything. */
+/** The type of a parameter: a kind, either kind of number, or anything. */
 export type Parameter = 'any' | 'number' | 'list' | 'map' | 'optional' | Exclude<Scalar, 'dyn' | 'null'>;
 
 /**
- * A function for arguments of certain kinds. A member's receiver is its first argument. What it gives is told from the types
- * of the arguments; a run of it charges what grows with them, the call itself is one step.
+ * A function for arguments of certain kinds. A member's receiver is its first argument. The result type follows from
+ * the types of the arguments; a call costs one step, and its evaluation charges the costs that grow with the arguments.
  */
 export interface Overload {
   readonly name: string;
@@ -21,7 +21,7 @@ export interface Overload {
 export function overload(
   signature: string,
   result: Type | Overload['result'],
-  // biome-ignore lint/suspicious/noExplicitAny: the parameters of the signature are what a run of it is given
+  // biome-ignore lint/suspicious/noExplicitAny: the parameters of the signature are the arguments of its evaluation
   run: (run: Run, ...args: any[]) => Value,
 ): Overload {
   const [, receiver, name = '', listed = ''] = /^(?:(\w+)\.)?(\w+)\(([^)]*)\)$/.exec(signature) ?? [];
@@ -35,7 +35,7 @@ export function overload(
   };
 }
 
-/** Those of a name and number of arguments, so that the others are never looked at. */
+/** Grouped by name and number of arguments, so that the others are never tried. */
 export function overloadsByName(
   all: readonly Overload[],
 ): (style: string, name: string, count: number) => Overload[] {
@@ -44,7 +44,7 @@ export function overloadsByName(
   return (style, name, count) => known.get(keyOf(style, name, count)) ?? [];
 }
 
-/** Whether an argument of a type may be one of these when it is there. */
+/** Whether an argument of a type may be one of these at run time. */
 export function mayTake({ kind }: Type, parameter: Parameter): boolean {
   if (kind === 'dyn' || parameter === 'any') return true;
   if (parameter === 'number') return kind === 'int' || kind === 'double';
@@ -52,7 +52,7 @@ export function mayTake({ kind }: Type, parameter: Parameter): boolean {
   return kind === parameter;
 }
 
-/** Whether a value is one. A whole number of JSON is an int too. */
+/** Whether a value is one. An integer from JSON is an int, too. */
 function takes(value: Value, parameter: Parameter): boolean {
   if (parameter === 'any') return true;
   const kind = kindOfValue(value);
@@ -62,7 +62,7 @@ function takes(value: Value, parameter: Parameter): boolean {
   return kind === parameter;
 }
 
-/** Runs the first that takes the arguments. @throws ExpressionFault `no_such_overload` */
+/** Runs the first overload that accepts the arguments. @throws ExpressionFault `no_such_overload` */
 export function runFirst(overloads: readonly Overload[], args: readonly Value[], run: Run): Value {
   const fitting = overloads.find(({ parameters }) =>
     parameters.every((parameter, n) => takes(args[n] as Value, parameter)),
@@ -72,10 +72,10 @@ export function runFirst(overloads: readonly Overload[], args: readonly Value[],
   return fitting.run(args, run);
 }
 
-/** What a list of a type holds. */
+/** The type of a list's items. */
 export function itemOf(type: Type | undefined): Type {
   return type !== undefined && type.kind === 'list' ? type.of : { kind: 'dyn' };
 }
 
-/** A list of the same things as the first argument. */
+/** A list with items of the first argument's type. */
 export const sameList = ([first]: readonly Type[]): Type => listOf(itemOf(first));

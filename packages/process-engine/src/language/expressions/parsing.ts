@@ -1,6 +1,6 @@
 import { type ASTNode, Environment, ParseError } from '@marcbachmann/cel-js';
 
-/** Reads the text of an expression, and bounds its form (docs/reference/processes.md#expressions). */
+/** Parses an expression, and limits its form (docs/reference/processes.md#expressions). */
 
 export type Node = ASTNode;
 
@@ -14,7 +14,7 @@ export type ExpressionProblemCode =
   | 'expression_too_complex'
   | 'unknown_calendar';
 
-/** What is wrong with an expression as it is written. */
+/** A problem of an expression's text. */
 export class ExpressionProblem extends Error {
   readonly code: ExpressionProblemCode;
 
@@ -24,7 +24,7 @@ export class ExpressionProblem extends Error {
   }
 }
 
-/** Parsers read so many expressions each, then there is a new one: each keeps the names of functions that it met. */
+/** Expressions per parser, before it is replaced: a parser keeps the names of all functions that it has parsed. */
 const expressionsPerParser = 200;
 
 let parser: Environment | undefined;
@@ -39,7 +39,7 @@ function nextParser(): Environment {
   return parser;
 }
 
-/** A function of its own gives it a table of functions of its own, which goes when it goes (decision 0220). */
+/** A function of its own gives it a table of functions of its own, which is freed with it (decision 0220). */
 function newParser(): Environment {
   return new Environment({
     enableOptionalTypes: true,
@@ -50,7 +50,7 @@ function newParser(): Environment {
 /** @throws ExpressionProblem `expression_syntax_error`, `expression_too_complex` */
 export function parseExpression(text: string): Node {
   if (text.length > expressionCharactersMax)
-    throw tooComplex(`has ${text.length} characters, more than ${expressionCharactersMax}`);
+    throw tooComplex(`has ${text.length} characters; at most ${expressionCharactersMax} are allowed`);
   const node = parsed(text);
   boundForm(node);
   return node;
@@ -62,7 +62,7 @@ function parsed(text: string): Node {
   } catch (error) {
     if (error instanceof ParseError && error.code === 'limit_exceeded') throw tooComplex(error.summary);
     if (error instanceof ParseError) throw new ExpressionProblem('expression_syntax_error', located(error));
-    // Signs in front of each other, thousands of them.
+    // Thousands of consecutive signs.
     if (error instanceof RangeError) throw tooComplex('is nested too deeply');
     throw error;
   }
@@ -88,7 +88,7 @@ const iterating: Readonly<Record<string, readonly number[]>> = {
   filter: [2],
 };
 
-/** Whether a call of a member goes through a list. */
+/** Whether a call of a member iterates over a list. */
 export function isIterating(name: string, argumentsCount: number): boolean {
   return iterating[name]?.includes(argumentsCount) ?? false;
 }
@@ -99,7 +99,7 @@ interface Level {
   readonly macros: number;
 }
 
-/** Measures without recursion: 2,000 additions in a row are a tree 2,000 deep. */
+/** Measures without recursion: 2,000 additions in a row are a tree of depth 2,000. */
 function boundForm(root: Node): void {
   const waiting: Level[] = [{ node: root, depth: 1, macros: 0 }];
   for (let level = waiting.pop(); level !== undefined; level = waiting.pop()) {
@@ -107,8 +107,7 @@ function boundForm(root: Node): void {
     if (depth > depthMax) throw tooComplex(`is a tree of more than ${depthMax} levels`);
     for (const { child, isBody } of childrenOf(node)) {
       const macros = level.macros + Number(isBody);
-      if (macros > nestedMacrosMax)
-        throw tooComplex(`has more than ${nestedMacrosMax} macros inside of each other`);
+      if (macros > nestedMacrosMax) throw tooComplex(`has more than ${nestedMacrosMax} nested macros`);
       waiting.push({ node: child, depth: depth + 1, macros });
     }
   }
@@ -116,7 +115,7 @@ function boundForm(root: Node): void {
 
 interface Child {
   readonly child: Node;
-  /** Whether it is done for each item of a list. */
+  /** Whether it is evaluated for each item of a list. */
   readonly isBody: boolean;
 }
 

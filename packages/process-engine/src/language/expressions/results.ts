@@ -12,8 +12,8 @@ import {
 } from './values.ts';
 
 /**
- * What an expression gives, as JSON: each part of it is a step, however often the same part stands in it.
- * @throws ExpressionFault `number_out_of_range` for a number that JSON doesn't hold exactly
+ * The result of an expression as JSON: each part of it costs a step, however often it occurs.
+ * @throws ExpressionFault `number_out_of_range` for a number that JSON can't represent exactly
  */
 export function jsonOf(value: Value, meter: Meter): Json {
   meter.spend(1);

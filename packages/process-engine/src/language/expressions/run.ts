@@ -5,13 +5,13 @@ import type { Meter, Value } from './values.ts';
 /** The evaluation took more steps than `CP_CEL_COST_LIMIT`. */
 export class CostExceeded extends Error {}
 
-/** One evaluation: what it reads, and what it may still cost. */
+/** One evaluation: its variables, and its remaining cost. */
 export class Run implements Meter {
   readonly roots: Readonly<Record<string, Value | undefined>>;
-  /** What macros have bound, by the number that the compiler gave it. */
+  /** The values of macros, by the slot that the compiler assigned. */
   readonly locals: Value[] = [];
   readonly calendarOf: CalendarLookup;
-  /** Patterns that it has paid for. */
+  /** Patterns whose compilation it has paid for. */
   readonly patterns = new Map<string, Pattern>();
   #stepsLeft: number;
 
@@ -21,7 +21,7 @@ export class Run implements Meter {
     this.#stepsLeft = costLimit;
   }
 
-  /** Also of one that went beyond what it may cost. */
+  /** Also for an evaluation that exceeded its limit. */
   get stepsLeft(): number {
     return Math.max(0, this.#stepsLeft);
   }
@@ -33,5 +33,5 @@ export class Run implements Meter {
   }
 }
 
-/** A calendar by its key, or that of the process for null; undefined for none. */
+/** A calendar by its key, or that of the process for null; undefined if it doesn't exist. */
 export type CalendarLookup = (key: string | null) => WorkingCalendar | undefined;

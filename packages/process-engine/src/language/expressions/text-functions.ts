@@ -11,7 +11,7 @@ import type { Run } from './run.ts';
 import { bool, int, listOf, string } from './types.ts';
 import { ExpressionFault, textSteps, type Value, wholeOf } from './values.ts';
 
-/** CEL's extension for text. Places are counted in code points, as `size` does. */
+/** CEL's string extension. Positions are counted in code points, as `size` does. */
 
 export const textFunctions: readonly Overload[] = [
   overload('string.contains(string)', bool, (run, text: string, part: string) => {
@@ -122,12 +122,12 @@ function lastPlaceOf(run: Run, text: string, part: string, from?: number): bigin
   return countedTo(text, text.lastIndexOf(part, units));
 }
 
-/** The code points before a place that is counted in units; -1 stays -1. */
+/** The code points before a position that is counted in code units; -1 stays -1. */
 function countedTo(text: string, unit: number): bigint {
   return unit < 0 ? -1n : BigInt(Array.from(text.slice(0, unit)).length);
 }
 
-/** @param most parts at most, the last of them the rest; below zero: all */
+/** @param most the maximum number of parts, the last of them being the rest; negative: all */
 function split(run: Run, text: string, by: string, most: number): string[] {
   run.spend(textSteps(text, by));
   if (most === 0) return [];
@@ -137,7 +137,7 @@ function split(run: Run, text: string, by: string, most: number): string[] {
   return [...parts.slice(0, most - 1), parts.slice(most - 1).join(by)];
 }
 
-/** @throws ExpressionFault `no_such_overload` for a part that is no text */
+/** @throws ExpressionFault `no_such_overload` for a part that is not a text */
 function joined(run: Run, parts: readonly Value[], by: string): string {
   run.spend(parts.length);
   let length = 0;
@@ -145,14 +145,14 @@ function joined(run: Run, parts: readonly Value[], by: string): string {
     if (typeof part !== 'string') throw new ExpressionFault('no_such_overload');
     length += part.length + by.length;
   }
-  // Told before the text is made: a million of the same long text would be more than memory holds.
+  // Checked before the text is built: a million copies of a long text would exceed the memory.
   run.spend(Math.ceil(length / 16));
   return parts.join(by);
 }
 
 /** A size of 500 takes 10 ms to compile: with 5 steps for each, 10,000 steps take 40 ms. */
 const stepsPerSize = 5;
-/** Of all processes of all tenants together. */
+/** For all processes of all tenants together. */
 const keptSizesMax = 100_000;
 const kept = new BoundedCache<Pattern>(keptSizesMax);
 
@@ -166,7 +166,7 @@ function matches(run: Run, text: string, source: string): boolean {
   return pattern.matches(text);
 }
 
-/** What it costs is the same whether the pattern is known or not, so that the same evaluation ends the same way. */
+/** The cost is the same whether the pattern is cached or not, so that the same evaluation ends the same way. */
 function patternOf(run: Run, source: string): Pattern {
   const paid = run.patterns.get(source);
   if (paid !== undefined) return paid;
@@ -189,8 +189,8 @@ function compiled(source: string): Pattern {
 }
 
 /**
- * Refuses what is no pattern that may be used: RE2 without looking around, of at most 500 in size.
- * @param budget what all patterns together may still be large; it is lowered
+ * Refuses invalid patterns: RE2 without lookaround, with a size of at most 500.
+ * @param budget the remaining size of all patterns together; it is reduced
  * @throws ExpressionProblem `expression_type_error`, `expression_too_complex`
  */
 export function requirePattern(source: string, budget: { sizeLeft: number }): void {
@@ -207,5 +207,5 @@ export function requirePattern(source: string, budget: { sizeLeft: number }): vo
 }
 
 function badPattern(): ExpressionProblem {
-  return new ExpressionProblem('expression_type_error', 'matches() wants a pattern of RE2 of moderate size');
+  return new ExpressionProblem('expression_type_error', 'matches() requires an RE2 pattern of moderate size');
 }

@@ -14,7 +14,7 @@ import type { Run } from './run.ts';
 import { bool, double, duration, dyn, int, string, timestamp } from './types.ts';
 import { checkedInt, ExpressionFault, Instant, Span, type Value, wholeOf } from './values.ts';
 
-/** Conversions, instants, spans of time, and working time by calendars. */
+/** Conversions, instants, durations, and working time by calendars. */
 
 export const conversions: readonly Overload[] = [
   overload('dyn(any)', dyn, (_, value) => value),
@@ -59,7 +59,7 @@ function intOf(value: number | bigint): bigint {
 
 const rfc3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
 
-/** @throws ExpressionFault `invalid_argument` for what is no instant with an offset */
+/** @throws ExpressionFault `invalid_argument` for a text that is not an instant with an offset */
 export function instantOf(text: string): Instant {
   const ms = rfc3339.test(text) ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(ms)) throw new ExpressionFault('invalid_argument');
@@ -87,7 +87,7 @@ const partsOfInstant: Readonly<Record<string, (wall: Date) => number>> = {
   getMilliseconds: (wall) => wall.getUTCMilliseconds(),
 };
 
-/** A zone is looked up by Intl and asked of Temporal. */
+/** The cost of a zone: Intl resolves its name, and Temporal loads it. */
 const zoneSteps = 20;
 
 function wallOf(run: Run, { ms }: Instant, zoneName: string): Date {
@@ -97,7 +97,7 @@ function wallOf(run: Run, { ms }: Instant, zoneName: string): Date {
   return new Date(wallTimeAt(zone, ms));
 }
 
-/** Whole hours, minutes and so on of a span, of the whole of it. */
+/** The whole of a duration in complete hours, minutes and so on. */
 const unitsOfSpan = { getHours: 3_600_000, getMinutes: 60_000, getSeconds: 1000, getMilliseconds: 1 };
 
 export const timeFunctions: readonly Overload[] = [
@@ -112,7 +112,7 @@ export const timeFunctions: readonly Overload[] = [
   ),
 ];
 
-/** Fifty years are 100 pieces of half a millisecond where the clocks were never asked for. */
+/** Fifty years are 100 pieces of half a millisecond before the clock changes are cached. */
 const stepsPerPiece = 100;
 const calendarSteps = 20;
 
@@ -120,7 +120,7 @@ type CalendarFunction = (calendar: WorkingCalendar, run: Run, ...args: Value[]) 
 
 const msOf = (instant: Value) => (instant as Instant).ms;
 
-/** Each takes the key of a calendar, too, as its last argument, and else that of the process. */
+/** Each accepts the key of a calendar as an additional last argument; the default is the calendar of the process. */
 export const calendarFunctions: Readonly<
   Record<string, { parameters: readonly string[]; result: typeof int; run: CalendarFunction }>
 > = {
@@ -157,7 +157,7 @@ export const calendarFunctions: Readonly<
 };
 
 /**
- * Runs one of them.
+ * Calls one of them.
  * @param key null for the calendar of the process
  * @throws ExpressionFault `calendar_missing`, `calendar_without_hours`, `calendar_scan_limit`
  */

@@ -1,13 +1,13 @@
 import type { Json, JsonObject } from '@baton/values/wire';
 
-/** The types of expressions of the profile cp/1: those of CEL that JSON, instants and spans of time need. */
+/** The types of the profile cp/1: those of CEL for JSON, instants and durations. */
 
 export type Scalar = 'dyn' | 'null' | 'bool' | 'int' | 'double' | 'string' | 'timestamp' | 'duration';
 
 export type Type = (
   | { readonly kind: Scalar }
   | { readonly kind: 'list' | 'map' | 'optional'; readonly of: Type }
-  /** A closed object, where another member than these is a fault when the definition is written; an open one may have others. */
+  /** For a closed object, undeclared members are a problem at publication; an open object may have others. */
   | { readonly kind: 'object'; readonly fields: ReadonlyMap<string, Type>; readonly isOpen?: boolean }
 ) & {
   /** Whether null may be written to it. */
@@ -30,19 +30,19 @@ export const objectOf = (fields: Readonly<Record<string, Type>>): Type => ({
   fields: new Map(Object.entries(fields)),
 });
 
-/** As a person reads it: `list(int)`. */
+/** The readable form: `list(int)`. */
 export function nameOf(type: Type): string {
   return 'of' in type ? `${type.kind}(${shallowNameOf(type.of)})` : type.kind;
 }
 
-/** Two levels say enough: a type may be as deep as a schema. */
+/** Two levels are enough: a type may be as deep as a schema. */
 function shallowNameOf(type: Type): string {
   return 'of' in type ? `${type.kind}(${type.of.kind})` : type.kind;
 }
 
 const isNumber = ({ kind }: Type) => kind === 'int' || kind === 'double';
 
-/** Of either of two values: `dyn` where they differ. */
+/** The type of either of two values: `dyn` if they differ. */
 export function eitherOf(a: Type, b: Type): Type {
   if (a === b) return a;
   if (a.kind !== b.kind) return dyn;
@@ -61,24 +61,24 @@ export function areComparable(a: Type, b: Type): boolean {
 }
 
 /**
- * Whether what an expression gives may be written where a value of a type stands. Instants and spans are written as text, an
- * optional value as what is in it; what a map holds is only known when it is there.
+ * Whether the result of an expression may be written where a value of a type is required. Instants and durations are
+ * written as text, an optional as its value; the members of a map are only known at run time.
  */
 export function isWritable(from: Type, to: Type): boolean {
   return fits(from, to, writable);
 }
 
 /**
- * The same for what a schema describes. The value may have more fields than its place declares, which a schema allows unless it
- * refuses them, and a number of it may be whole.
+ * The same for values described by a schema. The value may have more fields than its place declares, because a schema
+ * allows them by default, and its numbers may be integers.
  */
 export function mayFit(from: Type, to: Type): boolean {
   return fits(from, to, fitting);
 }
 
 /**
- * What was found of types that hold others: schemas that refer to the same parts in many ways have few types, and very many paths
- * through them.
+ * Results for types that contain others: schemas that refer to the same parts in many ways have few types, and very
+ * many paths through them.
  */
 type Found = WeakMap<Type, WeakMap<Type, boolean>>;
 const writable: Found = new WeakMap();
@@ -118,10 +118,10 @@ function compared(from: Type, to: Type, found: Found): boolean {
 }
 
 /**
- * The type of what a JSON Schema describes: an object with `properties` is closed, one without is open (docs/reference/processes.md#expressions
- *). What has several types is `dyn`.
+ * The type that a JSON Schema describes: an object with `properties` is closed, one without is open
+ * (docs/reference/processes.md#expressions). A schema with several types is `dyn`.
  * @param root the whole schema, for references inside of it
- * @param as whether its objects are open all the same, and its numbers of either kind: JSON has one
+ * @param as whether its objects are open in any case, and its numbers of either kind: JSON has one
  */
 export function typeOfSchema(root: JsonObject, as: SchemaReading = {}): Type {
   return new SchemaReader(root, as).typeOf(root);
@@ -135,7 +135,7 @@ export interface SchemaReading {
 class SchemaReader {
   readonly #root: JsonObject;
   readonly #as: SchemaReading;
-  /** A schema has one type, however often it is referred to; one that holds itself is `dyn` inside of itself. */
+  /** A schema has one type, however often it is referred to; a recursive schema is `dyn` inside of itself. */
   readonly #known = new Map<object, Type>();
 
   constructor(root: JsonObject, as: SchemaReading) {
@@ -155,7 +155,7 @@ class SchemaReader {
 
   #read(schema: JsonObject): Type {
     const { $ref: reference } = schema;
-    // An anchor is not looked up.
+    // Anchors are not resolved.
     if (typeof reference === 'string')
       return /^#(\/|$)/.test(reference) ? this.typeOf(targetOf(this.#root, reference)) : dyn;
     if (['anyOf', 'oneOf', 'allOf', '$dynamicRef'].some((word) => word in schema)) return dyn;
@@ -210,7 +210,7 @@ function jsonTypeOf(value: Json): string {
   return typeof value;
 }
 
-/** What a reference inside of a document points at, by JSON pointer: `#/$defs/address`; undefined for nothing. */
+/** The target of a JSON pointer inside of a document: `#/$defs/address`; undefined if it doesn't exist. */
 export function targetOf(root: JsonObject, reference: string): Json | undefined {
   if (!reference.startsWith('#')) return undefined;
   let at: Json | undefined = root;

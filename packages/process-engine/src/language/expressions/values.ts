@@ -1,13 +1,13 @@
 import { isObject } from './types.ts';
 
 /**
- * Values of expressions. JSON is one as it is: numbers without a declared type are doubles, numbers of a declared integer
- * become a bigint when they are read. A number that is neither is compared and computed with as such.
+ * Values of expressions. JSON values are used unchanged, except that numbers of a declared integer type become a bigint
+ * when they are read. Numbers without a declared type are doubles, and operations accept either kind.
  */
 
-/** Counts what an evaluation does. */
+/** Counts the cost of an evaluation. */
 export interface Meter {
-  /** Says that so many steps are taken; it throws where there were too many. */
+  /** Charges this many steps; throws if the limit is exceeded. */
   spend(steps: number): void;
 }
 
@@ -21,7 +21,7 @@ export class Instant {
   }
 }
 
-/** A span of time, in milliseconds. */
+/** A duration, in milliseconds. */
 export class Span {
   readonly ms: number;
 
@@ -31,13 +31,13 @@ export class Span {
   }
 }
 
-/** The years 1 to 9999, as CEL has them. */
+/** The years 1 to 9999, as in CEL. */
 const instantMinMs = -62_135_596_800_000;
 const instantMaxMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 /** Ten thousand years. */
 const spanMaxMs = 315_576_000_000_000;
 
-/** A value that may be missing. */
+/** An optional value. */
 export class Optional {
   readonly value: Value | undefined;
 
@@ -60,7 +60,7 @@ export type Value =
 
 export type ValueMap = { readonly [name: string]: Value };
 
-/** Why an expression gave nothing: `expression_error` with a reason. */
+/** Why an expression failed: `expression_error` with a reason. */
 export class ExpressionFault extends Error {
   readonly reason: FaultReason;
 
@@ -118,7 +118,7 @@ function kindOfObject(value: Exclude<Value, string | bigint | number | boolean>)
   return value instanceof Optional ? 'optional' : 'map';
 }
 
-/** Of the two kinds of numbers one is as good as the other, for JSON has one only. */
+/** Both kinds of numbers are interchangeable, because JSON has only one. */
 export function isNumeric(value: Value): value is number | bigint {
   return typeof value === 'number' || typeof value === 'bigint';
 }
@@ -132,13 +132,13 @@ export function textSteps(...texts: readonly string[]): number {
 
 const intMax = 2n ** 63n - 1n;
 
-/** @throws ExpressionFault for what 64 bits don't hold */
+/** @throws ExpressionFault for a number that doesn't fit into 64 bits */
 export function checkedInt(value: bigint): bigint {
   if (value > intMax || value < -intMax - 1n) throw new ExpressionFault('number_out_of_range');
   return value;
 }
 
-/** A number as a place in a list or a text. @throws ExpressionFault for one that is not whole */
+/** A number as an index of a list or a text. @throws ExpressionFault if it is not an integer */
 export function wholeOf(value: Value): number {
   const number = typeof value === 'bigint' ? Number(value) : value;
   if (typeof number !== 'number' || !Number.isSafeInteger(number))
@@ -146,14 +146,14 @@ export function wholeOf(value: Value): number {
   return number;
 }
 
-/** Whether two values are equal; each part that is looked at is a step. */
+/** Whether two values are equal; each compared part costs a step. */
 export function areEqual(a: Value, b: Value, meter: Meter): boolean {
   meter.spend(1);
   if (typeof a === 'string' && typeof b === 'string') {
     meter.spend(textSteps(a.length < b.length ? a : b));
     return a === b;
   }
-  // eslint-disable-next-line eqeqeq -- an int equals a double of the same number
+  // eslint-disable-next-line eqeqeq -- an int equals a double with the same value
   if (isNumeric(a) && isNumeric(b)) return a == b;
   if (a === b) return true;
   const kind = kindOfValue(a);
@@ -177,7 +177,7 @@ function areEqualMaps(a: ValueMap, b: ValueMap, meter: Meter): boolean {
   return names.every((name) => Object.hasOwn(b, name) && areEqual(a[name] as Value, b[name] as Value, meter));
 }
 
-/** Below zero when the first comes first. @throws ExpressionFault for two values that have no order */
+/** Negative if the first is less than the second. @throws ExpressionFault for two values without an order */
 export function compare(a: Value, b: Value, meter: Meter): number {
   meter.spend(1);
   if (isNumeric(a) && isNumeric(b)) return a < b ? -1 : Number(a > b);
@@ -192,7 +192,7 @@ export function compare(a: Value, b: Value, meter: Meter): number {
   throw new ExpressionFault('no_such_overload');
 }
 
-/** The members of a value that is a map. */
+/** The members of a map. */
 export function isMap(value: Value): value is ValueMap {
   return isObject(value) && kindOfValue(value) === 'map';
 }
