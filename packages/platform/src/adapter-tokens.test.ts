@@ -175,7 +175,7 @@ test('the context adapter delivers under tokens of its own service account, and 
     await write();
     await until(
       async () =>
-        (await reason()) === 'no token of identity: identity answered 401 to the request for a token',
+        (await reason()) === 'no token of identity: identity returned 401 to the token request',
       'the reason',
     );
   } finally {

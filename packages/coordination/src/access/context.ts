@@ -8,23 +8,22 @@ import type { Differences } from './policy/differences.ts';
 import type { SecretStore } from './secret-store/secret-store.ts';
 import type { Settings } from './settings.ts';
 
-/** What a handler of this layer works with. */
+/** The context of this layer's handlers. */
 export interface Context extends LowerContext {
   readonly settings: Settings;
-  /** What a decision point would have decided otherwise. */
+  /** Local decisions from which the decision point differs; see CP_AUTHZ_MODE `shadow`. */
   readonly differences: Pick<Differences, 'of'>;
-  /** Judges those in whose name this command works; undefined where the permissions held here decide. */
+  /** Authorizes those on whose behalf this command works; undefined where local permissions decide. */
   readonly authorities: Authorities | undefined;
-  /** Where the secrets of agents and connections are. */
+  /** The store of the secrets of agents and connections. */
   readonly secrets: SecretStore;
   /**
-   * Tells every process that what it remembers of an identity is out of date: its binding or its principal changed.
-   * Call it in `afterCommit`.
+   * Makes every process drop its cache of an identity whose binding or principal changed. Call it in `afterCommit`.
    */
   publishBindingChange(issuer: string, iamPrincipalId: string): void;
 }
 
-/** Declares an operation of this layer; see `EndpointSpec` for what each field does. */
+/** Declares an operation of this layer; see `EndpointSpec` for each field. */
 export const endpoint = endpointsOf<{
   code: ErrorCode;
   permission: Permission;

@@ -1,41 +1,152 @@
+import {
+  conflict,
+  errorRow,
+  forbidden,
+  invalid,
+  unauthenticated,
+  unavailable,
+} from '@baton/kernel/http/error-rows';
 import { type ErrorTable, type Fail, refuse } from '@baton/kernel/http/refusal';
 import { errors as lowerErrors } from '../leases/errors.ts';
-import { conflict, forbidden, invalid, renewCredential, retryLater, row } from '../service/error-rows.ts';
 
-/** The codes of this layer, and of those below it: status, when a client meets the code, what it does. */
+/** The codes of this layer and of those below it. */
 export const errors = {
-  invalid_credentials: row(
-    401,
-    renewCredential,
-  )('The credential is missing, wrong, over, or not admitted here.'),
-  scope_not_granted: forbidden('The token carries no scope of this service.'),
-  purpose_ref_required: forbidden('A token for decisions names the approval that it is for.'),
-  not_entitled: forbidden('The licence does not cover this part of the service.'),
-  outside_purpose: forbidden('The token is for approving or rejecting one approval, and for nothing else.'),
-  permission_escalation: forbidden('Nobody grants permissions that they lack themselves.'),
-  visibility_escalation: forbidden('Who sees own workspaces only lets nobody see the whole tenant.'),
-  principal_not_active: { ...forbidden('The principal is paused or disabled.'), otherStatus: 422 },
-  bootstrap_disabled: forbidden('No bootstrap secret is configured.'),
-  iam_identity_bound_elsewhere: conflict('The identity is bound in another tenant.'),
-  cannot_disable_self: conflict('Nobody disables themselves.'),
-  use_agent_retire: conflict('The principal is an agent of the registry, which is retired instead.'),
-  use_agent_publish: conflict('The principal is an agent of the registry, which decides whether it acts.'),
-  agent_identity_conflict: conflict('The identity or the principal belongs to an agent of the registry.'),
-  principal_managed_by_registry: conflict('The principal is named by the registry of agents.'),
-  principal_kind_not_disableable: invalid('A service principal is not disabled by this call.'),
-  principal_kind_not_enableable: invalid('A service principal is not enabled by this call.'),
-  permissions_not_allowed_for_kind: invalid('admin and approvals.decide are for humans only.'),
-  visibility_requires_human: invalid('Agents and services always see the whole tenant.'),
-  iam_issuer_untrusted: invalid('The issuer is not the configured one.'),
-  invalid_kind: invalid('The kind of principal is unknown.'),
-  invalid_permissions: invalid('A permission is unknown.'),
-  invalid_display_name: invalid('The display name is blank.'),
-  invalid_delegation: invalid('A delegation goes from a human to an agent and ends after it starts.'),
-  rate_limited: row(429, retryLater)('Too many requests.'),
-  policy_unavailable: row(503, retryLater)('The decision point cannot be asked who may do this.'),
-  verification_unavailable: row(503, retryLater)('The signing keys of identity cannot be had.'),
-  secret_store_unavailable: row(503, retryLater)('The store of secrets gives no answer, or none is set up.'),
-  entitlement_unavailable: row(503, retryLater)('The licence service gives no answer.'),
+  invalid_credentials: unauthenticated(
+    'The credential is missing, wrong, expired, or not accepted here.',
+    'Get a new access token from identity and send it as `Authorization: Bearer`. The response never says what is wrong with a credential; the log of the service does.',
+  ),
+  scope_not_granted: forbidden(
+    'The token has no scope of this service.',
+    'Request the scope of this audience when you exchange the credential, or have its scope ceiling raised.',
+  ),
+  purpose_ref_required: forbidden(
+    'A token for decisions does not name the approval that it is for.',
+    'Exchange the credential again with the id of the approval as `purpose_ref`.',
+  ),
+  not_entitled: forbidden(
+    'The license does not cover this part of the service.',
+    'Have the license extended by `details.feature`, or use the service without it.',
+  ),
+  outside_purpose: forbidden(
+    'The token only allows approving or rejecting one approval.',
+    'Use an ordinary access token for everything else.',
+  ),
+  permission_escalation: forbidden(
+    'A caller cannot grant permissions that it lacks itself.',
+    'Grant less, or have a principal with `details.missing` do it.',
+  ),
+  visibility_escalation: forbidden(
+    'A caller that sees only its own workspaces cannot grant visibility of the whole tenant.',
+    'Send `visibility` as `members`, or have somebody bind the identity who sees the whole tenant.',
+    {
+      refused:
+        'POST /principals/{id}/iam-bindings {"issuer":"https://iam.example.com","iamTenantId":"<iamTenantId>","iamPrincipalId":"<iamPrincipalId>","permissions":["tasks.read"],"visibility":"tenant"}',
+      right:
+        'POST /principals/{id}/iam-bindings {"issuer":"https://iam.example.com","iamTenantId":"<iamTenantId>","iamPrincipalId":"<iamPrincipalId>","permissions":["tasks.read"],"visibility":"members"}',
+    },
+  ),
+  principal_not_active: {
+    ...forbidden(
+      'The principal is paused or disabled.',
+      'Have an administrator enable it (`POST /principals/{id}:enable`); a registry agent becomes active again when it is published.',
+    ),
+    otherStatus: 422,
+  },
+  bootstrap_disabled: forbidden(
+    'No bootstrap secret is configured.',
+    'Have the operator set `CP_BOOTSTRAP_TOKEN` and restart the service; it is needed only once.',
+  ),
+  iam_identity_bound_elsewhere: conflict(
+    'The identity is bound in another tenant.',
+    'Revoke the other binding first, or use an identity of this tenant.',
+  ),
+  cannot_disable_self: conflict(
+    'A principal cannot disable or retire itself.',
+    'Have another administrator do it.',
+  ),
+  use_agent_retire: conflict(
+    'The principal belongs to a registry agent, which is retired instead.',
+    'Call `POST /agents/{key}:retire` with the key in `details.agent`.',
+  ),
+  use_agent_publish: conflict(
+    'The principal belongs to a registry agent, and the registry decides whether it is active.',
+    'Publish the agent `details.agent` with the state `running`.',
+  ),
+  agent_identity_conflict: conflict(
+    'The identity or the principal belongs to an agent of the registry.',
+    'Use another identity, or release this one with `POST /agents/{key}/identity:replace` for `details.agent`.',
+  ),
+  principal_managed_by_registry: conflict(
+    'The name of the principal comes from the registry of agents.',
+    'Publish the agent with the new `displayName`.',
+  ),
+  principal_kind_not_disableable: invalid(
+    'A service principal cannot be disabled by this call.',
+    'Revoke its bindings and API keys instead.',
+  ),
+  principal_kind_not_enableable: invalid(
+    'A service principal cannot be enabled by this call.',
+    'Bind its identity again with `POST /principals/{id}/iam-bindings`.',
+  ),
+  permissions_not_allowed_for_kind: invalid(
+    'Only humans can have the permissions admin and approvals.decide.',
+    'Remove `details.forbidden` from the permissions.',
+  ),
+  visibility_requires_human: invalid(
+    'Agents and services always see the whole tenant.',
+    'Leave `visibility` out for them.',
+  ),
+  iam_issuer_untrusted: invalid(
+    'The issuer is not the one that the service trusts.',
+    'Send the issuer in the `iss` claim of your access tokens; the operator sets it as `CP_IAM_ISSUER`.',
+  ),
+  invalid_kind: invalid('The kind of principal is unknown.', 'Send `human`, `agent` or `service`.', {
+    refused: 'POST /principals {"kind":"bot","displayName":"CI"}',
+    right: 'POST /principals {"kind":"service","displayName":"CI"}',
+  }),
+  invalid_permissions: invalid(
+    'A permission is unknown.',
+    'Correct `details.unknown`; docs/permissions.md lists all permissions.',
+    {
+      refused: 'POST /principals/{id}/api-keys {"permissions":["task.read"]}',
+      right: 'POST /principals/{id}/api-keys {"permissions":["tasks.read"]}',
+    },
+  ),
+  invalid_display_name: invalid(
+    'The display name is blank.',
+    'Send a name with at least one visible character.',
+  ),
+  invalid_delegation: invalid(
+    'The delegation is not from a human to an agent, or ends before it starts.',
+    'Correct `details.field`.',
+    {
+      refused:
+        'POST /delegations {"humanPrincipalId":"<humanId>","agentPrincipalId":"<agentId>","startsAt":"2026-12-02","expiresAt":"2026-12-01"}',
+      right:
+        'POST /delegations {"humanPrincipalId":"<humanId>","agentPrincipalId":"<agentId>","startsAt":"2026-12-01","expiresAt":"2026-12-02"}',
+    },
+  ),
+  rate_limited: errorRow(
+    429,
+    'Too many requests.',
+    'Wait for `Retry-After`, then retry with the same Idempotency-Key and at a lower rate.',
+  ),
+  policy_unavailable: unavailable(
+    'The external decision point cannot be reached.',
+    'Retry after `Retry-After`; nothing was changed. The operator finds the cause in the log.',
+  ),
+  verification_unavailable: unavailable(
+    'The signing keys of identity cannot be loaded.',
+    'Retry after `Retry-After` with the same token. If it lasts, the operator checks that identity is reachable.',
+  ),
+  secret_store_unavailable: unavailable(
+    'The secret store does not respond, or none is set up.',
+    'Retry later. If none is set up, the operator sets `CP_SECRET_STORE_URL`.',
+  ),
+  entitlement_unavailable: unavailable(
+    'The license service does not respond.',
+    'Retry later with the same Idempotency-Key.',
+  ),
   ...lowerErrors,
 } as const satisfies ErrorTable;
 

@@ -4,12 +4,12 @@ import { fail } from './errors.ts';
 
 const known: ReadonlySet<string> = new Set(permissionNames);
 
-/** Permissions named in a request; `parsePermissions` refuses unknown ones with 422. */
+/** Permission names in a request; `parsePermissions` refuses unknown ones with 422. */
 export const PermissionList = z.array(z.string().min(1).max(100)).max(200);
 
 /**
- * Parses permissions named in a request: each once, in alphabetical order.
- * @throws Refusal `invalid_permissions` that names the unknown ones
+ * Validates permission names: each once, in alphabetical order.
+ * @throws Refusal `invalid_permissions` with the unknown names
  */
 export function parsePermissions(names: readonly string[]): Permission[] {
   const unknown = [...new Set(names.filter((name) => !known.has(name)))];
@@ -18,9 +18,9 @@ export function parsePermissions(names: readonly string[]): Permission[] {
 }
 
 /**
- * Nobody grants what they lack themselves with the credential of this request: by its names here, since names are what is
- * granted, whoever else decides what the caller may do.
- * @throws Refusal `permission_escalation` that names what is missing
+ * Nobody may grant permissions that they lack with the credential of this request. Names are compared, because names
+ * are granted, even where a decision point authorizes the caller.
+ * @throws Refusal `permission_escalation` with the missing permissions
  */
 export function refuseEscalation(held: ReadonlySet<string>, granted: readonly string[]): void {
   const missing = granted.filter((name) => !isCovered(held, name as Permission));

@@ -2,10 +2,10 @@ import { hostname, userInfo } from 'node:os';
 import type { JobTools } from '../service/job.ts';
 import type { Context } from './context.ts';
 
-/** What a command of the operator works with: the store, without any credential. */
+/** What a command of the operator uses: the store, without any credential. */
 export type OperatorTools = Pick<JobTools<Context>, 'pool' | 'settings' | 'log' | 'command'>;
 
-/** Refuses a command of the operator: a stable code, and a sentence for people. */
+/** Refuses a command of the operator with a stable code and a message for people. */
 export class CommandRefused extends Error {
   readonly code: string;
 
@@ -16,7 +16,7 @@ export class CommandRefused extends Error {
   }
 }
 
-/** Who runs the command, as the host knows them: `root@db-1`. */
+/** The account on the host that runs the command: `root@db-1`. */
 export function hostAccount(): string {
   let account: string;
   try {

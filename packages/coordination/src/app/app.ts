@@ -28,21 +28,21 @@ export interface CoordinationOptions {
   env: Readonly<Record<string, string | undefined>>;
   /** By default to standard output. */
   log?: Logger;
-  /** What the process counts, where its parts share it. */
+  /** The process's metrics, if its parts share them. */
   measures?: Measures;
 }
 
 export interface Coordination extends RunningService {
-  /** Reads what identity revoked: to be called where identity runs in the same process and has just revoked something. */
+  /** Reads the revocation list: call it when identity, in the same process, has just revoked something. */
   refreshRevocations(): Promise<void>;
 }
 
-/** How long a stop waits for requests under way: longer than any statement may run. */
+/** How long a shutdown waits for running requests: longer than any statement may run. */
 const drainMsMax = 30_000;
 
 /**
- * Makes the coordination service from its settings (CP_*); whoever owns the port passes requests to its handler.
- * @throws Error with one sentence for settings that can't be used
+ * Creates the coordination service from its settings (CP_*); the owner of the port passes requests to its handler.
+ * @throws Error with one sentence for invalid settings
  */
 export async function createCoordination({
   env,
@@ -139,7 +139,7 @@ interface AuthenticatorParts {
   readonly registry: Registry;
 }
 
-/** With the licence check where it is on; else it costs nothing. */
+/** Adds the license check if it is enabled. */
 function authenticatorOf(
   { pool, settings, log, registry }: AuthenticatorParts,
   onRevocation: () => void,
@@ -170,7 +170,7 @@ function allowOrigins(app: HttpApp, origins: readonly string[]): void {
     exposedHeaders: ['etag', 'idempotency-replayed', 'location', 'retry-after', 'x-request-id', 'x-run-id'],
     maxAge: 600,
   });
-  // Answers are written past the framework's reply, where the plugin puts its headers.
+  // Responses bypass the framework's reply, where the plugin sets its headers.
   app.addHook('preHandler', (_request, reply, done) => {
     for (const [name, value] of Object.entries(reply.getHeaders()))
       if (value !== undefined) reply.raw.setHeader(name, value);

@@ -20,16 +20,16 @@ import { openStore } from './store.ts';
 
 export type WorkerTools = JobTools<Context> & Pick<Context, 'contents' | 'memory' | 'secrets'>;
 
-/** What a process without requests works with. */
+/** What a process without requests uses. */
 export interface BackgroundParts extends Omit<Tools, 'differences'> {
   readonly pool: Pool;
-  /** Makes what judges those in whose name a command works; undefined where the permissions held here decide. */
+  /** Creates the authorities of a command's identities; undefined where local permissions decide. */
   readonly authorities: (() => NonNullable<Context['authorities']>) | undefined;
-  /** Wakes the readers of the tenant's journal in the other processes. */
+  /** Notifies readers of the tenant's journal in other processes. */
   wake(tenantId: string): void;
 }
 
-/** Opens what a process without requests works with: the worker, and the commands of the operator. */
+/** Opens what a process without requests uses: the worker, and the operator's commands. */
 export async function openBackground(
   settings: Settings,
   log: Logger,
@@ -64,7 +64,9 @@ export async function openBackground(
   };
 }
 
-/** How often a command begins anew because the decision point was to be asked: for two permissions on objects of each rule. */
+/**
+ * The most repetitions of a command for missing decisions: for two permissions on objects of each rule.
+ */
 const roundsMax = 1000;
 
 export function workerTools({ pool, wake, authorities, ...parts }: BackgroundParts): WorkerTools {

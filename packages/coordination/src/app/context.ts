@@ -10,13 +10,13 @@ import { eventCatalog } from './event-types/event-catalog.ts';
 import type { Health } from './health/health.ts';
 import type { Settings } from './settings.ts';
 
-/** What a handler of this layer works with. */
+/** The context of this layer's handlers. */
 export interface Context extends LowerContext {
   readonly settings: Settings;
   readonly health: Health;
 }
 
-/** What the commands of one process share. */
+/** Tools shared by the commands of one process. */
 export type Tools = Pick<
   Context,
   | 'settings'
@@ -30,7 +30,7 @@ export type Tools = Pick<
   | 'publishBindingChange'
 >;
 
-/** Who started a command, and the ids that its events carry; the headers where it is a request. */
+/** The initiator of a command, the ids for its events, and the headers of a request. */
 type Origin = Pick<Call<Caller>, 'caller' | 'endpoint' | 'requestId' | 'correlationId' | 'traceRunId'> &
   Partial<Pick<Call<Caller>, 'headers'>> & { readonly authorities?: Context['authorities'] };
 
@@ -56,7 +56,10 @@ export function contextOf(tools: Tools, origin: Origin, db: Db, transactional: b
   };
 }
 
-/** Only rules and instances of processes themselves say so: what carries it causes no rule, or is an instance's own event. */
+/**
+ * Only rules and process instances mark their own changes: a marked event triggers no rule, or is an instance's own
+ * event.
+ */
 function isReserved(correlationId: string): boolean {
   return correlationId.startsWith('work-rule:') || correlationId.startsWith('process:');
 }
@@ -65,13 +68,13 @@ function keyIn(header: string | string[] | undefined): string | null {
   return typeof header === 'string' && header.trim() !== '' ? header.trim() : null;
 }
 
-/** What follows the commit of a command: its own acts, then the tenant's readers are woken. Must not throw. */
+/** Runs after the commit of a command: its own callbacks, then the tenant's readers are notified. Must not throw. */
 export function finishCommand(context: Context, wake: (tenantId: string) => void): void {
   for (const act of context.afterCommit) act();
   if (context.wroteEvents) wake(context.tenantId);
 }
 
-/** Declares an operation of this layer; see `EndpointSpec` for what each field does. */
+/** Declares an operation of this layer; see `EndpointSpec` for each field. */
 export const endpoint = endpointsOf<{
   code: ErrorCode;
   permission: Permission;

@@ -7,14 +7,13 @@ import { pipelineCodesOf } from './runtime.ts';
 const ErrorEnvelope = z
   .strictObject({
     error: z.strictObject({
-      code: z.string().meta({ description: 'Stable; react to it.' }),
+      code: z.string().meta({ description: 'Stable; handle errors by it.' }),
       message: z.string().meta({ description: 'For people; do not parse it.' }),
       details: z.record(z.string(), z.unknown()),
       requestId: z.string(),
-      docs: z
-        .string()
-        .optional()
-        .meta({ description: 'The page that describes the code, if the operator has set its address.' }),
+      docs: z.string().optional().meta({
+        description: 'The page that describes the code, if the operator has configured its address.',
+      }),
     }),
   })
   .meta({ id: 'Error' });

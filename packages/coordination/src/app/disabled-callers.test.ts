@@ -13,7 +13,8 @@ import type { FixtureTenant } from '../testing/fixtures.ts';
 import { untilBlockedBy } from '../testing/waiting.ts';
 import { endpoints } from './endpoints.ts';
 
-// No write of a principal succeeds after its disable was acknowledged (core, section 25). A disable takes the principal's
+// No write of a principal succeeds after its disable was acknowledged (core, section 25). A disable takes the
+// principal's
 // lock alone; a command that doesn't share that lock may be under way and commit later. So each writing endpoint is
 // called while somebody has the lock: it must wait, and then be refused.
 

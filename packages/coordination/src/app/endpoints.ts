@@ -81,13 +81,13 @@ import { healthApi } from './health/health.api.ts';
 import { withinSight } from './within-sight.ts';
 
 /**
- * The table of contents of the API: every operation of coordination, in the order in which a newcomer needs them. What
- * is not listed here does not exist.
+ * The table of contents of the API: every operation of coordination, in the order in which a new user needs them. Only
+ * operations in this list are served.
  */
 export const sections: readonly Section<Endpoint<Context>>[] = [
   {
     tag: 'Tasks',
-    about: 'What is to be done: its status, its requirements, and the proof that it is done.',
+    about: 'Units of work: their status, their requirements, and the evidence of their completion.',
     endpoints: [
       ...tasksApi,
       ...taskListApi,
@@ -99,17 +99,17 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   },
   {
     tag: 'Sessions',
-    about: 'The presence of a program: its claims last only while its session does.',
+    about: 'The presence of a program: its claims are held only while its session is open.',
     endpoints: [...sessionsApi, ...harnessApi],
   },
   {
     tag: 'Claims',
-    about: 'Find a task, take it for a limited time so that nobody else works on it, and give it back.',
+    about: 'Find a task, hold it exclusively for a limited time, and release it.',
     endpoints: [...workApi, ...claimsApi],
   },
   {
     tag: 'Runs',
-    about: 'One attempt to do a claimed task, from its start to its success, failure or cancellation.',
+    about: 'One attempt at a claimed task, from its start to its success, failure or cancellation.',
     endpoints: [
       ...runsApi,
       ...checkpointsApi,
@@ -123,122 +123,121 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   },
   {
     tag: 'Approvals',
-    about: 'What a person has to decide, and gates that hold a task back until then.',
+    about: 'Decisions that a person has to make, and gates that block a task until then.',
     endpoints: [...approvalsApi, ...outcomesApi],
   },
   {
     tag: 'Artifacts',
-    about: 'What runs leave behind: records of results, their bytes, and what each type of them must be.',
+    about: 'Results of runs: records, their content, and the requirements of each type.',
     endpoints: [...artifactsApi, ...contentsApi, ...artifactTypesApi],
   },
   {
     tag: 'Comments',
-    about: 'What people and programs say about a task.',
+    about: 'Remarks of people and programs on a task.',
     endpoints: commentsApi,
   },
   {
     tag: 'Events',
-    about: 'The journal of every change, in its order.',
+    about: 'The ordered journal of every change.',
     endpoints: [...eventsApi, ...eventTypesApi],
   },
   {
     tag: 'Task types',
-    about: 'The kinds of tasks, with their fields, their statuses and the moves between them.',
+    about: 'The kinds of tasks, with their fields, their statuses and the transitions between them.',
     endpoints: [...taskTypesApi, ...typeMigrationApi, ...executorsApi],
   },
   {
     tag: 'Task relations',
-    about: 'How tasks belong together: parts, dependencies, origins.',
+    about: 'Relations between tasks: parts, dependencies, origins.',
     endpoints: taskRelationsApi,
   },
   {
     tag: 'Observations',
-    about: 'Facts that are published in the journal, for whoever remembers them.',
+    about: 'Facts published in the journal for services that remember them.',
     endpoints: observationsApi,
   },
   {
     tag: 'Context',
     about:
-      'What somebody who is about to act should know: the state of the work, and what memory knows of it.',
+      'Context for a program that is about to act: the state of the work, and what memory knows about it.',
     endpoints: contextApi,
   },
   {
     tag: 'Knowledge',
-    about: 'What the memory service is told of the world, and by which packs it reads it.',
+    about: 'The data sent to the memory service, and the packs that it is read by.',
     endpoints: knowledgeApi,
   },
   {
     tag: 'External references',
-    about: 'What tasks and projects are called in other systems.',
+    about: 'The names of tasks and projects in other systems.',
     endpoints: externalReferencesApi,
   },
   {
     tag: 'Goals',
-    about: 'What should be so, by what one sees that it is, and the work towards it.',
+    about: 'Desired states, how their achievement is observed, and the work towards them.',
     endpoints: [...goalsApi, ...goalWorkApi],
   },
   {
     tag: 'Work rules',
-    about: 'What work follows from what happened, in whose name, and what came of it.',
+    about: 'Rules that create work from events, on whose behalf, and their results.',
     endpoints: [...rulesApi, ...evaluationsApi],
   },
   {
     tag: 'Processes',
-    about: 'What happens when, by whom and until when: definitions in versions that never change.',
+    about: 'Processes with steps, assignees and deadlines: definitions in immutable versions, and instances.',
     endpoints: [...processDefinitionsApi, ...processReplayApi, ...processInstancesApi],
   },
   {
     tag: 'Workspaces',
-    about: 'The tree that work is filed in, its types, and who belongs where.',
+    about: 'The tree in which work is filed, its types, and its members.',
     endpoints: [...workspacesApi, ...membersApi, ...workspaceTypesApi],
   },
   {
     tag: 'Calendars',
-    about: 'On which days and at what hours people work, and what follows for a deadline.',
+    about: 'Working days and hours, and the deadlines that result from them.',
     endpoints: calendarsApi,
   },
   {
     tag: 'Projects',
-    about:
-      'What work is for: templates, projects and their states, and the configuration that holds for them.',
+    about: 'The context of work: templates, projects and their states, and their configuration.',
     endpoints: [...projectsApi, ...configRevisionsApi, ...projectTemplatesApi],
   },
   {
     tag: 'Operations',
-    about: 'What an operator does: how far deliveries have come, and where old history goes.',
+    about: 'Operations: delivery state, and archiving and pruning of the journal.',
     endpoints: [...contextAdapterApi, ...outboxApi, ...retentionApi, ...differencesApi],
   },
   {
     tag: 'Roles and skills',
     about:
-      'Roles, capabilities and skills, and who has them: they decide who may do which work, and give no permission.',
+      'Roles, capabilities and skills, and their holders: they decide eligibility for work and grant no permission.',
     endpoints: [...rolesApi, ...capabilitiesApi, ...skillsApi, ...assignmentsApi],
   },
   {
     tag: 'Tools',
-    about: 'Which skills a program may use now, searched, with the schemas of what they take.',
+    about: 'The skills that a program may use now, searchable, with their input schemas.',
     endpoints: toolsApi,
   },
   {
     tag: 'Skill calls',
     about:
-      'Calls of skills: asked for by programs, people and the core itself, executed by executors under leases.',
+      'Invocations of skills: requested by programs, people and the core itself, executed by executors under leases.',
     endpoints: invocationsApi,
   },
   {
     tag: 'Packages',
-    about: 'Catalogue objects that come together: what is installed, and from which package.',
+    about: 'Catalog objects that are installed together: the installed packages and their contents.',
     endpoints: [...packagesApi, ...packageApplyingApi, ...packageTrialsApi, ...packageSettingsApi],
   },
   {
     tag: 'Views',
-    about: 'What packages show of the work: lists and sums of what a tenant has, in declared columns.',
+    about: "Views of the work from packages: lists and sums of a tenant's data, in declared columns.",
     endpoints: viewsApi,
   },
   {
     tag: 'Agents',
     about:
-      'The registry of agents: what each is to be, in revisions, as which principal it acts, how it fares, and which secrets it has.',
+      'The registry of agents: the configuration of each in revisions, its principal, its state and its secrets.',
     endpoints: [
       ...agentsApi,
       ...agentRetirementApi,
@@ -249,7 +248,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   },
   {
     tag: 'Connections',
-    about: 'Access to accounts in other systems: how each family of them is connected, and who is connected.',
+    about: 'Access to accounts in other systems: how each type is connected, and the existing connections.',
     endpoints: [...connectionsApi, ...connectionTypesApi],
   },
   {
@@ -259,7 +258,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   },
   {
     tag: 'IAM bindings',
-    about: 'Which identities of the identity service may act as which principal, with which permissions.',
+    about: 'Identities of the identity service, the principals that they act as, and their permissions.',
     endpoints: iamBindingsApi,
   },
   {
@@ -269,12 +268,12 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   },
   {
     tag: 'Delegations',
-    about: 'Who lets an agent act on their behalf.',
+    about: 'Delegations that let an agent act on behalf of a person.',
     endpoints: delegationsApi,
   },
   {
     tag: 'Authorization',
-    about: 'What the caller may do, asked before it is tried.',
+    about: 'Checks of what the caller may do, in advance.',
     endpoints: authzApi,
   },
   {
@@ -284,7 +283,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   },
   {
     tag: 'Health',
-    about: 'Whether the service runs and can serve, and its metrics.',
+    about: 'Liveness, readiness and metrics of the service.',
     endpoints: healthApi,
   },
 ];

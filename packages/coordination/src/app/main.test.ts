@@ -211,7 +211,7 @@ test('an unknown command prints the usage and exits with 2', async () => {
 
 test('baton worker runs until SIGTERM', async () => {
   const program = run('worker.main.ts', [], { ...baton.env, CP_LOG_LEVEL: 'info' });
-  await program.printed(/the worker runs/);
+  await program.printed(/the worker is running/);
   // One Ctrl-C can arrive more than once.
   program.child.kill('SIGTERM');
   program.child.kill('SIGTERM');

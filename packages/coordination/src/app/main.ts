@@ -12,18 +12,18 @@ import { readCoordinationSettings } from './settings.ts';
 
 const usage = `Usage: baton coordination <command>
 
-  serve      answer requests on CP_HOST:CP_PORT until SIGTERM or SIGINT
-  migrate    bring the schema of CP_DATABASE_URL up to date; with --dry-run only try it and undo it
+  serve      serve requests on CP_HOST:CP_PORT until SIGTERM or SIGINT
+  migrate    update the schema of CP_DATABASE_URL; with --dry-run only try it and roll back
 
-At the host of the database, without any credential:
+On the database's host, without any credential:
   break-glass issue --principal ID --reason TEXT [--ttl-seconds 3600]
-             a key with every right for a person, while identity is out of reach
+             issue a key with all permissions to a person, while identity is unavailable
   break-glass revoke
-             end every such key
+             revoke all such keys
   binding disable|enable ID
-             close or open the login of an identity
+             disable or enable the binding of an identity
   secrets reseal
-             seal every stored secret with the first key of CP_SECRET_STORE_KEY_FILE
+             encrypt every stored secret with the first key of CP_SECRET_STORE_KEY_FILE
 `;
 
 const isWrongUsage = (error: unknown) => error instanceof CommandRefused && error.code === 'usage';
@@ -68,13 +68,13 @@ async function migrateCoordination([option, ...others]: string[]): Promise<void>
   await act('coordination', CP_DATABASE_URL, migrationsDirectory);
 }
 
-/** Runs a command of the operator on the database; the running processes learn of it by a notification. */
+/** Runs an operator's command on the database; running processes are notified of its changes. */
 async function operate(
   act: (tools: OperatorTools, args: readonly string[]) => Promise<string>,
   args: string[],
 ): Promise<void> {
   const settings = readCoordinationSettings(process.env);
-  // Standard output belongs to what the command prints.
+  // Standard output is for the command's output.
   const log = createLog({ name: 'operator', level: 'error' });
   const { tools, close } = await openBackground(settings, log, 'baton-operator');
   try {

@@ -22,7 +22,7 @@ import type { Judged } from './authz/judging.ts';
 import { type Context, contextOf, finishCommand, type Tools } from './context.ts';
 import { type ErrorCode, errors, fail } from './errors.ts';
 
-/** What any endpoint may answer without declaring it: the codes of the pipeline's own steps. */
+/** Codes of the pipeline's own steps, which every endpoint may return without declaring them. */
 const pipelineCodes: readonly ErrorCode[] = [
   'invalid_request',
   'invalid_if_match',
@@ -51,7 +51,7 @@ const pipelineCodes: readonly ErrorCode[] = [
   'unavailable',
 ];
 
-/** Those codes of the pipeline that one endpoint can really answer, for its documentation. */
+/** The codes of the pipeline that one endpoint can actually return, for its documentation. */
 export function pipelineCodesOf(endpoint: Operation): readonly ErrorCode[] {
   const known = new Set<ErrorCode>(['invalid_request', 'internal_error', 'unavailable']);
   const add = (when: boolean, ...codes: ErrorCode[]) => when && codes.forEach((code) => known.add(code));
@@ -91,20 +91,20 @@ export interface RuntimeParts {
   pool: Pool;
   metrics: RequestMetrics;
   authenticator: Authenticator;
-  /** What the mode of authorization adds; empty in mode `local`. */
+  /** Hooks of the authorization mode; empty in mode `local`. */
   judging: Partial<Judged>;
-  /** Wakes whoever reads the tenant's journal. */
+  /** Notifies readers of the tenant's journal. */
   wake(tenantId: string): void;
 }
 
-/** A list with an index takes milliseconds; one that doesn't must not hold a connection for long. */
+/** A list with an index takes milliseconds; one without must not hold a connection for long. */
 const listTimeoutMsMax = 3000;
-/** What waits for a turn: as many and as long as would otherwise wait for a connection. */
+/** The queue for a turn: as many and as long as requests would otherwise wait for a connection. */
 const turnBounds = { queuedMax: 500, waitMsMax: 5000 };
-/** Of the connections, what one tenant and one of its principals may hold at once: others always find one free. */
+/** The most connections that one tenant and one of its principals may use at once, so that others find one free. */
 const shares = { reads: { tenant: 0.25, principal: 0.2 }, writes: { tenant: 0.6, principal: 0.5 } };
 
-/** Reads and writes take turns of their own, so that a tenant's searches don't stop its own claims. */
+/** Reads and writes have separate limits, so that a tenant's searches don't stop its own claims. */
 function turnsFor(connectionsMax: number) {
   const limitOf = (kind: 'reads' | 'writes', of: 'tenant' | 'principal') =>
     new ConcurrencyLimit(`${kind} of the ${of}`, {
@@ -119,12 +119,12 @@ function turnsFor(connectionsMax: number) {
   return (caller: Caller, { method, isList }: Operation): Turns | undefined => {
     if (caller === nobody) return undefined;
     const { principal, tenant } = method === 'GET' || isList ? reads : writes;
-    // The principal's turn first: who waits for it must not hold one of the tenant's.
+    // The principal's limit first: a request that waits for it must not occupy one of the tenant's turns.
     return new Turns([principal, caller.principalId], [tenant, caller.tenantId]);
   };
 }
 
-/** Coordination's side of the request pipeline (coordination-core, section 1.2). */
+/** Coordination's side of the request pipeline. See docs/reference/README.md#order-of-checks. */
 export function coordinationRuntime(
   tools: Tools,
   { pool, metrics, authenticator, judging, wake }: RuntimeParts,

@@ -10,16 +10,16 @@ import { createHealth, type Health } from './health/health.ts';
 import { createMeasures, type Measures } from './health/measures.ts';
 import type { Settings } from './settings.ts';
 
-/** What every process of coordination opens first: the database, and what it measures. */
+/** Opened first by every process of coordination: the database and its metrics. */
 export interface Store extends Measures {
   readonly pool: Pool;
   readonly health: Health;
 }
 
 /**
- * @param applicationName as the database shows it for each connection
- * @param measures what the process counts, where its parts share it
- * @throws PoolerRefused when a pooler on the way to the database doesn't carry what the service relies on
+ * @param applicationName the name of each connection in the database
+ * @param measures the process's metrics, if its parts share them
+ * @throws PoolerRefused when a pooler in front of the database doesn't support what the service needs
  */
 export async function openStore(
   settings: Settings,
@@ -50,7 +50,7 @@ function poolOf(settings: Settings, log: Logger, applicationName: string): Pool 
   });
 }
 
-/** A database that is away is no reason to refuse: it may come back. */
+/** An unavailable database is no reason to refuse: it may recover. */
 async function refusePoolers(pool: Pool, settings: Settings): Promise<void> {
   const { CP_STATEMENT_TIMEOUT_SECONDS: seconds, CP_DATABASE_LISTEN_URL: listenUrl } = settings;
   try {

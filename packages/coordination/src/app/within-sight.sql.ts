@@ -1,10 +1,10 @@
 import { type Statement, sql } from '@baton/kernel/database/sql';
 
 type Sight = Statement<{ sees: boolean }>;
-/** Whether the viewer sees an object; no row where the tenant has none of this id. */
+/** Whether the viewer sees an object; no row if the tenant has no object with this id. */
 export type FindSight = (tenantId: string, viewerId: string, id: string) => Sight;
 
-/** By the path at which the objects stand. */
+/** By the path of the objects. */
 export const sightOf: Readonly<Record<string, FindSight>> = {
   '/tasks/{ref}': (tenantId, viewerId, id) => sql`
     select sees_workspace(${viewerId}, workspace_id) as sees from tasks where id = ${id} and tenant_id = ${tenantId}`,

@@ -7,8 +7,9 @@ import type { Context } from './context.ts';
 import { findTaskSight, sightOf } from './within-sight.sql.ts';
 
 /**
- * Lets an endpoint find the object of its path only where the caller sees it (organisation, section 1.5). Out of sight,
- * the endpoint is asked for an object that there is not: it refuses as it does for one that is missing, in its own order.
+ * Lets an endpoint find the object of its path only if the caller sees it. Otherwise the endpoint gets an id that
+ * doesn't exist and refuses as for a missing object, in its own order of checks. See
+ * docs/reference/README.md#visibility.
  */
 export function withinSight(endpoint: Endpoint<Context>): Endpoint<Context> {
   const place = Object.keys(sightOf).find((path) => standsAt(endpoint.path, path));
@@ -48,8 +49,8 @@ async function handleWithinSight(
 }
 
 /**
- * Whether a person sees the object at a path. Also true for what is not there: the endpoint itself says so.
- * @param place a path of `sightOf`; at others everything is seen
+ * Whether a person sees the object at a path. Also true for a missing object, which the endpoint itself refuses.
+ * @param place a path of `sightOf`; objects at other paths are always visible
  */
 export async function isSeen(
   { db, tenantId }: Pick<Context, 'db' | 'tenantId'>,
@@ -65,7 +66,7 @@ export async function isSeen(
   return statement === undefined || (await db.row(statement))?.sees !== false;
 }
 
-/** The refusal with the id that was asked for in its details. */
+/** The refusal with the requested id in its details. */
 function naming(refusal: Refusal, id: string, asked: string): Refusal {
   const details = JSON.parse(JSON.stringify(refusal.details).replaceAll(id, asked));
   const { headers, reason, commits, status } = refusal;

@@ -6,7 +6,7 @@ import { startWorker } from './worker.ts';
 // `baton worker`: runs until SIGTERM or SIGINT.
 await runProgram(async () => {
   const starting = startWorker({ env: process.env, measures: createMeasures(true) });
-  // Before it has started too: a signal without a listener ends the process, and the supervisor sees a crash.
+  // Handle signals before the start too: a signal without a listener ends the process as if it had crashed.
   onStopSignal(
     () =>
       void starting.then(

@@ -22,8 +22,9 @@ import { makeWorkerTools } from '../testing/sweepers.ts';
 import { endpoints } from './endpoints.ts';
 
 /**
- * An executor that was stopped past its lease and woken again, and believes that the task is still its own. Every endpoint
- * that takes a claim or a run stands in one of the two tables below; one that stands in neither fails this test.
+ * An executor that was stopped past its lease and woken again, and believes that the task is still its own. Every
+ * endpoint that takes a claim or a run stands in one of the two tables below; one that stands in neither fails this
+ * test.
  */
 interface Zombie {
   actor: Worker['actor'];
@@ -73,7 +74,9 @@ const refusedWrites: Record<string, Write> = {
   launchChild: underRun('/child-handles', { correlationId: 'late', title: 'late' }),
 };
 
-/** Not under the claim by the contract: what each does instead. None of them touches the task or its new holder's claim. */
+/**
+ * Not under the claim by the contract: what each does instead. None of them touches the task or its new holder's claim.
+ */
 const otherWrites: Record<string, string> = {
   heartbeatClaim: 'refused with the codes of heartbeats: claim_expired, claim_not_active, session_not_active',
   checkClaim: 'changes nothing',

@@ -1,7 +1,7 @@
 import type { Context as LowerContext } from '../ledger/context.ts';
 import type { Settings } from './settings.ts';
 
-/** What a verb of this layer works with. The layer declares no operations of its own. */
+/** The context of this layer's verbs. The layer declares no operations. */
 export interface Context extends LowerContext {
   readonly settings: Settings;
 }

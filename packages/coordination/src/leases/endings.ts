@@ -24,14 +24,16 @@ import {
 } from './session-ending.sql.ts';
 import { endSession } from './session-ending.ts';
 
-/** Why all of a principal's work ends, in the events of what ended: it was disabled, or retired as an agent of the registry. */
+/**
+ * Why all of a principal's work ends, for the events: it was disabled, or retired as a registry agent.
+ */
 export type EndOfPrincipal = 'principal_disabled' | 'agent_retired';
 const endsOfPrincipals: readonly string[] = [
   'principal_disabled',
   'agent_retired',
 ] satisfies EndOfPrincipal[];
 
-/** The endings that a worker looks at in one round. */
+/** The endings of one round of a worker. */
 export const findDueEndings = (after: QueuePosition) => findEndings(after, endingBatchMax);
 
 /** One of the sessions or claims that an ending is to end. */
@@ -43,11 +45,11 @@ export interface EndingPart {
 const firstBatch: Batch = { rowsMax: endingBatchMax, except: [] };
 
 /**
- * Ends the work of a disabled principal: the first batch now, what is left by the worker. Nothing is waited for: what
- * another transaction has locked is left, too, and where one session or claim can't be ended, all are. The caller holds the
- * principal's lock alone.
- * @param reason stands in the events of what ends
- * @returns what there was in all
+ * Ends the work of a disabled principal: the first batch now, the rest by the worker. It doesn't wait for locks: rows
+ * that another transaction has locked are left to the worker, too, and so is everything if one session or claim can't
+ * be ended. The caller holds the principal's lock exclusively.
+ * @param reason for the events
+ * @returns the totals
  */
 export async function endWorkOf(context: Context, principalId: string, reason: EndOfPrincipal) {
   const { db, tenantId } = context;
@@ -68,9 +70,9 @@ export async function endWorkOf(context: Context, principalId: string, reason: E
 const none = { sessions: 0, claims: 0, runs: 0 };
 
 /**
- * Works on one ending; the last batch deletes it.
- * @param except the sessions and claims that could not be ended and wait for their next try
- * @returns how many sessions and claims were ended
+ * Processes one ending; its last batch deletes it.
+ * @param except the sessions and claims that failed and are paused until their next attempt
+ * @returns the number of ended sessions and claims
  */
 export async function continueEnding(
   context: Context,
@@ -92,7 +94,7 @@ async function endBatch(context: Context, ending: EndingRow, batch: Batch): Prom
   return releaseFor(context, ending, found);
 }
 
-/** Releases claims whose tasks are locked, and fails their runs where a principal was disabled. */
+/** Releases claims whose tasks are locked, and fails their runs if a principal was disabled. */
 async function releaseFor(
   context: Context,
   { reason }: EndingRow,
@@ -105,7 +107,7 @@ async function releaseFor(
   return released.length;
 }
 
-/** What a batch of an ending would end, so that after its failure each can be tried alone; nothing is changed. */
+/** The sessions and claims of an ending's batch, so that after its failure each can be tried alone; changes nothing. */
 export async function findEndingParts(
   { db, tenantId }: Context,
   endingId: string,
@@ -129,8 +131,8 @@ export async function findEndingParts(
 }
 
 /**
- * Ends one session or claim of an ending; the claims of a session become an ending of their own, because one of them may
- * be what can't be ended.
+ * Ends one session or claim of an ending; the claims of a session become an ending of their own, because one of them
+ * may be the cause of the failure.
  * @returns 1, or 0 when others have it locked or it has ended
  */
 export async function endPart(context: Context, endingId: string, { kind, id }: EndingPart): Promise<number> {
@@ -142,7 +144,7 @@ export async function endPart(context: Context, endingId: string, { kind, id }: 
   return (await endSession(context, id, ending.reason, { claimsMax: 0 })) === undefined ? 0 : 1;
 }
 
-/** Whether something is left that another transaction has locked. */
+/** Whether anything is left that another transaction has locked. */
 async function hasMore({ db, tenantId }: Context, ending: EndingRow): Promise<boolean> {
   if (ending.session_id !== null)
     return ((await db.row(countActiveClaimsOfSession(tenantId, ending.session_id)))?.count ?? 0) > 0;
@@ -150,7 +152,7 @@ async function hasMore({ db, tenantId }: Context, ending: EndingRow): Promise<bo
   return left !== undefined && left.sessions + left.claims > 0;
 }
 
-/** Sessions and their claims first, then what is held in anybody's session, then the runs of all those claims. */
+/** Sessions and their claims first, then claims in other sessions, then the runs of all these claims. */
 async function endSomeWork(
   context: Context,
   { principalId, reason }: { principalId: string; reason: string },

@@ -1,25 +1,61 @@
+import { conflict, forbidden, invalid } from '@baton/kernel/http/error-rows';
 import { type ErrorTable, type Fail, refuse } from '@baton/kernel/http/refusal';
 import { errors as lowerErrors } from '../ledger/errors.ts';
-import { conflict, forbidden, invalid, row } from '../service/error-rows.ts';
 
-/** The codes of this layer, and of those below it: status, when a client meets the code, what it does. */
+/** The codes of this layer and of those below it. */
 export const errors = {
-  claim_holder_mismatch: forbidden('The claim belongs to another principal.'),
-  stale_claim: row(
-    409,
-    'Stop writing and read the context again.',
-  )('The claim presented no longer protects the task.'),
-  task_claimed: conflict('The task is claimed: a change needs its claimId and fencingToken.'),
-  child_grant_exceeded: forbidden('The run was launched with a grant that does not cover this.'),
-  child_handle_revoked: conflict('The launch of the run was revoked.'),
-  child_handle_expired: conflict('The launch of the run was not taken up in time.'),
-  child_run_already_bound: conflict('The launched task had its run, which has ended.'),
-  child_result_too_large: invalid('The result of a launched run is larger than its parent takes.'),
-  unsafe_child_result: invalid(
-    'The result of a launched run holds a transcript, credentials or a path of one machine.',
+  claim_holder_mismatch: forbidden(
+    'The claim belongs to another principal.',
+    'Use a claim of your own: `GET /claims` lists them, `POST /tasks/{ref}:claim` makes one.',
   ),
-  session_expired: conflict('The lease of the session is over.'),
-  invalid_ttl: invalid('ttlSeconds is outside of its bounds.'),
+  stale_claim: conflict(
+    'The presented claim no longer protects the task.',
+    'Stop working on the task: the lease expired or was released, and another principal may hold it. Read the task, and claim it again before you write.',
+  ),
+  task_claimed: conflict(
+    'The task is claimed, so a change needs the claim.',
+    'Send `claimId` and `fencingToken` if you hold the claim; otherwise wait until it ends (`details.expiresAt`).',
+    {
+      refused: 'POST /tasks/{ref}:complete {}\nIf-Match: "task-3"',
+      right: 'POST /tasks/{ref}:complete {"claimId":"<claimId>","fencingToken":7}\nIf-Match: "task-3"',
+    },
+  ),
+  child_grant_exceeded: forbidden(
+    'The grant of the launched run does not cover this.',
+    'Stay within the grant. The parent run can launch another child with `details.required`.',
+  ),
+  child_handle_revoked: conflict(
+    'The launch of the run was revoked.',
+    'Stop the run. If the work is still wanted, the parent launches it again under a new `correlationId`.',
+  ),
+  child_handle_expired: conflict(
+    'The launch of the run expired before it was used.',
+    'Have the parent run launch it again, with a larger `expiresInSeconds` if the child starts late.',
+  ),
+  child_run_already_bound: conflict(
+    'The launched task already had its run, which has ended.',
+    'Read the result from the handle (`GET /child-handles/{idOrToken}`). For a further run the parent makes a new handle.',
+  ),
+  child_result_too_large: invalid(
+    'The result of a launched run is larger than its parent accepts.',
+    'Shorten `details.field` to the limit in `details`, and pass large results as artifacts.',
+  ),
+  unsafe_child_result: invalid(
+    'The result of a launched run contains a transcript, credentials or a path of one machine.',
+    'Remove what `details` names; pass files as artifacts.',
+  ),
+  session_expired: conflict(
+    'The lease of the session has expired.',
+    'Open a new session. Claims of the old one were released, so claim their tasks again.',
+  ),
+  invalid_ttl: invalid(
+    '`ttlSeconds` is out of range.',
+    'Send between `details.min` and `details.max` seconds, and renew the lease by heartbeats instead of a longer one.',
+    {
+      refused: 'POST /tasks/{ref}:claim {"sessionId":"<sessionId>","ttlSeconds":5}',
+      right: 'POST /tasks/{ref}:claim {"sessionId":"<sessionId>","ttlSeconds":300}',
+    },
+  ),
   ...lowerErrors,
 } as const satisfies ErrorTable;
 

@@ -10,8 +10,9 @@ export type GateRow = Pick<RowOf<Tables['tasks']>, 'claim_epoch'> & { delegation
   );
 
 /**
- * Reads what a write must present, after the task was locked: a claim can't end or change hands under that lock. Its lease
- * is judged by the clock of now, not by that of the transaction's start: the lock may have been waited for.
+ * Reads the claim that a write must present, after the task was locked: a claim can't end or change its holder under
+ * that lock. The lease is compared with the current time, not with the transaction's start: the lock may have been
+ * awaited.
  */
 export function findGate(tenantId: string, taskId: string) {
   return sql<GateRow>`

@@ -5,21 +5,23 @@ import type { ClaimRow } from './lease-rows.ts';
 import { claimReleased, sessionClosed } from './leases.events.ts';
 import { endUndelegatedSession } from './session-ending.ts';
 
-/** What a writer shows to prove that the task is theirs. */
+/** The claim that a writer presents. */
 export interface PresentedClaim {
   claimId?: string | undefined;
   fencingToken?: number | undefined;
 }
 
-/** What an endpoint behind the gate may write when it refuses: the end of a session whose delegation is over. */
+/**
+ * Events that an endpoint behind the gate may write when it refuses: a session whose delegation has ended is closed.
+ */
 export const claimGateEvents = [claimReleased, sessionClosed];
 
 /**
- * Lets a write pass only from the holder of the task's live claim, by its id and its current fencing token, or on a task
- * that nobody holds (core, section 8.6). The task must be locked, and nothing may be written before: one refusal keeps
- * what this writes.
- * @param options.claimRequired whether a task that nobody holds is refused too
- * @returns the live claim, or undefined on a task that nobody holds
+ * Accepts a write only from the holder of the task's live claim, with its id and current fencing token, or on a task
+ * without a claim. The task must be locked, and nothing may be written before: one refusal commits what this function
+ * writes. See docs/reference/claims.md#claim-gate.
+ * @param options.claimRequired whether a task without a claim is refused too
+ * @returns the live claim, or undefined on a task without one
  * @throws Refusal `stale_claim`, `task_claimed`, `claim_holder_mismatch`
  */
 export async function passClaimGate(
@@ -46,8 +48,8 @@ export async function passClaimGate(
 }
 
 /**
- * The claim that protects a task now; undefined when nobody holds it. Whoever needs that it stays so has locked the task.
- * It writes nothing.
+ * The claim that protects a task now; undefined without one. Callers that rely on it must lock the task first. It
+ * writes nothing.
  */
 export async function findLiveClaim(
   { db, tenantId }: Context,

@@ -1,6 +1,6 @@
 import type { Settings } from './settings.ts';
 
-/** The shortest, the usual and the longest lease of a session or a claim, in seconds. */
+/** The shortest, the default and the longest lease of a session or a claim, in seconds. */
 export function leaseBounds(settings: Settings, kind: 'CP_SESSION' | 'CP_CLAIM') {
   return {
     min: settings[`${kind}_TTL_MIN_SECONDS`],
@@ -9,5 +9,5 @@ export function leaseBounds(settings: Settings, kind: 'CP_SESSION' | 'CP_CLAIM')
   };
 }
 
-/** How many sessions, and how many claims, one transaction ends at most. */
+/** The most sessions, and the most claims, that one transaction ends. */
 export const endingBatchMax = 100;

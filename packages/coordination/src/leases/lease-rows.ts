@@ -2,7 +2,7 @@ import type { RowOf } from '@baton/kernel/database/row';
 import type { JsonObject } from '@baton/values/wire';
 import type { Tables } from '../service/schema.ts';
 
-/** Rows of what lives under a lease: the session that holds it, the claim, and the run. */
+/** Rows that depend on a lease: the session, the claim and the run. */
 
 export type SessionRow = RowOf<
   Tables['sessions'],
@@ -29,5 +29,5 @@ export type RunRow = RowOf<
 /** A run with the workspace of its task, for its events. */
 export type EndedRunRow = RunRow & Pick<RowOf<Tables['tasks']>, 'workspace_id'>;
 
-/** What the end of a session or a principal left to do when it was acknowledged (core, section 25). */
+/** What remains to be ended after a session or principal. See docs/reference/sessions.md#consequences-of-an-end. */
 export type EndingRow = RowOf<Tables['endings']>;

@@ -18,7 +18,8 @@ import {
 import { until } from '../testing/waiting.ts';
 
 // A lease is judged by the database's clock after the locks are held (core, section 25), so a command that waited for a
-// row is judged by when it got the row. Another connection holds the row here and changes nothing in it: PostgreSQL then
+// row is judged by when it got the row. Another connection holds the row here and changes nothing in it: PostgreSQL
+// then
 // goes on without looking at the conditions again.
 
 let baton: TestCoordination;

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/http/service';
 import { Timestamp, Uuid } from '@baton/values/wire';
 
-/** What the journal says when a lease, or what lives under it, comes to its end. */
+/** Events at the end of a lease, and of what depends on it. */
 
-/** A lease that ended by itself. Its status of the task is given where the task moved. */
+/** A lease that expired. The task's status is present if it changed. */
 export const claimExpired = defineEvent(
   'claim.expired',
   'claim',
@@ -16,7 +16,7 @@ export const claimExpired = defineEvent(
   }),
 );
 
-/** The status of the task is left out where the same change gives it another one and says so in an event of its own. */
+/** The task's status is absent if the same change sets another status, which has an event of its own. */
 export const claimReleased = defineEvent(
   'claim.released',
   'claim',
@@ -28,7 +28,7 @@ export const claimReleased = defineEvent(
   }),
 );
 
-/** `reason` is given where no request asked for the close: `principal_disabled`, `delegation_ended`. */
+/** `reason` is present for a close without a request: `principal_disabled`, `delegation_ended`. */
 export const sessionClosed = defineEvent(
   'session.closed',
   'session',

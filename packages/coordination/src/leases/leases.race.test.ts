@@ -119,7 +119,8 @@ test('a claim while its session closes never leaves a live claim under a dead se
     const tasks = await Promise.all(Array.from({ length: 4 }, () => makeTask(baton)));
     const claim = ({ id }: { id: string }) => claimBy({ ...worker, sessionId }, id);
     const close = () => worker.actor.post(`/sessions/${sessionId}:close`);
-    // The test sends the close first, third or last, and the later claims some milliseconds after it. In the first two rounds
+    // The test sends the close first, third or last, and the later claims some milliseconds after it. In the first two
+    // rounds
     // it awaits each response before the next request, so that both outcomes occur on any machine.
     const early = tasks.slice(0, round % 5).map(claim);
     if (round < 2) await Promise.all(early);

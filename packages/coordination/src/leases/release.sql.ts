@@ -3,7 +3,7 @@ import { sql } from '@baton/kernel/database/sql';
 import type { Tables } from '../service/schema.ts';
 import type { ClaimRow } from './lease-rows.ts';
 
-/** A released claim with its task as it stands after the release. */
+/** A released claim with its task after the release. */
 export type ReleasedClaimRow = ClaimRow &
   Pick<RowOf<Tables['tasks']>, 'workspace_id'> & { task_status: string; task_category: string };
 
@@ -13,14 +13,16 @@ export function countActiveClaimsOfSession(tenantId: string, sessionId: string) 
     where session_id = ${sessionId} and tenant_id = ${tenantId} and status = 'active'`;
 }
 
-/** Which rows one transaction works on. */
+/** The rows that one transaction processes. */
 export interface Batch {
   rowsMax: number;
-  /** The ids of those that could not be handled, and wait for their next try. */
+  /** The ids of rows that failed and are paused until their next attempt. */
   except: readonly string[];
 }
 
-/** Active claims of a session, with their tasks locked; those whose task another transaction has locked are left out. */
+/**
+ * Active claims of a session, with their tasks locked; claims whose task another transaction has locked are skipped.
+ */
 export function lockFreeClaimsOfSession(tenantId: string, sessionId: string, { rowsMax, except }: Batch) {
   return sql<{ id: string }>`
     select c.id from claims c join tasks t on t.id = c.task_id
@@ -30,7 +32,7 @@ export function lockFreeClaimsOfSession(tenantId: string, sessionId: string, { r
     for no key update of t skip locked`;
 }
 
-/** The same for a holder, of those that were acquired by an instant. */
+/** The same for a holder's claims that were acquired before an instant. */
 export function lockFreeClaimsOfHolder(
   tenantId: string,
   holderId: string,
@@ -54,9 +56,9 @@ export function lockFreeClaim(tenantId: string, claimId: string) {
 }
 
 /**
- * Ends claims and frees their tasks: the tasks are locked in the order of their ids, then the claims. A claim that ended
- * while this waited is left as it is.
- * @param release.taskMoves whether the task goes back to the type's release status, if it still stands in the claim status
+ * Ends claims and frees their tasks: locks the tasks in the order of their ids, then the claims. A claim that ended
+ * during the wait is left unchanged.
+ * @param release.taskMoves whether the task returns to the type's release status, if it still has the claim status
  * @param release.isExpiry whether it counts as a failed attempt, unless a run of the claim failed
  */
 export function updateClaimsToReleased(release: {

@@ -7,25 +7,25 @@ import { type ReleasedClaimRow, updateClaimsToReleased } from './release.sql.ts'
 
 export type { ReleasedClaimRow };
 
-/** The reason of a release after the session's lease has ended. */
+/** The reason of a release after the session's lease has expired. */
 export const sessionExpiry = 'session_expired';
 
 export interface Release {
   readonly reason: string;
   /**
-   * Whether the tasks go back to their release status (core, section 7.3) and get their next version with it. False where
-   * the caller writes the task itself, as completion does: then the event leaves the status out and the version is the
-   * caller's.
+   * Whether the tasks return to their release status and get their next version with it. False where the caller
+   * writes the task itself, as completion does: then the event has no status, and the caller sets the version. See
+   * docs/reference/claims.md#states.
    */
   readonly taskStatusMove: boolean;
-  /** What the release follows from, where it is not the request itself. */
+  /** The cause of the release, if not the request itself. */
   readonly causationId?: string | null;
 }
 
 /**
  * Releases active claims, frees their tasks, and writes `claim.released` for each. Claims that ended before are
  * skipped.
- * @returns the claims released, in the order of their tasks
+ * @returns the released claims, in the order of their tasks
  */
 export async function releaseClaims(
   context: Context,
@@ -48,7 +48,7 @@ export async function endClaims(
   return db.rows(updateClaimsToReleased({ tenantId, claimIds, reason, taskMoves, isExpiry }));
 }
 
-/** Says in the journal that a claim was released. */
+/** Writes the event of a released claim. */
 export function noteReleased(
   context: Context,
   claim: ReleasedClaimRow,

@@ -7,7 +7,7 @@ import { runFailed } from './leases.events.ts';
 import { failRunsOfClaims as failRuns, updateRunOfTaskToFailed } from './run-ending.sql.ts';
 
 /**
- * Fails the running run of a task, if it has one, and says so in the journal. The task must be locked.
+ * Fails the running run of a task, if it has one, and writes the event. The task must be locked.
  * @param reason `superseded` for a run that an older claim left running, or `task_cancelled`
  */
 export async function failRunningRun(context: Context, taskId: string, reason: string): Promise<void> {
@@ -19,7 +19,7 @@ export async function failRunningRun(context: Context, taskId: string, reason: s
 
 /**
  * Fails the running runs that were started under these claims, which must be locked or ended by this change.
- * @returns how many there were
+ * @returns their number
  */
 export async function failRunsOfClaims(
   context: Context,
@@ -33,7 +33,7 @@ export async function failRunsOfClaims(
   return runs.length;
 }
 
-/** Says in the journal that a run failed; the reason without what looks like a secret. */
+/** Writes the event of a failed run; the reason without text in the form of a secret. */
 export function noteFailed(context: Context, run: EndedRunRow, reason: string): void {
   emit(
     context,

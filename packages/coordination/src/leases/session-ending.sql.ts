@@ -3,7 +3,7 @@ import type { QueuePosition } from '../service/queue-walk.ts';
 import type { EndingRow, SessionRow } from './lease-rows.ts';
 import type { Batch } from './release.sql.ts';
 
-/** Locks the session and closes it; no row when it is closed already. A stale one keeps the moment it ended. */
+/** Locks the session and closes it; no row when it is already closed. A stale session keeps its end. */
 export function updateSessionToClosed(tenantId: string, sessionId: string) {
   return sql<SessionRow>`
     update sessions set status = 'closed', ended_at = coalesce(ended_at, now())
@@ -11,7 +11,7 @@ export function updateSessionToClosed(tenantId: string, sessionId: string) {
     returning *`;
 }
 
-/** Locks the session and notes that its lease is over; no row when it isn't, or when it was recorded before. */
+/** Locks the session and marks it as stale; no row when its lease is live, or it was marked before. */
 export function updateSessionToStale(tenantId: string, sessionId: string) {
   return sql<SessionRow>`
     update sessions set status = 'stale', ended_at = clock_timestamp()
@@ -19,7 +19,7 @@ export function updateSessionToStale(tenantId: string, sessionId: string) {
     returning *`;
 }
 
-/** Takes the session's lock alone, without waiting; no row when another command uses the session. */
+/** Takes the session's lock exclusively, without waiting; no row when another command uses the session. */
 export function tryLockSession(tenantId: string, sessionId: string) {
   return sql<{ id: string }>`
     with free as materialized (
@@ -45,8 +45,8 @@ export function insertEnding(ending: NewEnding) {
 export type DueEndingRow = Pick<EndingRow, 'id' | 'tenant_id' | 'acknowledged_at'>;
 
 /**
- * The oldest first; each is locked before it is worked on.
- * @param after where the batch before ended
+ * The oldest first; each must be locked before it is processed.
+ * @param after the end of the previous batch
  */
 export function findEndings([acknowledgedAt, id]: QueuePosition, rowsMax: number) {
   return sql<DueEndingRow>`
@@ -65,7 +65,9 @@ export function deleteEnding(tenantId: string, endingId: string) {
   return sql`delete from endings where id = ${endingId} and tenant_id = ${tenantId}`;
 }
 
-/** Locks open sessions of a principal, and those opened on its behalf, that were there at an instant and that nobody uses. */
+/**
+ * Locks unused open sessions of a principal, and those opened on its behalf, that existed at an instant.
+ */
 export function lockFreeSessions(
   tenantId: string,
   principalId: string,
@@ -85,7 +87,9 @@ export function lockFreeSessions(
     select id from free where pg_try_advisory_xact_lock(session_lock(id)) order by id`;
 }
 
-/** What a principal has: its sessions and those on its behalf, the claims in them and those it holds, and their runs. */
+/**
+ * Counts a principal's sessions and those on its behalf, the claims in them and its other claims, and their runs.
+ */
 export function countWork(tenantId: string, principalId: string, until: string) {
   return sql<{ sessions: number; claims: number; runs: number }>`
     with open as materialized (

@@ -14,26 +14,26 @@ import {
   updateSessionToStale,
 } from './session-ending.sql.ts';
 
-/** A session that ended just now. */
+/** A session that has just ended. */
 export interface EndedSession {
   readonly session: SessionRow;
-  /** How many claims end with it: those released already, and those that the worker releases. */
+  /** The number of claims that end with it: released ones, and those that the worker will release. */
   readonly releasedClaims: number;
   readonly releasedIds: readonly string[];
 }
 
-/** What is done at once with the claims of a session that ends; the worker releases the others. */
+/** The claims of an ending session that are released at once; the worker releases the others. */
 interface FirstClaims {
-  /** 100 unless said otherwise. */
+  /** 100 by default. */
   readonly claimsMax?: number;
-  /** False where the caller deals with a claim that can't be released; otherwise the worker does. */
+  /** False where the caller handles a claim that can't be released; otherwise the worker does. */
   readonly undone?: boolean;
 }
 
 /**
- * Closes a session and releases its claims. The caller has the session's lock alone, so no claim is made meanwhile.
- * @param reason why, where no request asked for it (`principal_disabled`, `delegation_ended`): the reason of the released
- * claims too
+ * Closes a session and releases its claims. The caller holds the session's lock exclusively, so no claim is made
+ * meanwhile.
+ * @param reason of a close without a request (`principal_disabled`, `delegation_ended`), also for the released claims
  * @returns undefined when it was closed before; then nothing is written
  */
 export async function endSession(
@@ -51,8 +51,9 @@ export async function endSession(
 }
 
 /**
- * Notes that a session's lease is over and releases its claims (core, section 6.2). The caller has its lock alone.
- * @returns undefined when it isn't over, or was noted before
+ * Marks a session whose lease has expired as stale and releases its claims. The caller holds its lock exclusively. See
+ * docs/reference/sessions.md#states.
+ * @returns undefined when the lease is live, or it was marked before
  */
 export async function expireSession(
   context: Context,
@@ -68,9 +69,9 @@ export async function expireSession(
 }
 
 /**
- * Releases the first claims of a session that was ended by this change, and notes it for the worker if more are left. A
- * claim whose task is locked by another transaction is left, too: an end waits for no task. Where one can't be released
- * all are left: the worker tries each alone.
+ * Releases the first claims of a session that this change ended, and creates an ending for the worker if more are left.
+ * A claim whose task is locked by another transaction is left, too, so that an end doesn't wait for tasks. If one claim
+ * can't be released, all are left: the worker tries each alone.
  */
 async function releaseFirst(
   context: Context,
@@ -97,7 +98,10 @@ async function releaseFirst(
   return { releasedClaims: released.length + leftCount, releasedIds: released.map(({ id }) => id) };
 }
 
-/** Notes that a session's lease is over, unless others use it at this moment. @returns as `expireSession` */
+/**
+ * Marks a session whose lease has expired as stale, unless others use it at this moment.
+ * @returns as `expireSession`
+ */
 export async function expireFreeSession(
   context: Context,
   sessionId: string,
@@ -108,8 +112,8 @@ export async function expireFreeSession(
 }
 
 /**
- * Ends a session whose delegation was revoked or ran out, for a command that shares its lock already, or has a task
- * locked: to wait for the others could deadlock. A session that others use is ended by its next use.
+ * Ends a session whose delegation was revoked or has expired, for a command that already shares its lock or has a task
+ * locked: waiting for the others could deadlock. A session in use by others is ended at its next use.
  */
 export async function endUndelegatedSession(context: Context, sessionId: string): Promise<void> {
   const locked = await context.db.row(tryLockSession(context.tenantId, sessionId));

@@ -3,13 +3,13 @@ import { settings as lowerSettings } from '../ledger/settings.ts';
 
 const seconds = 'seconds';
 
-/** The settings that this layer reads, and those of the layers below it. */
+/** The settings of this layer and of the layers below it. */
 export const settings = {
   CP_SESSION_TTL_SECONDS: integer({
     default: 300,
     min: 1,
     unit: seconds,
-    doc: 'The lease of a session that asks for none.',
+    doc: 'The default lease of a session.',
   }),
   CP_SESSION_TTL_MIN_SECONDS: integer({
     default: 10,
@@ -27,7 +27,7 @@ export const settings = {
     default: 300,
     min: 1,
     unit: seconds,
-    doc: 'The lease of a claim that asks for none.',
+    doc: 'The default lease of a claim.',
   }),
   CP_CLAIM_TTL_MIN_SECONDS: integer({
     default: 10,
@@ -43,7 +43,7 @@ export const settings = {
   }),
   CP_DELEGATION_NARROWS: flag({
     default: false,
-    doc: 'Whether what an agent writes in a session for a person needs the right in their delegation too, where that names any.',
+    doc: "Whether an agent's writes in a session for a person also need the right in their delegation, if it lists any.",
   }),
   ...lowerSettings,
 };

@@ -1,42 +1,172 @@
+import {
+  badRequest,
+  conflict,
+  errorRow,
+  forbidden,
+  invalid,
+  notFound,
+  unavailable,
+} from '@baton/kernel/http/error-rows';
 import { type ErrorTable, type Fail, refuse } from '@baton/kernel/http/refusal';
-import { badRequest, conflict, fixRequest, forbidden, invalid, retryLater, row } from './error-rows.ts';
 
-/** The codes that every layer may use: status, when a client meets the code, what it does. */
+/** The codes that every layer may use. */
 export const errors = {
-  invalid_request: badRequest('The request breaks the contract; the problems are listed.'),
-  invalid_if_match: badRequest('If-Match does not name a version of this kind of object.'),
-  permission_denied: forbidden('None of the permissions that would suffice is held.'),
-  not_found: row(404, 'Absent, or not visible to the caller.')('There is no such object or path here.'),
-  method_not_allowed: row(405, fixRequest)('The path exists, but not for this method.'),
-  version_conflict: conflict('The object has another version than If-Match names.'),
-  idempotency_key_reused: conflict('The key was used for another request.'),
-  idempotency_in_flight: row(
-    409,
-    'Retry with the same key.',
-  )('A request with the same key is still running.'),
-  request_too_large: row(413, fixRequest)('The body is larger than the limit.'),
-  // A call of a skill answers 400 where the contract demands a key in its body.
-  idempotency_key_required: { ...invalid('This call needs an Idempotency-Key.'), otherStatus: 400 },
-  invalid_idempotency_key: invalid('An Idempotency-Key has 1 to 200 characters.'),
-  validation_error: invalid('A text holds a character that cannot be stored.'),
-  invalid_limit: invalid('limit is outside of 1 to 200.'),
-  invalid_cursor: invalid('The cursor is malformed or belongs to another list.'),
-  invalid_status: invalid('The status is unknown or not allowed here.'),
-  invalid_field: invalid('The field cannot be null.'),
+  invalid_request: badRequest(
+    'The path, query, headers or body of the request do not have the declared form.',
+    'Correct each problem in `details.errors`: `loc` is the place and `message` the rule. Unknown names are rejected, so check the spelling.',
+    { refused: 'POST /tasks {"titel":"Ship it"}', right: 'POST /tasks {"title":"Ship it"}' },
+  ),
+  invalid_if_match: badRequest(
+    'If-Match does not name a version of this kind of object.',
+    'Send the `ETag` of the object that you read, or its kind and version.',
+    {
+      refused: 'PATCH /tasks/{ref} {"title":"Ship it"}\nIf-Match: *',
+      right: 'PATCH /tasks/{ref} {"title":"Ship it"}\nIf-Match: "task-3"',
+    },
+  ),
+  permission_denied: forbidden(
+    'The caller has none of the permissions of which one is required.',
+    'Ask an administrator for one of `details.required`. `GET /harness/context` lists the permissions of a credential.',
+  ),
+  not_found: notFound(
+    'There is no such object or path, or it is not visible to the caller.',
+    'Check the id and the path. An object of another tenant, or of a workspace that you are no member of, looks absent.',
+  ),
+  method_not_allowed: errorRow(
+    405,
+    'The path exists, but not for this method.',
+    'Use one of the methods in the `Allow` header.',
+    {
+      refused: 'PUT /tasks/{ref} {"title":"Ship it"}',
+      right: 'PATCH /tasks/{ref} {"title":"Ship it"}\nIf-Match: "task-3"',
+    },
+  ),
+  version_conflict: conflict(
+    'The object has changed: its version is not the one in If-Match.',
+    'Read the object, apply your change to its present state, and send the new `ETag`.',
+    {
+      refused: 'PATCH /tasks/{ref} {"title":"Ship it"}\nIf-Match: "task-3"',
+      right: 'PATCH /tasks/{ref} {"title":"Ship it"}\nIf-Match: "task-4"',
+    },
+  ),
+  idempotency_key_reused: conflict(
+    'The Idempotency-Key was used for a different request.',
+    'Generate a new key for each command, and reuse it only to retry that command with an unchanged method, path and body.',
+  ),
+  idempotency_in_flight: conflict(
+    'A request with the same Idempotency-Key is still running.',
+    'Wait for `Retry-After` and retry with the same key; the response of the first request is then returned.',
+  ),
+  request_too_large: errorRow(
+    413,
+    'The body is larger than the endpoint accepts.',
+    'Send a smaller body; `details.maxBytes` is the limit. Upload files with `PUT /artifact-contents` instead of in JSON.',
+  ),
+  // A call of a skill uses 400 if the contract demands a key in its body.
+  idempotency_key_required: {
+    ...invalid(
+      'The request needs an Idempotency-Key.',
+      'Send a key of your own, for instance a UUID, and the same one with each retry. A skill call takes it in the body, as `idempotencyKey`.',
+      {
+        refused:
+          'POST /runs/{id}/control-messages {"operation":"queue","causalPosition":"12","directive":"Add tests","expectedRunVersion":2}',
+        right:
+          'POST /runs/{id}/control-messages {"operation":"queue","causalPosition":"12","directive":"Add tests","expectedRunVersion":2}\nIdempotency-Key: 0b1e6a5c-9d7f-4a53-8a0e-5d6f0c1b2a3e',
+      },
+    ),
+    otherStatus: 400,
+  },
+  invalid_idempotency_key: invalid(
+    'The Idempotency-Key does not have 1 to 200 characters.',
+    'Send a shorter key; a UUID is enough.',
+  ),
+  validation_error: invalid(
+    'A text contains a character that cannot be stored.',
+    'Remove NUL characters and unpaired surrogates from the places that `details.errors` names.',
+    { refused: 'POST /tasks {"title":"Ship\\u0000it"}', right: 'POST /tasks {"title":"Ship it"}' },
+  ),
+  invalid_limit: invalid(
+    '`limit` is out of range.',
+    'Send a `limit` from `details.min` to `details.max`, and follow `nextCursor` for more.',
+    { refused: 'GET /tasks?limit=500', right: 'GET /tasks?limit=200' },
+  ),
+  invalid_cursor: invalid(
+    'The cursor is malformed or belongs to another list.',
+    'Send `nextCursor` of the previous page unchanged, with the same filters and order; without a cursor the list starts again.',
+  ),
+  invalid_status: invalid(
+    'The status is unknown or not allowed here.',
+    'Send one of `details.allowed` or `details.known`.',
+    { refused: 'GET /runs?status=done', right: 'GET /runs?status=succeeded' },
+  ),
+  invalid_field: invalid(
+    'The field cannot be null.',
+    'Leave the field out to keep its value, or send a value. `details.field` names it.',
+    {
+      refused: 'PATCH /tasks/{ref} {"title":null}\nIf-Match: "task-3"',
+      right: 'PATCH /tasks/{ref} {"title":"Ship it"}\nIf-Match: "task-3"',
+    },
+  ),
   invalid_document: invalid(
-    'The document is not a JSON object, or holds an integer that a double cannot hold exactly.',
+    'The document is not a JSON object, or contains an integer that a double cannot represent exactly.',
+    'Send an object, and large integers as strings. `details.field` and `details.path` name the place.',
+    {
+      refused: 'POST /tasks {"title":"Ship it","customFields":{"order":90071992547409931}}',
+      right: 'POST /tasks {"title":"Ship it","customFields":{"order":"90071992547409931"}}',
+    },
   ),
   invalid_json_schema: invalid(
-    'The document is no JSON Schema of draft 2020-12, refers to another document, or costs too much to apply.',
+    'The document is not a JSON Schema of draft 2020-12, refers to another document, or is too expensive to evaluate.',
+    'Correct what `details.message` says at `details.path`. Put shared parts into `$defs` of the same document.',
+    {
+      refused:
+        'POST /task-types {"key":"bug","displayName":"Bug","fieldSchema":{"$ref":"https://example.com/bug.json"}}',
+      right:
+        'POST /task-types {"key":"bug","displayName":"Bug","fieldSchema":{"type":"object","properties":{"severity":{"type":"integer"}}}}',
+    },
   ),
-  payload_too_large: invalid('The document is too large.'),
-  payload_too_deep: invalid('The document is nested too deeply.'),
-  secret_material_rejected: invalid('A value looks like a secret; pass an opaque reference instead.'),
-  non_canonical_value: invalid('A number of the document is no integer, so the document has no one hash.'),
-  empty_update: invalid('The change names no field.'),
-  if_match_required: row(428, 'Resend with If-Match.')('This call needs If-Match.'),
-  internal_error: row(500, 'Report the requestId.')('An unhandled failure; the trace is in the log only.'),
-  unavailable: row(503, retryLater)('The service is not ready, or its store is out of reach.'),
+  payload_too_large: invalid(
+    'The document is too large.',
+    'Shorten `details.field` to `details.maxBytes`, or store the content as an artifact and refer to it.',
+  ),
+  payload_too_deep: invalid(
+    'The document is nested too deeply.',
+    'Flatten `details.field` to at most `details.maxDepth` levels.',
+  ),
+  secret_material_rejected: invalid(
+    'A value looks like a secret.',
+    'Keep the secret in a secret store and send a reference to it. `details.path` names the place. Revoke the secret if it was real.',
+    {
+      refused: 'POST /tasks {"title":"Deploy","customFields":{"apiKey":"k-1234"}}',
+      right: 'POST /tasks {"title":"Deploy","customFields":{"secretRef":"vault:deploy"}}',
+    },
+  ),
+  non_canonical_value: invalid(
+    'A number of the document is not an integer, so the document has no unique hash.',
+    'Send the number at `details.path` as an integer of a smaller unit, or as a string.',
+  ),
+  empty_update: invalid('The request changes no field.', 'Send at least one field to change.', {
+    refused: 'PATCH /goals/{id} {}\nIf-Match: "goal-2"',
+    right: 'PATCH /goals/{id} {"title":"Ship version 2"}\nIf-Match: "goal-2"',
+  }),
+  if_match_required: errorRow(
+    428,
+    'The request needs If-Match.',
+    'Read the object and send its `ETag` as `If-Match`, so that a change made meanwhile is not overwritten.',
+    {
+      refused: 'PATCH /tasks/{ref} {"title":"Ship it"}',
+      right: 'PATCH /tasks/{ref} {"title":"Ship it"}\nIf-Match: "task-3"',
+    },
+  ),
+  internal_error: errorRow(
+    500,
+    'The service failed unexpectedly.',
+    'Report the `requestId`; the operator finds the cause in the log by it. A retry with the same Idempotency-Key is safe.',
+  ),
+  unavailable: unavailable(
+    'The service is not ready, or cannot reach its database.',
+    'Wait for `Retry-After`, then retry with the same Idempotency-Key.',
+  ),
 } as const satisfies ErrorTable;
 
 export type ErrorCode = keyof typeof errors;

@@ -81,7 +81,7 @@ export function isCovered(names: ReadonlySet<string>, wanted: Permission): boole
  */
 export abstract class JudgedPermissions extends Set<string> {
   abstract allows(wanted: Permission): boolean;
-  /** Returns the objects on which it is granted. For many objects the decision point may be asked to list all. */
+  /** Returns the objects on which it is granted. For many objects the decision point may be requested to list all. */
   abstract permitted(wanted: Action, type: string, ids: readonly string[]): readonly string[];
   /** The same for a few additional objects of a command; each gets its own decision. */
   abstract permittedEach(wanted: Permission, type: string, ids: readonly string[]): readonly string[];

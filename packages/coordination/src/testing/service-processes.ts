@@ -18,10 +18,12 @@ const startMsMax = 60_000;
 const mains = { serve: 'main.ts', worker: 'worker.main.ts' };
 const ready = {
   serve: /coordination answers at (http:\/\/[\d.]+:\d+)/,
-  worker: /the worker runs()/,
+  worker: /the worker is running()/,
 };
 
-/** The environment variables that a program inherits. Without the cache of compiled code each start takes 0.8 s longer. */
+/**
+ * The environment variables that a program inherits. Without the cache of compiled code each start takes 0.8 s longer.
+ */
 export function programEnv(): Record<string, string | undefined> {
   const { PATH, NODE_COMPILE_CACHE } = process.env;
   return { PATH, ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }) };

@@ -3,13 +3,13 @@ import type { CredentialReads } from '@baton/kernel/limits/concurrency-limit';
 import { findEntry } from './bindings.sql.ts';
 import type { EntryRow } from './entry.ts';
 
-/** A cache of bindings, read again after `ttlMs`. Absence is cached too, so that an unknown identity costs no query. */
+/** A cache of bindings with the lifetime `ttlMs`. Absence is cached too, so that unknown identities cost no query. */
 export interface Bindings {
-  /** @throws the database's failure when the entry can't be read and the cached one is older than `staleAfterMs` */
+  /** @throws the database's error when the entry can't be read and the cached one is older than `staleAfterMs` */
   find(issuer: string, iamPrincipalId: string): Promise<EntryRow | undefined>;
-  /** Drops an identity: its binding or its principal changed. */
+  /** Drops an identity after a change of its binding or principal. */
   forget(issuer: string, iamPrincipalId: string): void;
-  /** Drops all: notifications of changes may have been lost. */
+  /** Drops all identities, because notifications of changes may have been lost. */
   forgetAll(): void;
 }
 
@@ -20,7 +20,7 @@ interface Known {
   loadedAt: number;
 }
 
-/** @param reads bounds how many are read at once; whoever is known needs no read */
+/** @param reads bounds the number of concurrent reads; cached identities need none */
 export function createBindings(
   db: Db,
   reads: CredentialReads,
@@ -39,7 +39,7 @@ export function createBindings(
       try {
         return await load(name, issuer, iamPrincipalId);
       } catch (error) {
-        // Unless it was dropped meanwhile: then the cached entry is known to be wrong.
+        // Unless it was dropped meanwhile: then the cached entry is known to be outdated.
         if (found !== undefined && known.get(name) === found && ageMs < options.staleAfterMs)
           return found.entry;
         throw error;
@@ -48,7 +48,7 @@ export function createBindings(
     forget(issuer, iamPrincipalId) {
       const name = `${iamPrincipalId} ${issuer}`;
       known.delete(name);
-      // A load that began before the change must not bring the old entry back.
+      // A read that started before the change must not restore the old entry.
       underWay.delete(name);
     },
     forgetAll() {

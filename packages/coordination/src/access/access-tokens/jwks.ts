@@ -26,8 +26,8 @@ export interface SigningKey {
 /** The published keys of identity, by key id. */
 export interface Jwks {
   /**
-   * The key with that id, or undefined when identity doesn't publish it. It is the same object until the keys are fetched
-   * again.
+   * The key with that id, or undefined when identity doesn't publish it. It is the same object until the keys are
+   * fetched again.
    * @throws KeysUnavailableError
    */
   find(keyId: string): Promise<SigningKey | undefined>;
@@ -55,7 +55,7 @@ class CachedJwks implements Jwks {
   #triedAt = Number.NEGATIVE_INFINITY;
   #unscheduledAt = Number.NEGATIVE_INFINITY;
   #fetching: Promise<void> | undefined;
-  /** What was logged of an outage, so that each state is logged once. */
+  /** The last logged state of an outage, so that each state is logged once. */
   #logged: 'nothing' | 'late' | 'out' = 'nothing';
 
   constructor(options: JwksOptions) {
@@ -75,13 +75,13 @@ class CachedJwks implements Jwks {
     const isFirst = this.#fetchedAt === Number.NEGATIVE_INFINITY;
     const pauseMs = isFirst ? Math.min(firstPauseMsMax, minRefreshIntervalMs) : minRefreshIntervalMs;
     if (this.#fetching === undefined && sinceMs(this.#triedAt) < pauseMs) return;
-    // Keys that still serve are used at once; only without them is the answer waited for.
+    // Cached keys that are still valid are used at once; only without them the request waits for the fetch.
     const refreshed = this.#refresh();
     if (sinceMs(this.#fetchedAt) > staleAfterMs) await refreshed;
   }
 
   async #refreshForUnknown(keyId: string): Promise<void> {
-    // A fetch that began before the rotation doesn't count as the one unscheduled fetch.
+    // A fetch that started before the rotation doesn't count as the one unscheduled fetch.
     if (this.#fetching !== undefined) await this.#fetching;
     if (!this.#keys.has(keyId) && sinceMs(this.#unscheduledAt) >= this.#options.minRefreshIntervalMs) {
       this.#unscheduledAt = performance.now();
@@ -103,7 +103,7 @@ class CachedJwks implements Jwks {
     try {
       this.#keys = readKeys(await fetchDocument(this.#options), algorithms, log);
       this.#fetchedAt = performance.now();
-      if (this.#logged !== 'nothing') log.info('signing keys are fetched again');
+      if (this.#logged !== 'nothing') log.info('signing keys can be fetched again');
       this.#logged = 'nothing';
     } catch (error) {
       this.#logOutage(error);
@@ -116,9 +116,9 @@ class CachedJwks implements Jwks {
     const about = { err: error, ...(Number.isFinite(ageMs) && { ageSeconds: Math.round(ageMs / 1000) }) };
     const state = ageMs > staleAfterMs ? 'out' : 'late';
     if (state === 'out' && this.#logged !== 'out')
-      log.error(about, 'signing keys are unavailable: requests with a token are answered 503');
+      log.error(about, 'signing keys are unavailable: requests with a token get 503');
     else if (this.#logged === 'nothing')
-      log.warn(about, 'signing keys were not fetched; cached ones are used');
+      log.warn(about, 'signing keys could not be fetched; cached keys are used');
     else return;
     this.#logged = state;
   }
@@ -134,11 +134,11 @@ async function fetchDocument({ url, requestTimeoutMs }: JwksOptions): Promise<un
     timeoutMs: requestTimeoutMs,
     answerBytesMax: documentBytesMax,
   });
-  if (status < 200 || status > 299) throw new Error(`the key document answered ${status}`);
+  if (status < 200 || status > 299) throw new Error(`the key document request failed with status ${status}`);
   return json;
 }
 
-/** Keys of another type or use are skipped, as the standard asks of consumers. */
+/** Skips keys of another type or use, as the standard requires. */
 function readKeys(document: unknown, accepted: readonly string[], log: Logger): Map<string, SigningKey> {
   const published = (document as { keys?: unknown } | null | undefined)?.keys;
   if (!Array.isArray(published)) throw new Error('the key document has no keys');
@@ -167,7 +167,7 @@ function signingKeyOf(jwk: JWK, accepted: readonly string[], log: Logger): Signi
   return undefined;
 }
 
-/** The algorithms of a key's type, and its public members by name, even if the document publishes more. */
+/** The algorithms of a key's type and its public members by name, even if the document contains more. */
 function kindOf({ kty, crv, n, e, x, y }: JWK): {
   members: Record<string, unknown>;
   serves: readonly string[];

@@ -4,27 +4,27 @@ import type { Logger } from '@baton/kernel/process/log';
 import type { TokenClaims } from './tokens.ts';
 
 export interface RevocationsOptions {
-  /** Where identity publishes what it revoked. */
+  /** The address of identity's revocation list. */
   readonly url: string;
   readonly intervalMs: number;
-  /** How old the newest proof may be that a token's principal is active; 0: any age. */
+  /** The greatest age of the newest evidence that a token's principal is active; 0: any age. */
   readonly staleAfterMs: number;
   readonly requestTimeoutMs: number;
   readonly log: Logger;
-  /** Called when something was revoked: what was admitted for longer than a request is checked again. */
+  /** Called after a revocation: open streams must check their credentials again. */
   readonly onRevocation: () => void;
 }
 
-/** The list can't be read, and the token is too old to be accepted without it. */
+/** The list is unavailable, and the token is too old to be accepted without it. */
 export class RevocationsUnavailableError extends Error {}
 
-/** What identity revoked while access tokens that rest on it may be valid. */
+/** Revocations that identity published while affected access tokens may be valid. */
 export interface Revocations {
-  /** Resolves after the first attempt to read the list; undefined when there was one. */
+  /** Resolves after the first attempt to read the list; undefined if there was one already. */
   ready(): Promise<void> | undefined;
   /** @throws RevocationsUnavailableError */
   covers(claims: TokenClaims): boolean;
-  /** Reads the list at once: something was revoked just now. */
+  /** Reads the list at once, after a revocation in the same process. */
   refresh(): Promise<void>;
   close(): Promise<void>;
 }
@@ -35,13 +35,13 @@ const answerBytesMax = 2 * 1024 * 1024;
 const entriesMax = 20_000;
 /** An older identity doesn't publish the list. */
 const unsupportedIntervalMs = 60_000;
-/** Both services may be starting, and identity may be restarted. */
+/** Both services may be starting, or identity may be restarting. */
 const quietFailureMs = 10_000;
 
 /**
- * Reads the list in the background, from the first access token on: no request waits for it, except the first one. While it
- * can't be read, entries stay, and a token is accepted for as long as something proves that its principal was active not
- * long ago: its own issue, or the last list that could be read.
+ * Reads the list in the background, from the first access token on; only the first request waits for it. While the list
+ * is unavailable, known revocations remain, and a token is accepted for a limited time after the last evidence that its
+ * principal was active: its issue, or the last successful read.
  */
 export function createRevocations(options: RevocationsOptions): Revocations {
   return new PolledRevocations(options);
@@ -84,7 +84,7 @@ class PolledRevocations implements Revocations {
 
   async refresh(): Promise<void> {
     if (this.#first === undefined || this.#isClosed) return;
-    // One that is under way may have begun before the revocation.
+    // A read in progress may have started before the revocation.
     await this.#reading;
     await this.#read();
   }
@@ -124,7 +124,7 @@ class PolledRevocations implements Revocations {
       const list = status === 200 ? listIn(json) : undefined;
       if (list !== undefined) this.#take(list, startedAtMs, JSON.stringify(json));
       else if (status === 404 && this.#readAtMs === Number.NEGATIVE_INFINITY) this.#noteUnsupported();
-      else throw new Error(`the list of revocations has the status ${status}, or is no such document`);
+      else throw new Error(`the revocation list has status ${status} or an invalid form`);
     } catch (error) {
       this.#noteFailure(error);
     }
@@ -133,7 +133,7 @@ class PolledRevocations implements Revocations {
 
   #take(list: { entries: Entries; notBeforeSeconds: number }, readAtMs: number, text: string): void {
     const { log, onRevocation } = this.#options;
-    if (this.#isLogged) log.info('the list of revocations is read again');
+    if (this.#isLogged) log.info('the revocation list can be read again');
     this.#isLogged = this.#isUnsupported = false;
     this.#failedSinceMs = undefined;
     this.#readAtMs = readAtMs;
@@ -159,7 +159,7 @@ class PolledRevocations implements Revocations {
     this.#isLogged = true;
     this.#options.log.warn(
       { err: error },
-      'the list of revocations can not be read: access tokens of principals that are disabled meanwhile are accepted until they expire, or are too old to be accepted without it',
+      'the revocation list is unavailable: access tokens of principals disabled meanwhile are accepted until they expire, or until they are too old to be accepted without the list',
     );
   }
 }
@@ -178,7 +178,7 @@ function listIn(json: unknown): { entries: Entries; notBeforeSeconds: number } |
   return { entries, notBeforeSeconds };
 }
 
-/** The address of the list, by default beside the key document; undefined where neither setting gives it. */
+/** The address of the list, by default beside the key document; undefined if neither setting determines it. */
 export function revocationsUrlOf({
   CP_IAM_REVOCATIONS_URL: given,
   CP_IAM_JWKS_URL: keys,

@@ -3,26 +3,28 @@ import { compactVerify, decodeProtectedHeader, errors as joseErrors } from 'jose
 import type { Settings } from '../settings.ts';
 import type { Jwks, SigningKey } from './jwks.ts';
 
-/** What coordination uses of an access token. */
+/** The claims of an access token that coordination uses. */
 export interface TokenClaims {
   readonly issuer: string;
   readonly iamPrincipalId: string;
   readonly iamTenantId: string;
   readonly scopes: ReadonlySet<string>;
-  /** What the token is for (`purpose_ref`), where it says so. */
+  /** The purpose of the token (`purpose_ref`), if it has one. */
   readonly purposeRef: string | undefined;
-  /** How the person was authenticated (`acr`), where it says so. */
+  /** How the person was authenticated (`acr`), if the token has that claim. */
   readonly acr: string | undefined;
   /** The credential that was exchanged for it (`credential_id`), if the token has that claim. */
   readonly credentialId: string | undefined;
-  /** By what it was obtained (`client_id`): for a person who signed in, `idp:` and the key of the identity provider. */
+  /**
+   * The client that obtained it (`client_id`): for a person who signed in, `idp:` and the identity provider's key.
+   */
   readonly clientId: string | undefined;
   readonly issuedAtSeconds: number;
-  /** When it ends, leeway included. */
+  /** Its expiry, including the leeway. */
   readonly expiresAtMs: number;
 }
 
-/** Why a token isn't admitted: for the audit log, never for the answer. */
+/** The reason for rejecting a token: for the audit log, never for the response. */
 export class TokenRefused extends Error {}
 
 export interface Tokens {
@@ -30,12 +32,12 @@ export interface Tokens {
   verify(token: string): Promise<TokenClaims>;
 }
 
-/** Below Node's bound on all headers together, so that this one applies first. */
+/** Below Node's limit of all headers together, so that this limit applies first. */
 const tokenLengthMax = 12_288;
 const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const tokenTypes: readonly string[] = ['at+jwt', 'jwt', 'application/at+jwt'];
 
-/** A verified token is remembered by its hash for this long, so that a busy agent costs one signature check, not many. */
+/** How long a verified token is cached by its hash, so that a busy agent's signature isn't verified on each request. */
 const rememberedMs = 30_000;
 const rememberedMax = 10_000;
 
@@ -46,7 +48,7 @@ interface Remembered {
   readonly key: SigningKey;
 }
 
-/** Checks in the order of core section 1.3: signature, issuer, audience, time; the binding comes after. */
+/** Verifies signature, issuer, audience and time, in this order. See docs/reference/access.md#access-tokens. */
 export function createTokens(jwks: Jwks, settings: Settings): Tokens {
   const remembered = new Map<string, Remembered>();
   const accepted = settings.CP_IAM_ALGORITHMS;
@@ -56,7 +58,8 @@ export function createTokens(jwks: Jwks, settings: Settings): Tokens {
       if (token.length > tokenLengthMax) throw new TokenRefused('too_long');
       const digest = hash('sha256', token, 'base64url');
       const known = remembered.get(digest);
-      // Asked like a fresh token: one whose key was withdrawn is verified again, one whose keys are too old is refused.
+      // Keys are checked as for a new token: after a withdrawn key it is verified again; with outdated keys,
+      // refused.
       const isKnown = known !== undefined && (await jwks.find(known.keyId)) === known.key;
       if (isKnown && known.untilMs > Date.now()) return known.claims;
       const { keyId, algorithm } = headerOf(token, accepted);
@@ -74,8 +77,8 @@ export function createTokens(jwks: Jwks, settings: Settings): Tokens {
 }
 
 /**
- * What the header may say. The key comes from the published ones only, whatever `jku`, `jwk` or `x5c` offer; a header
- * that asks for an extension (`crit`), such as a payload that isn't encoded, is refused as a whole.
+ * Validates the header. Only published keys are used, whatever `jku`, `jwk` or `x5c` contain; a header that requires an
+ * extension (`crit`), such as an unencoded payload, is rejected.
  */
 function headerOf(token: string, accepted: readonly string[]): { keyId: string; algorithm: string } {
   try {
@@ -84,7 +87,7 @@ function headerOf(token: string, accepted: readonly string[]): { keyId: string; 
     const isPlain = crit === undefined && typeof kid === 'string' && accepted.includes(alg ?? '');
     if (isAccessToken && isPlain) return { keyId: kid, algorithm: alg as string };
   } catch {
-    // A header that can't be read is refused like any other.
+    // An unreadable header is rejected like any other invalid header.
   }
   throw new TokenRefused('header');
 }

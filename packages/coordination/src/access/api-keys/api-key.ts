@@ -4,7 +4,7 @@ import { InstantInput, Timestamp, Uuid } from '@baton/values/wire';
 import type { Tables } from '../../service/schema.ts';
 import { PermissionList } from '../granting.ts';
 
-/** An API key of a principal, without the key itself (core, section 4.1). */
+/** An API key of a principal, without the key itself. See docs/reference/access.md#api-keys. */
 export const ApiKey = z
   .strictObject({
     id: Uuid,
@@ -19,7 +19,7 @@ export const ApiKey = z
   .meta({ id: 'ApiKey' });
 export type ApiKey = z.infer<typeof ApiKey>;
 
-/** With the key: in the answer that makes it and nowhere else; null in a repeated one. */
+/** Includes the key, in the response to its creation only; null in a repeated response. */
 export const IssuedApiKey = ApiKey.extend({ key: z.string().nullable() }).meta({ id: 'IssuedApiKey' });
 export type IssuedApiKey = z.infer<typeof IssuedApiKey>;
 

@@ -8,7 +8,7 @@ export const apiKeyCreated = defineEvent(
   z.strictObject({ principalId: Uuid, keyPrefix: z.string(), permissions: z.array(z.string()) }),
 );
 
-/** `breakGlass` and `issuedBy` come from the command that revokes every emergency key. */
+/** `breakGlass` and `issuedBy` are present if the command for revoking all emergency keys revoked it. */
 export const apiKeyRevoked = defineEvent(
   'api_key.revoked',
   'api_key',

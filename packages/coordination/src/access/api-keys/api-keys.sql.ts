@@ -8,7 +8,7 @@ export interface NewKey {
   prefix: string;
   hash: string;
   permissions: readonly string[];
-  /** When it ends, or after how long; neither is never. */
+  /** Its expiry, or its lifetime; neither means never. */
   expiresAt: string | null;
   lifeSeconds: number | null;
 }
@@ -21,7 +21,7 @@ export function insertApiKey(key: NewKey) {
     returning *`;
 }
 
-/** Returns no row for a key that is revoked already. */
+/** Returns no row for a key that is already revoked. */
 export function updateApiKeyToRevoked(tenantId: string, keyId: string) {
   return sql<ApiKeyRow>`
     update api_keys set revoked_at = now()
@@ -33,7 +33,7 @@ export function findApiKey(tenantId: string, keyId: string) {
   return sql<ApiKeyRow>`select * from api_keys where id = ${keyId} and tenant_id = ${tenantId}`;
 }
 
-/** API keys of a principal that are admitted while it is active. */
+/** API keys of a principal that are accepted while it is active. */
 export function findLiveApiKeys(tenantId: string, principalId: string) {
   return sql<{ permissions: string[] }>`
     select permissions from api_keys

@@ -10,7 +10,7 @@ import { apiKeyCreated, apiKeyRevoked } from './api-keys.events.ts';
 import { findApiKey, findLiveApiKeys, insertApiKey, updateApiKeyToRevoked } from './api-keys.sql.ts';
 
 /**
- * Creates an API key for a principal (core, section 4.2).
+ * Creates an API key for a principal. See docs/reference/access.md#api-keys.
  * @throws Refusal `invalid_permissions`, `permission_escalation`, `not_found`, `permissions_not_allowed_for_kind`,
  * 422 `principal_not_active`
  */
@@ -29,7 +29,7 @@ export async function createApiKey(
   return key;
 }
 
-/** Stores a new API key; the caller checks what may be granted. The key is in the answer and nowhere else. */
+/** Stores a new API key; the caller checks the permissions. Only the response contains the key. */
 export async function insertNewKey(
   { db, tenantId }: Pick<Context, 'db' | 'tenantId'>,
   grant: {
@@ -49,7 +49,7 @@ export async function insertNewKey(
 }
 
 /**
- * Revokes a key; repeated, it changes nothing.
+ * Revokes a key; a repeat changes nothing.
  * @throws Refusal `not_found`
  */
 export async function revokeApiKey(context: Context, keyId: string): Promise<ApiKey> {
@@ -61,7 +61,7 @@ export async function revokeApiKey(context: Context, keyId: string): Promise<Api
   return apiKeyOf(revoked);
 }
 
-/** The permissions of each API key of a principal that is neither revoked nor expired. */
+/** The permissions of each of a principal's API keys that is neither revoked nor expired. */
 export async function livePermissionsOfKeys(context: Context, principalId: string): Promise<string[][]> {
   const keys = await context.db.rows(findLiveApiKeys(context.tenantId, principalId));
   return keys.map(({ permissions }) => permissions);

@@ -9,8 +9,8 @@ const ttlSecondsDefault = '3600';
 
 /**
  * `baton coordination break-glass …`: emergency API keys for an administrator while identity is unavailable.
- * @param args what follows `break-glass`
- * @returns what to print; for `issue` the key is in it, and nowhere else
+ * @param args the arguments after `break-glass`
+ * @returns the output; only that of `issue` contains the key
  * @throws CommandRefused
  */
 export async function breakGlassCommand(tools: OperatorTools, args: readonly string[]): Promise<string> {

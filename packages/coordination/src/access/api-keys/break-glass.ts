@@ -9,12 +9,14 @@ import {
   updateEmergencyKeysToRevoked,
 } from './break-glass.sql.ts';
 
-/** What the operator asks for while identity is unavailable (core, section 4.4). Never by HTTP. */
+/**
+ * The operator's request while identity is unavailable; never over HTTP. See docs/reference/access.md#emergency-keys.
+ */
 export interface BreakGlassRequest {
   principalId: string;
   ttlSeconds: number;
   reason: string;
-  /** The account on the host that asks. */
+  /** The operator's account on the host. */
   issuedBy: string;
 }
 
@@ -42,11 +44,17 @@ export async function issueEmergencyKey(
   if (!settings.CP_BREAK_GLASS_ENABLED)
     throw new CommandRefused('break_glass_disabled', 'CP_BREAK_GLASS_ENABLED is false.');
   if (!(Number.isInteger(ttlSeconds) && ttlSeconds >= ttlSecondsMin && ttlSeconds <= ttlSecondsMax))
-    throw new CommandRefused('invalid_ttl', `a key lives from ${ttlSecondsMin} to ${ttlSecondsMax} seconds.`);
+    throw new CommandRefused(
+      'invalid_ttl',
+      `the lifetime must be ${ttlSecondsMin} to ${ttlSecondsMax} seconds.`,
+    );
   if (reason.trim() === '' || reason.length > reasonCharactersMax)
-    throw new CommandRefused('invalid_reason', `a reason has 1 to ${reasonCharactersMax} characters.`);
+    throw new CommandRefused(
+      'invalid_reason',
+      `the reason must have 1 to ${reasonCharactersMax} characters.`,
+    );
   const grantee = uuidForm.test(principalId) ? await pool.row(findGrantee(principalId)) : undefined;
-  if (grantee === undefined) throw new CommandRefused('not_found', 'there is no such principal.');
+  if (grantee === undefined) throw new CommandRefused('not_found', 'no principal has this id.');
   if (grantee.kind !== 'human')
     throw new CommandRefused('principal_not_human', 'emergency keys are for humans only.');
   if (grantee.status !== 'active')
@@ -61,7 +69,7 @@ export async function issueEmergencyKey(
       lifeSeconds: ttlSeconds,
     } as const;
     const { id, key, keyPrefix, expiresAt } = await insertNewKey(context, grant);
-    if (key === null || expiresAt === null) throw new Error('an emergency key was made without an end');
+    if (key === null || expiresAt === null) throw new Error('an emergency key was created without an expiry');
     emit(
       { ...context, requestId: `break-glass:${id}` },
       breakGlassIssued,
@@ -80,7 +88,7 @@ export async function issueEmergencyKey(
   });
 }
 
-/** Revokes every live emergency key of every tenant; returns how many there were. */
+/** Revokes every live emergency key of every tenant and returns their number. */
 export async function revokeEmergencyKeys(
   { pool, command }: OperatorTools,
   issuedBy: string,

@@ -5,8 +5,8 @@ import type { Tables } from '../../service/schema.ts';
 import { PermissionList } from '../granting.ts';
 
 /**
- * Lets an agent act for a human (core, section 4.1). The permissions are recorded; with `CP_DELEGATION_NARROWS` they bound
- * what the agent writes in a session for that person.
+ * Lets an agent act for a human. With `CP_DELEGATION_NARROWS` the permissions limit what the agent writes in a session
+ * for that person; otherwise they are only recorded. See docs/reference/access.md#delegations.
  */
 export const Delegation = z
   .strictObject({

@@ -9,10 +9,10 @@ export const delegationsApi = [
     id: 'createDelegation',
     method: 'POST',
     path: '/delegations',
-    summary: 'Let an agent act for a human.',
+    summary: 'Create a delegation from a human to an agent.',
     description:
-      'Can be called by the human who delegates, or by a human with `admin`. Anybody else gets 403 `permission_denied`, ' +
-      'also with `delegations.manage`.',
+      'Only the delegating human and humans with `admin` may do this. Other callers get 403 `permission_denied`, ' +
+      'even with `delegations.manage`.',
     permission: 'delegations.manage',
     body: DelegationRequest,
     returns: { 201: Delegation },
@@ -42,7 +42,7 @@ export const delegationsApi = [
     method: 'POST',
     path: '/delegations/{id}:revoke',
     summary: 'Revoke a delegation.',
-    description: 'Its sessions end at their next touch. Revoking a revoked one changes nothing.',
+    description: 'Its sessions end at their next use. Revoking a revoked delegation changes nothing.',
     permission: 'delegations.manage',
     params: { id: Uuid },
     returns: { 200: Delegation },

@@ -8,7 +8,7 @@ export const delegationCreated = defineEvent(
   z.strictObject({ humanPrincipalId: Uuid, agentPrincipalId: Uuid, permissions: z.array(z.string()) }),
 );
 
-/** `reason` is given where no request asked for it: `principal_disabled`. */
+/** `reason` is present for revocations without a request: `principal_disabled`. */
 export const delegationRevoked = defineEvent(
   'delegation.revoked',
   'delegation',

@@ -6,7 +6,7 @@ const human = defineObject({
   make: ({ actor }) => done(actor.post('/principals', { kind: 'human', displayName: 'H' }), 201),
 });
 
-/** The two that a delegation is between. */
+/** The human and the agent of a delegation. */
 const parties = defineObject({
   make: async ({ get }) => ({
     humanPrincipalId: (await get(human)).id,

@@ -14,7 +14,7 @@ export interface NewDelegation {
   expiresAt: string | null;
 }
 
-/** The time of the command by the clock of the database. */
+/** The time of the command by the database's clock. */
 export function findNow() {
   return sql<{ now: string }>`select now()::timestamptz(3) as now`;
 }
@@ -31,7 +31,7 @@ export function findDelegation(tenantId: string, delegationId: string) {
   return sql<DelegationRow>`select * from delegations where id = ${delegationId} and tenant_id = ${tenantId}`;
 }
 
-/** Returns no row for a delegation that is revoked already. */
+/** Returns no row for a delegation that is already revoked. */
 export function updateDelegationToRevoked(tenantId: string, delegationId: string) {
   return sql<DelegationRow>`
     update delegations set revoked_at = now()
@@ -39,7 +39,7 @@ export function updateDelegationToRevoked(tenantId: string, delegationId: string
     returning *`;
 }
 
-/** Revokes the delegations from and to a principal; the rows come in the order of their creation. */
+/** Revokes the delegations from and to a principal; the rows are in the order of creation. */
 export function updateDelegationsToRevoked(tenantId: string, principalId: string) {
   return sql<{ id: string }>`
     with revoked as (

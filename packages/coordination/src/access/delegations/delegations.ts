@@ -19,7 +19,7 @@ import {
 } from './delegations.sql.ts';
 
 /**
- * Lets an agent act for a human. Only that human may do so, or another human who holds `admin`.
+ * Lets an agent act for a human. Only that human may do so, or another human with `admin`.
  * @throws Refusal `permission_denied`, `not_found`, `invalid_delegation`, `invalid_permissions`
  */
 export async function createDelegation(context: Context, request: DelegationRequest): Promise<Delegation> {
@@ -48,14 +48,17 @@ export async function createDelegation(context: Context, request: DelegationRequ
   return delegationOf(row);
 }
 
-/** `delegations.manage` speaks for nobody else: an agent that holds it could otherwise let itself act for an administrator. */
+/**
+ * `delegations.manage` covers own delegations only: otherwise an agent with it could let itself act for an
+ * administrator.
+ */
 function requireDelegator({ caller }: Context, humanPrincipalId: string): void {
   const isOwn = caller.principalId === humanPrincipalId;
   if (caller.kind !== 'human' || !(isOwn || holds(caller.permissions, 'admin')))
     fail('permission_denied', { required: ['admin'] });
 }
 
-/** Both instants have the same form, so they compare as texts. */
+/** Both instants have the same format, so they can be compared as strings. */
 async function periodOf({ db }: Context, request: DelegationRequest) {
   const startsAt = request.startsAt ?? ((await db.row(findNow())) as { now: string }).now;
   const expiresAt = request.expiresAt ?? null;
@@ -69,7 +72,8 @@ export async function listDelegations({ db, tenantId }: Context, page: Page): Pr
 }
 
 /**
- * Revokes a delegation; repeated, it changes nothing. Its sessions end at their next touch (core, section 6.2).
+ * Revokes a delegation; a repeat changes nothing. Its sessions end at their next use. See
+ * docs/reference/sessions.md#delegations.
  * @throws Refusal `not_found`
  */
 export async function revokeDelegation(context: Context, delegationId: string): Promise<Delegation> {
@@ -83,7 +87,7 @@ export async function revokeDelegation(context: Context, delegationId: string): 
   return delegationOf(revoked);
 }
 
-/** Revokes every delegation from or to a principal. @returns how many */
+/** Revokes every delegation from or to a principal. @returns their number */
 export async function revokeAllDelegationsOf(
   context: Context,
   principalId: string,

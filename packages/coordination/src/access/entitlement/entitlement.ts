@@ -10,29 +10,29 @@ import {
   NoDecision,
 } from './licence-service.ts';
 
-/** Whether callers are licensed for the part of the service that they use (organisation, section 22). */
+/** Whether callers are licensed for the feature that they use. See docs/reference/access.md#license-check. */
 export interface Entitlement {
   /**
-   * @returns undefined where an answer that is remembered admits, so that the usual case waits for nothing
+   * @returns undefined where a cached decision allows it, so that the usual case needs no await
    * @throws Refusal `not_entitled`, `entitlement_unavailable`
    */
   admit(question: LicenceQuestion): Promise<void> | undefined;
 }
 
-/** What is remembered of one subject and one feature; times by `performance.now()`. */
+/** The cached decision of one subject and one feature; times by `performance.now()`. */
 interface Known {
   readonly decision: LicenceDecision | undefined;
   readonly decidedAtMs: number;
-  /** The licence service gave no decision: it is not asked again before this. */
+  /** After a failure, the license service isn't queried before this time. */
   readonly pausedUntilMs: number;
 }
 
 const entriesMax = 10_000;
-/** After a failure, so that a service that is away is not asked by every request, nor waited for. */
+/** The pause after a failure, so that requests don't wait for an unavailable service one after the other. */
 const pauseMs = 1000;
 const warnedAgainMs = 60_000;
 const retryAfterSeconds = 5;
-/** Questions under way at once, and those that wait for that. */
+/** Concurrent and queued queries. */
 const questionBounds = { runningMax: 50, queuedMax: 1000 };
 
 type EntitlementSettings = Pick<
@@ -43,7 +43,7 @@ type EntitlementSettings = Pick<
   | 'CP_ENTITLEMENT_TIMEOUT_SECONDS'
 >;
 
-/** Answers are remembered by each process for itself; `/metrics` says what it remembers (section 26, row 25). */
+/** Each process caches decisions by itself; `/metrics` reports the size of the cache. */
 export function createEntitlement(
   service: LicenceService,
   settings: EntitlementSettings,
@@ -93,7 +93,7 @@ class RememberedEntitlement implements Entitlement {
     return decision.validUntilMs > Date.now() ? decision : undefined;
   }
 
-  /** While the licence service is away. */
+  /** While the license service is unavailable. */
   #oldDecision({ decision, decidedAtMs }: Known): LicenceDecision | undefined {
     if (decision === undefined || performance.now() - decidedAtMs >= this.#degradedMs) return undefined;
     if (decision.validUntilMs <= Date.now()) return undefined;
@@ -111,7 +111,7 @@ class RememberedEntitlement implements Entitlement {
     return fail('not_entitled', { product: this.#product, feature });
   }
 
-  /** One question at a time about the same; whoever asks meanwhile waits for its answer. Undefined for none. */
+  /** Concurrent callers share one query of the same subject and feature. Undefined if it failed. */
   #ask(name: string, question: LicenceQuestion): Promise<LicenceDecision | undefined> {
     const running = this.#underWay.get(name);
     if (running !== undefined) return running;
@@ -133,7 +133,7 @@ class RememberedEntitlement implements Entitlement {
   }
 
   #failed(name: string, error: Error): LicenceDecision | undefined {
-    // Too many questions wait: what is remembered may serve, and what is asked about is not at fault.
+    // The queue is full: a cached decision may be used, and the failure isn't recorded against the subject.
     const isAway = !(error instanceof NoDecision) || error.isAway;
     this.#measures.failed.inc();
     this.#measures.available.set(0);
@@ -156,7 +156,7 @@ class RememberedEntitlement implements Entitlement {
     this.#warnedAtMs = nowMs;
     this.#log.warn(
       { reason: error.message },
-      'the licence service gives no answer: requests may be answered 503',
+      'the license service does not respond: requests may be refused with 503',
     );
   }
 }
@@ -166,7 +166,7 @@ function measuresOf(registry: Registry, count: () => number) {
   const counter = (name: string, help: string) => new Counter({ name, help, registers });
   new Gauge({
     name: 'entitlement_answers_remembered',
-    help: 'Answers of the licence service, and its failures, that this process remembers.',
+    help: 'Decisions and failures of the license service that this process has cached.',
     registers,
     collect() {
       this.set(count());
@@ -174,18 +174,18 @@ function measuresOf(registry: Registry, count: () => number) {
   });
   const available = new Gauge({
     name: 'entitlement_available',
-    help: 'Whether the last question to the licence service was answered.',
+    help: 'Whether the last query of the license service succeeded.',
     registers,
   });
   available.set(1);
   return {
     available,
-    answered: counter('entitlement_answers_total', 'Answers of the licence service.'),
-    failed: counter('entitlement_failures_total', 'Questions that the licence service did not answer.'),
+    answered: counter('entitlement_answers_total', 'Responses of the license service.'),
+    failed: counter('entitlement_failures_total', 'Failed queries of the license service.'),
     degraded: counter(
       'entitlement_degraded_total',
-      'Requests judged by an older answer while the licence service was away.',
+      'Requests decided by a cached decision while the license service was unavailable.',
     ),
-    refused: counter('entitlement_refusals_total', 'Requests that the licence did not cover.'),
+    refused: counter('entitlement_refusals_total', 'Requests that the license did not cover.'),
   };
 }

@@ -4,7 +4,7 @@ import { requireAddress, requireOwnAccount } from '../service-tokens/own-account
 import { createServiceTokens } from '../service-tokens/service-tokens.ts';
 import type { Settings } from '../settings.ts';
 
-/** What is asked about: who wants to use which part of the service. */
+/** The query: a subject and the part of the service that it uses. */
 export interface LicenceQuestion {
   readonly feature: string;
   readonly subjectId: string;
@@ -13,13 +13,13 @@ export interface LicenceQuestion {
 
 export interface LicenceDecision {
   readonly allowed: boolean;
-  /** By the clock of this machine; infinite where it has no end. */
+  /** By this machine's clock; infinite if it doesn't expire. */
   readonly validUntilMs: number;
 }
 
-/** The licence service gave no decision. */
+/** The license service returned no decision. */
 export class NoDecision extends Error {
-  /** Whether it is away, so that an older answer may serve; false where it refused to answer. */
+  /** Whether it is unavailable, so that a cached decision may be used; false where it refused to decide. */
   readonly isAway: boolean;
 
   constructor(reason: string, isAway: boolean) {
@@ -28,9 +28,9 @@ export class NoDecision extends Error {
   }
 }
 
-/** The licence service (organisation, section 22). */
+/** The license service. See docs/reference/access.md#license-check. */
 export interface LicenceService {
-  /** @throws NoDecision, whatever it answers or doesn't */
+  /** @throws NoDecision for every failure */
   decide(question: LicenceQuestion): Promise<LicenceDecision>;
 }
 
@@ -44,7 +44,7 @@ const DecisionAnswer = z.object({
   validUntil: z.iso.datetime({ offset: true }).nullish(),
 });
 
-/** @throws Error with one sentence for settings of the licence check that could only fail later */
+/** @throws Error with one sentence for settings of the license check that would only fail later */
 export function checkEntitlementSettings(settings: Settings): void {
   if (!settings.CP_ENTITLEMENT_ENABLED) return;
   requireAddress('CP_ENTITLEMENT_BASE_URL', settings.CP_ENTITLEMENT_BASE_URL);
@@ -55,7 +55,7 @@ export function checkEntitlementSettings(settings: Settings): void {
     'CP_ENTITLEMENT_DEFAULT_FEATURE',
   ] as const)
     if (settings[name].trim() === '')
-      throw new Error(`${name} is needed where CP_ENTITLEMENT_ENABLED is set.`);
+      throw new Error(`${name} is required if CP_ENTITLEMENT_ENABLED is set.`);
 }
 
 export function openLicenceService(settings: Settings): LicenceService {
@@ -78,7 +78,7 @@ export function openLicenceService(settings: Settings): LicenceService {
       answerBytesMax,
     }).catch((error: unknown) => {
       if (!(error instanceof RequestFailed)) throw error;
-      throw new NoDecision(`the licence service is out of reach: ${error.message}`, true);
+      throw new NoDecision(`the license service is unreachable: ${error.message}`, true);
     });
     if (answer.status === 401) tokens.forget(token);
     return answer;
@@ -87,26 +87,26 @@ export function openLicenceService(settings: Settings): LicenceService {
   return {
     async decide(question) {
       const first = await post(question);
-      // The token may have been revoked before its end; a fresh one is tried once.
+      // The token may have been revoked before its expiry; a new one is tried once.
       const answer = first.status === 401 ? await post(question) : first;
       return decisionOf(answer, { product, feature: question.feature });
     },
   };
 }
 
-/** @throws NoDecision also for an answer about something else, and for one whose time is over */
+/** @throws NoDecision also for a response about something else, and for an expired one */
 function decisionOf(
   { status, json }: JsonAnswer,
   asked: { product: string; feature: string },
 ): LicenceDecision {
   if (status < 200 || status >= 300)
-    throw new NoDecision(`the licence service answered ${status}`, status < 400 || status >= 500);
+    throw new NoDecision(`the license service returned ${status}`, status < 400 || status >= 500);
   const answer = DecisionAnswer.safeParse(json);
-  if (!answer.success) throw new NoDecision(`an answer ${status} that can't be read`, true);
+  if (!answer.success) throw new NoDecision(`a response with status ${status} that cannot be parsed`, true);
   const { allowed, product = asked.product, feature = asked.feature, validUntil } = answer.data;
   if (product !== asked.product || feature !== asked.feature)
-    throw new NoDecision('an answer about another product or feature', true);
+    throw new NoDecision('a response about another product or feature', true);
   const validUntilMs = validUntil == null ? Number.POSITIVE_INFINITY : Date.parse(validUntil);
-  if (!(validUntilMs > Date.now())) throw new NoDecision('an answer whose time is over', true);
+  if (!(validUntilMs > Date.now())) throw new NoDecision('an expired response', true);
   return { allowed, validUntilMs };
 }

@@ -6,14 +6,14 @@ import { isEmergencyPrefix, prefixOfKey } from '../authn/key-material.ts';
 import type { Settings } from '../settings.ts';
 import type { Entitlement } from './entitlement.ts';
 
-/** The part of the service that streams belong to. */
+/** The feature that streams belong to. */
 const streamFeature = 'events';
 
 /**
- * Asks the licence service for each caller that was admitted, before any permission is looked at (core, section 1.2, step 5).
- * Who needs no credential, and who comes with the bootstrap secret, is not asked about; nor is an emergency key, which
- * is for when other services are away. The subject is the identity's principal, of a key its own principal: no right
- * comes from a key that the licence service does not know.
+ * Checks the license of each authenticated caller, before any permission. Not checked: callers without a credential,
+ * the bootstrap secret, and emergency keys, which are for outages of other services. The subject is the identity's
+ * principal, or a key's own principal, so a key unknown to the license service grants nothing. See
+ * docs/reference/access.md#license-check.
  */
 export function withLicence(
   authenticator: Authenticator,

@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { IamBindingRow } from './iam-binding.ts';
 
-/** The operator names a binding of any tenant. */
+/** Finds a binding of any tenant, for a command of the operator. */
 export function findTenantOfBinding(bindingId: string) {
   return sql<{ tenant_id: string }>`select tenant_id from iam_bindings where id = ${bindingId}`;
 }

@@ -30,7 +30,7 @@ test('a disabled binding is the same 401 as a missing one, and is admitted again
   assert.match(await run('disable', id), /is disabled/);
   const { status, body } = await agent.get('/principals');
   assert.deepEqual([status, body.error.code], [401, 'invalid_credentials']);
-  assert.match(await run('disable', id), /was disabled already/);
+  assert.match(await run('disable', id), /was already disabled/);
   assert.match(await run('enable', id), /is enabled/);
   assert.equal((await agent.get('/principals')).status, 200);
 

@@ -5,9 +5,9 @@ const usage = `baton coordination binding disable ID
        baton coordination binding enable ID`;
 
 /**
- * `baton coordination binding …`: disables or enables a login without touching its permissions.
- * @param args what follows `binding`
- * @returns what to print
+ * `baton coordination binding …`: disables or enables a binding without changing its permissions.
+ * @param args the arguments after `binding`
+ * @returns the output
  * @throws CommandRefused
  */
 export async function bindingCommand(tools: OperatorTools, args: readonly string[]): Promise<string> {
@@ -15,5 +15,5 @@ export async function bindingCommand(tools: OperatorTools, args: readonly string
   if ((verb !== 'disable' && verb !== 'enable') || bindingId === undefined || rest.length > 0)
     throw new CommandRefused('usage', usage);
   const changed = await setBindingState(tools, bindingId, verb === 'enable' ? 'active' : 'disabled');
-  return changed ? `The binding is ${verb}d.\n` : `The binding was ${verb}d already.\n`;
+  return changed ? `The binding is ${verb}d.\n` : `The binding was already ${verb}d.\n`;
 }

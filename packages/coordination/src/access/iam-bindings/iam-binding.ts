@@ -4,10 +4,13 @@ import { Timestamp, Uuid } from '@baton/values/wire';
 import type { Tables } from '../../service/schema.ts';
 import { PermissionList } from '../granting.ts';
 
-/** `members`: the person sees only workspaces of own membership and those below (organisation, section 1.5). */
+/**
+ * `members`: the person sees only workspaces of their own memberships and the ones below. See
+ * docs/reference/access.md#bindings.
+ */
 const visibility = z.enum(['tenant', 'members']);
 
-/** An identity of the identity service that acts as a principal, with these permissions (core, section 4.1). */
+/** An identity of the identity service that acts as a principal with these permissions. */
 export const IamBinding = z
   .strictObject({
     id: Uuid,
@@ -38,7 +41,7 @@ export const IamBindingRequest = z
   .meta({ id: 'IamBindingRequest' });
 export type IamBindingRequest = z.output<typeof IamBindingRequest>;
 
-/** Which identity: the pair that is unique over the whole installation, and its tenant in the identity service. */
+/** An identity: the pair, unique over the whole installation, and its tenant in the identity service. */
 export type Identity = Pick<IamBinding, 'issuer' | 'iamTenantId' | 'iamPrincipalId'>;
 
 export type IamBindingRow = RowOf<Tables['iam_bindings']>;

@@ -18,7 +18,7 @@ export const iamBindingCreated = defineEvent(
   2,
 );
 
-/** `previousPrincipalId` where the identity moved from another principal. */
+/** `previousPrincipalId` is present if the identity moved from another principal. */
 export const iamBindingUpdated = defineEvent(
   'iam_binding.updated',
   'iam_binding',

@@ -9,7 +9,7 @@ export interface Binding extends Identity {
   visibility: IamBindingRow['visibility'];
 }
 
-/** No row when the identity is bound already, here or in another tenant; waits for a transaction that binds it. */
+/** No row when the identity is already bound, in any tenant; waits for a transaction that binds it. */
 export function insertBinding(binding: Binding) {
   return sql<IamBindingRow>`
     insert into iam_bindings (id, tenant_id, principal_id, issuer, iam_tenant_id, iam_principal_id, permissions,
@@ -20,7 +20,7 @@ export function insertBinding(binding: Binding) {
     returning *`;
 }
 
-/** Locks the tenant's binding of an identity; no row when it is bound elsewhere or nowhere. */
+/** Locks the tenant's binding of an identity; no row when this tenant hasn't bound it. */
 export function lockBindingOfIdentity(tenantId: string, { issuer, iamPrincipalId }: Identity) {
   return sql<IamBindingRow>`
     select * from iam_bindings
@@ -28,7 +28,7 @@ export function lockBindingOfIdentity(tenantId: string, { issuer, iamPrincipalId
     for update`;
 }
 
-/** Points a binding to a principal, with these permissions, and admits it again if it was closed. */
+/** Points a binding to a principal with these permissions and reactivates a revoked one. */
 export function updateBinding(binding: Binding) {
   return sql<IamBindingRow>`
     update iam_bindings
@@ -38,14 +38,14 @@ export function updateBinding(binding: Binding) {
     returning *`;
 }
 
-/** Newest first, revoked ones too. */
+/** Newest first, including revoked ones. */
 export function findBindings(tenantId: string, principalId: string) {
   return sql<IamBindingRow>`
     select * from iam_bindings where principal_id = ${principalId} and tenant_id = ${tenantId}
     order by created_at desc, id desc`;
 }
 
-/** Revokes those not revoked; the rows come oldest first. One that is re-pointed meanwhile is left out. */
+/** Revokes the live ones; the rows are oldest first. A binding that is re-pointed meanwhile is skipped. */
 export function updateBindingsToRevoked(tenantId: string, principalId: string) {
   return sql<IamBindingRow>`
     with live as materialized (
@@ -61,7 +61,7 @@ export function updateBindingsToRevoked(tenantId: string, principalId: string) {
     select * from revoked order by created_at, id`;
 }
 
-/** No row when it has them, or is revoked. */
+/** No row when it has these permissions or is revoked. */
 export function updateBindingPermissions(
   tenantId: string,
   bindingId: string,
@@ -74,7 +74,7 @@ export function updateBindingPermissions(
     returning *`;
 }
 
-/** No row when it is not revoked. */
+/** No row when it isn't revoked. */
 export function updateBindingToActive(tenantId: string, bindingId: string, permissions: readonly string[]) {
   return sql<IamBindingRow>`
     update iam_bindings
@@ -83,7 +83,7 @@ export function updateBindingToActive(tenantId: string, bindingId: string, permi
     returning *`;
 }
 
-/** The agent of the registry that a principal is. */
+/** The principal's agent in the registry. */
 export function findAgentId(tenantId: string, principalId: string) {
   return sql<{ agent_id: string | null }>`
     select agent_id from principals where id = ${principalId} and tenant_id = ${tenantId}`;
@@ -93,7 +93,7 @@ export function findBinding(tenantId: string, bindingId: string) {
   return sql<IamBindingRow>`select * from iam_bindings where id = ${bindingId} and tenant_id = ${tenantId}`;
 }
 
-/** Returns no row for a binding that is revoked already. */
+/** Returns no row for a binding that is already revoked. */
 export function updateBindingToRevoked(tenantId: string, bindingId: string) {
   return sql<IamBindingRow>`
     update iam_bindings set status = 'revoked', revoked_at = now(), updated_at = now()

@@ -28,7 +28,7 @@ import {
   updateBindingToRevoked,
 } from './iam-bindings.sql.ts';
 
-/** A binding as it was written, and whether the identity was bound for the first time. */
+/** A stored binding, and whether the identity was bound for the first time. */
 export interface BoundIdentity {
   readonly binding: IamBinding;
   readonly isNew: boolean;
@@ -38,8 +38,8 @@ type Grant = Identity &
   Pick<IamBinding, 'visibility'> & { principalId: string; permissions: readonly Permission[] };
 
 /**
- * Binds an identity to a principal, or re-points the tenant's binding of it: permissions replaced, admitted again
- * (core, section 4.2).
+ * Binds an identity to a principal, or re-points the tenant's binding of it: permissions are replaced and the binding
+ * is active again. See docs/reference/access.md#bindings.
  * @throws Refusal `iam_issuer_untrusted`, `not_found`, 422 `principal_not_active`, `invalid_permissions`,
  * `permission_escalation`, `visibility_escalation`, `permissions_not_allowed_for_kind`, `visibility_requires_human`,
  * `agent_identity_conflict`, `iam_identity_bound_elsewhere`
@@ -65,15 +65,15 @@ export async function createIamBinding(
   if (known !== undefined) return { binding: await repoint(context, known, grant), isNew: false };
   const binding = await bindNewIdentity(context, grant);
   if (binding !== undefined) return { binding, isNew: true };
-  // It was bound meanwhile in this tenant, or it is bound in another one.
+  // It was bound meanwhile in this tenant, or it is bound in another tenant.
   const bound = await context.db.row(lockBindingOfIdentity(context.tenantId, identity));
   if (bound?.principal_id !== principalId) return fail('iam_identity_bound_elsewhere');
   return { binding: await repoint(context, bound, grant), isNew: false };
 }
 
 /**
- * Moving an identity from another principal needs `admin`: from then on it acts as somebody else. That of an agent of the
- * registry is not moved.
+ * Moving an identity from another principal requires `admin`, because it then acts as somebody else. The identity of a
+ * registry agent can't be moved.
  */
 async function repoint(context: Context, known: IamBindingRow, grant: Grant): Promise<IamBinding> {
   const moves = known.principal_id !== grant.principalId;
@@ -82,7 +82,7 @@ async function repoint(context: Context, known: IamBindingRow, grant: Grant): Pr
     fail('agent_identity_conflict', { principalId: known.principal_id });
   if (moves) refuseEscalation(context.caller.permissions, ['admin']);
   const row = await db.row(updateBinding({ ...grant, id: known.id, tenantId }));
-  if (row === undefined) throw new Error('a locked binding is gone');
+  if (row === undefined) throw new Error('a locked binding was not found');
   const previous = moves ? { previousPrincipalId: known.principal_id } : {};
   emit(context, iamBindingUpdated, { entityId: row.id }, { ...boundIdentityOf(row), ...previous });
   forgetIdentity(context, row);
@@ -90,8 +90,8 @@ async function repoint(context: Context, known: IamBindingRow, grant: Grant): Pr
 }
 
 /**
- * Binds an identity that no tenant has bound; the caller checks what may be granted.
- * @returns undefined when it is bound already
+ * Binds an identity that no tenant has bound; the caller checks the permissions to grant.
+ * @returns undefined when it is already bound
  */
 export async function bindNewIdentity(
   context: Context,
@@ -114,7 +114,7 @@ export async function listIamBindings({ db, tenantId }: Context, principalId: st
 }
 
 /**
- * Closes the login of an identity; repeated, it changes nothing.
+ * Revokes the binding of an identity; a repeat changes nothing.
  * @throws Refusal `not_found`
  */
 export async function revokeIamBinding(context: Context, bindingId: string): Promise<IamBinding> {
@@ -125,14 +125,14 @@ export async function revokeIamBinding(context: Context, bindingId: string): Pro
   return iamBindingOf(revoked);
 }
 
-/** Revokes every live binding of a principal, all in one statement. @returns how many */
+/** Revokes all live bindings of a principal in one statement. @returns their number */
 export async function revokeIamBindingsOf(context: Context, principalId: string): Promise<number> {
   const revoked = await context.db.rows(updateBindingsToRevoked(context.tenantId, principalId));
   for (const binding of revoked) noteRevoked(context, binding);
   return revoked.length;
 }
 
-/** Gives a binding other permissions; those that it has, and one that is revoked, change nothing. */
+/** Replaces a binding's permissions; no change for equal permissions or a revoked binding. */
 export async function regrantIamBinding(
   context: Context,
   bindingId: string,
@@ -142,7 +142,7 @@ export async function regrantIamBinding(
   if (row !== undefined) noteUpdated(context, row);
 }
 
-/** Admits the identity of a revoked binding again, with these permissions. */
+/** Reactivates a revoked binding with these permissions. */
 export async function reopenIamBinding(
   context: Context,
   bindingId: string,
@@ -162,7 +162,7 @@ export async function getBindingRow({ db, tenantId }: Context, bindingId: string
   return (await db.row(findBinding(tenantId, bindingId))) ?? fail('not_found', { bindingId });
 }
 
-/** @throws Refusal `iam_issuer_untrusted` for another issuer than the configured one */
+/** @throws Refusal `iam_issuer_untrusted` for an issuer other than the configured one */
 export function requireTrustedIssuer({ settings }: Context, issuer: string): void {
   const trusted = settings.CP_IAM_ISSUER;
   if (trusted !== '' && issuer !== trusted) fail('iam_issuer_untrusted');
@@ -174,7 +174,7 @@ function noteRevoked(context: Context, revoked: IamBindingRow): void {
   forgetIdentity(context, revoked);
 }
 
-/** Every binding of a principal, newest first, revoked ones too. */
+/** All bindings of a principal, newest first, including revoked ones. */
 export async function getBindingRows({ db, tenantId }: Context, principalId: string) {
   return db.rows(findBindings(tenantId, principalId));
 }
@@ -187,7 +187,7 @@ export function forgetIdentity(
   context.afterCommit.push(() => context.publishBindingChange(issuer, iamPrincipalId));
 }
 
-/** The payload that the events of a binding share. */
+/** The payload shared by a binding's events. */
 export function boundIdentityOf(row: IamBindingRow) {
   return {
     principalId: row.principal_id,

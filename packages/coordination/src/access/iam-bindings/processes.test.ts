@@ -100,6 +100,6 @@ test('an emergency key is issued at the host, is admitted, and is revoked with a
   await becomes({ token }, 401);
   await assert.rejects(operate('break-glass', 'issue', '--principal', newId(), '--reason', 'x'), {
     code: 1,
-    stderr: 'not_found: there is no such principal.\n',
+    stderr: 'not_found: no principal has this id.\n',
   });
 });

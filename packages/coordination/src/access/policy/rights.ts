@@ -267,7 +267,7 @@ export class PolicyRights extends JudgedPermissions {
 
   /**
    * Requests decisions on many objects in as few requests as possible.
-   * @param asked the rights on each object, created by `about`
+   * @param wanted the rights on each object, created by `about`
    * @throws Refusal `policy_unavailable`
    */
   async askAll(asked: readonly { rights: PolicyRights; actions: readonly Permission[] }[]): Promise<void> {
@@ -315,7 +315,7 @@ export class PolicyRights extends JudgedPermissions {
     return places.ofKind(db, kind, ids);
   }
 
-  /** Whether the token excludes a permission, whoever grants it. */
+  /** Whether the token excludes a permission, even if they are granted. */
   isBeyondScope(action: Permission): boolean {
     return !this.#ceiling.has(action);
   }

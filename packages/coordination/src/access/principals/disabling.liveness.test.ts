@@ -10,7 +10,10 @@ import {
 } from '../../testing/coordination.ts';
 
 const parallel = byDepth(20, 200);
-/** Those that had the lock when the disable asked for it: one per connection of the busy process, and some that were on their way. */
+/**
+ * Those that had the lock when the disable asked for it: one per connection of the busy process, and some that were on
+ * their way.
+ */
 const committedMeanwhileMax = 60;
 
 let baton: TestCoordination;

@@ -21,9 +21,9 @@ import {
 } from './principals.sql.ts';
 
 /**
- * Disables a principal and ends everything it has, in the order of core section 4.3; repeated, it changes nothing.
- * Its API keys stay, but aren't admitted. The answer comes after the first batch of its work was ended; the event counts
- * all of it.
+ * Disables a principal and ends everything it has; a repeat changes nothing. Its API keys remain but aren't accepted.
+ * The response follows the first batch of its work; the event counts all of it. See
+ * docs/reference/access.md#disable-a-principal.
  * @throws Refusal `not_found`, `principal_kind_not_disableable`, `cannot_disable_self`, `permission_escalation`,
  * `use_agent_retire`
  */
@@ -40,8 +40,8 @@ export async function disablePrincipal(
 }
 
 /**
- * Disables the principal of an agent that is being retired, of whatever kind: who may retire the agent may do this.
- * @returns how many claims end with it, those that the worker releases included
+ * Disables the principal of an agent that is being retired, of any kind: the right to retire the agent covers this.
+ * @returns the number of claims that end with it, including those that the worker releases
  */
 export async function retirePrincipal(
   context: Context,
@@ -84,11 +84,11 @@ async function endPrincipal(
 }
 
 /**
- * Locks a principal against its own commands, for a change of its status, and the caller (shared) as any command does.
- * The two are locked in the order of their ids: of two who disable each other one waits for the other, and then finds
- * that it isn't active any more. The caller itself is only shared, because its status is never changed by its own command.
- * @param check is done before the lock too, so that nobody makes a principal's commands wait whose status they may not change
- * @throws Refusal `principal_not_active`, `not_found`, and what `check` refuses
+ * Locks a principal against its own commands, for a change of its status, and the caller (shared) like any command. The
+ * two are locked in the order of their ids: of two callers that disable each other one waits for the other and then
+ * isn't active any more. The caller's lock is only shared, because no command changes its own caller's status.
+ * @param check also runs before the lock, so that an unauthorized caller can't delay the commands of a principal
+ * @throws Refusal `principal_not_active`, `not_found`, and the refusals of `check`
  */
 async function lockAlone(
   context: Context,
@@ -110,7 +110,7 @@ async function lockAlone(
 }
 
 /**
- * Refuses a disable that the caller may not do; `POST /authz:check` asks this too.
+ * Refuses a disable that the caller may not do; `POST /authz:check` uses it too.
  * @throws Refusal `principal_kind_not_disableable`, `cannot_disable_self`, `permission_escalation`, `use_agent_retire`
  */
 export async function requireMayDisable(
@@ -124,14 +124,14 @@ export async function requireMayDisable(
     ...bindings.filter(({ status }) => status === 'active').map(({ permissions }) => permissions),
     ...(await livePermissionsOfKeys(context, id)),
   ];
-  // Only an administrator disables an administrator.
+  // Only an administrator may disable an administrator.
   refuseEscalation(context.caller.permissions, live.flat().includes('admin') ? ['admin'] : []);
   if (agentId !== null) fail('use_agent_retire', { agent: (await getAgentOf(context, agentId)).key });
 }
 
 /**
- * Lets a principal act again. Only its status comes back: what the disable closed stays closed, but its live API keys
- * are admitted again.
+ * Enables a principal. Only its status is restored: what the disable ended remains ended, but its live API keys are
+ * accepted again.
  * @throws Refusal `not_found`, `principal_kind_not_enableable`, `permission_escalation`, `use_agent_publish`
  */
 export async function enablePrincipal(
@@ -160,7 +160,7 @@ export async function enablePrincipal(
 }
 
 /**
- * Refuses an enable that the caller may not do: nobody gives back more than they hold.
+ * Refuses an enable that the caller may not do: nobody restores permissions that they lack.
  * @throws Refusal `principal_kind_not_enableable`, `permission_escalation`, `use_agent_publish`
  */
 export async function requireMayEnable(
@@ -179,7 +179,7 @@ export async function requireMayEnable(
   fail('use_agent_publish', { agent, agentStatus });
 }
 
-/** The agent of the registry that a principal is: its operations change that principal. */
+/** The principal's agent in the registry, whose operations change that principal. */
 async function getAgentOf({ db, tenantId }: Context, agentId: string): Promise<AgentOfPrincipal> {
   return (await db.row(findAgentOf(tenantId, agentId))) as AgentOfPrincipal;
 }

@@ -5,9 +5,9 @@ import type { Context } from '../context.ts';
 import { principalCreated, principalUpdated } from './principals.events.ts';
 import { findAgentKeys, findAgentOfKey, insertPrincipal, updateDisplayName } from './principals.sql.ts';
 
-/** Principals of agents of the registry, which makes, names and ends them. */
+/** Principals of registry agents; the registry creates, renames and retires them. */
 
-/** Makes the principal that an agent acts as. @returns its id */
+/** Creates an agent's principal. @returns its id */
 export async function createAgentPrincipal(
   context: Context,
   { agentId, kind, displayName }: { agentId: string; kind: 'agent' | 'service'; displayName: string },
@@ -19,7 +19,7 @@ export async function createAgentPrincipal(
   return id;
 }
 
-/** Gives the principal of an agent another name; the one that it has changes nothing. */
+/** Renames an agent's principal; the same name changes nothing. */
 export async function renamePrincipal(
   context: Context,
   principalId: string,
@@ -31,20 +31,22 @@ export async function renamePrincipal(
   emit(context, principalUpdated, { entityId: principalId }, payload);
 }
 
-/** As which principal an agent acts: null before an identity is linked to it, and once it is retired for nothing new. */
+/**
+ * The principal that an agent acts as: null before an identity is linked to it, and after its retirement.
+ */
 export interface AgentPrincipal {
   readonly principalId: string | null;
   readonly isRetired: boolean;
 }
 
-/** The agent of this key that the caller sees. */
+/** Finds the agent with this key, if the caller sees it. */
 export async function findAgentPrincipal(context: Context, key: string): Promise<AgentPrincipal | undefined> {
   const agent = await context.db.row(findAgentOfKey(context.tenantId, key));
   if (agent === undefined || !(await isInSight(context, agent.workspace_id))) return undefined;
   return { principalId: agent.principal_id, isRetired: agent.status === 'retired' };
 }
 
-/** The keys of the agents that some of these principals are, by the ids of the principals; also of retired ones. */
+/** The agents' keys, including retired ones, by the ids of their principals. */
 export async function findAgentsOfPrincipals(
   { db, tenantId }: Context,
   principalIds: readonly string[],

@@ -22,7 +22,7 @@ export const Profile = z.strictObject({
 });
 export type Profile = z.infer<typeof Profile>;
 
-/** Somebody or something that acts inside a tenant (core, section 4.1). */
+/** A human, agent or service that acts inside a tenant. See docs/reference/access.md#principals. */
 export const Principal = z
   .strictObject({
     id: Uuid,
@@ -39,7 +39,7 @@ export const Principal = z
   .meta({ id: 'Principal' });
 export type Principal = z.infer<typeof Principal>;
 
-/** A principal that was enabled, and how many API keys of its own admit it again. */
+/** An enabled principal with the number of its API keys that are accepted again. */
 export const EnabledPrincipal = Principal.extend({ liveApiKeys: z.int() }).meta({ id: 'EnabledPrincipal' });
 export type EnabledPrincipal = z.infer<typeof EnabledPrincipal>;
 
@@ -56,7 +56,7 @@ export const PrincipalRequest = z
   .meta({ id: 'PrincipalRequest' });
 export type PrincipalRequest = z.output<typeof PrincipalRequest>;
 
-/** The profile is replaced as a whole: a field that is left out is emptied. */
+/** The profile is replaced as a whole: a missing field is cleared. */
 export const PrincipalChange = z
   .strictObject({
     displayName: displayName.nullable().optional(),

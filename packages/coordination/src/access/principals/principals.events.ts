@@ -12,7 +12,7 @@ export const principalCreated = defineEvent(
   z.strictObject({ kind, displayName: z.string() }),
 );
 
-/** `changes` names the fields; what they held stays in the record. */
+/** `changes` has the names of the fields; their old values are not in the event. */
 export const principalUpdated = defineEvent(
   'principal.updated',
   'principal',

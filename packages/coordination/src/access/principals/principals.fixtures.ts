@@ -1,7 +1,6 @@
 import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
 import { done } from '../../testing/leases.ts';
 
-/** An agent. */
 export const principal = defineObject({
   path: '/principals/{id}',
   make: ({ actor }) => done(actor.post('/principals', { kind: 'agent', displayName: 'A' }), 201),

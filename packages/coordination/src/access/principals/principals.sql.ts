@@ -10,7 +10,7 @@ export type NewPrincipal = Pick<
   Principal,
   'id' | 'tenantId' | 'kind' | 'displayName' | 'status' | 'metadata'
 > & {
-  /** The agent of the registry that it is. */
+  /** Its agent in the registry. */
   agentId: string | null;
 };
 
@@ -22,7 +22,7 @@ export function insertPrincipal(principal: NewPrincipal) {
     returning *`;
 }
 
-/** What of an agent its principal is told by. */
+/** The columns of an agent that the principal's response needs. */
 export type AgentOfPrincipal = Pick<
   RowOf<Tables['agents'], { status: 'active' | 'retired' }>,
   'key' | 'status' | 'principal_id' | 'workspace_id'
@@ -38,14 +38,14 @@ export function findAgentOfKey(tenantId: string, key: string) {
     select key, status, principal_id, workspace_id from agents where tenant_id = ${tenantId} and key = ${key}`;
 }
 
-/** Those of the principals that are agents of the registry, with the keys of these. */
+/** The principals that are registry agents, with the agents' keys. */
 export function findAgentKeys(tenantId: string, principalIds: readonly string[]) {
   return sql<{ id: string; key: string }>`
     select p.id, a.key from principals p join agents a on a.id = p.agent_id and a.tenant_id = p.tenant_id
     where p.tenant_id = ${tenantId} and p.id = any (${principalIds}::uuid[])`;
 }
 
-/** No row when it has that name. */
+/** No row when it has that name already. */
 export function updateDisplayName(tenantId: string, principalId: string, displayName: string) {
   return sql<PrincipalRow>`
     update principals set display_name = ${displayName}, version = version + 1, updated_at = now()
@@ -57,7 +57,7 @@ export function findPrincipal(tenantId: string, principalId: string) {
   return sql<PrincipalRow>`select * from principals where id = ${principalId} and tenant_id = ${tenantId}`;
 }
 
-/** Those of the ids that are people who may enter. */
+/** The ids of active people among these. */
 export function findActivePeople(tenantId: string, ids: readonly string[]) {
   return sql<{ id: string }>`
     select id from principals
@@ -68,14 +68,14 @@ export function findCorePrincipal(tenantId: string) {
   return sql<{ id: string }>`select core_principal_id as id from tenants where id = ${tenantId}`;
 }
 
-/** Those of the ids that no principal of the tenant has. */
+/** The ids among these that aren't principals of the tenant. */
 export function findUnknownPrincipals(tenantId: string, ids: readonly string[]) {
   return sql<{ id: string }>`
     select asked.id from unnest(${ids}::uuid[]) as asked (id)
     where not exists (select from principals p where p.id = asked.id and p.tenant_id = ${tenantId})`;
 }
 
-/** Locks a principal against other changes of its record; its own commands go on. */
+/** Locks a principal against other changes of its record, but not against its own commands. */
 export function lockPrincipalForChange(tenantId: string, principalId: string) {
   return sql<PrincipalRow>`
     select * from principals where id = ${principalId} and tenant_id = ${tenantId}
@@ -83,8 +83,8 @@ export function lockPrincipalForChange(tenantId: string, principalId: string) {
 }
 
 /**
- * Locks a principal alone: waits for its commands under way, at most a second; later ones see the change. The row is locked
- * by the next statement (`lockPrincipalForChange`).
+ * Locks a principal exclusively: waits for its running commands, at most a second; later ones see the change. The next
+ * statement (`lockPrincipalForChange`) locks the row.
  */
 export function takePrincipalLock(principalId: string) {
   return sql`select take_lock(principal_lock(${principalId}))`;
@@ -116,7 +116,7 @@ const newestFirst: ListOrder<PrincipalRow> = {
   direction: 'desc',
 };
 
-/** By the index `principals_words`. */
+/** Uses the index `principals_words`. */
 function hasWords(tenantId: string, search: string) {
   return condition`
     principal_words(tenant_id, display_name, profile ->> 'email')

@@ -31,7 +31,8 @@ import {
 } from './principals.sql.ts';
 
 /**
- * Creates a principal (core, section 4.2). It can do nothing until it has an identity binding or an API key.
+ * Creates a principal. It can't act until it has an identity binding or an API key. See
+ * docs/reference/access.md#principals.
  * @throws Refusal `invalid_kind`, `invalid_status`, `invalid_display_name`, `payload_too_large`, `payload_too_deep`,
  * `secret_material_rejected`
  */
@@ -61,7 +62,7 @@ export async function listPrincipals(
   return listPage(db, findPrincipals(tenantId, { kind, search }, page), principalOf);
 }
 
-/** @throws Refusal `not_found` with the first id that no principal of the tenant has */
+/** @throws Refusal `not_found` with the first id that isn't a principal of the tenant */
 export async function requireKnownPrincipals(
   { db, tenantId }: Context,
   ids: readonly string[],
@@ -71,7 +72,7 @@ export async function requireKnownPrincipals(
   if (unknown !== undefined) fail('not_found', { principalId: unknown.id });
 }
 
-/** The first of the ids that is a person who may enter, or undefined. */
+/** The first of the ids that is an active person, or undefined. */
 export async function findActivePerson(
   { db, tenantId }: Context,
   ids: readonly string[],
@@ -81,7 +82,7 @@ export async function findActivePerson(
   return ids.find((id) => people.has(id));
 }
 
-/** The principal in whose name the core itself writes. */
+/** The principal that background work of the core acts as. */
 export async function getCorePrincipalId({ db, tenantId }: Context): Promise<string> {
   return ((await db.row(findCorePrincipal(tenantId))) as { id: string }).id;
 }
@@ -97,9 +98,9 @@ export async function getPrincipalRow({ db, tenantId }: Context, principalId: st
 }
 
 /**
- * Changes what is known about a principal; values that are stored already change nothing.
- * @throws Refusal `not_found`, `version_conflict`, `principal_managed_by_registry`, `empty_update`, `invalid_display_name`,
- * `payload_too_large`, `payload_too_deep`, `secret_material_rejected`
+ * Changes the display name and profile of a principal; unchanged values have no effect.
+ * @throws Refusal `not_found`, `version_conflict`, `principal_managed_by_registry`, `empty_update`,
+ * `invalid_display_name`, `payload_too_large`, `payload_too_deep`, `secret_material_rejected`
  */
 export async function updatePrincipal(
   context: Context,
@@ -125,7 +126,7 @@ export async function updatePrincipal(
   const changes = names.filter((name) => !isDeepStrictEqual(after[name], current[name]));
   if (changes.length === 0) return current;
   const row = await db.row(updatePrincipalValues(tenantId, principalId, after));
-  if (row === undefined) throw new Error('a locked principal is gone');
+  if (row === undefined) throw new Error('a locked principal was not found');
   const payload = { principalId, version: row.version, changes };
   emit(context, principalUpdated, { entityId: principalId }, payload);
   return principalOf(row);

@@ -8,7 +8,7 @@ export function insertLeftover({ tenantId, folder, name }: SecretName, dueInSeco
     on conflict (tenant_id, folder, name) do nothing`;
 }
 
-/** Changes no row where it is due: the worker may be deleting the secret. */
+/** Changes no row if it is due: the worker may be deleting the secret. */
 export function deleteLeftoverInTime({ tenantId, folder, name }: SecretName) {
   return sql`
     delete from secret_leftovers
@@ -20,7 +20,10 @@ export function deleteLeftover({ tenantId, folder, name }: SecretName) {
     delete from secret_leftovers where tenant_id = ${tenantId} and folder = ${folder} and name = ${name}`;
 }
 
-/** Takes a path for one write; no row while another one has it. Until `updateKept` says otherwise nothing is deleted there. */
+/**
+ * Reserves a path for one write; no row while another write has it. Until `updateKept` releases it, nothing is deleted
+ * there.
+ */
 export function insertUse({ tenantId, folder, name }: SecretName, dueInSeconds: number) {
   return sql<{ due_at: string }>`
     insert into secret_leftovers (tenant_id, folder, name, due_at, is_kept)
@@ -29,7 +32,7 @@ export function insertUse({ tenantId, folder, name }: SecretName, dueInSeconds: 
     returning due_at`;
 }
 
-/** Says whether a row names what is at the path. No row where the entry was taken over, or is due. */
+/** Records whether a row refers to the path. No row where the entry was taken over, or is due. */
 export function updateKept({ tenantId, folder, name }: SecretName, dueAt: string, isKept: boolean) {
   return sql<{ name: string }>`
     update secret_leftovers set is_kept = ${isKept}
@@ -38,7 +41,7 @@ export function updateKept({ tenantId, folder, name }: SecretName, dueAt: string
     returning name`;
 }
 
-/** Nothing names what is at the path any more; whoever is writing there deletes it, else the worker does. */
+/** Records that no row refers to the path: its current writer deletes the secret, or else the worker. */
 export function upsertUnkept({ tenantId, folder, name }: SecretName) {
   return sql`
     insert into secret_leftovers (tenant_id, folder, name, due_at, is_kept)
@@ -46,14 +49,14 @@ export function upsertUnkept({ tenantId, folder, name }: SecretName) {
     on conflict (tenant_id, folder, name) do update set is_kept = false`;
 }
 
-/** Changes no row where the row that named the path has gone meanwhile. */
+/** Changes no row where the referring row was deleted meanwhile. */
 export function deleteKeptLeftover({ tenantId, folder, name }: SecretName) {
   return sql`
     delete from secret_leftovers
     where tenant_id = ${tenantId} and folder = ${folder} and name = ${name} and is_kept`;
 }
 
-/** Takes an entry for whoever saw it like this. */
+/** Takes over an entry that hasn't changed since it was read. */
 export function takeLeftover({ tenantId, folder, name }: SecretName, dueAt: string, dueInSeconds: number) {
   return sql<{ is_kept: boolean }>`
     update secret_leftovers set due_at = clock_timestamp() + make_interval(secs => ${dueInSeconds})

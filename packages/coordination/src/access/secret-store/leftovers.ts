@@ -15,22 +15,22 @@ import {
 import type { SecretChange, SecretName } from './secret-store.ts';
 
 /**
- * Secrets whose rows name them. Each value gets a name of its own, so a row and its secret always belong together, whoever
- * writes at the same time. An outside store knows no transactions: what it is about to get is noted before, and what no row
- * names any more is deleted by the worker, also where a process ended in between.
+ * Secrets that rows refer to. Each value has its own name, so a row and its secret always match, even with concurrent
+ * writers. An external store has no transactions: a name is recorded before its value is stored, and the worker deletes
+ * values that no row refers to, also after a crash between the two.
  */
 
 /** Longer than any command may take from its `put` to its commit. */
 const intentSeconds = 600;
 
-/** How a feature calls the secrets of one object: `<kind>-<id>` in a folder. */
+/** The naming scheme for the secrets of one object: `<kind>-<id>` in a folder. */
 export interface SecretKind {
   readonly folder: string;
   readonly kind: string;
 }
 
 /**
- * Gives the store a new value, before the command's transaction.
+ * Stores a new value, before the command's transaction.
  * @param context its `db` is the pool
  * @throws Refusal `secret_store_unavailable`
  */
@@ -45,7 +45,7 @@ export async function putNewSecret(
 }
 
 /**
- * Makes a new value that of its object, inside the command's transaction.
+ * Assigns a new value to its object, inside the command's transaction.
  * @throws Refusal `secret_store_unavailable` when the command took longer than ten minutes to get here
  */
 export async function keepNewSecret({ db, secrets }: Context, change: SecretChange): Promise<void> {
@@ -54,18 +54,18 @@ export async function keepNewSecret({ db, secrets }: Context, change: SecretChan
   await secrets.apply(db, change);
 }
 
-/** Gives up the secret that a row named until now, inside the command's transaction. */
+/** Releases the secret that a row referred to until now, inside the command's transaction. */
 export async function dropSecret({ db, secrets }: Context, secret: SecretName): Promise<void> {
   if (secrets.kind === 'outside') await db.run(insertLeftover(secret, 0));
   else if (secrets.kind === 'table') await secrets.apply(db, await secrets.delete(secret));
 }
 
-/** Longer than a request to the store may take: nobody else touches the path meanwhile. */
+/** Longer than a request to the store may take, so that no other process touches the path meanwhile. */
 const takenSeconds = 60;
 
 /**
- * Deletes what is at a path, unless a row names it, and then the entry, if it still is as the caller saw it.
- * @returns how many entries ended
+ * Deletes the secret at a path, unless a row refers to it, and then the entry, if it hasn't changed since it was read.
+ * @returns the number of deleted entries
  * @throws Refusal `secret_store_unavailable`; the entry is due again a minute later
  */
 export async function endLeftover(
@@ -82,7 +82,7 @@ export async function endLeftover(
 
 const batchMax = 50;
 
-/** Deletes what an outside store was left with. While the store is away, the entries wait. */
+/** Deletes unused secrets of an external store. While the store is unavailable, the entries remain. */
 export function deleteSecretLeftovers({
   pool,
   log,

@@ -7,8 +7,8 @@ import { readSealingKeys } from './sealing-keys.ts';
 import type { SecretStore } from './secret-store.ts';
 
 /**
- * The store that the settings name: an outside one before the table of sealed values.
- * @throws Error with one sentence for a file that holds no keys
+ * Opens the configured store; an external store takes precedence over the table of encrypted values.
+ * @throws Error with one sentence for a file without keys
  */
 export function openSecretStore(settings: Settings): SecretStore {
   if (settings.CP_SECRET_STORE_URL !== '') return createOutsideStore(settings);
@@ -16,9 +16,9 @@ export function openSecretStore(settings: Settings): SecretStore {
   return file === '' ? noSecretStore : createSealedStore(readSealingKeys(file));
 }
 
-const none = async () => fail('secret_store_unavailable', {}, { reason: 'no secret store is set up' });
+const none = async () => fail('secret_store_unavailable', {}, { reason: 'no secret store is configured' });
 
-/** Where the settings name none. */
+/** The store without configuration. */
 const noSecretStore: SecretStore = {
   kind: 'none',
   put: none,
@@ -28,13 +28,13 @@ const noSecretStore: SecretStore = {
   exists: none,
 };
 
-/** @throws Error with one sentence for settings of the store that could only fail later */
+/** @throws Error with one sentence for settings of the store that would only fail later */
 export function checkSecretStoreSettings(settings: Settings): void {
   const { CP_SECRET_STORE_URL: url, CP_SECRET_STORE_TOKEN: token, CP_SECRET_STORE_MOUNT: mount } = settings;
   if (url === '') return;
   requireAddress('CP_SECRET_STORE_URL', url);
   if (token === undefined || !/^[\x21-\x7e]+$/.test(token))
-    throw new Error('CP_SECRET_STORE_URL needs CP_SECRET_STORE_TOKEN, without blanks.');
+    throw new Error('CP_SECRET_STORE_URL requires CP_SECRET_STORE_TOKEN, without blanks.');
   if (!/^[A-Za-z0-9_-]+(\/[A-Za-z0-9_-]+){0,4}$/.test(mount))
-    throw new Error('CP_SECRET_STORE_MOUNT is a path of letters, digits, hyphens and underscores.');
+    throw new Error('CP_SECRET_STORE_MOUNT must be a path of letters, digits, hyphens and underscores.');
 }

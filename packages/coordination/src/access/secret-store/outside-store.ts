@@ -5,18 +5,18 @@ import { fail } from '../errors.ts';
 import type { Settings } from '../settings.ts';
 import { pathOfSecret, SecretExists, type SecretName, type SecretStore } from './secret-store.ts';
 
-/** A value of 65,536 characters is at most six times as many bytes in JSON. */
+/** A value of 65,536 characters has at most six times as many bytes in JSON. */
 const answerBytesMax = 1_048_576;
-/** Requests under way at once in this process; each holds a socket. */
+/** Concurrent requests in this process; each uses a socket. */
 const requestBounds = { runningMax: 64, queuedMax: 256, waitMsMax: 2000 };
 
 const ReadAnswer = z.object({ data: z.object({ data: z.object({ value: z.string() }) }) });
 const RefusedAnswer = z.object({ errors: z.array(z.string()) });
 
 /**
- * A store that speaks the KV version 2 wire of Vault and OpenBao: `POST` and `GET /v1/<mount>/data/<path>`, and `DELETE
- * /v1/<mount>/metadata/<path>`, which leaves no old version. A secret is `{value}`. Redirects (of a standby server) are not
- * followed: the address is that of the active one, or of a balancer.
+ * A store with the KV version 2 API of Vault and OpenBao: `POST` and `GET /v1/<mount>/data/<path>`, and `DELETE
+ * /v1/<mount>/metadata/<path>`, which also deletes old versions. A secret is `{value}`. Redirects of a standby server
+ * are not followed: the address is that of the active server or of a load balancer.
  */
 export function createOutsideStore(settings: Settings): SecretStore {
   const {
@@ -56,7 +56,7 @@ export function createOutsideStore(settings: Settings): SecretStore {
     const answer = ReadAnswer.safeParse(json);
     return status === 200 && answer.success
       ? answer.data.data.data.value
-      : away(`answered ${status} to a read`);
+      : away(`a read failed with status ${status}`);
   }
 
   return {
@@ -65,12 +65,12 @@ export function createOutsideStore(settings: Settings): SecretStore {
       const body = { ...(onlyNew && { options: { cas: 0 } }), data: { value } };
       const { status, json } = await ask('POST', 'data', secret, body);
       if (onlyNew && status === 400 && isTaken(json)) throw new SecretExists();
-      if (status !== 200 && status !== 204) away(`answered ${status} to a write`);
+      if (status !== 200 && status !== 204) away(`a write failed with status ${status}`);
       return { secret, row: 'nothing', onlyNew };
     },
     async delete(secret) {
       const { status } = await ask('DELETE', 'metadata', secret);
-      if (status !== 204 && status !== 404) away(`answered ${status} to a deletion`);
+      if (status !== 204 && status !== 404) away(`a deletion failed with status ${status}`);
       return { secret, row: 'nothing', onlyNew: false };
     },
     apply: () => Promise.resolve(),
@@ -79,13 +79,13 @@ export function createOutsideStore(settings: Settings): SecretStore {
   };
 }
 
-/** It says so in prose only. */
+/** The store reports this in prose only. */
 function isTaken(json: unknown): boolean {
   const refused = RefusedAnswer.safeParse(json);
   return refused.success && refused.data.errors.some((text) => text.includes('check-and-set'));
 }
 
-/** @param reason names no address, no header and no body */
+/** @param reason contains no address, header or body */
 function away(reason: string, cause?: unknown): never {
   return fail(
     'secret_store_unavailable',

@@ -6,9 +6,10 @@ import { endLeftover } from './leftovers.ts';
 import type { SecretName } from './secret-store.ts';
 
 /**
- * Secrets at fixed paths, which others read in an outside store. That store knows no transactions, and a request may reach
- * it late: so a path is used by one write at a time, noted among the leftovers. What a process that ended left at a path
- * that no row names, the worker deletes. The table of sealed values needs none of this: it changes in the transaction.
+ * Secrets at fixed paths, which other programs read from an external store. That store has no transactions, and a
+ * request may reach it late; so each path has one writer at a time, recorded among the leftovers. After a crash the
+ * worker deletes the secret at a path that no row refers to. The table of encrypted values needs none of this, because
+ * it changes in the transaction.
  */
 
 /** Longer than any write may take from its request to the store to its commit. */
@@ -16,17 +17,17 @@ const useSeconds = 60;
 const waitMsMax = 5000;
 const pollMs = 50;
 
-/** A use of a path, until the write has ended. */
+/** The reservation of a path for one write. */
 export interface PathUse {
   readonly secret: SecretName;
-  /** When the worker ends it; null for the table of sealed values. */
+  /** When the worker takes it over; null for the table of encrypted values. */
   readonly dueAt: string | null;
 }
 
 /**
- * Takes a path for one write, once no other write of it goes on. Outside of any transaction.
- * @param isNamed whether a row names it: then nothing is deleted where this process ends in the middle
- * @throws Refusal `secret_store_unavailable` after 5 s of waiting
+ * Reserves a path for one write, once its previous write has ended. Outside of any transaction.
+ * @param isNamed whether a row refers to it: then nothing is deleted after a crash of this process
+ * @throws Refusal `secret_store_unavailable` after waiting for 5 s
  */
 export async function usePath(
   { db, secrets }: Pick<Context, 'db' | 'secrets'>,
@@ -41,18 +42,21 @@ export async function usePath(
       if (!(await isNamed())) await db.row(updateKept(secret, taken.due_at, false));
       return { secret, dueAt: taken.due_at };
     }
-    if (performance.now() > untilMs) return refuseUse('another write of this secret goes on');
+    if (performance.now() > untilMs) return refuseUse('another write of this secret is in progress');
     await sleep(pollMs);
   }
 }
 
-/** Notes in the transaction of a write that a row names the path now. @throws Refusal `secret_store_unavailable` when it came too late */
+/**
+ * Records in a write's transaction that a row now refers to the path.
+ * @throws Refusal `secret_store_unavailable` when the reservation has expired
+ */
 export async function keepPath({ db }: Pick<Context, 'db'>, { secret, dueAt }: PathUse): Promise<void> {
   if (dueAt === null) return;
   if ((await db.row(updateKept(secret, dueAt, true))) === undefined) refuseUse('the command took too long');
 }
 
-/** Removes what is at a path in the transaction that takes away its row, or has it removed afterwards. */
+/** Deletes the secret at a path in the transaction that deletes its row, or schedules the deletion. */
 export async function leavePath(
   { db, secrets }: Pick<Context, 'db' | 'secrets'>,
   secret: SecretName,
@@ -61,12 +65,15 @@ export async function leavePath(
   else if (secrets.kind === 'table') await secrets.apply(db, await secrets.delete(secret));
 }
 
-/** Ends a use, whatever became of the write: what no row names is deleted; while the store is away, the worker does it later. */
+/**
+ * Ends a reservation, whatever the outcome of the write. A secret that no row refers to is deleted; while the store is
+ * unavailable, that is left to the worker.
+ */
 export async function endPathUse(context: Context, { secret, dueAt }: PathUse): Promise<void> {
   if (dueAt === null) return;
   await endLeftover(context, secret, dueAt).catch((error: unknown) => {
     const { tenantId, log } = context;
-    log.warn({ err: error, tenantId }, 'a path in the secret store is left to the worker');
+    log.warn({ err: error, tenantId }, 'the deletion of a path in the secret store is left to the worker');
   });
 }
 

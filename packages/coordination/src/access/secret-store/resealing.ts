@@ -8,9 +8,9 @@ const rowsOfBatchMax = 100;
 const begin: SecretName = { tenantId: '00000000-0000-0000-0000-000000000000', folder: '', name: '' };
 
 /**
- * Seals with the first key whatever an older one seals, in transactions of 100 rows. It may be stopped and begun again, and
- * values may be written meanwhile.
- * @returns how many it sealed, and how many no key of the file opens
+ * Encrypts with the first key all values that use an older key, in transactions of 100 rows. It can be interrupted and
+ * restarted, and values may be written meanwhile.
+ * @returns the number of re-encrypted values, and of values that no key in the file can decrypt
  */
 export async function resealSecrets(
   pool: Pool,

@@ -4,11 +4,11 @@ import { deleteSecret, findSecret, insertSecret, upsertSecret } from './sealed-s
 import { CannotOpen, type SealingKeys } from './sealing-keys.ts';
 import { pathOfSecret, SecretExists, type SecretName, type SecretStore } from './secret-store.ts';
 
-/** A table of sealed values: only who has the file of keys can read them. */
+/** A table of encrypted values: they can only be read with the key file. */
 export function createSealedStore(keys: SealingKeys): SecretStore {
   return {
     kind: 'table',
-    // biome-ignore lint/suspicious/useAwait: what it throws is a rejection, as in the other store
+    // biome-ignore lint/suspicious/useAwait: errors become rejections, as in the other store
     async put(secret, value, { onlyNew = false } = {}) {
       return { secret, row: keys.seal(value, placeOf(secret)), onlyNew };
     },
@@ -43,7 +43,7 @@ async function openSecret(db: Db, secret: SecretName, keys: SealingKeys): Promis
   }
 }
 
-/** What a value is bound to: it opens for this tenant, folder and name only. */
+/** The associated data of a value: it can be decrypted for this tenant, folder and name only. */
 export function placeOf(secret: SecretName): string {
   return `1:${pathOfSecret(secret)}`;
 }

@@ -2,17 +2,17 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:
 import { readFileSync } from 'node:fs';
 import type { SealedValue } from './secret-store.ts';
 
-/** The keys of a file: the first one seals, each of them opens what it sealed. */
+/** The keys of a file: the first one encrypts, each decrypts its own values. */
 export interface SealingKeys {
-  /** The id of the key that seals. */
+  /** The id of the encrypting key. */
   readonly currentId: string;
-  /** @param place what the value belongs to: it opens nowhere else */
+  /** @param place the location of the value, without which it can't be decrypted */
   seal(value: string, place: string): SealedValue;
   /** @throws CannotOpen */
   open(value: SealedValue, place: string): string;
 }
 
-/** No key of the file opens a value: its key was taken out, or the row was changed or moved. */
+/** No key in the file decrypts a value: its key was removed, or the row was changed or moved. */
 export class CannotOpen extends Error {
   override readonly name = 'CannotOpen';
 }
@@ -21,9 +21,9 @@ const cipher = 'aes-256-gcm';
 const [keyBytes, nonceBytes, tagBytes, keysMax] = [32, 12, 16, 16];
 
 /**
- * Reads a file with one key a line, each of 32 random bytes in base64; blank lines and those with `#` at their begin are
- * left out.
- * @throws Error with one sentence that repeats nothing of the file
+ * Reads a file with one key per line, each of 32 random bytes in base64; blank lines and lines that start with `#` are
+ * ignored.
+ * @throws Error with one sentence that quotes nothing from the file
  */
 export function readSealingKeys(file: string): SealingKeys {
   const lines = textOf(file)
@@ -32,7 +32,7 @@ export function readSealingKeys(file: string): SealingKeys {
   const keys = lines.filter((line) => line !== '' && !line.startsWith('#')).map(keyIn);
   if (keys.length === 0 || keys.length > keysMax || keys.some((key) => key?.length !== keyBytes))
     throw new Error(
-      `The file of CP_SECRET_STORE_KEY_FILE has 1 to ${keysMax} lines of 32 random bytes in base64, as \`openssl rand -base64 32\` makes them.`,
+      `The file of CP_SECRET_STORE_KEY_FILE must have 1 to ${keysMax} lines of 32 random bytes in base64, as created by \`openssl rand -base64 32\`.`,
     );
   return sealingKeys(keys as Buffer[]);
 }
@@ -41,11 +41,11 @@ function textOf(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (cause) {
-    throw new Error('The file of CP_SECRET_STORE_KEY_FILE can not be read.', { cause });
+    throw new Error('The file of CP_SECRET_STORE_KEY_FILE cannot be read.', { cause });
   }
 }
 
-/** Base64 in either alphabet; undefined for anything else, which a lenient decoder would cut short. */
+/** Decodes base64 in either alphabet; undefined for anything else, which a lenient decoder would truncate. */
 function keyIn(line: string): Buffer | undefined {
   return /^[A-Za-z0-9+/_-]+={0,2}$/.test(line) ? Buffer.from(line, 'base64') : undefined;
 }
@@ -66,7 +66,7 @@ export function sealingKeys(keys: readonly Buffer[]): SealingKeys {
     open({ keyId, sealed }, place) {
       const key = byId.get(keyId);
       if (key === undefined) throw new CannotOpen(`no key ${keyId} in the file`);
-      if (sealed.length < nonceBytes + tagBytes) throw new CannotOpen('a value that is cut short');
+      if (sealed.length < nonceBytes + tagBytes) throw new CannotOpen('a truncated value');
       const opening = createDecipheriv(cipher, key, sealed.subarray(0, nonceBytes), {
         authTagLength: tagBytes,
       });
@@ -81,7 +81,7 @@ export function sealingKeys(keys: readonly Buffer[]): SealingKeys {
   };
 }
 
-/** The begin of the SHA-256 of a random key of 256 bits tells nothing of it. */
+/** The first bytes of the SHA-256 of a random 256-bit key reveal nothing about it. */
 function idOf(key: Buffer): string {
   return createHash('sha256').update(key).digest('hex').slice(0, 16);
 }

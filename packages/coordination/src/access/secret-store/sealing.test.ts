@@ -130,10 +130,10 @@ test('secrets reseal moves every secret to the first key, also hundreds, and aga
   const value = newValue();
   for (const secret of secrets) await put([old], secret, value);
   await put([young], newSecret(), value);
-  assert.equal(await reseal([young, old]), '205 secrets sealed anew.\n');
+  assert.equal(await reseal([young, old]), '205 secrets re-encrypted.\n');
   assert.deepEqual(await keyIds(), [sealingKeys([young]).currentId]);
   for (const secret of secrets) assert.equal(await get([young], secret), value);
-  assert.equal(await reseal([young, old]), '0 secrets sealed anew.\n');
+  assert.equal(await reseal([young, old]), '0 secrets re-encrypted.\n');
 });
 
 test('secrets reseal tells of those that no key opens, and leaves them as they are', async () => {
@@ -141,14 +141,14 @@ test('secrets reseal tells of those that no key opens, and leaves them as they a
   await put([lost], newSecret(), newValue());
   await put([old], newSecret(), newValue());
   await assert.rejects(reseal([young, old]), (error: Error) => {
-    assert.match(error.message, /^not_all_resealed: 1 sealed anew; 1 can't be opened/);
+    assert.match(error.message, /^not_all_resealed: 1 re-encrypted; 1 cannot be decrypted/);
     return true;
   });
   const left = [sealingKeys([lost]).currentId, sealingKeys([young]).currentId].sort();
   assert.deepEqual(await keyIds(), left);
 });
 
-test('values that are written while others are sealed anew are not lost', async () => {
+test('values that are written while others are re-encrypted are not lost', async () => {
   const [old, young] = [newKey(), newKey()];
   const secrets = Array.from({ length: 60 }, newSecret);
   for (const secret of secrets) await put([old], secret, newValue());
@@ -199,7 +199,7 @@ for (const [name, text] of [
 test('a file that is absent stops the start with one sentence', async () => {
   const missing = join(folder, 'missing');
   await assert.rejects(baton.another({ CP_SECRET_STORE_KEY_FILE: missing }), {
-    message: 'The file of CP_SECRET_STORE_KEY_FILE can not be read.',
+    message: 'The file of CP_SECRET_STORE_KEY_FILE cannot be read.',
   });
 });
 

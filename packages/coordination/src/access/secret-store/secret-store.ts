@@ -1,53 +1,54 @@
 import type { Db } from '@baton/kernel/database/db';
 
-/** Where a secret lies: below its tenant, in a folder such as `agents/reviewer`, under a name. */
+/** The location of a secret: its tenant, a folder such as `agents/reviewer`, and a name. */
 export interface SecretName {
   readonly tenantId: string;
-  /** One to four parts of lower-case letters, digits and hyphens, with `/` between them. */
+  /** One to four parts of lower-case letters, digits and hyphens, separated by `/`. */
   readonly folder: string;
-  /** Such a part. */
+  /** One such part. */
   readonly name: string;
 }
 
-/** What a command writes into its transaction by `apply`; nothing of it is readable. */
+/** A change that a command writes into its transaction by `apply`; its content is opaque. */
 export interface SecretChange {
   readonly secret: SecretName;
-  /** `nothing`: an outside store has it already. */
+  /** `nothing`: an external store already has it. */
   readonly row: SealedValue | 'removed' | 'nothing';
   readonly onlyNew: boolean;
 }
 
-/** A value as it stands in the database. */
+/** A value as stored in the database. */
 export interface SealedValue {
   readonly keyId: string;
   readonly sealed: Buffer;
 }
 
 /**
- * Where the secrets of agents and connections are kept (organisation, section 28): an outside store, or a table of sealed
- * values. One way serves both: `put` or `delete` before the command's transaction, `apply` inside it. Every method refuses
- * with `secret_store_unavailable` while the store is away, or where none is set up.
+ * The store of the secrets of agents and connections: an external store, or a table of encrypted values. Both have the
+ * same protocol: `put` or `delete` before the command's transaction, `apply` inside it. Every method refuses with
+ * `secret_store_unavailable` while the store is unavailable or not configured. See
+ * docs/reference/connections.md#secret-store.
  */
 export interface SecretStore {
-  /** `outside`: asked over the network; `table`: sealed rows; `none`: none is set up. */
+  /** `outside`: over the network; `table`: encrypted rows; `none`: not configured. */
   readonly kind: 'outside' | 'table' | 'none';
   /**
-   * Call it outside of any transaction: an outside store has the value when this resolves, also where the command fails
-   * afterwards; for the table it is only sealed.
+   * Call it outside of any transaction: an external store has the value when this resolves, even if the command fails
+   * afterwards; for the table the value is only encrypted.
    * @param options.onlyNew refuses to overwrite. @throws SecretExists, here or in `apply`
    */
   put(secret: SecretName, value: string, options?: { onlyNew?: boolean }): Promise<SecretChange>;
-  /** Call it outside of any transaction. One that is absent is no failure. */
+  /** Call it outside of any transaction. An absent secret is no failure. */
   delete(secret: SecretName): Promise<SecretChange>;
-  /** Writes the change into the table, in the transaction of the command; does nothing for an outside store. */
+  /** Writes the change into the table, in the command's transaction; does nothing for an external store. */
   apply(db: Db, change: SecretChange): Promise<void>;
-  /** For requests to others only: no route returns a value. Outside of any transaction; `db` is the pool. */
+  /** For outbound requests only: no route returns a value. Outside of any transaction; `db` is the pool. */
   get(db: Db, secret: SecretName): Promise<string | undefined>;
-  /** Outside of any transaction, as `get`. */
+  /** Outside of any transaction, like `get`. */
   exists(db: Db, secret: SecretName): Promise<boolean>;
 }
 
-/** A value that was to be new is there already. */
+/** A value that had to be new exists already. */
 export class SecretExists extends Error {
   override readonly name = 'SecretExists';
 }
@@ -56,9 +57,9 @@ const part = '[a-z0-9][a-z0-9-]{0,62}';
 const folderForm = new RegExp(`^${part}(?:/${part}){0,3}$`);
 const nameForm = new RegExp(`^${part}$`);
 
-/** @returns the path below the mount of an outside store. @throws Error for a name that no feature may make */
+/** @returns the path below the mount of an external store. @throws Error for an invalid name */
 export function pathOfSecret({ tenantId, folder, name }: SecretName): string {
   if (!nameForm.test(tenantId) || !folderForm.test(folder) || !nameForm.test(name))
-    throw new Error('a secret with a name that is not allowed');
+    throw new Error('the name of the secret is invalid');
   return `tenants/${tenantId}/${folder}/${name}`;
 }

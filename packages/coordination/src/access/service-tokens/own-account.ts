@@ -3,8 +3,8 @@ import type { Settings } from '../settings.ts';
 type AccountSettings = Pick<Settings, 'CP_IAM_BASE_URL' | 'CP_IAM_CLIENT_ID' | 'CP_IAM_CLIENT_SECRET'>;
 
 /**
- * Refuses settings with which the own service account could get no token.
- * @param needing what needs one, as the sentence begins
+ * Refuses settings with which the own service account could not get a token.
+ * @param needing the feature that requires one, as the beginning of the sentence
  * @throws Error with one sentence
  */
 export function requireOwnAccount(settings: AccountSettings, needing: string): void {
@@ -13,11 +13,11 @@ export function requireOwnAccount(settings: AccountSettings, needing: string): v
     throw new Error(`${needing} needs CP_IAM_CLIENT_ID and CP_IAM_CLIENT_SECRET.`);
 }
 
-/** @throws Error with one sentence for what is no address of a service */
+/** @throws Error with one sentence for an invalid address */
 export function requireAddress(setting: string, address: string): void {
   const { protocol, username, password, search, hash } = URL.canParse(address)
     ? new URL(address)
     : new URL('none:');
   if (!/^https?:$/.test(protocol) || `${username}${password}${search}${hash}` !== '')
-    throw new Error(`${setting} is an http or https address without a user and without a query.`);
+    throw new Error(`${setting} must be an http or https address without a user and without a query.`);
 }

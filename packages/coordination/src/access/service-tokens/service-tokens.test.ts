@@ -103,7 +103,7 @@ test('after a failure identity is left alone for a second, and longer each time'
   answer = () => ({ status: 401, body: '{"detail":"invalid_client"}' });
   const own = tokens();
   for (let n = 0; n < 5; n += 1)
-    await assert.rejects(own.get(), /^Error: identity answered 401 to the request for a token$/);
+    await assert.rejects(own.get(), /^Error: identity returned 401 to the token request$/);
   assert.equal(asked.length, 1);
   passTime(1050);
   await assert.rejects(own.get());

@@ -2,15 +2,18 @@ import { z } from 'zod';
 import { requestJson } from '@baton/kernel/outbound/json-request';
 import type { Settings } from '../settings.ts';
 
-/** Access tokens of this installation's own service account, for the services that it calls (core, section 20, CP_IAM_*). */
+/**
+ * Access tokens of this installation's own service account, for the services that it calls. See
+ * docs/reference/access.md#own-service-account.
+ */
 export interface ServiceTokens {
   /**
-   * A token that is valid for half a minute or longer, or for a third of its life where that is short. One request for it
-   * is under way at a time; after a failed one the next is not made at once.
-   * @throws Error that says what identity answered, without any secret
+   * Returns a token that is valid for at least half a minute, or for a third of its lifetime if that is short.
+   * Concurrent callers share one request; after a failed request there is a pause.
+   * @throws Error with identity's response, without any secret
    */
   get(): Promise<string>;
-  /** The service that took the token refused it: the next one is asked for anew. */
+  /** A service rejected the token: the next call requests a new one. */
   forget(token: string): void;
 }
 
@@ -20,11 +23,11 @@ type TokenSettings = Pick<
 >;
 
 const answerBytesMax = 64 * 1024;
-/** A new token is asked for this long before the old one ends, at most at a third of its life. */
+/** A new token is requested this long before the old one expires, at most a third of its lifetime. */
 const renewBeforeMsMax = 60_000;
-/** A token is not used for longer than that, whatever identity says. */
+/** The longest use of a token, whatever its expiry. */
 const lifeSecondsMax = 86_400;
-/** Pauses after failed requests; identity counts them, and may close the account for a while. */
+/** Pauses after failed requests; identity counts them and may lock the account for a while. */
 const pauseMs = { first: 1000, max: 30_000 };
 
 const Granted = z.object({
@@ -41,7 +44,7 @@ interface HeldToken {
   readonly endsAtMs: number;
 }
 
-/** @param wanted one audience, and the scopes that are asked for: exactly these are granted (identity, section 8.5) */
+/** @param wanted one audience and the requested scopes; exactly these are granted */
 export function createServiceTokens(
   settings: TokenSettings,
   wanted: { audience: string; scopes: readonly string[] },
@@ -75,7 +78,7 @@ export function createServiceTokens(
       if (isLive && nowMs < (held as HeldToken).renewAtMs) return (held as HeldToken).text;
       const mayAsk = failed === undefined || nowMs >= failed.untilMs;
       if (isLive) {
-        // The old one serves until it ends.
+        // The old token is used until it expires.
         if (mayAsk) ask().catch(() => undefined);
         return (held as HeldToken).text;
       }
@@ -107,9 +110,9 @@ async function requestToken(
       answerBytesMax,
     },
   );
-  if (status !== 200) throw new Error(`identity answered ${status} to the request for a token`);
+  if (status !== 200) throw new Error(`identity returned ${status} to the token request`);
   const granted = Granted.safeParse(json);
-  if (!granted.success) throw new Error('identity gave no token that can be used');
+  if (!granted.success) throw new Error('identity returned no usable token');
   const lifeMs = Math.min(granted.data.expiresIn, lifeSecondsMax) * 1000;
   const reserveMs = Math.min(renewBeforeMsMax, lifeMs / 3);
   return {

@@ -9,10 +9,10 @@ export const bootstrapApi = [
     id: 'bootstrap',
     method: 'POST',
     path: '/bootstrap',
-    summary: 'Found the installation: its tenant, its administrator and a first key.',
-    description: 'Once only, with the bootstrap secret. Two at once give one tenant.',
+    summary: 'Create the installation: its tenant, its administrator and a first key.',
+    description: 'Works once, with the bootstrap secret. Concurrent requests create one tenant.',
     auth: 'bootstrap',
-    // There is no principal whose key it could be; "once only" protects it.
+    // There is no principal that a key could belong to; the operation succeeds only once anyway.
     idempotency: 'ignored',
     body: BootstrapRequest,
     returns: { 201: BootstrappedTenant },

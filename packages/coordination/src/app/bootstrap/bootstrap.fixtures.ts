@@ -2,6 +2,6 @@ import { defineFixtures } from '../../testing/fixtures.ts';
 
 export default defineFixtures({
   operations: {
-    bootstrap: { excluded: 'It succeeds once in the life of an installation: bootstrap.test.ts has that.' },
+    bootstrap: { excluded: 'It succeeds only once per installation: see bootstrap.test.ts.' },
   },
 });

@@ -2,7 +2,7 @@ import { sql } from '@baton/kernel/database/sql';
 import type { PrincipalRow } from '../../access/principals/principal.ts';
 import type { TenantRow } from './tenant.ts';
 
-/** Held until the commit: of two that bootstrap at once, the second sees the first one's tenant. */
+/** Held until the commit: of two concurrent requests, the second sees the first one's tenant. */
 export function lockTenants() {
   return sql`lock table tenants in share row exclusive mode`;
 }

@@ -11,11 +11,11 @@ import { findAdmin, findAnyTenant, findTenant, lockTenants } from './bootstrap.s
 import { foundTenant } from './founding.ts';
 import { type BootstrappedTenant, type BootstrapRequest, tenantOf } from './tenant.ts';
 
-/** Unless CP_LEGACY_API_KEYS_ENABLED is set, the key isn't admitted anyway; then it lasts a day only. */
+/** Unless CP_LEGACY_API_KEYS_ENABLED is set, the key isn't accepted anyway; then it expires after a day. */
 const adminKeyLifeSeconds = 86_400;
 
 /**
- * Founds the installation's tenant with its administrator, once (core, section 3).
+ * Creates the installation's tenant with its administrator, once. See docs/reference/access.md#bootstrap.
  * @throws Refusal `already_bootstrapped`
  */
 export async function bootstrap(context: Context, request: BootstrapRequest): Promise<BootstrappedTenant> {
@@ -24,7 +24,7 @@ export async function bootstrap(context: Context, request: BootstrapRequest): Pr
   if ((await db.row(findAnyTenant())) !== undefined) fail('already_bootstrapped');
 
   const { tenantId, adminPrincipalId } = await foundTenant(db, request);
-  // The bootstrap secret names no tenant: from here on the command belongs to the new one.
+  // The bootstrap secret has no tenant: from here on the command belongs to the new one.
   const inTenant = { ...context, tenantId };
   const apiKey = await insertNewKey(inTenant, {
     principalId: adminPrincipalId,
@@ -45,11 +45,12 @@ export async function bootstrap(context: Context, request: BootstrapRequest): Pr
       ...(identity && { iamBindingId: bindingId, iamPrincipalId: identity.iamPrincipalId }),
     },
   );
-  // Every permission by name, so that a token with the scopes for reading and writing, which never has `admin`, works too.
+  // Every permission by name, so that they also apply to a token with the scopes for reading and writing, which never
+  // has `admin`.
   const permissions = permissionNames.toSorted();
   const grant = { id: bindingId, principalId: adminPrincipalId, permissions, visibility: 'tenant' as const };
   const iamBinding = identity ? await bindNewIdentity(inTenant, { ...grant, ...identity }) : undefined;
-  if (!identity) log.warn('bootstrapped without iamBinding: no access token is admitted yet');
+  if (!identity) log.warn('bootstrapped without iamBinding: no access token is accepted yet');
   await flushEvents(inTenant);
   return { ...(await findBootstrapped(inTenant, adminPrincipalId)), apiKey, iamBinding: iamBinding ?? null };
 }
@@ -57,6 +58,6 @@ export async function bootstrap(context: Context, request: BootstrapRequest): Pr
 async function findBootstrapped({ db, tenantId }: Context, adminPrincipalId: string) {
   const tenant = await db.row(findTenant(tenantId));
   const admin = await db.row(findAdmin(tenantId, adminPrincipalId));
-  if (tenant === undefined || admin === undefined) throw new Error('the new tenant is gone');
+  if (tenant === undefined || admin === undefined) throw new Error('the new tenant was not found');
   return { tenant: tenantOf(tenant), adminPrincipal: principalOf(admin) };
 }

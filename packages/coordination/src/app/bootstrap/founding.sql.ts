@@ -14,7 +14,7 @@ export interface Founding {
   execution: object;
 }
 
-/** A tenant with all that it has from the beginning, in one statement. */
+/** Creates a tenant with its initial objects, in one statement. */
 export function insertTenant(founding: Founding) {
   return sql`
     with tenant as (
@@ -37,7 +37,7 @@ export function insertTenant(founding: Founding) {
       ${founding.adminPrincipalId})`;
 }
 
-/** The sequence that the tenant's tasks are numbered by. */
+/** The sequence of the tenant's task numbers. */
 export function createTaskNumbers(tenantId: string) {
   return sql`select create_task_numbers(${tenantId})`;
 }

@@ -7,7 +7,7 @@ import { createTaskNumbers, insertTenant } from './founding.sql.ts';
 /**
  * Creates a tenant with its first administrator, the principal of the core itself, the built-in types of tasks and of
  * workspaces, the sequence of its task numbers and the floor of its journal.
- * @returns the ids given
+ * @returns the ids
  */
 export async function foundTenant(
   tx: Db,

@@ -33,7 +33,7 @@ export const BootstrapRequest = z
   .meta({ id: 'BootstrapRequest' });
 export type BootstrapRequest = z.output<typeof BootstrapRequest>;
 
-/** A new tenant with the credentials of its administrator (core, section 3). */
+/** A new tenant with the credentials of its administrator. See docs/reference/access.md#bootstrap. */
 export const BootstrappedTenant = z
   .strictObject({
     tenant: Tenant,

@@ -10,7 +10,7 @@ await runProgram(async () => {
     isWatched: true,
     measures: createMeasures(true),
   });
-  // Before it has started too: a signal without a listener ends the process, and the supervisor sees a crash.
+  // Handle signals before the start too: a signal without a listener ends the process as if it had crashed.
   onStopSignal(
     () =>
       void starting.then(

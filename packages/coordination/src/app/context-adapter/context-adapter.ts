@@ -6,19 +6,19 @@ import { readCoordinationSettings } from '../settings.ts';
 import { openStore } from '../store.ts';
 
 export interface ContextAdapterProcess {
-  /** Where it is watched; undefined where no port was opened. */
+  /** The port for monitoring; undefined if none was opened. */
   readonly port: number | undefined;
-  /** Ends the turns under way, which may take 5 s, and closes the pool. */
+  /** Waits for the turns in progress, at most 5 s, and closes the pool. */
   close(): Promise<void>;
 }
 
 /**
- * Starts the delivery to the memory service (organisation, section 20); nothing else depends on it. `/health/ready` also
- * says whether the memory service answers, which does not make the process unready.
+ * Starts the delivery to the memory service; nothing else depends on it. `/health/ready` also reports whether the
+ * memory service responds, which does not affect the process's readiness. See docs/reference/memory.md#context-adapter.
  * @param options.env the documented settings (CP_*)
  * @param options.isWatched whether CP_CONTEXT_ADAPTER_METRICS_PORT is opened
- * @param options.measures what the process counts, where its parts share it
- * @throws Error with one sentence for settings that can't be used
+ * @param options.measures the process's metrics, if its parts share them
+ * @throws Error with one sentence for invalid settings
  */
 export async function startContextAdapter(options: {
   env: Readonly<Record<string, string | undefined>>;
@@ -47,7 +47,7 @@ export async function startContextAdapter(options: {
   });
   adapter = runContextAdapter({ pool, settings, log });
   const { CP_CONTEXT_PROVIDER: provider } = settings;
-  log.info({ provider, port: watched?.port }, 'the context adapter runs');
+  log.info({ provider, port: watched?.port }, 'the context adapter is running');
   return {
     port: watched?.port,
     async close() {

@@ -7,8 +7,8 @@ import { eventCatalog } from './event-catalog.ts';
 import { allowFurtherFields } from './event-types.ts';
 
 /**
- * The AsyncAPI 3.0 description of what coordination sends by itself: the stream of events, and webhooks. It is made from
- * the catalog, so it has a message for each type, whose payload is that of `GET /event-types`.
+ * The AsyncAPI 3.0 description of what coordination sends: the stream of events, and webhooks. It is created from the
+ * catalog, so it has a message per type with the payload of `GET /event-types`.
  * @throws Error when two different forms have one name
  */
 export function describeEvents(): object {
@@ -46,27 +46,27 @@ export function describeEvents(): object {
       streamEvents: {
         action: 'send',
         channel: { $ref: '#/channels/events' },
-        summary: 'Every event of the tenant after the place asked for, in the order of the journal.',
+        summary: 'Every event of the tenant after the requested position, in the order of the journal.',
       },
       deliverEvents: {
         action: 'send',
         channel: { $ref: '#/channels/webhooks' },
-        summary: 'Every event that the sink asks for, at least once.',
+        summary: 'Every event that the sink subscribes to, at least once.',
       },
     },
     components: { messages, schemas: { ...named, ...schemas }, securitySchemes },
   }) as object;
 }
 
-const about = `Every change writes its events to the journal in the same transaction. Delivery is at least once: tell
-repeats by \`id\`. A version of a type only adds fields, so take fields that you do not know. The same events are read by
-pages at \`GET /api/v1/events\`; the catalog alone is \`GET /api/v1/event-types\`.`;
+const about = `Every change writes its events to the journal in the same transaction. Delivery is at least once:
+detect repeats by \`id\`. A new version of a type only adds fields, so accept unknown fields. The same events are available
+in pages at \`GET /api/v1/events\`; the catalog alone is \`GET /api/v1/event-types\`.`;
 
 const server = {
   host: '{host}',
   protocol: 'ws',
-  description: 'As `wss` behind a proxy that ends TLS.',
-  variables: { host: { default: 'localhost:8080', description: 'Where coordination answers.' } },
+  description: 'As `wss` behind a proxy that terminates TLS.',
+  variables: { host: { default: 'localhost:8080', description: 'The address of coordination.' } },
   security: [
     { $ref: '#/components/securitySchemes/accessToken' },
     { $ref: '#/components/securitySchemes/accessTokenOfBrowser' },
@@ -83,17 +83,17 @@ const securitySchemes = {
     type: 'httpApiKey',
     name: 'Sec-WebSocket-Protocol',
     in: 'header',
-    description: `\`${subProtocol}, bearer.<token>\`, answered with \`${subProtocol}\`: a browser sets no other header.`,
+    description: `\`${subProtocol}, bearer.<token>\`; the response has \`${subProtocol}\`. For browsers, which cannot set other headers.`,
   },
 };
 
 const stream = {
   address: streamPath,
   title: 'The stream of events',
-  description: `One message for each event, in the order of the journal, each with its cursor: connect again with \`after\` of
-the last one that was dealt with. What the client sends is ignored. The handshake is accepted first; a refusal, at once or
-while the stream is open, is a close code: 4400 a wrong cursor or filter (also \`cursor_below_journal_floor\` and
-\`cursor_from_other_history\`), 4401 a missing or wrong credential, 4403 no \`events.read\`, 4404 no such workspace, 4503 and
+  description: `One message per event, in the order of the journal, each with its cursor: reconnect with the last processed
+cursor as \`after\`. Frames from the client are ignored. The handshake is accepted first; a refusal, at once or while the
+stream is open, is a close code: 4400 an invalid cursor or filter (also \`cursor_below_journal_floor\` and
+\`cursor_from_other_history\`), 4401 a missing or invalid credential, 4403 no \`events.read\`, 4404 no such workspace, 4503 and
 1001 try again, 1013 too many streams, 1011 a failure.`,
   servers: [{ $ref: '#/servers/coordination' }],
 };
@@ -101,18 +101,18 @@ while the stream is open, is a close code: 4400 a wrong cursor or filter (also \
 const webhooks = {
   address: null,
   title: 'Webhooks',
-  description: `A POST for each event to the addresses in the file that \`CP_SINKS_FILE\` names: CloudEvents 1.0 in structured
+  description: `A POST per event to the addresses in the file \`CP_SINKS_FILE\`: CloudEvents 1.0 in structured
 mode (\`application/cloudevents+json\`), signed by the Standard Webhooks scheme. The header \`webhook-id\` is the id of the
-event. An answer other than 2xx is tried again, each time after a longer wait.`,
+event. After a status other than 2xx the delivery is retried with increasing delays.`,
 };
 
-/** The query of the handshake, as that of `GET /events` has it. */
+/** The query of the handshake, like that of `GET /events`. */
 function queryOf(forms: SchemaComponents): JsonSchema {
   const { types, workspaceId } = EventQuery;
   return {
     type: 'object',
     properties: {
-      after: { type: 'string', description: 'A cursor, exclusive; without it everything that still exists.' },
+      after: { type: 'string', description: 'A cursor, exclusive; without it, all events that still exist.' },
       types: forms.schemaOf(types, 'input'),
       workspaceId: forms.schemaOf(workspaceId, 'input'),
     },

@@ -130,8 +130,8 @@ const declarations: readonly object[] = [
 ];
 
 /**
- * The catalog of events (core, section 17.5): what the journal may hold, by type, in the order of the types. What isn't
- * listed here is refused by `emit`; a new `*.events.ts` file is added above.
+ * The catalog of events: what the journal may contain, by type, in the order of the types. `emit` refuses events that
+ * aren't listed here; add new `*.events.ts` files above. See docs/reference/journal.md#events.
  */
 export const eventCatalog: ReadonlyMap<string, EventDeclaration> = new Map(
   declarations

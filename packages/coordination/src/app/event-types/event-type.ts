@@ -1,18 +1,18 @@
 import { z } from 'zod';
 import { FreeObject, pageOf } from '@baton/values/wire';
 
-/** A type of event as `GET /event-types` describes it (core, section 25). */
+/** A type of event in `GET /event-types`. See docs/reference/journal.md#events. */
 export const EventType = z
   .strictObject({
     type: z.string(),
     version: z
       .int()
       .positive()
-      .meta({ description: 'Written as `schemaVersion`; a new one only adds fields.' }),
+      .meta({ description: 'Sent as `schemaVersion`; a new version only adds fields.' }),
     entityType: z.string(),
     payloadSchema: FreeObject.meta({
       type: 'object',
-      description: 'JSON Schema (2020-12). Fields may be added, so it allows others.',
+      description: 'JSON Schema (2020-12). It allows unknown fields, because fields may be added.',
     }),
   })
   .meta({ id: 'EventType' });

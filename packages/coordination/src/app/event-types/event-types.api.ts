@@ -9,10 +9,10 @@ export const eventTypesApi = [
     id: 'listEventTypes',
     method: 'GET',
     path: '/event-types',
-    summary: 'Read which events the journal may hold, each with the schema of its payload.',
+    summary: 'List the types of events, each with the schema of its payload.',
     description:
-      'The ETag `"event-types-<sha256>"` changes only with the catalog; an If-None-Match that names it is answered with 304. ' +
-      'The same catalog stands in `/asyncapi.json`.',
+      'The ETag `"event-types-<sha256>"` changes only with the catalog; a request with it in If-None-Match gets 304. ' +
+      'The same catalog is in `/asyncapi.json`.',
     permission: 'events.read',
     returns: { 200: EventTypePage, 304: null },
     handle(_input, { ifNoneMatch }) {

@@ -32,8 +32,8 @@ function describe(): DescribedCatalog {
 }
 
 /**
- * A schema as it is published. Inside, no payload has a field that isn't declared; a consumer that refused unknown ones
- * would fail at the next field that is added.
+ * Returns the published form of a schema, which allows unknown fields. Internally every field must be declared, but a
+ * consumer that refuses unknown fields would fail at the next field that is added.
  */
 export function allowFurtherFields(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(allowFurtherFields);

@@ -8,7 +8,7 @@ import type { JournalEpoch } from './readiness.ts';
 const warnedAgainMs = 60_000;
 const jobEveryMs = 5000;
 
-/** Tells the operator that the journal goes on in a new epoch, and that readers came from a history that is no more. */
+/** Reports that the journal continues in a new epoch, and that readers of a lost history have appeared. */
 export class EpochWatch {
   readonly #db: Db;
   readonly #log: Logger;
@@ -34,7 +34,7 @@ export class EpochWatch {
     );
   }
 
-  /** For a day after a fail-over or a restore, and once a reader of another history has come. */
+  /** For a day after a failover or a restore, and after a reader of another history has appeared. */
   async detail(): Promise<JournalEpoch | undefined> {
     const last = await this.#db.row(findLastEpoch());
     const isTold = this.#cursorsRefused > 0 || (last?.is_recent === true && last.reason !== 'restart');
@@ -50,7 +50,7 @@ export class EpochWatch {
 export function logEpoch(log: Logger, reason: string | undefined): void {
   if (reason === undefined) return;
   if (reason === 'restart')
-    log.info('the database server was started again: journal positions continue above all earlier ones');
+    log.info('the database server was restarted: journal positions continue above all earlier ones');
   else
     log.warn(
       { reason },
@@ -58,7 +58,7 @@ export function logEpoch(log: Logger, reason: string | undefined): void {
     );
 }
 
-/** Behind a pooler the statement of a command begins the epoch; then this is what logs it. */
+/** Behind a pooler a command's statement begins the epoch; then this job logs it. */
 export function watchEpoch({ pool, log }: { pool: Db; log: Logger }): Job {
   let known: number | undefined;
   let nextAtMs = 0;

@@ -10,12 +10,12 @@ import {
   outboxCountMax,
 } from './health.sql.ts';
 
-/** The gauges of the store are read at most once in this time, whoever asks (W19). */
+/** The gauges of the store are read at most once in this time, however many callers there are. */
 const countsAgeMsMin = 5000;
-/** Where a reading takes long, the next one waits longer: readings take at most one part in so many of the time. */
+/** The pause after a reading grows with its duration: readings take at most one part in so many of the time. */
 const pausePerReading = 50;
 const countsAgeMsMax = 60_000;
-/** Whoever scrapes waits for 10 s as a rule, and must get the counters even when the database hangs. */
+/** A scraper usually waits for 10 s and must get the counters even when the database is unresponsive. */
 const countsWaitMs = 3000;
 
 type Gauge = readonly [name: string, help: string, value: number, kind?: 'counter'];
@@ -24,7 +24,7 @@ type StoreRow = LiveCountsRow & { readonly adapter: AdapterCountsRow };
 
 /** The gauges of a process and of its store in the text exposition format. */
 export interface Gauges {
-  /** Without the store's, but with a comment in their place, when these can't be read within 3 s. */
+  /** Without the store's gauges, but with a comment instead, if they can't be read within 3 s. */
   text(): Promise<string>;
 }
 
@@ -37,7 +37,7 @@ export function createGauges(pool: Pool, log: Logger): Gauges {
     return reading;
   }
 
-  /** One statement at a time, however long the database takes; after a failure whoever asks next tries again. */
+  /** One reading at a time, however long the database takes; after a failure the next call reads again. */
   async function read(): Promise<StoreRow | undefined> {
     const startedAtMs = performance.now();
     nextAtMs = Number.POSITIVE_INFINITY;
@@ -64,53 +64,49 @@ export function createGauges(pool: Pool, log: Logger): Gauges {
   };
 }
 
-/** Of this process: to be added up over all of them. */
+/** Gauges of this process: add them up over all processes. */
 function poolGauges(pool: Pool): Gauge[] {
   const { inUse, idle, waiting } = pool.usage();
   return [
-    ['database_connections_in_use', 'Connections of this process at work.', inUse],
-    ['database_connections_idle', 'Connections of this process without work.', idle],
-    ['database_requests_waiting', 'Who waits for a connection in this process.', waiting],
+    ['database_connections_in_use', 'Connections of this process in use.', inUse],
+    ['database_connections_idle', 'Idle connections of this process.', idle],
+    ['database_requests_waiting', 'Requests that wait for a connection in this process.', waiting],
   ];
 }
 
-/** The same from every process: one of them is enough, and they must not be added up. */
+/** Gauges of the store, the same from every process: use those of one process and don't add them up. */
 function storeGauges(row: StoreRow): Gauge[] {
   return [
-    ['active_harness_sessions', 'Sessions whose lease is live.', row.sessions],
-    ['active_claims', 'Claims whose lease is live.', row.claims],
-    ['active_runs', 'Runs that are running under a live claim.', row.live_runs],
-    [
-      'orphaned_runs',
-      'Runs that nobody has ended, without a live claim.',
-      Math.max(0, row.running_runs - row.live_runs),
-    ],
+    ['active_harness_sessions', 'Sessions with a live lease.', row.sessions],
+    ['active_claims', 'Claims with a live lease.', row.claims],
+    ['active_runs', 'Running runs under a live claim.', row.live_runs],
+    ['orphaned_runs', 'Running runs without a live claim.', Math.max(0, row.running_runs - row.live_runs)],
     [
       'journal_horizon_age_seconds',
-      'Age of the first committed event that an open transaction still holds back from readers.',
+      'Age of the first committed event that an open transaction still hides from readers.',
       row.horizon_age_seconds,
     ],
-    ['journal_epochs', 'Restarts, fail-overs and restores after which the journal went on.', row.epochs],
-    ['outbox_waiting', `Events to be delivered, counted up to ${outboxCountMax}.`, row.outbox_waiting],
+    ['journal_epochs', 'Restarts, failovers and restores after which the journal continued.', row.epochs],
+    ['outbox_waiting', `Undelivered events, counted up to ${outboxCountMax}.`, row.outbox_waiting],
     [
       'outbox_oldest_age_seconds',
-      'Age of the oldest event to be delivered that was not set aside.',
+      'Age of the oldest undelivered event that is not a dead letter.',
       row.outbox_oldest_seconds,
     ],
-    ['outbox_dead', 'Events set aside after the last attempt to deliver them.', row.outbox_dead],
+    ['outbox_dead', 'Dead letters: events whose last delivery attempt failed.', row.outbox_dead],
     ...adapterGauges(row.adapter),
   ];
 }
 
-/** Kept in the database, since several processes deliver: the counters, too, are the same from every process. */
+/** Stored in the database, because several processes deliver: the counters, too, are the same from every process. */
 function adapterGauges({ delivered, duplicates, failures, parked, lag }: AdapterCountsRow): Gauge[] {
   const name = (end: string) => `context_adapter_${end}`;
   return [
     [name('delivered_total'), 'Events that the memory service confirmed.', delivered, 'counter'],
-    [name('duplicates_total'), 'Of these, events that it knew already.', duplicates, 'counter'],
-    [name('failures_total'), 'Attempts that parked a tenant.', failures, 'counter'],
+    [name('duplicates_total'), 'Of these, events that it had already.', duplicates, 'counter'],
+    [name('failures_total'), 'Attempts after which a tenant was put on hold.', failures, 'counter'],
     [name('parked_tenants'), 'Tenants whose last attempt failed.', parked],
-    [name('lag'), `Events to be delivered, counted up to ${adapterLagMax}.`, Math.min(lag, adapterLagMax)],
+    [name('lag'), `Undelivered events, counted up to ${adapterLagMax}.`, Math.min(lag, adapterLagMax)],
     [name('lag_capped'), 'Whether there are more.', lag > adapterLagMax ? 1 : 0],
   ];
 }

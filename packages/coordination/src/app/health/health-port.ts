@@ -4,11 +4,11 @@ import type { Settings } from '../settings.ts';
 import { expositionType, type Health } from './health.ts';
 
 /**
- * Opens the port on which a process without requests is watched, the worker for one: `/health/live`, `/health/ready` and
- * `/metrics` answer as those of coordination do (coordination-core, section 2).
+ * Opens the monitoring port of a process without requests, such as the worker: `/health/live`, `/health/ready` and
+ * `/metrics` respond like those of coordination. See docs/reference/README.md#service-endpoints.
  * @param port 0: none is opened
- * @param setting the name of the setting that the port came from
- * @throws Error with one sentence when the port can't be had
+ * @param setting the setting of the port, for the error message
+ * @throws Error with one sentence when the port can't be opened
  */
 export async function openHealthPort(options: {
   health: Pick<Health, 'readiness' | 'exposition'>;

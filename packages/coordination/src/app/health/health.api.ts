@@ -11,7 +11,7 @@ export const healthApi = [
     path: '/health/live',
     root: true,
     auth: 'none',
-    summary: 'Whether the process answers.',
+    summary: 'Check whether the process responds.',
     returns: { 200: z.strictObject({ status: z.literal('alive') }).meta({ id: 'Liveness' }) },
     handle: () => ({ status: 'alive' as const }),
   }),
@@ -21,7 +21,8 @@ export const healthApi = [
     path: '/health/ready',
     root: true,
     auth: 'none',
-    summary: 'Whether requests can be served: the database answers and holds the schema of this program.',
+    summary:
+      'Check whether the service can serve requests: the database responds and has the schema of this program.',
     returns: { 200: Ready, 503: NotReady },
     async handle(_input, { health }) {
       const readiness = await health.readiness();
@@ -34,9 +35,9 @@ export const healthApi = [
     path: '/metrics',
     root: true,
     auth: 'metrics',
-    summary: 'Counters and gauges in the text exposition format. Keep it off the public edge.',
+    summary: 'Read counters and gauges in the text exposition format. Keep it off the public edge.',
     description:
-      'Counters are those of this process: add them up over all processes. Gauges of the store are the same from each process. Where CP_METRICS_TOKEN is set, that token is needed as bearer.',
+      'Counters are per process: add them up over all processes. Gauges of the store are the same from each process. If CP_METRICS_TOKEN is set, the request needs that bearer token.',
     returns: { 200: z.string().meta({ contentMediaType: 'text/plain' }) },
     handle: async (_input, { health }) =>
       reply(200, await health.exposition(), { 'content-type': expositionType }),

@@ -18,15 +18,14 @@ export interface LiveCountsRow {
   outbox_dead: number;
 }
 
-/** Counting stops here: counting a whole backlog would slow down its delivery. */
+/** The highest count: counting a whole backlog would slow down its delivery. */
 export const outboxCountMax = 10_000;
 
 /**
- * What is live now, from the partial indexes of the live rows: with 1,000,000 tasks, as many ended claims and runs, and
- * 100,000 live claims with a run each it took 0.5 s on a busy machine and read no row of a task. A claim is live while its
- * session is. The horizon's age is that of the first event, in the order of the journal, that is committed but still held
- * back by a transaction under way somewhere in the cluster: one look into the index for each tenant, however many events
- * follow.
+ * Counts live rows by the partial indexes of live rows: with 1,000,000 tasks, as many ended claims and runs, and
+ * 100,000 live claims with a run each it took 0.5 s on a busy machine and read no row of a task. A claim is live while
+ * its session is. The horizon's age is that of the first event, in the order of the journal, that is committed but
+ * still delayed by an open transaction in the cluster: one index lookup per tenant, however many events follow.
  */
 export function findLiveCounts() {
   return sql<LiveCountsRow>`
@@ -68,7 +67,7 @@ export function findLiveCounts() {
       ) as outbox_dead`;
 }
 
-/** What the delivery to the memory service has done for all tenants together, and what is left. */
+/** Totals of the delivery to the memory service for all tenants, and its backlog. */
 export interface AdapterCountsRow {
   delivered: number;
   duplicates: number;
@@ -80,7 +79,7 @@ export interface AdapterCountsRow {
 
 export const adapterLagMax = 1000;
 
-/** One look into the index for each tenant that has nothing left, and no more than so many events of the others. */
+/** One index lookup per tenant without a backlog, and a bounded number of events for the others. */
 export function findAdapterCounts() {
   return sql<AdapterCountsRow>`
     select coalesce(sum(delivered_total), 0)::bigint as delivered,

@@ -9,19 +9,19 @@ import { findRevision } from './health.sql.ts';
 import { HorizonWatch } from './horizon.ts';
 import type { Readiness } from './readiness.ts';
 
-/** Readiness and metrics of this process and its database (core, section 2). */
+/** Readiness and metrics of this process and its database. See docs/reference/README.md#service-endpoints. */
 export interface Health {
   readiness(): Promise<Readiness>;
-  /** Every figure in the text exposition format. */
+  /** All metrics in the text exposition format. */
   exposition(): Promise<string>;
-  /** A cursor of another history was refused. */
+  /** Counts a refused cursor of another history. */
   refusedCursor(): void;
 }
 
-/** The text exposition format, as `/metrics` answers. */
+/** The text exposition format, the content type of `/metrics`. */
 export const expositionType = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** A probe asks again soon; it must not wait for an exhausted pool or a database that hangs. */
+/** A probe is repeated soon; it must not wait for an exhausted pool or an unresponsive database. */
 const readinessWaitMs = 3000;
 
 const undefinedTable = '42P01';
@@ -40,8 +40,7 @@ export function createHealth(options: {
   const gauges = createGauges(db, log);
 
   /**
-   * Who holds the readers back, whether history changed, and whether the memory service is given a rest; undefined when there
-   * is nothing to tell.
+   * The transaction that delays readers, a change of the journal's epoch, and open circuits to the memory service.
    */
   async function detailOf() {
     const [horizonHolder, journalEpoch] = await Promise.all([horizon.holder(), epoch.detail()]);
@@ -66,7 +65,7 @@ export function createHealth(options: {
     try {
       return await within(readinessWaitMs, ask());
     } catch (error) {
-      log.warn({ err: error }, 'not ready: the database is out of reach');
+      log.warn({ err: error }, 'not ready: the database is unreachable');
       return { status: 'unavailable', reason: 'database_unreachable' };
     }
   }

@@ -5,13 +5,13 @@ export interface HolderRow {
   /** Null: a prepared transaction, which has no process. */
   pid: number | null;
   database: string | null;
-  /** Null where the role may not see the transactions of others. */
+  /** Null if the role may not see the transactions of others. */
   age_seconds: number | null;
 }
 
 /**
- * The oldest transaction of the cluster that can still write. Everybody may see who holds the lock on its number; when
- * it began, only the same role and members of pg_read_all_stats.
+ * The oldest transaction of the cluster that can still write. Everybody can see the holder of the lock on its number;
+ * its start is visible only to the same role and to members of pg_read_all_stats.
  */
 export function findHorizonHolder() {
   return sql<HolderRow>`

@@ -4,20 +4,20 @@ import type { Job } from '../../service/job.ts';
 import { findHorizonHolder } from './horizon.sql.ts';
 import type { HorizonHolder } from './readiness.ts';
 
-/** Whoever asks, the database is asked at most once in this time. */
+/** The database is queried at most once in this time, however many callers there are. */
 const answerAgeMsMax = 1000;
-/** Commands of ordinary length are not worth mentioning. */
+/** Commands of ordinary duration are not reported. */
 const shownSecondsMin = 1;
 const warnedSecondsMin = 5;
 const warnedAgainMs = 60_000;
 const jobEveryMs = 5000;
 
-/** Finds the process whose open transaction holds back the readers of the journal, and warns of it in the log. */
+/** Finds the process whose open transaction delays the readers of the journal, and logs a warning. */
 export class HorizonWatch {
   readonly #db: Db;
   readonly #log: Logger;
   #answer: { readonly askedAtMs: number; readonly holder: Promise<HorizonHolder | undefined> } | undefined;
-  /** Since when this process has seen the same transaction hold, where its age can't be seen. */
+  /** When this process first saw the same transaction, if its age can't be read. */
   #seen = { xid: 0, sinceMs: 0 };
   #warned = { xid: 0, atMs: 0 };
 
@@ -26,12 +26,12 @@ export class HorizonWatch {
     this.#log = log;
   }
 
-  /** Undefined while nobody has held it for 1 s, and when it can't be found out. */
+  /** Undefined unless a transaction has delayed readers for 1 s, or when it can't be determined. */
   holder(): Promise<HorizonHolder | undefined> {
     const now = performance.now();
     if (this.#answer === undefined || now - this.#answer.askedAtMs > answerAgeMsMax) {
       const holder = this.#find().catch((error: unknown) => {
-        this.#log.warn({ err: error }, 'who holds back the readers of the journal could not be read');
+        this.#log.warn({ err: error }, 'the transaction that delays journal readers could not be determined');
         return undefined;
       });
       this.#answer = { askedAtMs: now, holder };
@@ -57,12 +57,12 @@ export class HorizonWatch {
     this.#warned = { xid, atMs: now };
     this.#log.warn(
       holder,
-      'an open transaction holds back the readers of the journal; pg_terminate_backend(pid) ends it',
+      'an open transaction delays the readers of the journal; pg_terminate_backend(pid) ends it',
     );
   }
 }
 
-/** Warns also where nobody asks the service whether it is ready. */
+/** Warns even if nobody queries the readiness of the service. */
 export function watchHorizon({ pool, log }: { pool: Db; log: Logger }): Job {
   const watch = new HorizonWatch(pool, log);
   let nextAtMs = 0;

@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { type Counters, createCounters } from '../../service/counters.ts';
 
-/** What one process counts. Parts that run in one process share it, so that its `/metrics` has all of them. */
+/** The metrics of one process. Parts in one process share them, so that its `/metrics` contain all of them. */
 export interface Measures {
   readonly registry: Registry;
   readonly counters: Counters;

@@ -10,7 +10,7 @@ const HorizonHolder = z
   .meta({
     id: 'HorizonHolder',
     description:
-      'The server process whose transaction, open for 1 s or longer, holds back the readers of the journal.',
+      'The database backend whose transaction, open for 1 s or longer, delays the readers of the journal.',
   });
 
 export type HorizonHolder = z.infer<typeof HorizonHolder>;
@@ -19,12 +19,14 @@ const JournalEpoch = z
   .strictObject({
     beganAt: Timestamp.nullable(),
     reason: z.string().nullable().meta({ description: 'restart, another_cluster, restored or requested.' }),
-    cursorsRefused: z.int().meta({ description: 'Cursors of another history, since this process started.' }),
+    cursorsRefused: z
+      .int()
+      .meta({ description: 'Refused cursors of another history, since this process started.' }),
   })
   .meta({
     id: 'JournalEpoch',
     description:
-      'The journal went on in a new epoch after a fail-over or a restore within a day, or readers have come whose history is lost.',
+      'The journal continued in a new epoch after a failover or a restore within a day, or readers of a lost history have appeared.',
   });
 
 export type JournalEpoch = z.infer<typeof JournalEpoch>;
@@ -32,13 +34,13 @@ export type JournalEpoch = z.infer<typeof JournalEpoch>;
 const MemoryRest = z.strictObject({ circuitsOpen: z.int() }).meta({
   id: 'MemoryRest',
   description:
-    'The memory service has failed again and again for so many tenants, and is not asked for them now. Contexts come without it; nothing else depends on it.',
+    'The number of tenants for which the memory service has failed repeatedly and is not called now. Their contexts lack memory; nothing else depends on it.',
 });
 
 export const Ready = z
   .strictObject({
     status: z.literal('ready'),
-    revision: z.int().meta({ description: 'The newest migration that the database holds.' }),
+    revision: z.int().meta({ description: 'The newest migration applied to the database.' }),
     detail: z
       .strictObject({
         horizonHolder: HorizonHolder.optional(),

@@ -6,14 +6,16 @@ export interface Message {
   readonly body: string;
 }
 
-/** Instead of tenants: everything may have changed. */
+/** In place of tenants: everything may have changed. */
 export const everything = '*';
 
-/** A payload holds less than 8000 bytes. */
+/** A payload has less than 8000 bytes. */
 const tenantsMax = 150;
 const bindingsMax = 100;
 
-/** What waits to be announced. A tenant waits once; what exceeds a payload becomes one message for everything. */
+/**
+ * Pending announcements. A tenant is listed once; if they exceed a payload, one message for everything replaces them.
+ */
 export class Announcements {
   readonly #tenantIds = new Set<string>();
   #bindings: Message[] = [];

@@ -6,9 +6,9 @@ import { answerAlive, listenToChannels, notify, openChannel } from './notifier.s
 export interface ConnectionOptions {
   readonly pool: Pick<Pool, 'connect'>;
   readonly log: Logger;
-  /** Called with what other connections send, and our own; absent in a process that only sends. */
+  /** Called with notifications of other connections and our own; absent in a process that only sends. */
   readonly received?: ((message: Message) => void) | undefined;
-  /** The connection is open, for the first time or again; what was sent before may have been missed. */
+  /** The connection is open, for the first time or again; earlier notifications may have been missed. */
   opened(): void;
 }
 
@@ -22,9 +22,9 @@ type State =
   | { readonly name: 'closed' };
 
 const reconnectMsMin = 100;
-/** With the 3 s of an attempt, streams are told again within 5 s of the return of the database. */
+/** With an attempt's 3 s, streams are notified again within 5 s of the database's recovery. */
 const reconnectMsMax = 1000;
-/** A connection that the network drops without closing it is noticed only by a query that gets no answer. */
+/** A connection that the network drops silently is detected only by a query without a response. */
 const aliveEveryMs = 2000;
 const aliveAnswerMsMax = 2000;
 
@@ -35,7 +35,7 @@ export class NotificationConnection {
   readonly attempted: Promise<void>;
   readonly #aliveTimer: NodeJS.Timeout;
   #state: State = { name: 'connecting' };
-  /** Since the connection was last open. */
+  /** When the connection was last open. */
   #failures = 0;
 
   constructor(options: ConnectionOptions) {
@@ -64,7 +64,7 @@ export class NotificationConnection {
     }
   }
 
-  /** An attempt under way ends by itself as soon as it gets its connection. */
+  /** An attempt in progress ends by itself as soon as it gets its connection. */
   async close(): Promise<void> {
     const before = this.#state;
     this.#state = { name: 'closed' };
@@ -112,7 +112,7 @@ export class NotificationConnection {
     this.#failures += 1;
     this.#options.log.warn(
       { err: error, waitMs },
-      'the connection for notifications is lost; readers poll until it is back',
+      'the connection for notifications is lost; readers poll until it is open again',
     );
     const reconnect = () => {
       this.#state = { name: 'connecting' };
@@ -130,7 +130,7 @@ export class NotificationConnection {
   }
 }
 
-/** Ends a connection that is of no use any more; without a listener its next error would end the process. */
+/** Ends a connection that is no longer used; without a listener its next error would end the process. */
 function discard(client: Client): void {
   client.removeAllListeners();
   client.on('error', () => undefined);

@@ -1,11 +1,11 @@
 import type { Statement } from '@baton/kernel/database/sql';
 
-/** Where the processes on one database tell each other that a tenant's journal has grown. */
+/** The channel on which the processes of one database announce that a tenant's journal has grown. */
 export const journalChannel = 'baton_journal';
-/** Where they tell each other that the binding or the principal of an identity changed. */
+/** The channel for changes of an identity's binding or principal. */
 export const bindingChannel = 'baton_bindings';
 
-/** A poll makes up for a notification that a crash loses, so its transaction need not reach the disk. */
+/** A poll compensates for a notification lost in a crash, so its transaction need not be flushed to disk. */
 export const openChannel = 'set synchronous_commit = off';
 export const listenToChannels = `listen ${journalChannel}; listen ${bindingChannel}`;
 export const answerAlive = 'select 1';

@@ -5,11 +5,11 @@ import { Announcements, everything, type Message } from './announcements.ts';
 import { NotificationConnection } from './notification-connection.ts';
 import { bindingChannel, journalChannel } from './notifier.sql.ts';
 
-/** What another process has announced. */
+/** Callbacks for announcements of other processes. */
 export interface Listener {
   journalGrew(tenantId: string): void;
   bindingChanged(issuer: string, iamPrincipalId: string): void;
-  /** Notifications may have been missed: everything can have changed. */
+  /** Notifications may have been missed: everything may have changed. */
   missed(): void;
 }
 
@@ -24,11 +24,11 @@ export interface NotifierOptions {
 const pauseMs = 10;
 
 /**
- * Announces changes to the other processes on the same database, and passes on what they announce. Announcements are
- * collected and sent at most once in 10 ms; while the connection is lost they wait for the next one.
+ * Announces changes to the other processes on the same database and passes on their announcements. Announcements are
+ * batched and sent at most once in 10 ms; while the connection is lost they are queued.
  */
 export class Notifier {
-  /** Stands in each notification, so that a process ignores its own. */
+  /** Part of each notification, so that a process ignores its own. */
   readonly #processId = randomBytes(6).toString('hex');
   readonly #listener: Listener | undefined;
   readonly #connection: NotificationConnection;
@@ -59,7 +59,7 @@ export class Notifier {
     this.#schedule();
   }
 
-  /** Sends what is announced already. A command may be done before its connection is open, so that is waited for. */
+  /** Sends pending announcements. Waits for the connection, because a command may finish before it is open. */
   async close(): Promise<void> {
     await this.#connection.attempted;
     this.#isClosed = true;
@@ -69,7 +69,7 @@ export class Notifier {
   }
 
   #opened(): void {
-    // Announcements of others that came before the connection was open are lost.
+    // Announcements of others before the connection was open are lost.
     this.#listener?.missed();
     this.#schedule();
   }
@@ -104,13 +104,13 @@ export class Notifier {
     if (this.#hasWork) this.#schedule();
   }
 
-  /** Without a connection there is nothing to do: when it is open again, a round is scheduled. */
+  /** Without a connection there is nothing to do: once it is open again, a round is scheduled. */
   get #hasWork(): boolean {
     return this.#connection.isOpen && !this.#announcements.isEmpty;
   }
 }
 
-/** At the first blank; the rest may hold blanks itself. */
+/** At the first blank; the rest may itself contain blanks. */
 function splitAtBlank(text: string): [first: string, rest?: string] {
   const at = text.indexOf(' ');
   return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)];

@@ -1,14 +1,14 @@
 import type { JournalPosition } from '../../ledger/journal/cursor.ts';
 import type { StreamMessage } from './message.ts';
 
-/** Some whole frames that are written at once. */
+/** Whole frames that are written at once. */
 export interface Part {
   readonly bytes: Buffer;
-  /** Of its last event. */
+  /** The cursor of its last event. */
   readonly last: JournalPosition;
 }
 
-/** Which events a stream asked for: prefixes of their types; undefined for all. */
+/** The events that a stream subscribes to: prefixes of their types; undefined for all. */
 export type TypePrefixes = readonly string[] | undefined;
 
 /** One write per event cost three times as much as one per 64 KiB. */
@@ -19,7 +19,7 @@ const filtersMax = 16;
 /** The next events of a tenant, in order, for all streams that follow. */
 export class Batch {
   readonly messages: readonly StreamMessage[];
-  /** The place up to which this is everything. */
+  /** The position up to which the batch is complete. */
   readonly through: JournalPosition;
   readonly #parts = new Map<string, readonly Part[]>();
 
@@ -28,7 +28,7 @@ export class Batch {
     this.through = through;
   }
 
-  /** What a stream with this filter gets of the batch. */
+  /** The parts of the batch for a stream with this filter. */
   parts(typePrefixes: TypePrefixes): readonly Part[] {
     const name = typePrefixes?.join() ?? '';
     const known = this.#parts.get(name);

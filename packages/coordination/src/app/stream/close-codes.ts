@@ -2,15 +2,15 @@ import { isTemporary } from '@baton/kernel/http/command';
 import { Refusal } from '@baton/kernel/http/refusal';
 import { type ErrorCode, errors } from '../errors.ts';
 
-/** Why a stream ends, as its client sees it (core, section 17.4; the specification's table). */
+/** The reason for a stream's end, as sent to its client. See docs/reference/journal.md#streams. */
 export interface StreamEnd {
   readonly code: number;
-  /** The code of the refusal, for people who look. */
+  /** The code of the refusal, for people. */
   readonly reason: string;
 }
 
 export const goingAway: StreamEnd = { code: 1001, reason: 'going_away' };
-/** Not in the contract's table, because the limit is ours. The code is the protocol's "try again later". */
+/** This service's own limit. The code is the protocol's "try again later". */
 export const tooManyStreams: StreamEnd = { code: 1013, reason: 'too_many_streams' };
 
 const byStatus: Readonly<Record<number, number>> = {
@@ -29,7 +29,7 @@ export function streamEndOf(error: unknown): StreamEnd {
     const status = errors[error.code as ErrorCode]?.status ?? 500;
     return { code: byStatus[status] ?? 1011, reason: error.code };
   }
-  // The database is away for a moment, and the client still has its rights: it may connect again.
+  // The database is briefly unavailable, and the client still has its rights: it may connect again.
   return isTemporary(error)
     ? { code: 4503, reason: 'unavailable' }
     : { code: 1011, reason: 'internal_error' };

@@ -28,24 +28,24 @@ export interface EventStreamOptions {
   readonly log: Logger;
   readonly authenticator: Pick<Authenticator, 'enter'>;
   readonly health: Pick<Health, 'refusedCursor'>;
-  /** The caller with what others grant it of the journal, or of one workspace of it. */
+  /** Adds the decision point's grants on the journal, or on one workspace of it, to the caller. */
   readonly judgedReader?: (caller: Caller, workspaceId: string | undefined) => Promise<Caller>;
-  /** How often clients are pinged. */
+  /** The interval of pings. */
   readonly pingEveryMs?: number;
 }
 
-/** What clients send is ignored; a larger frame ends the stream. */
+/** Frames from clients are ignored; a larger frame ends the stream. */
 const clientFrameBytesMax = 4096;
 const pingEveryMsDefault = 15_000;
-/** How long a client may take to answer the close of its stream, also of one that was refused. */
+/** How long a client may take to confirm the close of its stream, also of a refused one. */
 const closingMsMax = 2000;
-/** Refused streams that wait for their clients to close; beyond, a handshake is not even accepted. */
+/** Refused streams whose clients haven't closed yet; beyond this number, handshakes are rejected. */
 const refusedMax = 1000;
 
 const serverOptions: ServerOptions & { closeTimeout: number } = {
   noServer: true,
   clientTracking: false,
-  // Our own answer to a ping is bounded, see Outlet.
+  // Our own response to a ping is bounded, see Outlet.
   autoPong: false,
   perMessageDeflate: false,
   closeTimeout: closingMsMax,
@@ -53,7 +53,7 @@ const serverOptions: ServerOptions & { closeTimeout: number } = {
   handleProtocols: (offered) => (offered.has(subProtocol) ? subProtocol : false),
 };
 
-/** Every open stream of this process (core, section 17.4). */
+/** Every open stream of this process. See docs/reference/journal.md#streams. */
 export class EventStream {
   readonly #options: EventStreamOptions;
   readonly #server = new WebSocketServer(serverOptions);
@@ -63,7 +63,7 @@ export class EventStream {
   readonly #registry = new StreamRegistry();
   readonly #pageReaders = new PageReaders();
   readonly #rechecks: Rechecks;
-  /** How often rights may have changed: what was judged before a change is judged again. */
+  /** Counts changes of rights: a stream that was authorized before a change is checked again. */
   #changes = 0;
   #isClosing = false;
 
@@ -91,7 +91,7 @@ export class EventStream {
       this.#outlets.add(outlet);
       outlet.onceClosed(() => this.#outlets.delete(outlet));
       if (isFull) return outlet.end(tooManyStreams);
-      // The handshake is accepted first: a browser gets to see a close code, but no status of a refused handshake.
+      // Accept the handshake first: a browser sees a close code, but not the status of a refused handshake.
       this.#admit(req, outlet).catch((error: unknown) => {
         const why = streamEndOf(error);
         if (why.code === 1011) log.error({ err: error }, 'a stream could not be opened');
@@ -110,7 +110,7 @@ export class EventStream {
     this.#tails.wakeAll();
   }
 
-  /** Checks the credential and the rights again, of one identity's streams or of all. */
+  /** Checks the credential and the rights again, for the streams of one identity or for all. */
   checkAgain(iamPrincipalId?: string): void {
     this.#changes += 1;
     if (iamPrincipalId === undefined) return this.#rechecks.all();
@@ -161,12 +161,12 @@ export class EventStream {
       this.#registry.delete(subscriber);
       this.#tails.leave(tenantId);
     });
-    // A change that was announced while it was judged did not find this stream.
+    // A change that was announced during the authorization did not reach this stream.
     if (this.#changes !== changesBefore) this.#rechecks.now(streams);
     await subscriber.run();
   }
 
-  /** Looks at the rights of one credential, and at how much of the tree its principal sees. */
+  /** Checks the rights of one credential, and how much of the tree its principal sees. */
   async #check({ credential, caller: before, subscribers }: CredentialStreams): Promise<void> {
     const { db, authenticator } = this.#options;
     try {
@@ -186,20 +186,20 @@ export class EventStream {
     return judgedReader === undefined ? Promise.resolve(caller) : judgedReader(caller, workspaceId);
   }
 
-  /** Once for the whole journal, and once for each workspace that one of the streams is about. */
+  /** Once for the whole journal, and once for each workspace of the streams. */
   async #requireEventsRead(caller: Caller, subscribers: Iterable<Subscriber>): Promise<void> {
     if (this.#options.judgedReader === undefined) return requireEventsRead(caller);
     for (const workspaceId of new Set([...subscribers].map((subscriber) => subscriber.workspaceId)))
       requireEventsRead(await this.#judged(caller, workspaceId));
   }
 
-  /** Ends those streams whose workspace their person sees no more. */
+  /** Ends streams whose workspace their person can't see any more. */
   async #requireWorkspaces(caller: Caller, subscribers: Iterable<Subscriber>): Promise<void> {
     const { db } = this.#options;
     for (const subscriber of subscribers) {
       const { workspaceId } = subscriber;
       if (workspaceId === undefined) continue;
-      // An object of its own, since what a caller sees is remembered by it.
+      // A new object, because the visibility is cached by object.
       const asking = { db, tenantId: caller.tenantId, caller };
       await requireEventWorkspace(asking, workspaceId).catch((error: unknown) => subscriber.fail(error));
     }
@@ -207,7 +207,7 @@ export class EventStream {
 }
 
 /**
- * The stream shows the journal of the tenant that it was opened for, so its credential must still be that principal's.
+ * A stream sends the journal of the tenant that it was opened for, so its credential must still be that principal's.
  * @throws Refusal `invalid_credentials`
  */
 function requireSamePrincipal(now: Caller, before: Caller): void {

@@ -5,7 +5,10 @@ import { parseTypePrefixes } from '../../ledger/journal/event-types.ts';
 import { fail } from '../errors.ts';
 
 export const streamPath = '/api/v1/events/ws';
-/** Browsers can't set headers on a WebSocket: the token comes as a second sub-protocol (core, section 24). */
+/**
+ * Browsers can't set headers on a WebSocket: they send the token as a second sub-protocol. See
+ * docs/reference/journal.md#streams.
+ */
 export const subProtocol = 'baton';
 const tokenPrefix = 'bearer.';
 
@@ -23,14 +26,14 @@ export function credentialOf({ headers }: IncomingMessage): string {
 }
 
 export interface StreamRequest {
-  /** Undefined: from the beginning of what still exists. */
+  /** Undefined: from the oldest event that still exists. */
   readonly after: JournalCursor | undefined;
   readonly typePrefixes: readonly string[] | undefined;
   readonly workspaceId: string | undefined;
 }
 
 /**
- * Other names in the query are ignored (core, section 1.1).
+ * Ignores unknown query parameters.
  * @throws Refusal `invalid_cursor`, `unsupported_cursor_version`, `invalid_event_type_filter`, `invalid_request`
  */
 export function streamRequestOf({ url = '' }: IncomingMessage): StreamRequest {

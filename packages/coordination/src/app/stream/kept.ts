@@ -5,11 +5,14 @@ import type { StreamMessage } from './message.ts';
 
 const messagesMax = 600;
 
-/** The newest messages of a tenant, for streams that reach the end a little later: they need not read the database again. */
+/**
+ * The newest messages of a tenant, for streams that reach the end a little later: they need not read the database
+ * again.
+ */
 export class Kept {
   #messages: StreamMessage[] = [];
   #bytes = 0;
-  /** It holds everything from here to `through`. */
+  /** It has everything from here to `through`. */
   #from: JournalPosition;
   #through: JournalPosition;
 
@@ -43,7 +46,7 @@ export class Kept {
     return !isBehind(this.#from, at);
   }
 
-  /** Whether the place is that of an event that is kept, or one from which the reader itself went on. */
+  /** Whether the position is that of a kept event, or one from which the reader itself continued. */
   knows(at: JournalPosition): boolean {
     if (isSame(at, this.#through) || isSame(at, this.#from)) return true;
     const before = this.#messages[this.#indexAfter(at) - 1];
@@ -54,7 +57,7 @@ export class Kept {
     return this.#messages.slice(this.#indexAfter(at));
   }
 
-  /** Of the first message that lies behind a place. */
+  /** The index of the first message after a position. */
   #indexAfter(at: JournalPosition): number {
     let [low, high] = [0, this.#messages.length];
     while (low < high) {

@@ -1,10 +1,10 @@
 /**
- * Runs a bounded number of tasks at once. The others wait in a line for each key, in the order in which they came; the keys
- * take turns, so that a thousand tasks of one keep no other waiting.
+ * Runs a bounded number of tasks at once. The others wait in a queue per key, in the order of arrival; the keys take
+ * turns, so that a thousand tasks of one key don't delay others.
  */
 export class Limiter {
   readonly #runningMax: number;
-  /** Only keys for which something waits; whose turn is next comes first. */
+  /** Only keys with a queue; the next turn is that of the first key. */
   readonly #lines = new Map<string, Line>();
   #running = 0;
 
@@ -18,7 +18,7 @@ export class Limiter {
     try {
       return await task();
     } finally {
-      // The next task takes over this one's place, so that a newcomer can't get ahead of those who wait.
+      // The next task takes this one's slot, so that a new task can't overtake queued ones.
       const startNext = this.#next();
       if (startNext !== undefined) startNext();
       else this.#running -= 1;

@@ -4,7 +4,7 @@ import { type EventRow, eventOf } from '../../ledger/journal/event.ts';
 /** An event on its way to streams, encoded once for all of them. */
 export interface StreamMessage extends JournalPosition {
   readonly type: string;
-  /** The whole frame, header included, as it goes to each socket. */
+  /** The whole frame, including its header, as written to each socket. */
   readonly frame: Buffer;
 }
 

@@ -2,16 +2,16 @@ import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import type { StreamEnd } from './close-codes.ts';
 
-/** What a client may send in a second: it has nothing to say, and more is left in its own buffers. */
+/** What a client may send per second: it has no reason to send, and the rest stays in its own buffers. */
 const clientFramesPerSecondMax = 100;
-/** Without a bound, a client that sends pings and reads nothing would fill our memory with pongs. */
+/** Without a limit, a client that sends pings and reads nothing would fill our memory with pongs. */
 const pongQueuedBytesMax = 16 * 1024;
 const silentPingsMax = 2;
-/** A client that sends, but takes nothing of what is queued for it, holds memory for nothing. */
+/** A client that sends but reads nothing of its queue occupies memory for nothing. */
 const unreadPingsMax = 4;
 
 /**
- * The connection of one stream. Frames are made once for all streams and written past `ws`, which would make and write a
+ * The connection of one stream. Frames are created once for all streams and bypass `ws`, which would create and write a
  * header for each socket; no extension is offered, so nothing is compressed and frames are the same for all.
  */
 export class Outlet {
@@ -29,17 +29,17 @@ export class Outlet {
     return this.#ws.readyState === this.#ws.OPEN;
   }
 
-  /** What the client has not taken yet. */
+  /** The bytes that the client has not read yet. */
   get queuedBytes(): number {
     return this.#socket.writableLength;
   }
 
-  /** @param bytes whole frames. Does nothing once the stream is closing: nothing may follow the frame that says so */
+  /** @param bytes whole frames. Does nothing once the stream is closing: nothing may follow the close frame */
   write(bytes: Buffer): void {
     if (this.isOpen) this.#socket.write(bytes);
   }
 
-  /** Several writes become one call of the system. */
+  /** Combines several writes into one system call. */
   together(write: () => void): void {
     this.#socket.cork();
     try {
@@ -62,7 +62,7 @@ export class Outlet {
     else this.#ws.once('close', act);
   }
 
-  /** Resolves when the client has taken what was queued for it, or is gone. */
+  /** Resolves when the client has read its queue, or is disconnected. */
   async drained(): Promise<void> {
     const socket = this.#socket;
     if (!socket.writableNeedDrain) return;
@@ -76,7 +76,7 @@ export class Outlet {
   }
 }
 
-/** Drops what the client sends, and reads no further for the rest of the second when it is too much. */
+/** Drops what the client sends, and stops reading for the rest of the second when it is too much. */
 function boundClientFrames(ws: WebSocket, socket: Duplex): void {
   let [frames, secondBegan] = [0, 0];
   const count = () => {
@@ -95,8 +95,8 @@ function boundClientFrames(ws: WebSocket, socket: Duplex): void {
 }
 
 /**
- * Ends a stream whose client neither answers pings nor reads: its machine is gone, or its program hangs. What it sends counts
- * as an answer for a while only where it reads nothing of what is queued for it.
+ * Ends a stream whose client neither responds to pings nor reads: its machine is down, or its program hangs. Frames
+ * that it sends count as a response for a while only if it reads nothing of its queue.
  */
 function endWhenSilent(ws: WebSocket, socket: Duplex, pingEveryMs: number): void {
   let [silentPings, unreadPings] = [0, 0];
@@ -108,8 +108,9 @@ function endWhenSilent(ws: WebSocket, socket: Duplex, pingEveryMs: number): void
   const pings = setInterval(() => {
     const queuedBytes = socket.writableLength;
     const readBytes = ((socket as { bytesWritten?: number }).bytesWritten ?? 0) - queuedBytes;
-    // A slow client's pong comes only after what is queued for it, so reading counts as an answer too. With nothing queued
-    // it may have read no more than our own pings.
+    // A slow client's pong follows its whole queue, so reading counts as a response too. With an empty queue it may
+    // have
+    // read no more than our own pings.
     const hasRead = readBytes > before.readBytes;
     if (before.queuedBytes > 0 && hasRead) answered();
     unreadPings = before.queuedBytes > 0 && !hasRead ? unreadPings + 1 : 0;

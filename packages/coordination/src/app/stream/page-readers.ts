@@ -2,7 +2,7 @@ import { Limiter } from './limiter.ts';
 
 /** Streams that may read pages of the journal at once: many new ones must leave connections for requests. */
 const readsMax = 4;
-/** What all streams that read by pages may have queued; of those that follow, the queues hold the same buffers. */
+/** The most that all page-reading streams may have queued; the queues of following streams share the same buffers. */
 const totalBytesMax = 256 * 1024 * 1024;
 export const queuedBytesMin = 64 * 1024;
 
@@ -19,7 +19,7 @@ export class PageReaders {
     this.#count -= 1;
   }
 
-  /** What may be queued for each of them: less than `most`, down to 64 KiB, when there are many. */
+  /** The most that may be queued for each of them: less than `most`, down to 64 KiB, when there are many. */
   queuedBytesMax(most: number): number {
     return Math.max(queuedBytesMin, Math.min(most, totalBytesMax / Math.max(1, this.#count)));
   }

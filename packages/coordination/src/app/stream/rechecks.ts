@@ -2,28 +2,29 @@ import type { CredentialStreams, StreamRegistry } from './stream-registry.ts';
 
 export interface RecheckOptions {
   readonly registry: StreamRegistry;
-  /** Within this time each credential is looked at once. */
+  /** The time in which each credential is checked once. */
   readonly pollMs: number;
-  /** Looks at one credential, and ends its streams where it has lost its rights. It never rejects. */
+  /** Checks one credential and ends its streams if it has lost its rights. It never rejects. */
   check(streams: CredentialStreams): Promise<void>;
 }
 
 const tickMs = 25;
-/** Each may read its binding: more at once would only wait for connections, and be refused when too many wait. */
+/** Each may read its binding: more at once would only wait for connections, or be refused when the queue is full. */
 const underWayMax = 250;
-/** Done a little before its time, so that a busy moment makes no stream late. */
+/** Finish a little early, so that a busy moment doesn't delay a check. */
 const roundShare = 0.8;
 
 /**
- * Looks at the rights of open streams again and again (core, section 23 W3), a few at a time: 10,000 at once held the event
- * loop for 150 ms, and with as many bindings to read some streams were ended because too many waited.
+ * Checks the rights of open streams repeatedly, a few at a time: checking 10,000 at once blocked the event loop for 150
+ * ms, and with as many bindings to read some streams were ended because the queue was full. See
+ * docs/reference/journal.md#streams.
  */
 export class Rechecks {
   readonly #options: RecheckOptions;
   readonly #timer: NodeJS.Timeout;
-  /** How many may be looked at now, to be done with all of them in time. */
+  /** How many may be checked now, to finish all of them in time. */
   #allowed = 0;
-  /** How many are to be looked at as fast as the store answers. */
+  /** How many are to be checked as fast as the store responds. */
   #urgent = 0;
   #underWay = 0;
 
@@ -32,13 +33,13 @@ export class Rechecks {
     this.#timer = setInterval(() => this.#tick(), tickMs).unref();
   }
 
-  /** All of them, soon. */
+  /** Checks all of them soon. */
   all(): void {
     this.#urgent = this.#options.registry.credentialCount;
     this.#tick();
   }
 
-  /** One of them now. */
+  /** Checks one of them now. */
   now(streams: CredentialStreams): void {
     this.#underWay += 1;
     void this.#options.check(streams).finally(() => {

@@ -1,7 +1,7 @@
 import type { Caller } from '../../service/caller.ts';
 import type { Subscriber } from './subscriber.ts';
 
-/** The open streams of one principal with one credential: its rights are looked at once for all of them. */
+/** The open streams of one principal with one credential: their rights are checked together. */
 export interface CredentialStreams {
   readonly name: string;
   readonly credential: string;
@@ -18,7 +18,7 @@ export class StreamRegistry {
     return this.#byCredential.size;
   }
 
-  /** Takes turns: the one that was given longest ago, or came first of those that were not given yet. */
+  /** Rotates: returns the streams returned longest ago; new ones are first, in the order of arrival. */
   next(): CredentialStreams | undefined {
     const next = this.#byCredential.values().next().value;
     if (next === undefined) return undefined;
@@ -57,7 +57,7 @@ export class StreamRegistry {
   }
 }
 
-/** A credential may change hands while its streams are open. */
+/** A credential may be assigned to another principal while its streams are open. */
 function nameOf({ credential, caller }: Subscriber): string {
   return `${caller.principalId} ${credential}`;
 }

@@ -25,14 +25,14 @@ export interface SubscriberOptions {
   refusedCursor(): void;
 }
 
-/** What may be queued in memory for one slow client; beyond it, nothing more is read for it. */
+/** The most that may be queued in memory for one slow client; beyond it, no more is read for it. */
 export const queuedBytesMax = 1024 * 1024;
 /** The least that is read again for a client that took less than a page. */
 const pageMin = 8;
 
 /**
  * One open stream. It reads the journal by pages up to its end, then follows the tenant's shared reader. A client that
- * reads too slowly leaves the shared reader and goes on by pages, at its own speed.
+ * reads too slowly leaves the shared reader and continues by pages, at its own speed.
  */
 export class Subscriber implements Follower {
   readonly caller: Caller;
@@ -58,7 +58,7 @@ export class Subscriber implements Follower {
     this.#options.outlet.end(why);
   }
 
-  /** Sends what the journal holds, then follows it. A failure ends the stream with its close code. */
+  /** Sends the journal's content, then follows it. A failure ends the stream with its close code. */
   async run(): Promise<void> {
     const { pageReaders } = this.#options;
     pageReaders.enter();
@@ -71,14 +71,14 @@ export class Subscriber implements Follower {
     }
   }
 
-  /** Ends the stream with the close code of what went wrong. */
+  /** Ends the stream with the close code of the failure. */
   fail(error: unknown): void {
     const end = streamEndOf(error);
     if (end.reason === 'cursor_from_other_history') this.#options.refusedCursor();
     this.end(end);
   }
 
-  /** Learns how much of the tree its principal sees now; if that has changed, the store decides what comes next. */
+  /** Reads how much of the tree its principal sees now; after a change, events are read from the store again. */
   see(viewerId: string | null): void {
     const isNarrow = this.#options.workspaceId !== undefined || viewerId !== null;
     if (isNarrow === this.#isNarrow) return;
@@ -89,14 +89,14 @@ export class Subscriber implements Follower {
   deliver(batch: Batch): void {
     const { messages, through } = batch;
     if (messages.length > 0) {
-      // Only the store knows the tree of workspaces: what is new is read from it.
+      // Only the store knows the tree of workspaces, so new events are read from it.
       if (this.#isNarrow && !this.#hasPassed(messages.at(-1) as StreamMessage)) return this.#fallBehind();
       if (!this.#sendAll(this.#partsOf(batch), queuedBytesMax)) return this.#fallBehind();
     }
     if (!this.#hasPassed(through)) this.#cursor = through;
   }
 
-  /** Joined parts are for those who need all of the batch: who has come later gets the rest of it in a copy of its own. */
+  /** Joined parts are for streams that need the whole batch: a later stream gets the rest of it in its own copy. */
   #partsOf(batch: Batch): readonly Part[] {
     const { messages } = batch;
     const { typePrefixes } = this.#options;
@@ -116,20 +116,22 @@ export class Subscriber implements Follower {
       const parts = joinedParts(page.messages);
       const isAllSent = this.#sendAll(parts, pageReaders.queuedBytesMax(queuedBytesMax));
       if (!isAllSent) {
-        // The rest is read again when it can be sent, instead of being kept for a client that may never take it.
+        // The rest is read again when it can be sent, instead of being queued for a client that may never read
+        // it.
         const sent = page.messages.filter((message) => this.#hasPassed(message)).length;
         limit = Math.max(sent, pageMin);
         continue;
       }
       limit = batchMax;
       this.#cursor = page.end;
-      // What is queued of a page is this client's own copy: it counts among those of the readers until it is taken.
+      // The queued part of a page is this client's own copy: it counts among those of the readers until it is
+      // sent.
       if (page.hasMore || outlet.queuedBytes > queuedBytesMin) continue;
       if (this.#follow(page.end)) return;
     }
   }
 
-  /** Saves the read of a page where the shared reader still has all that came after the cursor. */
+  /** Saves reading a page if the shared reader still has everything after the cursor. */
   async #followFromMemory(): Promise<boolean> {
     const { db, caller, tail, pageReaders, workspaceId } = this.#options;
     const cursor = this.#cursor;
@@ -142,7 +144,8 @@ export class Subscriber implements Follower {
 
   #follow(at: JournalPosition): boolean {
     if (!this.#options.outlet.isOpen) return false;
-    // Set first: `follow` delivers what the shared reader has kept, which may already be too much for this client.
+    // Set first: `follow` delivers the shared reader's kept messages, which may already be too much for this
+    // client.
     this.#isFollowing = true;
     if (this.#options.tail.follow(this, at)) return true;
     this.#isFollowing = false;
@@ -164,7 +167,7 @@ export class Subscriber implements Follower {
     return { messages: rows.map(messageOf), hasMore, end };
   }
 
-  /** @returns false when the client has too much to read first; the cursor then stands after what was sent */
+  /** @returns false when the client has too much queued; the cursor is then after the last sent event */
   #sendAll(parts: readonly Part[], bytesMax: number): boolean {
     const { outlet } = this.#options;
     let isAllSent = true;

@@ -4,21 +4,21 @@ import { TenantTail } from './tenant-tail.ts';
 
 interface Used {
   readonly tail: TenantTail;
-  /** How many streams of the tenant are open. */
+  /** The number of open streams of the tenant. */
   streams: number;
 }
 
-/** What all shared readers of a process may keep, in frames. */
+/** The most that all shared readers of a process may keep, in frames. */
 const keptBytesTotal = 128 * 1024 * 1024;
 const keptBytesMax = 4 * 1024 * 1024;
 /**
- * Between two reads of a tenant that is busy. Beside other load the median delay was 5 ms, and 16 ms with a pause of 10; with
- * many busy tenants a process makes 1,000 of these reads a second at most.
+ * The pause between two reads of a busy tenant. Under other load the median delay was 5 ms, and 16 ms with a pause of
+ * 10; with many busy tenants a process does 1,000 of these reads a second at most.
  */
 const readPauseMs = 5;
 const readPauseMsMax = 200;
 
-/** The shared readers of this process, one for each tenant that has a stream open. */
+/** The shared readers of this process, one per tenant with an open stream. */
 export class Tails {
   readonly #options: { readonly db: Db; readonly log: Logger; readonly pollMs: number };
   readonly #used = new Map<string, Used>();
@@ -35,7 +35,7 @@ export class Tails {
     for (const { tail } of this.#used.values()) tail.wake();
   }
 
-  /** For one more stream of the tenant, which says by `leave` when it has ended. */
+  /** For one more stream of the tenant, which calls `leave` when it ends. */
   enter(tenantId: string): TenantTail {
     const used = this.#used.get(tenantId) ?? { tail: this.#make(tenantId), streams: 0 };
     used.streams += 1;

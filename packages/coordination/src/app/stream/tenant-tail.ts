@@ -8,11 +8,11 @@ import { Batch } from './batch.ts';
 import { Kept } from './kept.ts';
 import { messageOf } from './message.ts';
 
-/** A stream that has reached the end of the journal and gets what the shared reader finds. */
+/** A stream at the end of the journal that gets the events of the shared reader. */
 export interface Follower {
-  /** Gets all events up to the end of the batch, in order; some of them it may have already. */
+  /** Gets all events up to the end of the batch, in order; it may already have some of them. */
   deliver(batch: Batch): void;
-  /** The place that it has reached can't be read on from. */
+  /** The journal can't be read on from its position. */
   fail(error: unknown): void;
 }
 
@@ -20,11 +20,11 @@ export interface TailOptions {
   readonly db: Db;
   readonly tenantId: string;
   readonly log: Logger;
-  /** How often the journal is read without a wake. */
+  /** The interval of polls without a notification. */
   readonly pollMs: number;
-  /** What it may keep in memory now. */
+  /** The most that it may keep in memory now. */
   keptBytesMax(): number;
-  /** Wakes that come faster share one read. */
+  /** Notifications within this time share one read. */
   readPauseMs(): number;
 }
 
@@ -32,9 +32,9 @@ export const batchMax = 200;
 const heldBackPauseMsMin = 5;
 const heldBackPauseMsMax = 200;
 const failedPauseMs = 1000;
-/** Writing to 10,000 sockets takes 100 ms: requests of this process go on in between. */
+/** Writing to 10,000 sockets takes 100 ms: the process serves requests in between. */
 const turnMsMax = 8;
-/** Looking at the clock costs, writing to a socket more. */
+/** Reading the clock costs time, writing to a socket more. */
 const deliveriesPerLook = 16;
 
 /** The one reader of a tenant's journal in this process. It reads only while a stream follows it. */
@@ -53,7 +53,7 @@ export class TenantTail {
   }
 
   /**
-   * Begins to follow from `at`, if the messages from there on are still kept.
+   * Starts to follow from `at`, if the messages from there on are still kept.
    * @returns false when the follower must read the database first
    */
   follow(follower: Follower, at: JournalPosition): boolean {
@@ -62,12 +62,12 @@ export class TenantTail {
     this.#kept = kept;
     this.#followers.add(follower);
     follower.deliver(new Batch(kept.after(at), kept.through));
-    // An event that was announced since the follower's last read is read at once (W2).
+    // An event that was announced since the follower's last read is read at once.
     this.wake();
     return true;
   }
 
-  /** Whether a place is surely one of this history, and all that came after it is still kept. */
+  /** Whether a position is certainly one of this history, and everything after it is still kept. */
   knows(at: JournalPosition): boolean {
     return this.#followers.size > 0 && this.#kept !== undefined && this.#kept.knows(at);
   }
@@ -106,7 +106,8 @@ export class TenantTail {
       const pauseMs = await this.#readBatch(this.#kept);
       waitMs = this.#isWoken ? Math.min(pauseMs, this.#untilNextRead()) : pauseMs;
     } catch (error) {
-      // Nobody would learn otherwise that nothing comes any more; while the database is away, the streams wait for it.
+      // Otherwise nobody would notice that events stopped; while the database is unavailable, the streams wait
+      // for it.
       if (!isTemporary(error)) for (const follower of this.#followers) follower.fail(error);
       this.#options.log.warn(
         { err: error, tenantId: this.#options.tenantId },
@@ -118,7 +119,7 @@ export class TenantTail {
     if (this.#followers.size > 0) this.#readAfter(waitMs);
   }
 
-  /** @returns how long to wait for the next read without a wake, in ms */
+  /** @returns how long to wait for the next read without a notification, in ms */
   async #readBatch(kept: Kept): Promise<number> {
     const { db, tenantId, pollMs, keptBytesMax } = this.#options;
     const page = await readPageAfter(db, kept.through, {
@@ -127,7 +128,7 @@ export class TenantTail {
       limit: batchMax,
       asksHeldBack: true,
     });
-    // While this page was read all followers left, and a new one may have begun at another place.
+    // While this page was read all followers left, and a new one may have started at another position.
     if (this.#kept !== kept) return 0;
     const end = page.hasMore && page.next !== undefined ? page.next : { position: page.horizon, sequence: 0 };
     const batch = new Batch(page.rows.map(messageOf), end);
@@ -135,13 +136,13 @@ export class TenantTail {
     await this.#deliver(batch);
     if (page.hasMore) return 0;
     this.#heldBackPauseMs = batch.messages.length > 0 ? heldBackPauseMsMin : this.#heldBackPauseMs * 2;
-    // When the open transaction ends that holds back committed events, nothing announces them.
+    // When the open transaction ends that delays committed events, nothing announces them.
     if (page.isHeldBack) return Math.min(this.#heldBackPauseMs, heldBackPauseMsMax, pollMs);
     this.#heldBackPauseMs = heldBackPauseMsMin;
     return pollMs;
   }
 
-  /** Who begins to follow meanwhile gets the batch from what is kept. */
+  /** A stream that starts to follow meanwhile gets the batch from the kept messages. */
   async #deliver(batch: Batch): Promise<void> {
     let turnBegan = performance.now();
     for (const [at, follower] of [...this.#followers].entries()) {

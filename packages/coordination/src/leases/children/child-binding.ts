@@ -8,9 +8,9 @@ import { childStarted } from './children.events.ts';
 import { findRunStatus, lockRunningRun, updateHandleToBound } from './children.sql.ts';
 
 /**
- * Locks the handle of a launched task, whose row is locked, for the run that is about to start on it under `claimId`.
- * A run of an earlier claim counts as lost, not as ended: the new one takes its place.
- * @returns undefined when a run of this claim is running: that refusal comes first
+ * Locks the handle of a launched task, whose row is locked, for the run that is about to start under `claimId`. A run
+ * of an earlier claim counts as lost, not as ended: the new run replaces it.
+ * @returns undefined when a run of this claim is running: that refusal takes precedence
  * @throws Refusal `child_handle_revoked`, `child_handle_expired`, `child_grant_exceeded`, `child_run_already_bound`
  */
 export async function lockStartableHandle(
@@ -30,7 +30,7 @@ export async function lockStartableHandle(
   return handle;
 }
 
-/** Notes on a locked handle which run works on its task now. */
+/** Records on a locked handle the run that now works on its task. */
 export async function bindChildRun(
   context: Context,
   handle: ChildHandleOfParentRow,

@@ -6,11 +6,11 @@ import type { ChildHandleOfParentRow } from './child-handle-row.ts';
 import { findGrantOfRun, findLaunchedRun, lockHandle } from './children.sql.ts';
 
 /**
- * The ceiling of a launched run (core, sections 12 and 23, W23). A run that another run launched does no more than its
- * handle grants, whatever its principal may do. Every write that names a run asks here (an artifact or a comment with
- * runId), after it has found the run. A grant never changes, so nothing is locked. Checkpoints and actions need
- * `tasks.claim` alone, without which a launched run can't start.
- * The delegation that the run's session acts under narrows the same writes.
+ * Enforces the ceiling of a launched run: it may do no more than its handle grants, whatever its principal may do.
+ * Every write that refers to a run calls this function after finding the run, also an artifact or a comment with runId.
+ * A grant never changes, so nothing is locked. Checkpoints and actions need `tasks.claim` alone, without which a
+ * launched run can't start. The delegation of the run's session limits the same writes. See
+ * docs/reference/actions-and-usage.md#grants.
  * @throws Refusal `permission_denied`, `child_grant_exceeded`
  */
 export async function requireRunGrant(
@@ -25,16 +25,16 @@ export async function requireRunGrant(
     fail('child_grant_exceeded', { runId, required: [permission] });
 }
 
-/** The id of a running run of the caller that another run launched; undefined where there is none. */
+/** The id of a running run of the caller that another run launched. */
 export async function launchedRunOf({ db, tenantId, caller }: Context): Promise<string | undefined> {
   return (await db.row(findLaunchedRun(tenantId, caller.principalId)))?.id;
 }
 
 /**
- * For what goes on acting in the caller's name when the run and the session are over, such as a rule. It names neither, so
- * inside of a launched run it is refused whatever the handle grants, and a session that acts for a person narrows it, if
- * sessions do (core, section 23, W6 and W23).
- * @returns what narrows it: each set says which permissions it may have at most
+ * For work that continues in the caller's name after the run and the session, such as a rule. It refers to neither, so
+ * inside of a launched run it is refused whatever the handle grants, and a session that acts for a person limits it if
+ * CP_DELEGATION_NARROWS is set. See docs/reference/actions-and-usage.md#grants.
+ * @returns the limits: each set has the most permissions that it may have
  * @throws Refusal `child_grant_exceeded`, `permission_denied`
  */
 export async function requireStanding(
@@ -47,7 +47,7 @@ export async function requireStanding(
 }
 
 /**
- * Locks the handle of a launched task, after its task and run, for what a revocation of the launch must not overtake.
+ * Locks the handle of a launched task, after its task and run, so that no revocation of the launch can intervene.
  * @throws Refusal `child_handle_revoked`, `child_handle_expired`, `child_grant_exceeded` without the permission
  */
 export async function lockGrantingHandle(

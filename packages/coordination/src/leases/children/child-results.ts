@@ -11,14 +11,14 @@ import type { EndedRunRow } from '../lease-rows.ts';
 import { childResolved } from './children.events.ts';
 import { countArtifacts, findArtifactsOfRuns, updateHandlesToResolved } from './children.sql.ts';
 
-/** The bounds of a child's result (core, section 12). */
+/** The limits of a child's result. See docs/reference/actions-and-usage.md#results. */
 export const childResultMax = { summaryCharacters: 2_000, dataBytes: 16_384, artifactRefs: 50 };
 
-/** What a child leaves to its parent besides its outcome. */
+/** The result of a child for its parent, besides its outcome. */
 export interface ChildResult {
   readonly summary: string;
   readonly data: JsonObject;
-  /** Absent: the artifacts of the run, the oldest first. */
+  /** Absent: the oldest artifacts of the run. */
   readonly artifactRefs: readonly string[] | undefined;
 }
 
@@ -26,8 +26,8 @@ const ArtifactRefs = z.array(Uuid);
 const partNames = ['summary', 'data', 'artifactRefs'];
 
 /**
- * Reads the result of a launched run out of its output: `summary`, `data` and `artifactRefs`, or the whole output as data
- * when it has none of these names.
+ * Extracts the result of a launched run from its output: `summary`, `data` and `artifactRefs`, or the whole output as
+ * data if it has none of these fields.
  * @throws Refusal `invalid_document`, `child_result_too_large`, `unsafe_child_result`, `secret_material_rejected`,
  * `non_canonical_value`, `not_found` for an artifact
  */
@@ -79,10 +79,11 @@ function refuseTooLarge({ summary, data, artifactRefs = [] }: ChildResult): void
 }
 
 /**
- * Writes the results of launched runs into their handles and says so on the runs that launched them; a result is written
- * once. The runs must just have ended in this change; those that nobody launched are passed over, and cost nothing.
- * @param given what the executor said of its result; without it the summary is the reason of the failure
- * @param causationId what ended them, where it is not their own executor
+ * Stores the results of launched runs in their handles and writes the events on the runs that launched them; a result
+ * is written once. The runs must have ended in this change; runs that were not launched by another are skipped at no
+ * cost.
+ * @param given the executor's result; without it the summary is the reason of the failure
+ * @param causationId what ended them, if not their own executor
  */
 export async function recordChildResults(
   context: Context,

@@ -5,8 +5,8 @@ import type { ChildHandleOfParentRow } from './child-handle-row.ts';
 import { childRevoked } from './children.events.ts';
 
 /**
- * Says on the run that launched it that a launch was revoked.
- * @param causationId what revoked it, where that is not a request for this handle
+ * Writes the event of a revoked launch on the run that launched it.
+ * @param causationId what revoked it, if not a request for this handle
  */
 export function noteChildRevoked(
   context: Context,

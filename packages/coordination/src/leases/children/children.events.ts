@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/http/service';
 import { Uuid } from '@baton/values/wire';
 
-/** What the journal says of children on the run that launched them: ids and sizes, never their titles and data. */
+/** Events about children on the run that launched them: ids and sizes, never their titles and data. */
 
 const childRun = {
   childHandleId: Uuid,
@@ -12,10 +12,10 @@ const childRun = {
   attempt: z.int(),
 };
 
-/** A run works on the child's task now. After a suspended run, or one whose lease was lost, it is the next one. */
+/** A run of the child's task started; after a suspended run, or one whose lease expired, it is the next run. */
 export const childStarted = defineEvent('run.child.started', 'run', z.strictObject(childRun));
 
-/** The child's result stands in its handle. */
+/** The child's result was stored in its handle. */
 export const childResolved = defineEvent(
   'run.child.resolved',
   'run',
@@ -27,7 +27,7 @@ export const childResolved = defineEvent(
   }),
 );
 
-/** The launch is not to be taken up any more. */
+/** The launch was revoked and must not be started. */
 export const childRevoked = defineEvent(
   'run.child.revoked',
   'run',

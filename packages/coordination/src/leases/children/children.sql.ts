@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { ChildHandleOfParentRow } from './child-handle-row.ts';
 
-/** What a launched run may do at most; no row for a run that nobody launched. */
+/** The ceiling of a launched run; no row for a run that was not launched by another. */
 export function findGrantOfRun(tenantId: string, runId: string) {
   return sql<{ permissions: string[] }>`
     select h.permissions from runs r join child_handles h on h.id = r.child_handle_id
@@ -16,7 +16,7 @@ export function findLaunchedRun(tenantId: string, principalId: string) {
     limit 1`;
 }
 
-/** Locks a handle, after its child's task and run. Whether it is over is judged by the clock under the lock. */
+/** Locks a handle, after its child's task and run. Its expiry is compared with the clock under the lock. */
 export function lockHandle(tenantId: string, handleId: string) {
   return sql<ChildHandleOfParentRow & { is_over: boolean }>`
     with handle as materialized (
@@ -54,7 +54,7 @@ export interface NewResult {
   result_hash: string;
 }
 
-/** Writes results of runs that are locked; a handle that has one, or is bound to a later run, is left out. */
+/** Stores results of locked runs; skips a handle that has a result or is bound to a later run. */
 export function updateHandlesToResolved(tenantId: string, results: readonly NewResult[]) {
   return sql<ChildHandleOfParentRow>`
     with resolved as (
@@ -71,7 +71,7 @@ export function updateHandlesToResolved(tenantId: string, results: readonly NewR
     from resolved join tasks t on t.id = resolved.parent_task_id order by resolved.id`;
 }
 
-/** The artifacts of runs, at most so many of each, oldest first. */
+/** The oldest artifacts of runs, at most `perRunMax` of each. */
 export function findArtifactsOfRuns(tenantId: string, runIds: readonly string[], perRunMax: number) {
   return sql<{ run_id: string; artifact_ids: string[] }>`
     select run.id as run_id, array(
@@ -81,7 +81,7 @@ export function findArtifactsOfRuns(tenantId: string, runIds: readonly string[],
     from unnest(${runIds}::uuid[]) as run(id)`;
 }
 
-/** How many of these are artifacts of the tenant. */
+/** The number of these ids that are artifacts of the tenant. */
 export function countArtifacts(tenantId: string, artifactIds: readonly string[]) {
   return sql<{ count: number }>`
     select count(*) as count from artifacts where tenant_id = ${tenantId} and id = any (${artifactIds}::uuid[])`;

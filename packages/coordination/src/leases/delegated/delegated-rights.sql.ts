@@ -2,7 +2,7 @@ import { sql } from '@baton/kernel/database/sql';
 
 export type DelegatedRow = { delegation_id: string; permissions: string[] };
 
-/** What the person allows that a principal's session acts for; no row when it acts for nobody. It is never changed. */
+/** The delegated permissions of a principal's session; no row when it acts for nobody. They never change. */
 export function findDelegatedRights(
   tenantId: string,
   principalId: string,
@@ -15,7 +15,7 @@ export function findDelegatedRights(
       and s.id = coalesce(${sessionId}::uuid, (select session_id from runs where id = ${runId}::uuid and tenant_id = ${tenantId}))`;
 }
 
-/** The delegations that name permissions, under which a principal has a session now. */
+/** Delegations with permissions, under which a principal has a session now. */
 export function findLiveDelegations(tenantId: string, principalId: string) {
   return sql<DelegatedRow>`
     select d.id as delegation_id, d.permissions

@@ -7,10 +7,10 @@ import { findDelegatedRights, findLiveDelegations } from './delegated-rights.sql
 export type InSession = { readonly sessionId: string } | { readonly runId: string };
 
 /**
- * With `CP_DELEGATION_NARROWS`, what is written in a session that acts for a person needs the right in the delegation
- * too, unless that names none (core, section 23, W6). Without the setting it costs nothing. Rights of a delegation never
- * change, so nothing is locked; whether it is over is for the claim gate to say.
- * @throws Refusal `permission_denied` that names the delegation
+ * With `CP_DELEGATION_NARROWS`, writes in a session for a person also need the right in the delegation, unless it lists
+ * none. Without the setting there is no query. A delegation's rights never change, so nothing is locked; its expiry is
+ * checked by the claim gate. See docs/reference/sessions.md#delegations.
+ * @throws Refusal `permission_denied` with the delegation
  */
 export async function requireDelegated(
   context: Context,
@@ -22,7 +22,7 @@ export async function requireDelegated(
     fail('permission_denied', { required: [permission], delegationId: delegated.delegation_id });
 }
 
-/** The rights that a session is narrowed to; undefined where nothing narrows it. */
+/** The rights to which a session is limited; undefined without a limit. */
 export async function delegatedRights({ db, tenantId, caller, settings }: Context, place: InSession) {
   if (!settings.CP_DELEGATION_NARROWS) return undefined;
   const delegated = await db.row(findDelegatedRights(tenantId, caller.principalId, place));
@@ -30,9 +30,9 @@ export async function delegatedRights({ db, tenantId, caller, settings }: Contex
 }
 
 /**
- * What narrows that which the caller makes outside of any session, and which outlives them: the delegations that it acts
- * under in any of its sessions now.
- * @throws Refusal `permission_denied` that names a delegation without the permission
+ * Limits objects that the caller creates outside of any session, and which outlive sessions: by the delegations of all
+ * its current sessions.
+ * @throws Refusal `permission_denied` with a delegation that lacks the permission
  */
 export async function standingRights(
   { db, tenantId, caller, settings }: Context,

@@ -12,7 +12,7 @@ export interface CancelledCallRow {
   was_running: boolean;
 }
 
-/** Locks those of the calls that live, in the order of their ids, and ends them; who waits for one is woken. */
+/** Locks the live invocations in the order of their ids, ends them, and wakes those who wait for one. */
 export function updateCallsToCancelled(
   tenantId: string,
   ids: readonly string[],
@@ -50,7 +50,7 @@ export function countCallsOf(tenantId: string, principalId: string) {
     where authority_principal_id = ${principalId} and tenant_id = ${tenantId} and status in ('pending', 'running')`;
 }
 
-/** Calls in the name of a principal that nobody else has locked. */
+/** Invocations of a principal that are not locked by others. */
 export function lockFreeCallsOf(tenantId: string, principalId: string, rowsMax: number) {
   return sql<{ id: string }>`
     select id from skill_invocations

@@ -7,16 +7,17 @@ import { countCallsOf, lockFreeCallsOf, updateCallsToCancelled } from './cancell
 import { invocationCancelled } from './invocations.events.ts';
 
 export interface Cancellation {
-  /** `cancelled`, or `basis_revoked` where what allowed the call no longer does. */
+  /** `cancelled`, or `basis_revoked` if the invocation's basis no longer allows it. */
   readonly code: 'cancelled' | 'basis_revoked';
   readonly reason: string;
-  /** The caller, or nobody: the core itself. */
+  /** The caller, or nobody for background work. */
   readonly initiator: 'principal' | 'system';
 }
 
 /**
- * Cancels those of the calls that live; a late answer of their executors is refused (organisation, section 10.6).
- * @returns the ids of those that were cancelled
+ * Cancels the live invocations among these; later results of their executors are refused. See
+ * docs/reference/skills.md#executors.
+ * @returns the ids of the cancelled ones
  */
 export async function cancelCalls(
   context: Context,
@@ -51,9 +52,9 @@ export async function cancelCalls(
 }
 
 /**
- * Withdraws the calls in the name of a principal that is being disabled: the first batch now, what is left or locked by
- * the worker, for whom the change of the principal was noted. Nothing is waited for.
- * @returns how many there were in all
+ * Withdraws the invocations of a principal that is being disabled: the first batch now; the rest, and locked ones, by
+ * the worker, which was notified of the principal's change. It doesn't wait for locks.
+ * @returns the total
  */
 export async function withdrawCallsOf(context: Context, principalId: string): Promise<number> {
   const { db, tenantId } = context;
@@ -66,7 +67,7 @@ export async function withdrawCallsOf(context: Context, principalId: string): Pr
     return (await cancelCalls(context, ids, lost)).length;
   };
   await undoneOnFailure(context, withdraw, (error) => {
-    context.log.error({ err: error, principalId }, 'the calls of a principal are left to the worker');
+    context.log.error({ err: error, principalId }, 'the invocations of a principal are left to the worker');
     return 0;
   });
   return count;

@@ -5,26 +5,26 @@ import type { Tables } from '../../service/schema.ts';
 export const requesterKinds = ['principal', 'run', 'rule', 'approval', 'verification', 'process'] as const;
 export const invocationStatuses = ['pending', 'running', 'succeeded', 'failed', 'cancelled'] as const;
 
-/** What ended a call that did not succeed, or its last attempt. */
+/** The error of an invocation that did not succeed, or of its last attempt. */
 export interface InvocationError {
   readonly code: string;
   readonly message: string;
   readonly details?: JsonObject;
 }
 
-/** What allows a call with effects outside (organisation, section 10.5). */
+/** What authorizes an invocation with external effects. See docs/reference/skills.md#invoke. */
 export type AuthorizationBasis =
   | { readonly kind: 'approval'; readonly approvalId: string }
   | { readonly kind: 'execution'; readonly runId: string }
   | { readonly kind: 'process_step'; readonly instanceId: string; readonly element: string };
 
-/** A call of a skill (organisation, section 10.4). */
+/** An invocation of a skill. See docs/reference/skills.md#invocations. */
 export type InvocationRow = RowOf<
   Tables['skill_invocations'],
   {
     requested_by_kind: (typeof requesterKinds)[number];
     status: (typeof invocationStatuses)[number];
-    /** A snapshot, which nothing but the judgement of the basis reads. */
+    /** A snapshot, read only when the basis is checked. */
     credential: JsonObject;
     authorization_basis: AuthorizationBasis | null;
     inputs: JsonObject;

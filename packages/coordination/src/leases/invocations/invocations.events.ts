@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/http/service';
 import { Uuid } from '@baton/values/wire';
 
-/** A call was withdrawn by whoever asked for it, or because what allowed it no longer does. */
+/** The requester withdrew an invocation, or its basis no longer allows it. */
 export const invocationCancelled = defineEvent(
   'skill.invocation_cancelled',
   'skill_invocation',

@@ -200,7 +200,7 @@ function spawnWorker(env: Record<string, string>) {
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     said = (said + text).slice(-10_000);
   });
-  return { child, ended, isRunning: () => said.includes('the worker runs') };
+  return { child, ended, isRunning: () => said.includes('the worker is running') };
 }
 
 longTest(

@@ -52,7 +52,7 @@ async function startProgram(): Promise<ChildProcess> {
   let text = '';
   child.stdout?.on('data', (chunk) => (text += String(chunk)));
   child.on('close', () => keepLog(text));
-  await until(() => text.includes('the context adapter runs'), 'the start');
+  await until(() => text.includes('the context adapter is running'), 'the start');
   return child;
 }
 

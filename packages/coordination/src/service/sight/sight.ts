@@ -46,7 +46,7 @@ export async function isInSight(context: Asking, workspaceId: string | null): Pr
 }
 
 /**
- * @param details the same as for a missing object, so that an invisible object can't be told from a missing one
+ * @param details the same as for a missing object, so that invisible and missing objects are indistinguishable
  * @throws Refusal `not_found`
  */
 export async function requireSight(
