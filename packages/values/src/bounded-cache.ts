@@ -1,4 +1,4 @@
-/** Keeps what is costly to make again, up to a total weight; what was kept first goes first. */
+/** Caches values that are costly to compute, up to a total weight; the oldest are evicted first. */
 export class BoundedCache<Value> {
   readonly #kept = new Map<string, { value: Value; weight: number }>();
   readonly #weightMax: number;
@@ -13,7 +13,7 @@ export class BoundedCache<Value> {
     return this.#kept.get(name)?.value;
   }
 
-  /** A value that is heavier than everything may be is not kept. */
+  /** A value that exceeds the total weight is not cached. */
   keep(name: string, value: Value, weight: number): void {
     this.#drop(name);
     if (weight > this.#weightMax) return;

@@ -26,7 +26,7 @@ export function measureDocument(document: Json): DocumentSize {
   return { bytes, depth, nodes };
 }
 
-/** A scalar's bytes; of an object or a list the brackets, commas, keys and colons, without the values inside. */
+/** The bytes of a scalar; for an object or a list, its brackets, commas, keys and colons, without the values inside. */
 function ownBytes(value: Json): number {
   if (typeof value !== 'object' || value === null) return jsonBytes(value);
   const keys = Object.keys(value);

@@ -2,11 +2,11 @@ import { redactSecrets } from './secret-material.ts';
 
 const eventTextCharactersMax = 1_000;
 
-/** Free text as it is copied into an event: secrets redacted, then cut to 1000 characters, the last an ellipsis. */
+/** Free text in the form for events: secrets redacted, then cut to 1000 characters, the last one an ellipsis. */
 export function eventText(text: string): string {
   const redacted = redactSecrets(text);
   if (redacted.length <= eventTextCharactersMax) return redacted;
-  // Counted in code points: a cut inside a surrogate pair could not be stored. A code point has two units at most.
+  // Counted in code points: a cut inside a surrogate pair could not be stored. A code point has at most two units.
   const characters = Array.from(redacted.slice(0, 2 * eventTextCharactersMax + 1));
   if (characters.length <= eventTextCharactersMax) return redacted;
   return `${characters.slice(0, eventTextCharactersMax - 1).join('')}…`;

@@ -1,14 +1,14 @@
 import { randomFillSync, randomUUID } from 'node:crypto';
 
-/** The time that the last id holds, in ms since 1970, as the id's first 12 digits, and its number among the ids of that ms. */
+/** The time of the last id, in ms since 1970, as the id's first 12 digits, and its number among the ids of that ms. */
 let idMs = 0;
 let idTime = '';
 let idNumber = 0;
 const idNumberMax = 0xfff;
 
 /**
- * A UUIDv7. Ids rise with time, so new rows land at the end of an index, and two ids of this process stand in the order in
- * which they were made: rows of one transaction share their times, and lists order such rows by their ids.
+ * A UUIDv7. Ids increase with time, so that new rows are added at the end of an index, and two ids of this process have
+ * the order of their creation: rows of one transaction share their times, and lists order such rows by id.
  */
 export function newId(): string {
   const nowMs = Date.now();
@@ -18,7 +18,7 @@ export function newId(): string {
     idNumber = 0;
   } else idNumber += 1;
   const number = idNumber.toString(16).padStart(3, '0');
-  // randomUUID takes its bytes from a cache; asking for 16 random bytes on each call cost 5 % of a claim.
+  // randomUUID takes its bytes from a cache; generating 16 random bytes on each call cost 5 % of a claim.
   return `${idTime.slice(0, 8)}-${idTime.slice(8)}-7${number}${randomUUID().slice(18)}`;
 }
 

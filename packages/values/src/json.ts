@@ -1,8 +1,8 @@
 import type { Json } from './wire.ts';
 
 /**
- * Walks JSON values without recursion: a body of 1 MiB can be nested half a million levels deep, which is more than the
- * stack holds.
+ * Walks JSON values without recursion: a body of 1 MiB can be nested half a million levels deep, which exceeds the
+ * stack.
  */
 
 export interface JsonNode {
@@ -13,7 +13,7 @@ export interface JsonNode {
   readonly key: string | undefined;
 }
 
-/** Every value inside `root` in document order, `root` first; a parent comes before its children. */
+/** Every value inside `root` in document order, `root` first; a parent precedes its children. */
 export function* nodesOf(root: Json): Generator<JsonNode> {
   const pending: JsonNode[] = [{ value: root, path: '', key: undefined }];
   for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
@@ -26,23 +26,23 @@ export function* nodesOf(root: Json): Generator<JsonNode> {
   }
 }
 
-/** By object or list of a body: the path inside it of the first integer that `JSON.parse` rounded. */
+/** For each object or list of a body, the path inside it of the first integer that `JSON.parse` rounded. */
 const roundedIn = new WeakMap<object, string>();
 
-/** Where an object or list of a request body holds an integer that a double can't hold exactly: `/steps/0`. */
+/** The path of the first integer in an object or list of a body that a double can't represent exactly: `/steps/0`. */
 export function roundedIntegerIn(document: object): string | undefined {
   return roundedIn.get(document);
 }
 
 /**
- * Where a number may begin: digits that may be more than a double holds, or an exponent; without either nothing is looked
- * at further. Most UUIDs hold `7e2` or the like, but not behind one of these marks.
+ * Where a number may begin: digits that may exceed the precision of a double, or an exponent; other numbers are not
+ * examined further. Most UUIDs contain `7e2` or the like, but not after one of these marks.
  */
 const mayBeRounded = /(?:^|[\s:,[])-?\d(?:[\d.]{15}|[\d.]*[eE]\+?\d)/;
 
-/** An object or list that the scan is inside of. */
+/** An object or list around the current position of the scan. */
 interface OpenNode {
-  /** As it was parsed; of an object under a key that stands twice it may be the other one. */
+  /** The parsed value; for a duplicate key it may be the other one. */
   readonly value: unknown;
   readonly isList: boolean;
   key: string | number;
@@ -53,8 +53,8 @@ interface OpenNode {
 const stepCharacters = 524_288;
 
 /**
- * Finds the integers of a JSON text that `JSON.parse` rounded, for `roundedIntegerIn`. One pass without recursion; 1 MiB
- * of the worst numbers takes about 50 ms. It yields where others may go on.
+ * Finds the integers of a JSON text that `JSON.parse` rounded, for `roundedIntegerIn`. One pass without recursion; 1
+ * MiB of the worst numbers takes about 50 ms. It yields so that other work can run.
  * @param root the same text, parsed
  */
 export function* noteRoundedIntegers(text: string, root: Json): Generator<void, void> {
@@ -87,12 +87,12 @@ export function* noteRoundedIntegers(text: string, root: Json): Generator<void, 
   }
 }
 
-/** One of `+-.eE` and the digits; a comma (44) and a slash (47) lie between them. */
+/** One of `+-.eE` and the digits; a comma (44) and a slash (47) are between them. */
 function isNumberMark(code: number): boolean {
   return (code >= 43 && code <= 57 && code !== 44 && code !== 47) || code === 69 || code === 101;
 }
 
-/** The place of the quote that ends the string which begins at `at`. */
+/** The position of the quote that ends the string which begins at `at`. */
 function stringEnd(text: string, at: number): number {
   for (let end = at + 1; ; end += text[end] === '\\' ? 2 : 1) if (text[end] === '"') return end;
 }
@@ -113,21 +113,23 @@ function memberOf({ value, key }: OpenNode): unknown {
   return (value as Record<string | number, unknown>)[key];
 }
 
-/** Whether a number may be rounded, and nothing of its object or list was found to be. */
+/** Whether a number may be rounded, and none was found in its object or list before. */
 function isUnsure(node: OpenNode, source: string): boolean {
   if (source.length < 4) return false;
   const number = Number(source);
   if (Number.isSafeInteger(number) || !Number.isInteger(number)) return false;
-  // Under a key that stands twice only the last value was kept.
+  // Of duplicate keys, only the last value was kept.
   return !roundedIn.has(node.value as object) && memberOf(node) === number;
 }
 
-/** Levels that are noted: a document has fewer. Each level of 1 MiB of them took a quarter of a second. */
+/**
+ * The maximum depth of recorded levels: documents have fewer. Each level of 1 MiB of them took a quarter of a second.
+ */
 const notedLevelsMax = 64;
-/** Levels of a path that are told. */
+/** The maximum number of levels in a reported path. */
 const toldLevelsMax = 256;
 
-/** Notes the member that the scan is at for all that it lies in, up to one that has an earlier such integer. */
+/** Records the current member for all enclosing values, up to one that has an earlier such integer. */
 function noteRounded(open: readonly OpenNode[]): void {
   const { value: deepest } = open[Math.min(open.length, notedLevelsMax) - 1] as OpenNode;
   if (roundedIn.has(deepest as object)) return;
@@ -142,7 +144,10 @@ function noteRounded(open: readonly OpenNode[]): void {
   }
 }
 
-/** Whether a number is an integer that a double can't hold exactly, however it is written: `9007199254740993`, `1e23`. */
+/**
+ * Whether a number is an integer that a double can't represent exactly, however it is written: `9007199254740993`,
+ * `1e23`.
+ */
 function isRounded(source: string): boolean {
   // Without regular expressions and lists: 1 MiB may hold 200,000 such numbers.
   const start = source.startsWith('-') ? 1 : 0;
@@ -158,7 +163,7 @@ function isRounded(source: string): boolean {
   const exponent = mark < 0 ? 0 : Number(source.slice(mark + 1));
   const zeros = exponent - fraction.length + digits.length - kept;
   if (zeros < 0) return false;
-  // A double holds what is below 2^53 times a power of two. Of ten to the power of `zeros`, five to it is left.
+  // A double represents integers below 2^53 times a power of two. Of ten to the power of `zeros`, five to it remains.
   let rest = Number(digits.slice(0, kept));
   if (rest > Number.MAX_SAFE_INTEGER)
     return BigInt(digits.slice(0, kept)) * 10n ** BigInt(zeros) !== BigInt(Math.abs(Number(source)));

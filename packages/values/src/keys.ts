@@ -21,7 +21,7 @@ export const TypeKey = z
     'must be lower-case letters, digits, - and _, beginning with a letter or digit',
   );
 
-/** A version of a thing with a key in a path: its key for the newest version, or `key@version`. Any other text matches none. */
+/** A version of an object in a path: its key for the newest version, or `key@version`. Any other text matches none. */
 export interface VersionRef {
   readonly key: string | null;
   readonly version: number | null;

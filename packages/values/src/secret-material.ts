@@ -13,7 +13,7 @@ const secretNameParts = [
   'credential',
   'authorization',
 ];
-/** The name for an opaque reference to a secret, such as `vault:1`. */
+/** The name of an opaque reference to a secret, such as `vault:1`. */
 const referenceName = 'secretref';
 
 /** Whether a key is named like a secret, in any spelling: `apiKey`, `API-KEY`, `x_api_key`. */
@@ -23,15 +23,15 @@ export function isSecretName(key: string): boolean {
 }
 
 interface SecretPattern {
-  /** The kind, which a refusal names in `match`. */
+  /** The kind of secret, which a refusal reports in `match`. */
   readonly kind: string;
   readonly pattern: RegExp;
 }
 
 /**
- * Secrets as they appear in prose; the first match names the kind. A pattern that repeats its own alphabet starts only
- * where no character of it stands before, so that a long hostile text is read once and not once per position: 64 KiB
- * take less than 50 ms (documents.test.ts).
+ * Secrets as they occur in prose; the first match determines the kind. A pattern that repeats its own alphabet only
+ * starts where no character of it precedes, so that a long hostile text is scanned once and not once per position: 64
+ * KiB take less than 50 ms (documents.test.ts).
  */
 const secretPatterns: readonly SecretPattern[] = [
   {
@@ -95,7 +95,7 @@ export function kindOfSecret(text: string): string | undefined {
 
 const everyOccurrence = secretPatterns.map(({ pattern }) => new RegExp(pattern, `${pattern.flags}g`));
 
-/** The text with everything that is shaped like a secret replaced by `[redacted]`. */
+/** The text with everything that resembles a secret replaced by `[redacted]`. */
 export function redactSecrets(text: string): string {
   return everyOccurrence.reduce((redacted, pattern) => redacted.replaceAll(pattern, '[redacted]'), text);
 }

@@ -1,4 +1,4 @@
-/** Takes all steps at once. */
+/** Runs all steps without yielding. */
 export function finished<T>(steps: Iterator<void, T>): T {
   for (;;) {
     const { done, value } = steps.next();

@@ -1,18 +1,18 @@
 import { z } from 'zod';
 
-/** The forms of values on the wire that both services share. */
+/** The wire formats that both services share. */
 
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 export type JsonObject = { [name: string]: Json };
 
-/** A UUID, accepted in either case and kept in lower case. */
+/** A UUID, accepted in either case and stored in lower case. */
 export const Uuid = z
   .string()
   .regex(/^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$/, 'must be a UUID')
   .toLowerCase()
   .meta({ id: 'Uuid', format: 'uuid' });
 
-/** An instant in an answer: RFC 3339, UTC, milliseconds. */
+/** An instant in a response: RFC 3339, UTC, milliseconds. */
 export const Timestamp = z
   .string()
   .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
@@ -20,22 +20,22 @@ export const Timestamp = z
 
 const instantProblem = 'must be an instant like 2026-12-24T12:00:00Z, or a date like 2026-12-24';
 
-/** An instant in a request: any offset; without one it is UTC. Comes out in the form of answers. */
+/** An instant in a request: any offset; without one it is UTC. Converted to the format of responses. */
 export const InstantInput = z
   .union([z.iso.datetime({ offset: true, local: true }).max(100), z.iso.date()], instantProblem)
   .refine((text) => !Number.isNaN(Date.parse(text)), instantProblem)
   .transform((text) =>
     new Date(/(Z|[+-]\d\d:\d\d)$/i.test(text) || text.length === 10 ? text : `${text}Z`).toISOString(),
   )
-  // An offset can push an instant out of the years that have four digits, which is all that is stored.
-  .refine((text) => /^(?!0000)\d{4}-/.test(text), 'must lie in the years 1 to 9999')
-  // Without `format: date-time`: it would exclude days, and times without an offset.
+  // An offset can move an instant out of the years that have four digits, the only ones that can be stored.
+  .refine((text) => /^(?!0000)\d{4}-/.test(text), 'must be in the years 1 to 9999')
+  // Without `format: date-time`, which would exclude dates, and times without an offset.
   .meta({
     id: 'Instant',
-    description: 'RFC 3339 with any offset; without one, UTC. A day alone is its first moment in UTC.',
+    description: 'RFC 3339 with any offset; without one, UTC. A date alone means its first moment in UTC.',
   });
 
-/** A free JSON object. It is passed on as it was parsed, never copied: `__proto__` stays a plain key. */
+/** A free JSON object. It is passed on as parsed, never copied: `__proto__` stays a plain key. */
 export const FreeObject = z
   .custom<JsonObject>(
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
@@ -43,12 +43,12 @@ export const FreeObject = z
   )
   .meta({ type: 'object' });
 
-/** A free object that is sent. Its bound is checked by whoever takes it, with a code of its own. */
+/** A free object in a request. Its limits are checked by the operation, with a code of its own. */
 export function freeObjectOf(bytesMax: number) {
   return FreeObject.meta({ type: 'object', 'x-maxBytes': bytesMax });
 }
 
-/** Values by names that the client chooses. A plain record would drop the name `__proto__` without a word. */
+/** Values by names that the client chooses. A plain record would silently drop the name `__proto__`. */
 export function valuesByName<Value extends z.ZodType>(name: z.ZodString, value: Value, namesMax: number) {
   const record = z.record(name, value);
   const { $schema: _, ...described } = z.toJSONSchema(record);
@@ -56,26 +56,26 @@ export function valuesByName<Value extends z.ZodType>(name: z.ZodString, value: 
   return z
     .custom<z.input<typeof record>>(
       (given) => !Object.hasOwn(Object(given), '__proto__'),
-      'must not hold the name __proto__',
+      'must not contain the name __proto__',
     )
     .refine((given) => Object.keys(Object(given)).length <= namesMax, `must have at most ${namesMax} names`)
     .pipe(record)
     .meta(form);
 }
 
-/** The same of texts. */
+/** The same for texts. */
 export function textsByName(name: z.ZodString, text: z.ZodString, namesMax: number) {
   return valuesByName(name, text, namesMax);
 }
 
 export const queryWordCharactersMax = 2000;
-/** A text whose own rules, with a code of its own, are stricter: longer than any of them allows. */
+/** A text with stricter rules of its own, which have a code of their own: longer than any of them allows. */
 export const QueryWord = z.string().max(queryWordCharactersMax);
 
 const searchCharactersMax = 200;
 const searchWordsMax = 10;
 
-/** `?q=maria`: words of which each must be the beginning of a word of a name. */
+/** `?q=maria`: each word must be the beginning of a word of a name. */
 export const NameSearch = z
   .string()
   .max(searchCharactersMax)
@@ -104,7 +104,7 @@ export function queryInteger(min: number, max: number) {
 }
 
 /**
- * One page of a list as it is answered: its items, and the cursor of the next page, null on the last one. Its name in the
+ * One page of a list in a response: its items, and the cursor of the next page, null on the last one. Its name in the
  * API description is that of the item and `Page`.
  */
 export function pageOf<Item extends z.ZodType>(item: Item) {

@@ -3,9 +3,12 @@ import { type CheckMaker, type KeywordParts, matches, namesOf } from './checks.t
 import { type Check, pointerKey, type Subschema } from './evaluation.ts';
 import { isObject } from './keywords.ts';
 
-/** The keywords of JSON Schema that apply schemas: to the same value, to the items of a list, to the members of an object. */
+/**
+ * The keywords of JSON Schema that apply schemas: to the same value, to the items of a list, to the members of an
+ * object.
+ */
 
-/** In the order in which they are looked at: those that ask what others have looked at come last. */
+/** In the order of their evaluation: those that depend on what others have evaluated come last. */
 export const applicators: Readonly<Record<string, CheckMaker>> = {
   $ref: ({ reference }) => applied(reference(false)),
   $dynamicRef: ({ reference }) => applied(reference(true)),
@@ -26,10 +29,10 @@ export const applicators: Readonly<Record<string, CheckMaker>> = {
       let isOne = false;
       for (const one of any) {
         if (run.quietly(one, given, at, seen)) isOne = true;
-        // Whoever asks what was looked at needs all that fit.
+        // If evaluated members must be collected, all matching schemas are evaluated.
         if (isOne && seen === undefined) return true;
       }
-      return isOne || run.fault(at, 'must fit a schema of anyOf');
+      return isOne || run.fault(at, 'must match a schema of anyOf');
     };
   },
   oneOf: (parts) => {
@@ -37,13 +40,13 @@ export const applicators: Readonly<Record<string, CheckMaker>> = {
     return (given, at, run, seen) => {
       let fitting = 0;
       for (const one of schemas) if (run.quietly(one, given, at, seen)) fitting += 1;
-      return fitting === 1 || run.fault(at, 'must fit exactly one schema of oneOf');
+      return fitting === 1 || run.fault(at, 'must match exactly one schema of oneOf');
     };
   },
   not: ({ inside }) => {
     const refused = inside('/not');
     return (given, at, run) =>
-      !run.quietly(refused, given, at, undefined) || run.fault(at, 'must NOT fit the schema of not');
+      !run.quietly(refused, given, at, undefined) || run.fault(at, 'must NOT match the schema of not');
   },
   if: ({ inside, schema }) => {
     const condition = inside('/if');
@@ -88,7 +91,7 @@ export const applicators: Readonly<Record<string, CheckMaker>> = {
       }
       return (
         (found >= least && found <= most) ||
-        run.fault(at, 'must hold as many of the items as contains asks for')
+        run.fault(at, 'must contain as many matching items as contains requires')
       );
     };
   },
@@ -127,7 +130,7 @@ export const applicators: Readonly<Record<string, CheckMaker>> = {
     return (given, at, run) =>
       !isObject(given) ||
       namesOf(given, run).every((name) => run.quietly(form, name, at, undefined)) ||
-      run.fault(at, 'the names of its properties must fit the schema of propertyNames');
+      run.fault(at, 'the names of its properties must match the schema of propertyNames');
   },
 
   unevaluatedItems: ({ inside }) => {
@@ -153,7 +156,7 @@ function schemasByName(keyword: string, value: Json, inside: KeywordParts['insid
   return new Map(names.map((name) => [name, inside(`/${keyword}${pointerKey(name)}`)]));
 }
 
-/** Applies to each item of a list the schema that is chosen for its index, if any. */
+/** Applies the schema for each index to the item of a list, if there is one. */
 function eachItem(choose: (index: number, seen: Parameters<Check>[3]) => Subschema | undefined): Check {
   return (given, at, run, seen) => {
     if (!Array.isArray(given)) return true;
@@ -170,7 +173,7 @@ function eachItem(choose: (index: number, seen: Parameters<Check>[3]) => Subsche
   };
 }
 
-/** Applies to each member of an object the schema that is chosen for its name, if any. */
+/** Applies the schema for each name to the member of an object, if there is one. */
 function eachMember(
   choose: (name: string, run: Parameters<Check>[2], seen: Parameters<Check>[3]) => Subschema | undefined,
 ): Check {

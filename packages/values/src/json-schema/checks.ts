@@ -4,16 +4,16 @@ import type { Check, Evaluation, Subschema } from './evaluation.ts';
 import { isObject } from './keywords.ts';
 import type { Pattern } from './patterns.ts';
 
-/** The keywords of JSON Schema that look at a value alone, each as a check that charges what it costs. */
+/** The keywords of JSON Schema that validate a value alone, each as a check that charges its cost. */
 
-/** What a keyword is made from: its value, the schema that it stands in, and what was made of the schemas inside of it. */
+/** The inputs of a keyword's check: its value, its schema, and the compiled schemas inside of it. */
 export interface KeywordParts {
   readonly value: Json;
   readonly schema: JsonObject;
   /** The schema at this pointer inside of the schema: `/not`, `/properties/a`. */
   inside(pointer: string): Subschema;
   pattern(text: string): Pattern;
-  /** @param isDynamic whether the place depends on where the evaluation comes from */
+  /** @param isDynamic whether the target depends on the path of the evaluation */
   reference(isDynamic: boolean): (run: Evaluation) => Subschema;
 }
 
@@ -93,7 +93,7 @@ export const valueChecks: Readonly<Record<string, CheckMaker>> = {
   },
 };
 
-/** A name from the schema, as a message shows it. */
+/** A name from the schema, in the form for messages. */
 function shownName(name: string): string {
   return name.slice(0, 100).toWellFormed();
 }
@@ -105,7 +105,7 @@ function isOfType(given: Json, type: string): boolean {
   return typeof given === type;
 }
 
-/** Compares by canonical text, which is made only where one of the wanted values is of the same kind. */
+/** Compares canonical texts, which are only computed if one of the allowed values has the same type. */
 function equality(wanted: readonly Json[]): (given: Json, run: Evaluation) => boolean {
   const texts = new Set(wanted.map((one) => canonicalJson(one)));
   const kinds = new Set(wanted.map(kindOf));
@@ -141,7 +141,7 @@ function numeric(
   };
 }
 
-/** Exactly, as decimals: 0.3 is a multiple of 0.1. Numbers of 600 digits, which is the most, take 10 µs. */
+/** Exact, as decimals: 0.3 is a multiple of 0.1. Numbers of 600 digits, the maximum, take 10 µs. */
 function isMultiple(given: number, divisor: number, run: Evaluation): boolean {
   if (Number.isSafeInteger(given) && Number.isSafeInteger(divisor)) return given % divisor === 0;
   run.spend(100);
@@ -159,7 +159,7 @@ function decimal(value: number): [bigint, number] {
   return [BigInt(whole + fraction), Number(exponent) - fraction.length];
 }
 
-/** Characters are code points: they are counted only where the count of units leaves it open. */
+/** Characters are code points: they are only counted if the number of code units doesn't decide it. */
 function isNotLonger(text: string, bound: number, run: Evaluation): boolean {
   if (text.length <= bound) return true;
   if (text.length > 2 * bound) return false;

@@ -1,26 +1,26 @@
 import type { Json } from '../wire.ts';
 
 /**
- * What one evaluation of an instance may take, in steps of about 0.1 µs: 25 ms on a quiet machine. 5,000 values, each
- * under ten keywords, take 100,000.
+ * The cost limit of one evaluation, in steps of about 0.1 µs: 25 ms on a quiet machine. 5,000 values with ten keywords
+ * each take 100,000.
  */
 export const stepsMax = 250_000;
-/** Schemas inside of schemas, through references too. */
+/** The maximum depth of nested schemas, references included. */
 const depthMax = 400;
-/** Faults that are reported. */
+/** The maximum number of reported faults. */
 export const faultsMax = 20;
 const pathLengthMax = 200;
 
-/** A fault of an instance: where it is, and what is wrong, without what was sent. */
+/** A fault of an instance: its place and its message, without the sent value. */
 export interface SchemaFault {
   path: string;
   message: string;
 }
 
-/** One keyword on one value. It reports what is wrong itself, unless the evaluation is muted. */
+/** One keyword applied to one value. It reports its faults itself, unless the evaluation is muted. */
 export type Check = (value: Json, at: Place | undefined, run: Evaluation, seen: Seen | undefined) => boolean;
 
-/** A part of a document that has an `$id`: references inside of it start from it. */
+/** A part of a document with an `$id`: references inside of it are relative to it. */
 export interface Resource {
   readonly pointer: string;
   readonly anchors: Map<string, Subschema>;
@@ -30,19 +30,19 @@ export interface Resource {
 export interface Subschema {
   readonly pointer: string;
   readonly resource: Resource;
-  /** In the order in which they are looked at. */
+  /** In the order of their evaluation. */
   checks: readonly Check[];
-  /** Whether it has keywords about what no other keyword has looked at. */
+  /** Whether it has keywords for members that no other keyword has evaluated. */
   tracks: boolean;
 }
 
-/** Where a value stands in the instance; undefined for the instance itself. */
+/** The place of a value in the instance; undefined for the instance itself. */
 export interface Place {
   readonly parent: Place | undefined;
   readonly key: string | number;
 }
 
-/** What keywords have looked at: names of an object, indexes of a list. */
+/** The evaluated members: names of an object, indexes of a list. */
 export interface Seen {
   readonly names: Set<string>;
   readonly items: Set<number>;
@@ -52,7 +52,7 @@ export function newSeen(): Seen {
   return { names: new Set(), items: new Set() };
 }
 
-/** The evaluation took more steps, or went deeper, than any may. */
+/** The evaluation exceeded its limit of steps or depth. */
 export class TooCostly extends Error {}
 
 /** One evaluation of one instance: its budget, its faults, and the resources that it went through. */
@@ -74,18 +74,18 @@ export class Evaluation {
     return stepsMax - this.#stepsLeft;
   }
 
-  /** Whether nothing is to be learnt from further keywords of a schema that one has failed. */
+  /** Whether the remaining keywords of a failed schema can be skipped. */
   get isDecided(): boolean {
     return this.#muted > 0 || this.faults.length >= faultsMax;
   }
 
-  /** Notes a fault. @returns false */
+  /** Records a fault. @returns false */
   fault(at: Place | undefined, message: string): false {
     if (!this.isDecided) this.faults.push({ path: pathOf(at), message });
     return false;
   }
 
-  /** Evaluates without reporting faults: where a schema may be missed. */
+  /** Evaluates without reporting faults, for schemas that need not match. */
   quietly(subschema: Subschema, value: Json, at: Place | undefined, seen: Seen | undefined): boolean {
     this.#muted += 1;
     const fits = this.fits(subschema, value, at, seen);
@@ -93,7 +93,10 @@ export class Evaluation {
     return fits;
   }
 
-  /** Whether a value fits a schema. @param seen is told what the schema has looked at, where the value fits */
+  /**
+   * Whether a value matches a schema.
+   * @param seen receives the members that the schema has evaluated, if the value matches
+   */
   fits(subschema: Subschema, value: Json, at: Place | undefined, seen: Seen | undefined): boolean {
     const { resource, checks, tracks } = subschema;
     this.spend(3 + checks.length);
@@ -127,7 +130,7 @@ function pathOf(at: Place | undefined): string {
   return keys.reverse().join('').slice(0, pathLengthMax).toWellFormed();
 }
 
-/** A key as a part of a JSON pointer, with the slash before it. */
+/** A key as a segment of a JSON pointer, with the slash before it. */
 export function pointerKey(key: string | number): string {
   return `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }

@@ -3,11 +3,11 @@ import { z } from 'zod';
 import type { CheckMaker } from './checks.ts';
 
 /**
- * `format` where it is asserted: of the formats of the draft those that say plainly what fits. Others only annotate, which
- * the draft leaves to the implementation.
+ * Asserted `format`: the formats of the draft with a precise definition. Others only annotate, which the draft leaves
+ * to the implementation.
  */
 
-/** Longer texts have no format: expressions below may take quadratic time. */
+/** Longer texts match no format: the expressions below may take quadratic time. */
 const formattedCharactersMax = 2_000;
 
 const fits = (form: z.ZodType) => (text: string) => form.safeParse(text).success;
@@ -30,7 +30,7 @@ const formats: Readonly<Record<string, (text: string) => boolean>> = {
   'json-pointer': (text) => /^(\/([^~/]|~[01])*)*$/.test(text),
 };
 
-/** Charges what reading the text takes. */
+/** Charges the cost of reading the text. */
 export const assertFormat: CheckMaker = ({ value }) => {
   const isFormed = Object.hasOwn(formats, value as string) ? formats[value as string] : undefined;
   if (isFormed === undefined) return undefined;

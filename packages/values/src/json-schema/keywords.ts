@@ -1,13 +1,13 @@
 import type { Json } from '../wire.ts';
 
-/** What the draft 2020-12 says about the form of each keyword, and where schemas stand inside of it. */
+/** The form that the draft 2020-12 requires of each keyword, and the places of the schemas inside of it. */
 
-/** Where a keyword holds schemas: in itself, in a list, by names; `value` holds none. */
+/** Where a keyword contains schemas: in itself, in a list, by name; `value` contains none. */
 export type Place = 'schema' | 'schemas' | 'schemasByName' | 'value';
 
 export interface KeywordForm {
   readonly place: Place;
-  /** What is wrong with the value, or undefined. Schemas inside of it are looked at one by one. */
+  /** The fault of the value, or undefined. Schemas inside of it are validated one by one. */
   fault(value: Json): string | undefined;
 }
 
@@ -41,7 +41,7 @@ const count = value(
 const names = value('must be a list of different texts', areNames);
 const anchor = value('must be a name', (given) => isText(given) && anchorForm.test(given));
 const reference = value(
-  'must lead to a place in the same document',
+  'must refer to a place in the same document',
   (given) => isText(given) && given[0] === '#',
 );
 
@@ -56,7 +56,7 @@ const schemasByName: KeywordForm = {
   fault: (given) => (isObject(given) ? undefined : 'must be an object of schemas'),
 };
 
-/** By the name of the keyword. Other names are annotations: they may hold anything. */
+/** By the name of the keyword. Other names are annotations with any value. */
 export const keywordForms: ReadonlyMap<string, KeywordForm> = new Map([
   ['then', schema],
   ...Object.entries({

@@ -1,30 +1,30 @@
 import { RE2JS } from 're2js';
 
 /**
- * Patterns from tenants run on re2js, whose time grows with the length of the text alone. What it can't match in such time
- * (looking ahead or behind, references to groups) is refused.
+ * Patterns from tenants run on re2js, whose time is linear in the length of the text. Features that can't be matched in
+ * such time (lookahead, lookbehind, references to groups) are refused.
  */
 export interface Pattern {
   matches(text: string): boolean;
-  /** Steps of the program for each character of a text, at most. */
+  /** The maximum number of program steps for each character of a text. */
   readonly stepsPerCharacter: number;
 }
 
-/** Of one pattern, as `patternSize` counts. A size of 500 takes about 10 ms to compile. */
+/** For one pattern, as counted by `patternSize`. A size of 500 takes about 10 ms to compile. */
 export const patternSizeMax = 500;
-/** Of all patterns of a schema together. */
+/** For all patterns of a schema together. */
 export const patternSizesMax = 2_000;
 
-/** @throws Error that says what is wrong with the pattern */
+/** @throws Error with the problem of the pattern */
 export function compilePattern(text: string): Pattern {
   const compiled = RE2JS.compile(RE2JS.translateRegExp(text));
   return { matches: (given) => compiled.test(given), stepsPerCharacter: compiled.programSize() };
 }
 
 /**
- * How large the program of a pattern gets at most, told from its text: the atoms, each as often as the repetitions around
- * it. Compiling `(|a){500}(|a){500}` to find out would take 0.1 s. Infinite for forms that RE2 reads unlike JavaScript, in
- * which a bracket could be hidden from this count: `[]`, `[[:alpha:]]`, `\Q`.
+ * The maximum size of a pattern's program, computed from its text: the atoms, each multiplied by the repetitions around
+ * it. Compiling `(|a){500}(|a){500}` to measure it would take 0.1 s. Infinite for forms that RE2 and JavaScript read
+ * differently, in which a bracket could be hidden from this count: `[]`, `[[:alpha:]]`, `\Q`.
  */
 export function patternSize(pattern: string): number {
   const groups: Group[] = [{ sum: 1, last: 0 }];
@@ -44,7 +44,7 @@ export function patternSize(pattern: string): number {
   return groups.reduce((size, { sum }) => size + sum, 0);
 }
 
-/** The size of a group so far, and that of the last atom in it, to which a repetition applies. */
+/** The size of a group so far, and that of its last atom, which a repetition applies to. */
 interface Group {
   sum: number;
   last: number;
@@ -59,7 +59,7 @@ function addAtom(group: Group, size: number): void {
 const token =
   /\\[pPuxk](?:\{[^}]{0,40}\}|<[^>]{0,80}>)|\\[^]|\[\^?\]?(?:\\[^]|[^\]\\])*\]?|\{(\d{1,9})(?:,(\d{0,9}))?\}|[^]/g;
 
-/** The tokens of a pattern; a repetition with its highest number. */
+/** The tokens of a pattern; a repetition with its maximum. */
 function* tokensOf(pattern: string): Iterable<[string, number | undefined]> {
   for (const [text, least, most] of pattern.matchAll(token))
     yield [text, least === undefined ? undefined : Math.max(1, Number(least), Number(most ?? 0))];

@@ -3,10 +3,10 @@ import { pointerKey, type Resource, type Subschema } from './evaluation.ts';
 import { isObject, keywordForms } from './keywords.ts';
 import { compilePattern, type Pattern, patternSize, patternSizeMax, patternSizesMax } from './patterns.ts';
 
-/** References of one schema: more than any that people wrote had. */
+/** The maximum number of references of one schema: more than any handwritten schema had. */
 const referencesMax = 1_000;
 
-/** Why a document is not a schema that can be applied: where, and what. */
+/** Why a document is not a valid schema, with the place. */
 export class SchemaDefect extends Error {
   readonly path: string;
   readonly ref: string | undefined;
@@ -18,12 +18,12 @@ export class SchemaDefect extends Error {
   }
 }
 
-/** A schema as it was read: every schema inside of it by its JSON pointer. */
+/** A parsed schema: every schema inside of it by its JSON pointer. */
 export interface SchemaTree {
   readonly subschemas: ReadonlyMap<string, Subschema>;
   readonly documents: ReadonlyMap<Subschema, Json>;
   readonly patterns: ReadonlyMap<string, Pattern>;
-  /** The schema that a reference inside of a resource leads to, if any. */
+  /** The schema that a reference inside of a resource points to, if any. */
   targetOf(resource: Resource, reference: string): Subschema | undefined;
 }
 
@@ -41,7 +41,7 @@ class SchemaReader implements SchemaTree {
   readonly documents = new Map<Subschema, Json>();
   readonly patterns = new Map<string, Pattern>();
   readonly #references: { from: Subschema; keyword: string; reference: string }[] = [];
-  /** For each schema those that are applied to the same value as it is. */
+  /** For each schema, those that apply to the same value. */
   readonly #applied = new Map<Subschema, Subschema[]>();
   #patternSizes = 0;
 
@@ -93,12 +93,12 @@ class SchemaReader implements SchemaTree {
   #note(from: Subschema, keyword: string, reference: string): void {
     this.#references.push({ from, keyword, reference });
     if (this.#references.length > referencesMax)
-      throw new SchemaDefect(from.pointer, `must not hold more than ${referencesMax} references`);
+      throw new SchemaDefect(from.pointer, `must not have more than ${referencesMax} references`);
   }
 
   #name(subschema: Subschema, pointer: string, keyword: string, name: string): void {
     const { anchors, dynamicAnchors } = subschema.resource;
-    if (anchors.has(name)) throw new SchemaDefect(pointer, 'must be a name that no other anchor has');
+    if (anchors.has(name)) throw new SchemaDefect(pointer, 'must be unique among the anchors');
     anchors.set(name, subschema);
     if (keyword === '$dynamicAnchor') dynamicAnchors.set(name, subschema);
   }
@@ -110,12 +110,12 @@ class SchemaReader implements SchemaTree {
     if (size > patternSizeMax || this.#patternSizes > patternSizesMax)
       throw new SchemaDefect(
         pointer,
-        `is too large a pattern: ${patternSizeMax} is the most, ${patternSizesMax} for all of a schema`,
+        `is too large a pattern: the limit is ${patternSizeMax}, and ${patternSizesMax} for all patterns of a schema`,
       );
     try {
       this.patterns.set(text, compilePattern(text));
     } catch {
-      throw new SchemaDefect(pointer, 'is no pattern of RE2, which can be matched in linear time');
+      throw new SchemaDefect(pointer, 'is not an RE2 pattern, which can be matched in linear time');
     }
   }
 
@@ -130,16 +130,16 @@ class SchemaReader implements SchemaTree {
     for (const { from, keyword, reference } of this.#references) {
       const target = this.targetOf(from.resource, reference);
       if (target === undefined)
-        throw new SchemaDefect(`${from.pointer}/${keyword}`, 'leads to no schema', shown(reference));
+        throw new SchemaDefect(`${from.pointer}/${keyword}`, 'does not refer to a schema', shown(reference));
       (this.#applied.get(from) as Subschema[]).push(target);
     }
   }
 
-  /** Refuses a schema that leads back to itself on the same value: applying it would never end. */
+  /** Refuses a schema that refers back to itself for the same value: applying it would never end. */
   requireEnds(): void {
     const ended = new Set<Subschema>();
     for (const start of this.subschemas.values()) {
-      // The schemas that lead to the one that is looked at, each with those that are still to be looked at behind it.
+      // The path of schemas to the current one, each with its remaining references.
       const way = [{ subschema: start, rest: [...(this.#applied.get(start) as Subschema[])] }];
       const onWay = new Set([start]);
       for (let last = way.at(-1); last !== undefined; last = way.at(-1)) {
@@ -148,7 +148,7 @@ class SchemaReader implements SchemaTree {
           ended.add(last.subschema);
           onWay.delete(last.subschema);
           way.pop();
-        } else if (onWay.has(next)) throw new SchemaDefect(next.pointer, 'leads back to itself');
+        } else if (onWay.has(next)) throw new SchemaDefect(next.pointer, 'refers back to itself');
         else if (!ended.has(next)) {
           onWay.add(next);
           way.push({ subschema: next, rest: [...(this.#applied.get(next) as Subschema[])] });
@@ -158,7 +158,7 @@ class SchemaReader implements SchemaTree {
   }
 }
 
-/** Keywords whose schemas are applied to the value itself, and not to something inside of it. */
+/** Keywords whose schemas apply to the value itself, and not to a member of it. */
 const appliesToSame: ReadonlySet<string> = new Set([
   'allOf',
   'anyOf',
@@ -178,7 +178,7 @@ function decoded(fragment: string): string | undefined {
   }
 }
 
-/** What was sent, as a refusal shows it. */
+/** A sent value, in the form for refusals. */
 function shown(value: Json): string {
   return String(value).slice(0, 200).toWellFormed();
 }

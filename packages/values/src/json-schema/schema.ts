@@ -13,22 +13,21 @@ import { assertFormat } from './formats.ts';
 import { readSchema, type SchemaTree } from './schema-tree.ts';
 
 /**
- * JSON Schema 2020-12 for schemas from tenants (docs/reference/README.md#documents). They are read, never turned into code; formats only
- * annotate, as the draft says, unless they are asserted. What a schema may cost is bounded twice: when it is read (size, references, patterns), and
- * in steps whenever it is applied.
+ * JSON Schema 2020-12 for schemas from tenants (docs/reference/README.md#documents). They are interpreted, never turned
+ * into code; formats only annotate, as in the draft, unless they are asserted. The cost of a schema is limited twice:
+ * when it is parsed (size, references, patterns), and in steps whenever it is applied.
  */
-export interface PreparedSchema {
-  /** What is wrong with an instance, at most 20 faults; empty when it fits. Takes 25 ms at most on a quiet machine. */
+  /** The faults of an instance, at most 20; empty if it is valid. Takes at most 25 ms on a quiet machine. */
   faultsOf(instance: Json): SchemaFault[];
-  /** The steps that an evaluation of the instance takes, to compare schemas with. */
+  /** The steps that an evaluation of the instance takes, to compare the cost of schemas. */
   stepsFor(instance: Json): number;
 }
 
 /**
- * Reads a schema once, so that instances can be checked against it.
- * @param document within the bounds of a document (`checkDocument`)
+ * Parses a schema once, so that instances can be validated against it.
+ * @param document within the limits of a document (`checkDocument`)
  * @param options.formats whether texts must have the formats that the schema names
- * @throws SchemaDefect where it isn't a valid schema of the draft, refers to elsewhere, or costs too much to apply
+ * @throws SchemaDefect if it isn't a valid schema of the draft, refers to other documents, or is too costly to apply
  */
 export function prepareSchema(
   document: Json,
@@ -50,8 +49,8 @@ function evaluate(root: Subschema, instance: Json): Evaluation {
     run.fits(root, instance, undefined, undefined);
   } catch (error) {
     if (!(error instanceof TooCostly)) throw error;
-    // Whatever was found before: what has not been checked to its end does not fit.
-    run.faults.splice(0, run.faults.length, { path: '', message: 'takes too many steps to check' });
+    // Replaces the faults found so far: an instance whose validation was cut short is not valid.
+    run.faults.splice(0, run.faults.length, { path: '', message: 'takes too many steps to validate' });
   }
   return run;
 }
@@ -61,11 +60,11 @@ const annotatingMakers: Makers = new Map([...Object.entries(valueChecks), ...Obj
 const assertingMakers: Makers = new Map([['format', assertFormat], ...annotatingMakers]);
 const order = [...assertingMakers.keys()];
 
-/** Makes the checks of one schema, those on what others have looked at last. */
+/** Creates the checks of one schema, those that depend on evaluated members last. */
 function build(tree: SchemaTree, subschema: Subschema, makers: Makers): void {
   const schema = tree.documents.get(subschema) as JsonObject | boolean;
   if (typeof schema === 'boolean') {
-    subschema.checks = schema ? [] : [(_, at, run) => run.fault(at, 'must not be there')];
+    subschema.checks = schema ? [] : [(_, at, run) => run.fault(at, 'is not allowed')];
     return;
   }
   const keywords = Object.keys(schema).filter((name) => makers.has(name));
@@ -92,8 +91,8 @@ function checkOf(
 }
 
 /**
- * A dynamic reference to a dynamic anchor leads to the anchor of that name in the outermost resource that the evaluation
- * came through and that has one.
+ * A dynamic reference to a dynamic anchor resolves to the anchor with that name in the outermost resource on the path
+ * of the evaluation that has one.
  */
 function referenceOf(tree: SchemaTree, { resource }: Subschema, reference: string, isDynamic: boolean) {
   const target = tree.targetOf(resource, reference) as Subschema;

@@ -128,7 +128,7 @@ describe('a malformed type is refused', () => {
       {
         field: 'metadataSchema',
         path: '/$ref',
-        message: 'must lead to a place in the same document',
+        message: 'must refer to a place in the same document',
         ref: 'https://x',
       },
     ],

@@ -8,14 +8,14 @@ export const AsOf = z.iso
   .max(100)
   .transform((text) => new Date(text).toISOString())
   // An offset can push an instant out of the years that have four digits.
-  .refine((text) => /^(?!0000)\d{4}-/.test(text), 'must lie in the years 1 to 9999')
+  .refine((text) => /^(?!0000)\d{4}-/.test(text), 'must be in the years 1 to 9999')
   .meta({ format: 'date-time', description: 'RFC 3339 with an offset.' });
 
 export const Direction = z.enum(['out', 'in', 'both']);
 
 const scalar = z.union([z.string().max(1000), z.number(), z.boolean(), z.null()]);
 
-/** A condition on an attribute of an entity (organisation, section 18). */
+/** A condition on an attribute of an entity (see docs/reference/memory.md#knowledge). */
 const Condition = z
   .strictObject({
     attr: z.string().min(1).max(200),

@@ -412,7 +412,7 @@ describe('POST /task-types/{id}:migrate-tasks', () => {
     assert.ok(first.skipped.length >= 20 && first.skipped.length <= 500);
     assert.equal(first.skipped[0].code, 'custom_fields_invalid');
     assert.deepEqual(first.skipped[0].details.errors, [
-      { path: '', message: 'takes too many steps to check' },
+      { path: '', message: 'takes too many steps to validate' },
     ]);
     assert.notEqual(first.nextCursor, null);
   });
