@@ -146,7 +146,7 @@ test('the shell script measures a page, and gives back or fails what it can not 
 }, async () => {
   const cases = [
     [`${page}/page`, 0, 'succeeded', { bytes: 1234 }],
-    [`${page}/away`, 1, 'failed', 'exit_75: the command gave the task back'],
+    [`${page}/away`, 1, 'failed', 'exit_75: the command released the task'],
     ['no address', 1, 'failed', 'exit_2: the command ended with code 2'],
   ] as const;
   for (const [title, code, status, said] of cases.slice(0, byDepth(1, cases.length))) {

@@ -107,14 +107,14 @@ describe('attacks', { concurrency: 8 }, () => {
       await until('the server ends', () => !isRunning(Number(pid)));
     });
 
-  test('a server that stands still for longer than its lease writes nothing for it afterwards', async () => {
+  test('a server that was suspended for longer than its lease writes nothing for it afterwards', async () => {
     const one = await baton.participant();
     const task = await taskFor(one);
     const stalled = await baton.connect(one.token, ['--lease-seconds', '10']);
     const lease = leaseIn(await stalled.call('work_next', { assignedToMe: true }));
     await stalled.call('work_checkpoint', { lease, note: 'before' });
     process.kill(stalled.pid, 'SIGSTOP');
-    // The client asks on meanwhile: its request waits in the pipe, and is the first thing that the server sees.
+    // Meanwhile the client sends a request, which waits in the pipe and is the first that the server reads.
     const late = stalled.refused('work_done', { lease, summary: 'too late' });
     const next = await baton.connect(one.token);
     const again = leaseIn(await next.call('work_next', { assignedToMe: true, waitSeconds: 40 }));
@@ -188,7 +188,7 @@ describe('attacks', { concurrency: 8 }, () => {
     server.kill();
   });
 
-  test('a client that asks and does not read ends its server, and its lease with it', async () => {
+  test('a client that sends requests and does not read ends its server, and its lease with it', async () => {
     const one = await baton.participant();
     const task = await taskFor(one);
     const { server, ask } = rawServer(one.token);

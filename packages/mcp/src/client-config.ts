@@ -1,12 +1,12 @@
 import { programPath } from '../../../bin/invocation.mjs';
 
-/** How one client writes down an MCP server that it starts. */
+/** The configuration format of an MCP client that starts the server. */
 interface Client {
-  /** Where the client reads it. */
+  /** The file that the client reads. */
   readonly file: string;
-  /** How the client names a variable of its environment; undefined where it can't. */
+  /** How the client refers to a variable of its environment; undefined if it can't. */
   readonly reference: string | undefined;
-  /** A sentence for the person about the token. */
+  /** A note for the user about the token. */
   readonly token: string;
   write(server: Server): string;
 }
@@ -94,12 +94,12 @@ export interface ClientConfig {
   readonly notes: readonly string[];
 }
 
-/** Which Baton the server is for: one at an address, or that of a folder of this machine. */
+/** The Baton that the server connects to: by its address, or by its folder on this machine. */
 export type Place = { readonly url: string } | { readonly home: string };
 
 /**
- * Writes the configuration of a client that starts this Baton's MCP server. It names this Node and this program by their paths: a
- * client starts its servers in any folder, and often without the PATH of a shell.
+ * Writes the configuration of a client that starts this Baton's MCP server. It names this Node and this program by
+ * their paths: a client starts its servers in any folder, and often without the PATH of a shell.
  * @param args of the server
  */
 export function configOf(name: ClientName, args: readonly string[], place: Place): ClientConfig {
@@ -113,6 +113,6 @@ export function configOf(name: ClientName, args: readonly string[], place: Place
 }
 
 const administratorNote =
-  'The server acts as the administrator of the Baton of this machine. For an agent of its own, set BATON_URL and BATON_TOKEN, and print it again (docs/mcp.md).';
+  'The server acts as the administrator of the Baton of this machine. For a separate agent, set BATON_URL and BATON_TOKEN, and print it again (docs/mcp.md).';
 
 const json = (value: object) => JSON.stringify(value, undefined, 2);

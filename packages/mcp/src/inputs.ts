@@ -10,17 +10,21 @@ export const taskRef = z
   .describe('The task, such as TASK-000042, or its id.');
 export const shortText = (what: string, charactersMax: number) =>
   z.string().trim().min(1).max(charactersMax).describe(what);
-export const limit = z.int().min(1).max(25).default(10).describe('How many at most.');
+export const limit = z.int().min(1).max(25).default(10).describe('The maximum number of results.');
 export const priority = z.enum(['critical', 'high', 'medium', 'low']);
 
 /** Characters of a JSON text: the service takes documents of 64 KiB. */
 const jsonCharactersMax = 200_000;
-/** As of a message over HTTP, which sees a text as one value. The service takes 20; thousands overflow the stack on their way there. */
+/**
+ * The limit of a message over HTTP, where a JSON text is one value. The service accepts 20; thousands would overflow
+ * the stack before that.
+ */
 const jsonLevelsMax = 64;
 
 /**
- * A JSON object of any members, which the service validates. It is listed as `{"type": "object"}`: Gemini and LangChain refuse a
- * tool whose schema refers to itself or describes the names of members. Some models send the object as a JSON text.
+ * A JSON object of any members, which the service validates. It is listed as `{"type": "object"}`: Gemini and LangChain
+ * refuse a tool whose schema refers to itself or describes the names of members. Some models send the object as a JSON
+ * text.
  */
 export const jsonObject = (what: string) =>
   z

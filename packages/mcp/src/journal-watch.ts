@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type BatonClient, BatonError, type JournalEvent } from '@baton/sdk';
 
-/** What one client may listen for at a time. */
+/** The maximum number of resources that one client may listen to. */
 export const listenedMax = 20;
 
 export const journalUri = 'baton://journal';
-/** In `_meta` of a notification: `baton://journal/{cursor}` holds what has happened since. */
+/** In `_meta` of a notification: `baton://journal/{cursor}` holds the events since. */
 export const cursorKey = 'baton/cursor';
 
 export interface Change {
@@ -13,21 +13,21 @@ export interface Change {
   readonly cursor: string;
 }
 
-/** Changes are told this far apart at least: what happens meanwhile is told as one. */
+/** The minimum interval between notifications: changes meanwhile become one notification. */
 const tellEveryMs = 1_000;
 
 /**
- * Tells one client which of the resources that it listens for have changed, from the journal. The journal is followed
- * while somebody listens, and no longer.
+ * Notifies one client of changes to the resources that it listens to, from the journal. The journal is followed only
+ * while there are listeners.
  */
 export class JournalWatch {
   readonly #baton: BatonClient;
   readonly #tell: (change: Change) => void;
-  /** The addresses that each listener wants, by the object that they are about: a task's id, or the journal. */
+  /** The addresses of each listener, by their object: a task's id, or the journal. */
   readonly #listeners = new Map<symbol, ReadonlyMap<string, readonly string[]>>();
   readonly #changed = new Set<string>();
   #following: AbortController | undefined;
-  /** Up to where changes were told, and up to where they are known. */
+  /** The cursors of the last notified and of the last known change. */
   #told = '';
   #known = '';
 
@@ -41,9 +41,9 @@ export class JournalWatch {
   }
 
   /**
-   * Listens for the journal, and for tasks with their runs, claims and approvals; other addresses are passed over.
-   * @returns ends it
-   * @throws BatonError when Baton refuses or is away
+   * Listens to the journal, and to tasks with their runs, claims and approvals; ignores other addresses.
+   * @returns a function that stops listening
+   * @throws BatonError when Baton rejects the request or is unavailable
    */
   async listen(uris: readonly string[]): Promise<() => void> {
     const listener = Symbol('listener');
@@ -53,7 +53,7 @@ export class JournalWatch {
       if (about !== undefined) wanted.set(about, [...(wanted.get(about) ?? []), uri]);
     }
     if (wanted.size === 0) return () => undefined;
-    // From before the answer on, so that nothing is missed between it and the first event.
+    // Starts before the response, so that no event after it is missed.
     if (this.#following === undefined) await this.#follow();
     this.#listeners.set(listener, wanted);
     return () => {
@@ -92,7 +92,7 @@ export class JournalWatch {
       throw error;
     }
     void this.#collect(signal).catch(() => {
-      // What Baton refuses from now on: the next listener begins anew.
+      // Baton rejected the request: the next listener starts again.
       if (this.#following === following) this.close();
     });
     void this.#tellChanges(signal);
@@ -123,7 +123,7 @@ export class JournalWatch {
   }
 }
 
-/** The task that an event is about: its own, or that of its run, claim or approval. */
+/** Returns the task of an event: its own, or that of its run, claim or approval. */
 function taskOf({ entityType, entityId, payload }: JournalEvent): string | undefined {
   if (entityType === 'task') return entityId;
   return typeof payload.taskId === 'string' ? payload.taskId : undefined;

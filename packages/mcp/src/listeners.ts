@@ -1,7 +1,7 @@
 import type { JSONRPCMessage, McpServer } from '@modelcontextprotocol/server';
 import { type JournalWatch, listenedMax } from './journal-watch.ts';
 
-/** What a request to listen (2026-07-28) names; undefined where it is another request. */
+/** The resources of a request to listen (2026-07-28); undefined for another request. */
 export function listenedIn(message: object | undefined): readonly string[] | undefined {
   const { method, params } = (message ?? {}) as { method?: unknown; params?: Listen };
   if (method !== 'subscriptions/listen') return undefined;
@@ -13,17 +13,17 @@ interface Listen {
   readonly notifications?: { readonly resourceSubscriptions?: unknown };
 }
 
-/** What the one client of a connection listens for, in the protocols of 2025 and 2026. */
+/** The subscriptions of a connection's client, in the protocols of 2025 and 2026. */
 export class Listeners {
   readonly #journal: JournalWatch;
-  /** What ends each, by the id of its request, or the address in the protocol of 2025. */
+  /** Functions that end them, by the id of the request, or the address in the protocol of 2025. */
   readonly #stops = new Map<unknown, () => void>();
 
   constructor(journal: JournalWatch) {
     this.#journal = journal;
   }
 
-  /** Hears each message before the server does. @returns what is to be waited for, if anything */
+  /** Receives each message before the server does. @returns a promise to await, if any */
   hear(message: JSONRPCMessage): Promise<void> | undefined {
     const uris = listenedIn(message);
     if (uris !== undefined && 'id' in message && this.#stops.size < listenedMax)
@@ -33,12 +33,12 @@ export class Listeners {
     return undefined;
   }
 
-  /** Answers `resources/subscribe` and `resources/unsubscribe` of clients of 2025. */
+  /** Handles `resources/subscribe` and `resources/unsubscribe` of clients of 2025. */
   answerSubscribe({ server }: McpServer): void {
     if (server.getCapabilities().resources?.subscribe !== true) return;
     server.setRequestHandler('resources/subscribe', async ({ params: { uri } }) => {
       if (!this.#stops.has(uri) && this.#stops.size >= listenedMax)
-        throw new TypeError(`a client listens for ${listenedMax} resources at most`);
+        throw new TypeError(`a client listens to ${listenedMax} resources at most`);
       await this.#start(uri, [uri]);
       return {};
     });
@@ -49,7 +49,7 @@ export class Listeners {
   }
 
   async #start(key: unknown, uris: readonly string[]): Promise<void> {
-    // Where Baton is away nothing is told; the client reads the journal then.
+    // While Baton is unavailable, there are no notifications; the client reads the journal afterwards.
     const stop = await this.#journal.listen(uris).catch(() => () => undefined);
     this.#stop(key);
     this.#stops.set(key, stop);

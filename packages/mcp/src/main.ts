@@ -1,10 +1,10 @@
-// baton mcp: an MCP server over standard input and output. Nothing but messages goes to standard output.
+// baton mcp: an MCP server over standard input and output. Standard output carries messages only.
 import { BatonError } from '@baton/sdk';
 import { readClientConfig, readSettings, SettingsError, usage } from './settings.ts';
 import { serveOverStdio } from './stdio.ts';
 
 const notSignedIn = 4;
-/** A client that was killed closes the pipe; but its pipe may be held open by another process that it started. */
+/** A killed client closes the pipe, unless another process that it started keeps the pipe open. */
 const orphanPollMs = 1_000;
 const stopping = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopping.abort());
@@ -44,5 +44,5 @@ try {
     process.exitCode = isRefused ? notSignedIn : 1;
   } else throw error;
 }
-// What the client holds open must not keep a server alive whose client is gone.
+// An open pipe must not keep the server alive after its client has exited.
 process.exit();

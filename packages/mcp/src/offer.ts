@@ -1,12 +1,12 @@
 import type { ServerOptions } from './server.ts';
 import { type Toolset, toolsets } from './tool.ts';
 
-/** What a client asked to be listed, in the query of its address: `?toolsets=work,tasks&read-only=true`. */
+/** The tools that a client requested in the query of its address: `?toolsets=work,tasks&read-only=true`. */
 export type Offer = Pick<ServerOptions, 'toolsets' | 'isReadOnly'>;
 
 export const usualToolsets = toolsets.filter((name) => name !== 'admin');
 
-/** @throws TypeError with a sentence for a query that can't be used */
+/** @throws TypeError with a message for an invalid query */
 export function offerOf(url: string): Offer {
   const { searchParams } = new URL(url, 'http://localhost');
   const readOnly = searchParams.get('read-only') ?? 'false';
@@ -18,7 +18,7 @@ export function offerOf(url: string): Offer {
   };
 }
 
-/** The names of toolsets, separated by commas; `all` is each of them. @throws TypeError with a sentence that names those that there are */
+/** The names of toolsets, separated by commas; `all` means all of them. @throws TypeError that lists the toolsets */
 export function toolsetsIn(text: string): readonly Toolset[] {
   const names = text.split(',').map((name) => name.trim());
   if (names.length === 1 && names[0] === 'all') return toolsets;

@@ -71,7 +71,7 @@ test('a list ends with an item that is shown whole, however long its text become
   }
 });
 
-test('the server says the version of its package', () => {
+test('the server reports the version of its package', () => {
   const { version: said } = JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8'));
   assert.equal(version, said);
 });

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-/** Characters of others' text in one answer; more is cut, and said. */
+/** The maximum characters of others' text in one result. The result states how much was cut. */
 export const othersCharactersMax = 20_000;
 
 const name = 'untrusted-data';
@@ -11,9 +11,9 @@ const joined =
   '[[\\p{L}\\p{M}]--[\\p{sc=Latin}\\p{sc=Greek}\\p{sc=Cyrillic}\\p{Default_Ignorable_Code_Point}]]';
 
 /**
- * What a reader doesn't see. Instructions can hide in such characters, in a text that looks empty, and they can hide the
- * envelope's name. Line ends and tabs stay. Persian, Hindi and emoji need a joiner, emoji and keycaps a variation selector: these
- * stay one at a time and where they belong, since more of them, or elsewhere, would carry words.
+ * Invisible characters. They can hide instructions in a text that appears empty, and they can hide the
+ * envelope's name. Line ends and tabs remain. Persian, Hindi and emoji need a joiner, emoji and keycaps a variation
+ * selector: single ones remain in these places, since more of them, or others, could encode words.
  */
 const invisible = new RegExp(
   [
@@ -27,24 +27,24 @@ const invisible = new RegExp(
   'gv',
 );
 
-/** The envelope's own name, however it is written. */
+/** The envelope's own name, in any case and spacing. */
 const marker = /untrusted[\s_.\-\u2010-\u2015\u2212]*data/gi;
 
-/** The text without what readers don't see, and without the envelope's name. */
+/** Removes invisible characters and the envelope's name from a text. */
 export function seen(text: string): string {
   return text.replace(invisible, '').replace(marker, 'untrusted data (quoted)');
 }
 
 /**
- * Puts text that others wrote into an envelope that says so. The envelope's end can't occur inside: its name is taken
- * out of the text, and it carries a word of chance.
- * @param what what the text is, in our own words
+ * Puts text of other authors into an envelope that marks it as such. The text can't contain the envelope's end: the
+ * envelope's name is removed from it, and the envelope is delimited by a random token.
+ * @param what a description of the text in our own words
  */
 export function fromOthers(what: string, text: string): string {
   return enveloped(what, seen(text));
 }
 
-/** @param all what `seen` has gone over */
+/** @param all a text from which `seen` has removed the invisible characters */
 function enveloped(what: string, all: string): string {
   const mark = randomBytes(6).toString('hex');
   const cut =
@@ -59,37 +59,37 @@ function enveloped(what: string, all: string): string {
   ].join('\n');
 }
 
-/** A document that others filled, as JSON in an envelope. */
+/** Returns a document with others' values as JSON in an envelope. */
 export function documentFromOthers(what: string, document: unknown): string {
   return fromOthers(what, JSON.stringify(document, undefined, 1));
 }
 
 export interface ShownList {
   readonly text: string;
-  /** How many of the items stand in the text, from the first one on. */
+  /** The number of items in the text, from the first one on. */
   readonly shown: number;
 }
 
 /**
- * A list of documents that others filled. It ends with the last one that fits, so that a reader knows where to go on: a text
- * that is cut in its midst would lose the rest.
+ * Returns a list of documents with others' values. It ends with the last one that fits, so that a reader knows where to
+ * continue; a text that is cut in the middle would lose the rest.
  */
 export function listFromOthers(what: string, items: readonly unknown[]): ShownList {
   const [begin, between, end] = ['[\n', ',\n', '\n]'];
   let characters = begin.length + end.length;
   const texts: string[] = [];
   for (const item of items) {
-    // Counted as it is shown: where the envelope's name is taken out, a text becomes longer.
+    // Counted as shown: replacing the envelope's name makes a text longer.
     const text = seen(JSON.stringify(item, undefined, 1));
     characters += text.length + (texts.length > 0 ? between.length : 0);
-    // The first one is always shown, cut where it has to be.
+    // The first one is always shown, truncated if necessary.
     if (characters > othersCharactersMax && texts.length > 0) break;
     texts.push(text);
   }
   return { text: enveloped(what, begin + texts.join(between) + end), shown: texts.length };
 }
 
-/** What is said where a list did not fit. @param then how the rest is read */
+/** Returns the note on a list that did not fit. @param then how to read the rest */
 export function shortened(shown: number, all: number, then: string): string | undefined {
   return shown === all ? undefined : `The first ${shown} of ${all} fit: ${then}.`;
 }

@@ -1,10 +1,10 @@
 /**
- * Members of a schema that Gemini's function declarations don't have, which refuse a whole list of tools for one of them.
- * The forms behind the schemas validate what is left out here.
+ * Members of a schema that Gemini's function declarations don't support: one of them makes Gemini reject the whole list
+ * of tools. The schemas of the server still validate what is omitted here.
  */
 const unportable: readonly string[] = ['$schema', 'additionalProperties', 'format'];
 
-/** The schema of a tool's arguments as clients of every model accept it. */
+/** Returns the schema of a tool's arguments in a form that clients of all models accept. */
 export function portableSchema(schema: Record<string, unknown>): Record<string, unknown> {
   const { properties, ...rest } = schema;
   const kept = Object.entries(rest).filter(([name]) => !unportable.includes(name));

@@ -13,39 +13,42 @@ import { type Approval, type BatonClient, BatonError, type Run } from '@baton/sd
 import { documentFromOthers } from './others-text.ts';
 import { type Followed, lines, type Toolset } from './tool.ts';
 
-/** Tasks of the protocol (SEP-2663): what goes on after a call, and is asked for by its id. Not to be confused with Baton's tasks. */
+/**
+ * Tasks of the protocol (SEP-2663): operations that continue after a call and are polled by id. They are not Baton's
+ * tasks.
+ */
 const extension = 'io.modelcontextprotocol/tasks';
 
-/** What a client asked to be listed. */
+/** The tools that a client requested. */
 interface Listed {
   readonly toolsets: readonly Toolset[];
   readonly isReadOnly: boolean;
 }
 
-/** How often a client should ask: a person decides, or an agent works. */
+/** The polling intervals: a person decides, or an agent works. */
 const pollIntervalMs = 5_000;
 
 /** Accepts any id: the client's capability is checked before its arguments. */
 const params = z.looseObject({ taskId: z.unknown().optional() });
 const taskIdForm = /^(approval|run)\.([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/i;
 
-/** Whether the client of this request can follow protocol tasks; only then it may be given one. */
+/** Whether the client of this request supports protocol tasks; only then it may get one. */
 export function canFollow({ mcpReq: { envelope } }: ServerContext): boolean {
   const said = envelope as Readonly<Record<string, ClientCapabilities | undefined>> | undefined;
   return said?.[CLIENT_CAPABILITIES_META_KEY]?.extensions?.[extension] !== undefined;
 }
 
 /**
- * Answers `tasks/get`, `tasks/update` and `tasks/cancel` of clients of 2026-07-28, which alone have the extension.
- * @param listed a cancel is refused where only tools that read are listed, and that of a run where neither `work` nor `admin`
- * is, the toolsets that end runs
+ * Handles `tasks/get`, `tasks/update` and `tasks/cancel` of clients of 2026-07-28, which alone have the extension.
+ * @param listed a cancel is rejected if only tools that read are listed, and that of a run if neither `work` nor
+ * `admin` is, the toolsets that end runs
  */
 export function addProtocolTasks({ server }: McpServer, baton: BatonClient, listed: Listed): void {
   server.registerCapabilities({ extensions: { [extension]: {} } });
   server.setRequestHandler('tasks/get', { params }, ({ taskId }, context) =>
     answered(context, async () => ({ ...(await protocolTask(baton, followedIn(taskId))) })),
   );
-  // No task here ever waits for input of its client: people decide elsewhere.
+  // No task here ever needs input of its client: people decide elsewhere.
   server.setRequestHandler('tasks/update', { params }, ({ taskId }, context) =>
     answered(context, async () => {
       await protocolTask(baton, followedIn(taskId));
@@ -56,11 +59,11 @@ export function addProtocolTasks({ server }: McpServer, baton: BatonClient, list
     answered(context, async () => {
       const followed = followedIn(taskId);
       if (listed.isReadOnly) throw refusal('This server only reads.');
-      // A question that is taken back lets its task go on undecided. A client that stops waiting doesn't mean that, so the
-      // question stands: the extension lets the server decide whether it heeds a cancel.
+      // Cancelling an approval request would let its task continue without a decision. A client that stops waiting
+      // doesn't intend that, so the request remains: the extension lets the server ignore a cancel.
       if (followed.kind === 'approval') await protocolTask(baton, followed);
       else if (endsRuns(listed))
-        await baton.runs.requestCancel(followed.id, { reason: 'a client of MCP asked for it' });
+        await baton.runs.requestCancel(followed.id, { reason: 'an MCP client requested it' });
       else throw refusal('This server ends no runs: it has neither the toolset work nor admin.');
       return {};
     }),
@@ -75,7 +78,7 @@ function refusal(message: string): ProtocolError {
   return new ProtocolError(ProtocolErrorCode.InvalidParams, message);
 }
 
-/** What a tool answers that began something which is followed. */
+/** Returns the result of a tool that started a followed operation. */
 export async function createdTask(
   baton: BatonClient,
   followed: Followed,
@@ -86,7 +89,7 @@ export async function createdTask(
     return { resultType: 'task', content, ...(await protocolTask(baton, followed)) };
   } catch (error) {
     if (!(error instanceof BatonError)) throw error;
-    // It was begun all the same; the text names it.
+    // It was started nevertheless; the text names it.
     return { content };
   }
 }
@@ -100,8 +103,13 @@ async function protocolTask(baton: BatonClient, { kind, id }: Followed): Promise
 function ofApproval({ id, status, decisionComment, decisionAt, createdAt, updatedAt }: Approval) {
   const times = { createdAt, lastUpdatedAt: updatedAt };
   if (status === 'pending')
-    return { ...times, status: 'working', statusMessage: 'A person was asked and has not decided yet.' };
-  if (status === 'cancelled') return { ...times, status, statusMessage: 'The question was taken back.' };
+    return {
+      ...times,
+      status: 'working',
+      statusMessage: 'The approval is requested and has no decision yet.',
+    };
+  if (status === 'cancelled')
+    return { ...times, status, statusMessage: 'The approval request was cancelled.' };
   const text = lines(
     `It is decided: ${status}. work_next gives you the task again.`,
     documentFromOthers(`the approval ${id}`, { status, decisionComment, decisionAt }),
@@ -126,10 +134,11 @@ function resultOf(text: string, isError: boolean) {
   return { content: [{ type: 'text', text }], isError, resultType: 'complete' };
 }
 
-/** @throws ProtocolError for what is no id of a task */
+/** @throws ProtocolError for an invalid id of a task */
 function followedIn(taskId: unknown): Followed {
   const [, kind, id = ''] = (typeof taskId === 'string' && taskIdForm.exec(taskId)) || [];
-  if (kind === undefined) throw refusal('There is no such task: its id is that of an answer with a task.');
+  if (kind === undefined)
+    throw refusal('There is no such task. Use the id of a result that contains a task.');
   return { kind: kind.toLowerCase() === 'run' ? 'run' : 'approval', id };
 }
 

@@ -7,7 +7,7 @@ import { NotHeldError } from './workplace.ts';
 const messageCharactersMax = 600;
 const detailsMax = 20;
 const faultCharactersMax = 200;
-/** Refusals of a claim of the task that was named. */
+/** Error codes of a claim of a named task. */
 const notTakenCodes: readonly string[] = [
   'task_not_due',
   'task_not_claimable',
@@ -17,10 +17,10 @@ const notTakenCodes: readonly string[] = [
   'verification_pending',
   'input_missing',
 ];
-/** Names of fields, bounds and ids: no sentence of somebody else fits. */
+/** Names of fields, bounds and ids, too short for another author's sentence. */
 const plainDetail = /^[\w.:/@[\]+-]{1,100}$/;
 
-/** The text of a failure for an agent: what happened, and what to do next. @throws errors that are defects of this program */
+/** Returns the text of a failure for an agent: what happened, and what to do next. @throws defects of this program */
 export function refusalText(error: unknown): string {
   if (error instanceof NotHeldError || error instanceof NoApproverError) return error.message;
   if (error instanceof UnansweredFormError) return `${refusalText(error.refusal)}\n${error.form}`;
@@ -36,7 +36,7 @@ export function refusalText(error: unknown): string {
   throw error;
 }
 
-/** The field that was refused, its bound, and the values that it takes, as the service names them beside the code. */
+/** Returns the rejected field, its bound, and its allowed values, from the details of the error. */
 function detailsText({ details }: BatonError): string | undefined {
   const { errors, ...named } = details;
   const faults = (Array.isArray(errors) ? errors : []).slice(0, detailsMax).map(faultText);
@@ -67,12 +67,12 @@ function capital(text: string): string {
 function adviceOf({ code, status, retryable }: BatonError): string {
   if (status === 401)
     return 'The token has expired or was revoked: a person must give this server a new one.';
-  if (status === 403) return 'You may not do this: ask a person, and go on without it.';
+  if (status === 403) return 'You lack the permission: request it from a person, and continue without it.';
   if (status === 404) return 'Check the reference; task_search finds tasks.';
-  if (retryable) return 'Baton may be back soon: try again in some seconds.';
+  if (retryable) return 'Baton is unavailable: try again in a few seconds.';
   if (code === 'network_error') return 'A person must repair how this server reaches Baton.';
   if (notTakenCodes.includes(code))
     return 'task_get shows why it can not be taken; work_next without task gives you other work.';
   if (status === 422 || status === 400) return 'Correct the arguments and call again.';
-  return 'Read it again before you go on: it may have changed meanwhile.';
+  return 'Read it again before you continue: it may have changed meanwhile.';
 }

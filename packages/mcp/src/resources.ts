@@ -9,7 +9,7 @@ const mimeType = 'text/plain';
 /** Ids, task numbers and cursors. */
 const reference = /^[\w.~=-]{1,512}$/;
 
-/** What can be read by address: a task, an artifact's record, and the journal's newest events or those after a cursor. */
+/** The readable resources: a task, an artifact's record, and the journal's newest events or those after a cursor. */
 export function addResources(
   server: McpServer,
   baton: BatonClient,
@@ -33,14 +33,14 @@ function addTasks(server: McpServer, baton: BatonClient): void {
     read(uri, async () => taskText(await baton.tasks.get(referenceIn(uri, ref)))),
   );
   const metadataOfWork = {
-    title: 'What could be taken now',
+    title: 'Available tasks',
     description: 'The most urgent first.',
     mimeType,
   };
   server.registerResource('work', 'baton://work', metadataOfWork, (uri) =>
     read(uri, async () => {
       const { items } = await baton.work.listAvailable({ limit: listedMax });
-      return listFromOthers('the tasks that you could take', items.map(taskLine)).text;
+      return listFromOthers('the tasks that are available to you', items.map(taskLine)).text;
     }),
   );
 }
@@ -71,7 +71,7 @@ function addJournal(server: McpServer, baton: BatonClient): void {
   );
 }
 
-/** The events from a cursor on, as many as fit: the cursor of the last one that is shown is the next. */
+/** Returns the events from a cursor on, as many as fit. The cursor of the last one shown is the next. */
 async function eventsOf(
   baton: BatonClient,
   query: { tail: number } | { cursor: string; limit: number },
@@ -87,7 +87,7 @@ async function eventsOf(
   }));
   const what = 'events of the journal';
   if ('tail' in query) {
-    // Of the newest, the oldest ones are left out.
+    // If the newest events don't fit, the oldest of them are omitted.
     const { shown } = listFromOthers(what, documents.toReversed());
     const { text } = listFromOthers(what, documents.slice(documents.length - shown));
     return `Next: baton://journal/${nextCursor}\n${text}`;

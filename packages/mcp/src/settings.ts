@@ -8,11 +8,11 @@ import { type Toolset, toolsets } from './tool.ts';
 export interface McpSettings extends Access {
   readonly toolsets: readonly Toolset[];
   readonly isReadOnly: boolean;
-  /** How long a lease outlives this process when it is killed. */
+  /** How long a lease outlives a killed process. */
   readonly leaseSeconds: number;
 }
 
-/** A setting or word that can't be used. The message is a sentence for the user; `exitCode` is 1, or 2 for usage. */
+/** An invalid setting or argument. The message is for the user; `exitCode` is 1, or 2 for usage. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError';
   readonly exitCode: 1 | 2;
@@ -24,7 +24,7 @@ export class SettingsError extends Error {
 }
 
 const leaseSecondsUsual = 60;
-/** The current folder, and the checkout. */
+/** The current folder and the checkout. */
 const folders = ['.', dirname(dirname(dirname(import.meta.dirname)))];
 
 export const usage = `Usage: baton mcp [--toolsets ${toolsets.join(',')}] [--read-only] [--lease-seconds N]
@@ -33,15 +33,15 @@ export const usage = `Usage: baton mcp [--toolsets ${toolsets.join(',')}] [--rea
 An MCP server on standard input and output, for agents (docs/mcp.md).
 
   --toolsets       which tools there are, separated by commas, or all; ${usualToolsets.join(',')} without it
-  --read-only      only tools that read, whatever else is said
-  --lease-seconds  how long a task stays taken when this program is killed, 10 to 3600; ${leaseSecondsUsual} without it
+  --read-only      only tools that read, regardless of the other options
+  --lease-seconds  how long a task remains claimed after this program is killed, 10 to 3600; ${leaseSecondsUsual} without it
   --config         print the configuration of a client that starts this server: ${clientNames.join(', ')}
 
-From the environment: BATON_URL, where Baton answers; BATON_TOKEN, a personal access token. Without them the Baton
+From the environment: BATON_URL, the address of Baton; BATON_TOKEN, a personal access token. Without them, the Baton
 of this machine is used, as its administrator; BATON_HOME names its folder.`;
 
 /**
- * Writes the configuration that `--config` asks for. @returns undefined where it doesn't
+ * Writes the configuration for `--config`. @returns undefined without this option
  * @throws SettingsError
  */
 export function readClientConfig(
@@ -64,18 +64,18 @@ export function readClientConfig(
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Where the server will find Baton: a client starts it in another folder than this one. */
+/** The Baton for the server, which a client starts in a different folder. */
 function placeOf(environment: Environment): Place {
   const { coordinationUrl } = accessOf(environment);
   const { BATON_URL: url, BATON_TOKEN: token, BATON_HOME: home } = environment;
-  // Who has a token does not act as the administrator.
+  // With a token, the server doesn't act as the administrator.
   if (url || token) return { url: coordinationUrl };
   const folder = folders.find((one) => findConnection({ folders: [one] }) !== undefined) ?? '.';
   return { home: home ? resolve(home) : resolve(folder, '.baton') };
 }
 
 /**
- * Reads the words of the command line and the environment. @returns undefined where only help is asked for
+ * Reads the arguments and the environment. @returns undefined if only help is requested
  * @throws SettingsError
  */
 export function readSettings(args: readonly string[], environment: Environment): McpSettings | undefined {

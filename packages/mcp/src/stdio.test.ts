@@ -133,7 +133,7 @@ describe('a server over standard input and output', { concurrency: 4 }, () => {
     await assert.rejects(mcp.call('task_create', { title: 'no' }), /task_create/);
   });
 
-  test('toolsets choose what is listed, and what destroys says so', async () => {
+  test('toolsets select the listed tools, and destructive ones are marked', async () => {
     const mcp = await baton.connect(baton.connection.adminToken, ['--toolsets', 'admin']);
     const { tools } = await mcp.client.listTools();
     const hints = Object.fromEntries(
@@ -198,7 +198,7 @@ describe('a server over standard input and output', { concurrency: 4 }, () => {
     await next.call('work_done', { lease: leaseIn(taken), summary: 'both halves' });
   });
 
-  test('a wrong token, a wrong address and a wrong word are each told in one sentence', async () => {
+  test('a wrong token, a wrong address and a wrong argument are each reported in one sentence', async () => {
     const run = async (args: string[], env: Record<string, string>) => {
       const program = runBaton(['mcp', ...args], env);
       return { code: await program.ended, said: program.output() };
@@ -241,9 +241,9 @@ describe('a server over standard input and output', { concurrency: 4 }, () => {
     assert.match(await mcp.call('task_get', { task: publicId, descriptionFrom: 12_000 }), /aEND/);
   });
 
-  test('what was said last is shown, and the journal is read to its end, however long its events are', async () => {
+  test('the latest comments are shown, and the journal is read to its end, however long its events are', async () => {
     const one = await baton.participant();
-    const { id, publicId } = await baton.admin.tasks.create({ title: 'much was said' });
+    const { id, publicId } = await baton.admin.tasks.create({ title: 'many comments' });
     const { nextCursor } = await baton.admin.events.list({ tail: 1 });
     const said = Array.from({ length: 40 }, (_, index) => `comment ${index} ${'x'.repeat(950)}`);
     for (const content of said) {
@@ -272,7 +272,7 @@ describe('a server over standard input and output', { concurrency: 4 }, () => {
     assert.ok(!newest.includes('[cut:'));
   });
 
-  test('an agent that is asked to stop hears it at its next checkpoint', async () => {
+  test('an agent gets a request to stop with its next checkpoint', async () => {
     const one = await baton.participant();
     const task = await taskFor(one);
     const mcp = await baton.connect(one.token);
@@ -280,7 +280,7 @@ describe('a server over standard input and output', { concurrency: 4 }, () => {
     const { items } = await baton.admin.runs.list({ taskId: task.id });
     await baton.admin.runs.requestCancel(items[0]?.id ?? '', { reason: 'not needed any more' });
     assert.match(await mcp.call('work_checkpoint', { lease, note: 'half' }), /asks you to stop/);
-    assert.match(await mcp.call('work_blocked', { lease, reason: 'told to stop' }), /gave .* back/);
+    assert.match(await mcp.call('work_blocked', { lease, reason: 'stop requested' }), /gave .* back/);
   });
 
   test('a lease that was taken away is lost for good, in plain words', async () => {
@@ -298,7 +298,7 @@ describe('a server over standard input and output', { concurrency: 4 }, () => {
     assert.notEqual((await baton.admin.tasks.get(task.id)).systemStatusCategory, 'terminal_success');
   });
 
-  test('a person is asked, and the agent goes on after the decision', async () => {
+  test('an approval is requested, and the agent continues after the decision', async () => {
     const one = await baton.participant();
     const person = await baton.participant(['approvals.read', 'approvals.decide'], 'human');
     const task = await taskFor(one, 'deploy');
@@ -341,7 +341,7 @@ describe('a server over standard input and output', { concurrency: 4 }, () => {
     const after = await mcp.call('approval_get', { approval });
     assert.match(
       after,
-      /^What it is about has changed since it was requested: title\. The approver is shown the change/m,
+      /^Its subject has changed since it was requested: title\. The approver sees the change/m,
     );
     const [outside = '', inside = ''] = after.split(/^<untrusted-data.*$/m);
     assert.doesNotMatch(outside, /Mallory/);
@@ -373,7 +373,7 @@ describe('a server over standard input and output', { concurrency: 4 }, () => {
     assert.doesNotMatch(another, new RegExp(mark), 'each answer has a mark of its own');
   });
 
-  test('arguments beyond their bounds are refused before anything is asked of Baton', async () => {
+  test('arguments beyond their bounds are rejected before any call of Baton', async () => {
     const mcp = await baton.connect(agent.token);
     const long = 'x'.repeat(300_000);
     const refusals: [string, Record<string, unknown>][] = [

@@ -13,13 +13,13 @@ import { Workplace } from './workplace.ts';
 
 const closeMsMax = 15_000;
 const subscriptionsMax = 4;
-/** Bytes of answers that the client has not read. */
+/** Bytes of responses that the client has not read. */
 const unreadBytesMax = 4 * messageBytesMax;
 
 /**
- * Serves one client over standard input and output until it goes, or the signal is aborted; then every lease is given
- * back and the session is closed.
- * @throws BatonError when Baton can't be reached or refuses the token: nothing was served then
+ * Serves one client over standard input and output until it disconnects or the signal is aborted; then releases every
+ * lease and closes the session.
+ * @throws BatonError when Baton can't be reached or rejects the token, before anything is served
  */
 export async function serveOverStdio(settings: McpSettings, signal: AbortSignal): Promise<void> {
   const { coordinationUrl, identityUrl, token, toolsets, isReadOnly, leaseSeconds } = settings;
@@ -46,7 +46,7 @@ export async function serveOverStdio(settings: McpSettings, signal: AbortSignal)
   );
   for (const event of ['end', 'close', 'error']) process.stdin.once(event, () => over.resolve());
   process.stdout.on('error', () => over.resolve());
-  // The protocol's SDK adds one for each answer that waits until the client reads.
+  // The protocol's SDK adds a listener for each response that the client has not read yet.
   process.stdout.setMaxListeners(0);
   signal.addEventListener('abort', () => over.resolve(), { once: true });
   if (!signal.aborted) await over.promise;
@@ -55,11 +55,11 @@ export async function serveOverStdio(settings: McpSettings, signal: AbortSignal)
   await Promise.race([Promise.allSettled([handle.close(), workplace.close()]), late]);
 }
 
-/** Says when it is closed, for whatever reason: the end of the input, or a message that is too long. */
+/** Resolves when it is closed for any reason: the end of the input, or a message that is too long. */
 class OwnTransport extends StdioServerTransport {
   readonly #closed: () => void;
   #pace: Pace | undefined;
-  /** Called with each message before it is handled, and waited for. */
+  /** Called and awaited for each message before it is handled. */
   before: (message: JSONRPCMessage) => Promise<void> | undefined = () => undefined;
 
   constructor(closed: () => void) {
@@ -90,7 +90,7 @@ class OwnTransport extends StdioServerTransport {
   }
 
   async #write(message: JSONRPCMessage): Promise<void> {
-    // A client that asks and doesn't read would fill the memory.
+    // A client that sends requests without reading responses would fill the memory.
     if (process.stdout.writableLength > unreadBytesMax) await this.close();
     else await super.send(message);
   }

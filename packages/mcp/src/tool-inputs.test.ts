@@ -16,7 +16,9 @@ before(async () => {
 });
 after(() => baton.stop());
 
-/** The members of a schema that Gemini's function declarations have; LangChain's adapter and the others take these, too. */
+/**
+ * The members of a schema that Gemini's function declarations have; LangChain's adapter and the others take these, too.
+ */
 const portable = [
   ...['type', 'title', 'description', 'enum', 'default', 'properties', 'required', 'items'],
   ...['minimum', 'maximum', 'minLength', 'maxLength', 'minItems', 'maxItems', 'pattern'],
@@ -96,7 +98,7 @@ test('an object comes as an object or as its JSON text, with members of every ki
   assert.deepEqual((await runOf(taskId)).output, { summary: 'it is done', answer: 42 });
 });
 
-test('a refusal names the field, whoever refuses', async () => {
+test('a rejection names the field, whether the server or Baton rejects it', async () => {
   const { mcp, lease } = await takeTask();
   for (const data of ['[1]', 'not JSON', 7, [1], null, '"text"'])
     assert.match(

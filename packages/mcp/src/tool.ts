@@ -7,15 +7,15 @@ import type { Workplace } from './workplace.ts';
 /** Bytes of one message of a client: room for the longest text of artifact_put with every character escaped. */
 export const messageBytesMax = 2_097_152;
 
-/** Groups of tools, of which a server lists those that it was told to. */
+/** Groups of tools, of which a server lists the configured ones. */
 export const toolsets = ['work', 'tasks', 'approvals', 'knowledge', 'admin'] as const;
 export type Toolset = (typeof toolsets)[number];
 
-/** What a call works with. */
+/** The context of a call. */
 export interface Call {
   readonly baton: BatonClient;
   readonly workplace: Workplace;
-  /** Aborted when the client takes its request back or goes. */
+  /** Aborted when the client cancels its request or disconnects. */
   readonly signal: AbortSignal;
 }
 
@@ -24,25 +24,25 @@ export interface Tool {
   readonly title: string;
   readonly description: string;
   readonly toolset: Toolset;
-  /** The permissions of Baton that it can't do without. */
+  /** The permissions that it requires. */
   readonly permissions: readonly string[];
   readonly input: StandardSchemaWithJSON;
   readonly isReadOnly: boolean;
-  /** Whether it ends or replaces something of others. */
+  /** Whether it ends or replaces others' work. */
   readonly isDestructive: boolean;
   /** Whether a second call with the same arguments changes nothing more. */
   readonly isIdempotent: boolean;
-  /** @returns the text of the answer. @throws what `refusalText` turns into an answer */
+  /** @returns the text of the result. @throws errors that `refusalText` turns into a result */
   readonly run: (input: never, call: Call) => Promise<string | Begun>;
 }
 
-/** What goes on after a call: an approval, or a run. */
+/** An operation that continues after a call: an approval or a run. */
 export interface Followed {
   readonly kind: 'approval' | 'run';
   readonly id: string;
 }
 
-/** The answer of a tool that began something which goes on without it. */
+/** The result of a tool that started an operation which continues without it. */
 export interface Begun {
   readonly text: string;
   readonly followed: Followed;
@@ -55,15 +55,15 @@ type Shaped<Input extends z.ZodObject> = Pick<Tool, 'name' | 'title' | 'descript
     run(input: z.output<Input>, call: Call): Promise<string | Begun>;
   };
 
-/** Declares a tool. Without a word about it, it writes, destroys nothing, and does again what it is told again. */
+/** Declares a tool. By default, it writes, destroys nothing, and is not idempotent. */
 export function tool<Input extends z.ZodObject>(shape: Shaped<Input>): Tool {
   const { isReadOnly = false, isDestructive = false, isIdempotent = isReadOnly } = shape;
   return { ...shape, input: written(shape.input), isReadOnly, isDestructive, isIdempotent };
 }
 
 /**
- * The form with its JSON Schema written once: a server is built for each request over HTTP, and writing 14 takes 3 ms. What the
- * schema says stays within what clients of every model accept; the form itself checks more.
+ * Caches the JSON Schema of a form: a server is created for each request over HTTP, and generating 14 schemas takes 3
+ * ms. The schema has only what clients of all models accept; the form itself checks more.
  */
 function written(form: z.ZodObject): StandardSchemaWithJSON {
   const standard = form['~standard'] as StandardSchemaWithJSON['~standard'];
@@ -71,7 +71,7 @@ function written(form: z.ZodObject): StandardSchemaWithJSON {
   return { '~standard': { ...standard, jsonSchema: { input: () => schema, output: () => schema } } };
 }
 
-/** Lines of an answer; what is undefined is left out. */
+/** Joins the lines of a result; undefined ones are omitted. */
 export function lines(...texts: (string | undefined)[]): string {
   return texts.filter((text) => text !== undefined).join('\n');
 }

@@ -55,7 +55,7 @@ describe('work over MCP', { concurrency: 4 }, () => {
     assert.equal(await workOn('second'), second);
   });
 
-  test('the task that is named is taken, whatever else is more urgent; one that can not be taken says why', async () => {
+  test('a named task is taken, even if others are more urgent; for one that can not be taken, the result gives the reason', async () => {
     const agent = await baton.participant();
     await taskFor(agent, 'urgent', { priority: 'critical' });
     const named = await taskFor(agent, 'named', { priority: 'low' });
@@ -96,7 +96,7 @@ describe('work over MCP', { concurrency: 4 }, () => {
     assert.match(await mcp.call('work_next', { workspaceId }), /no work for you now/);
   });
 
-  test('a blocked task is paused, says why and whom it asks, and is not the next one again', async () => {
+  test('a blocked task is paused, with a comment on the reason and who should help, and is not the next one again', async () => {
     const agent = await baton.participant();
     const owner = await baton.participant(['tasks.read', 'approvals.decide'], 'human');
     const task = await taskFor(agent, 'blocked', { ownerId: owner.principalId });
@@ -108,7 +108,7 @@ describe('work over MCP', { concurrency: 4 }, () => {
     assert.equal(
       said,
       [
-        `You gave ${task.publicId} back, with the reason as a comment. Its owner (${owner.principalId}) is asked for help.`,
+        `You gave ${task.publicId} back, with the reason as a comment. Its owner (${owner.principalId}) was requested to help.`,
         `It is paused, and offered again at ${availableAt}.`,
         'work_next gives you other work.',
       ].join('\n'),
@@ -122,7 +122,7 @@ describe('work over MCP', { concurrency: 4 }, () => {
     assert.match(read, /can't be taken now: not_before/);
     assert.match(
       read,
-      new RegExp(`Blocked: the printer is broken.*Asked for help: a test \\(${owner.principalId}\\)`),
+      new RegExp(`Blocked: the printer is broken.*Requested help: a test \\(${owner.principalId}\\)`),
     );
     const run = await lastRunOf(task.id);
     assert.deepEqual([run.status, run.failureReason], ['failed', 'blocked: the printer is broken']);
@@ -130,7 +130,7 @@ describe('work over MCP', { concurrency: 4 }, () => {
     assert.match(await mcp.call('work_next', { assignedToMe: true, waitSeconds: 20 }), /You hold/);
   });
 
-  test('whoever goes on is shown the last checkpoints, the newest at the end', async () => {
+  test('the next holder is shown the last checkpoints, the newest at the end', async () => {
     const agent = await baton.participant();
     const task = await taskFor(agent, 'long');
     const mcp = await baton.connect(agent.token);
@@ -146,7 +146,7 @@ describe('work over MCP', { concurrency: 4 }, () => {
     );
   });
 
-  test('a blocked task is paused for as long as the agent says', async () => {
+  test('a blocked task is paused for the time that the agent requires', async () => {
     const agent = await baton.participant();
     const task = await taskFor(agent, 'too many requests');
     const mcp = await baton.connect(agent.token);
@@ -162,12 +162,12 @@ describe('work over MCP', { concurrency: 4 }, () => {
     const mcp = await baton.connect(agent.token);
     const lease = leaseIn(await mcp.call('work_next', { assignedToMe: true }));
     const said = await mcp.call('work_blocked', { lease, reason: 'sign it', needsPerson: true });
-    assert.match(said, /It has no owner, so nobody in particular is asked for help\./);
+    assert.match(said, /It has no owner whose help could be requested\./);
     const blocked = await baton.admin.tasks.get(task.id);
     assert.equal(blocked.systemStatusCategory, 'blocked');
     assert.match(
       said,
-      new RegExp(`It is ${blocked.status}: nobody is offered it before a person moves it on`),
+      new RegExp(`It is ${blocked.status}: it isn't offered until a person changes its status`),
     );
     assert.match(await mcp.refused('work_next', { task: task.publicId }), /^task_not_claimable: /);
   });

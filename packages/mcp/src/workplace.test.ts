@@ -11,7 +11,7 @@ import { Workplace } from './workplace.ts';
 
 const workplaceAt = ({ baton }: BatonInMemory) => new Workplace(baton, { version: '1', leaseSeconds: 60 });
 
-test('however many calls ask for work at once, they share one session, which is closed', async () => {
+test('any number of concurrent calls for work share one session, which is closed', async () => {
   const memory = batonInMemory();
   const workplace = workplaceAt(memory);
   const leases = await Promise.all([1, 2, 3].map(() => workplace.take({ once: true })));

@@ -3,7 +3,7 @@ import type { BatonClient, Harness, Lease, WorkOptions } from '@baton/sdk';
 /** Leases that one client may hold at a time. */
 export const leasesMax = 8;
 
-/** Leases that ended, of which the last are remembered to say how. */
+/** How many ended leases are remembered, to report how they ended. */
 const rememberedMax = 50;
 
 export interface WorkplaceOptions {
@@ -11,21 +11,21 @@ export interface WorkplaceOptions {
   readonly leaseSeconds: number;
 }
 
-/** A lease that this client doesn't hold: it never did, or it is over. The message tells the agent what to do. */
+/** A lease that this client never held or that has ended. The message describes what the agent must do. */
 export class NotHeldError extends Error {
   override readonly name = 'NotHeldError';
 }
 
 interface Held {
   readonly lease: Lease;
-  /** The harness gives one lease at a time; asking it to go on would give this one back. */
+  /** The harness yields one lease at a time; continuing its loop would release this one. */
   readonly loop: AsyncGenerator<Lease, void, undefined>;
   usedAtMs: number;
 }
 
 /**
- * The work of one client: a session at Baton, opened with the first task, and the leases taken in it. The session and
- * every lease are kept alive until `close`; a process that is killed leaves them to end by themselves.
+ * The work of one client: a session at Baton, opened with the first task, and its leases. The session and every lease
+ * are kept alive until `close`; those of a killed process expire.
  */
 export class Workplace {
   readonly #baton: BatonClient;
@@ -33,7 +33,7 @@ export class Workplace {
   readonly #held = new Map<string, Held>();
   readonly #ended = new Map<string, string>();
   #harness: Promise<Harness> | undefined;
-  /** Tasks that are being taken right now. */
+  /** Claims in progress. */
   #taking = 0;
   #isClosed = false;
 
@@ -42,7 +42,7 @@ export class Workplace {
     this.#options = options;
   }
 
-  /** How many leases live. */
+  /** The number of live leases. */
   get size(): number {
     this.#forgetEnded();
     return this.#held.size;
@@ -50,12 +50,12 @@ export class Workplace {
 
   /**
    * Takes the next task. @returns undefined when there is none
-   * @throws NotHeldError when too many are held already
+   * @throws NotHeldError when the limit of leases is reached
    */
   async take(work: WorkOptions): Promise<Lease | undefined> {
     if (this.size + this.#taking >= leasesMax)
       throw new NotHeldError(
-        `You hold ${leasesMax} tasks already, and no more are given: end one with work_done or work_blocked first.`,
+        `You hold ${leasesMax} tasks already, which is the maximum: end one with work_done or work_blocked first.`,
       );
     this.#taking += 1;
     try {
@@ -64,7 +64,7 @@ export class Workplace {
       const { value: lease } = await loop.next();
       if (!lease) return undefined;
       this.#held.set(lease.claim.id, { lease, loop, usedAtMs: performance.now() });
-      // While the harness was asked, the client may have gone.
+      // The client may have disconnected meanwhile.
       if (this.#isClosed) await lease.release('mcp_client_gone');
       return lease;
     } finally {
@@ -82,7 +82,7 @@ export class Workplace {
     return held?.lease;
   }
 
-  /** A lease that certainly lives. @throws NotHeldError */
+  /** A lease that is certainly live. @throws NotHeldError */
   find(id: string): Lease {
     const held = this.#held.get(id);
     if (held?.lease.isLive()) {
@@ -97,13 +97,13 @@ export class Workplace {
     );
   }
 
-  /** Counts for every lease as a call that names it. */
+  /** Counts as a call that names every lease. */
   touch(): void {
     const now = performance.now();
     for (const held of this.#held.values()) held.usedAtMs = now;
   }
 
-  /** Gives back what no call has named for this long. */
+  /** Releases the leases that no call has named for this long. */
   async releaseIdle(idleMs: number): Promise<void> {
     const since = performance.now() - idleMs;
     const idle = [...this.#held.values()].filter(({ usedAtMs }) => usedAtMs < since);
@@ -113,7 +113,7 @@ export class Workplace {
     this.#forgetEnded();
   }
 
-  /** Gives everything back and closes the session. A second call does nothing. */
+  /** Releases every lease and closes the session. A second call does nothing. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const harness = this.#harness;
@@ -124,7 +124,7 @@ export class Workplace {
   async #open(): Promise<Harness> {
     const held = this.#harness;
     const before = await held?.catch(() => undefined);
-    // Another call came first, while this one waited: it has begun to open one.
+    // Another call has started to open a session while this one waited.
     if (this.#harness !== held) return this.#open();
     if (before !== undefined && !before.signal.aborted) return before;
     if (this.#isClosed) throw new NotHeldError('This server is closing: no more work is taken.');
@@ -152,5 +152,5 @@ export class Workplace {
 function sentenceOf({ task, end }: Lease): string {
   if (end === 'lost')
     return `You have lost the lease on ${task.publicId}: somebody else may be at work on it. Stop working on it now, write nothing more for it, and don't try this call again. work_next gives you other work.`;
-  return `Your work on ${task.publicId} is over already (${end}): write nothing more for it. work_next gives you other work.`;
+  return `Your work on ${task.publicId} has ended already (${end}): write nothing more for it. work_next gives you other work.`;
 }

@@ -126,7 +126,7 @@ describe('attempts of the runner', { concurrency: 4 }, () => {
       assert.doesNotMatch(said, /\bat .*\.ts:/);
     }
     const [usage, said] = await codeOf(runners.run(agent, 'true', '--task', 'TASK-1', '--type', 'task'));
-    assert.deepEqual([usage, said], [2, '--task names the one task to do: leave out --type.\n']);
+    assert.deepEqual([usage, said], [2, '--task names the single task to work on: omit --type.\n']);
   });
 
   test('--workspace takes what is in a workspace or below it, by its slug or its id', async () => {
@@ -186,7 +186,7 @@ describe('attempts of the runner', { concurrency: 4 }, () => {
       /the checkpoint "numbers": numbers that would have been rounded are stored as text/,
       /the checkpoint "deep" was left out: it is nested more than 20 levels deep/,
       /the checkpoint "large" was left out: it has \d+ bytes, more than 65536/,
-      /a line for the runner was left out: it has more than 262144 bytes/,
+      /a line for the runner was not stored: it has more than 262144 bytes/,
       /"do":"comment" was left out: secret_material_rejected/,
       /"do":"output" was left out: it has \d+ bytes, more than 65536/,
     ];

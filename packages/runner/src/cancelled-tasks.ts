@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { Task } from '@baton/sdk';
 
-/** Below the 500 tasks of which the SDK chooses one, so that one that is not left out is among them. */
+/** Fewer than the 500 tasks among which the SDK selects, so that they include one that is not excluded. */
 const cancelledTasksMax = 400;
 
 /**
- * The tasks on which somebody cancelled this runner's run, each with its content at that time, of types without a status of the category
- * `blocked`: nothing at the service holds these back. They are left out until somebody changes them. Of more than 400 the oldest is
- * forgotten.
+ * Tasks whose run of this runner was cancelled, with a hash of their content at that time, of types without a status of
+ * the category `blocked`: the service would offer these again. They are excluded until they change. Beyond 400, the
+ * oldest is dropped.
  */
 export class CancelledTasks {
   readonly #saidById = new Map<string, string | undefined>();
@@ -16,7 +16,7 @@ export class CancelledTasks {
     return this.#saidById.size === 0;
   }
 
-  /** Leaves the task out whatever it says: its end is being written, and it may be free before the answer is here. */
+  /** Excludes the task with any content: its end is being written, and it may be free before the response arrives. */
   hold(id: string): void {
     this.#put(id, undefined);
   }
@@ -46,7 +46,7 @@ export class CancelledTasks {
   }
 }
 
-/** What people change, and no attempt: each raises `version`. As a hash, because a description may be long. */
+/** A hash of what people change and attempts don't. Attempts also raise `version`. */
 function saidBy(task: Task): string {
   const { title, description, status, priority, ownerId, assigneeId, workspaceId, typeId } = task;
   const { customFields, startDate, dueDate, goalId, acceptance } = task;

@@ -6,42 +6,42 @@ import type { Secrets } from './secrets.ts';
 import { killStrays } from './strays.ts';
 
 export interface CommandOptions {
-  /** What `sh -c` runs. */
+  /** The argument of `sh -c`. */
   readonly exec: string;
   readonly folder: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Goes to standard input, which ends then. */
+  /** Written to standard input, which is then closed. */
   readonly input: string;
-  /** As in the environment: by it a process is known that has left the group. */
+  /** Also in the environment, which identifies a process that has left the group. */
   readonly runId: string;
-  /** How long it may live without a word of the runner. */
+  /** How long it may run without a sign of the runner. */
   readonly leftMs: number;
-  /** Gets what the command prints, both streams in the order of arrival. */
+  /** The file for the command's output, both streams in the order of arrival. */
   readonly outputFile: string;
-  /** What does not get there. */
+  /** Secrets, which are removed from the output. */
   readonly secrets: Secrets;
-  /** With which lines for the runner begin. */
+  /** The mark at the beginning of lines for the runner. */
   readonly mark: string;
   /** Called with each line of standard output that may be for the runner; the next line waits for it. */
   onLine(line: MarkedLine): Promise<void>;
 }
 
-/** How a command ended: by itself with a code, or by a signal. */
+/** How a command ended: with an exit code, or by a signal. */
 export interface CommandEnd {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
 
-/** What is kept of the output of one run. More is read and dropped, so that the command does not stand still. */
+/** The maximum stored output of one run. More is read and discarded, so that the command doesn't block. */
 export const outputBytesMax = 10 * 1024 * 1024;
-/** After the command's end its last output is waited for so long: a process of another group may hold the pipe. */
+/** How long to wait for the last output after the command's end: a process of another group may keep the pipe open. */
 const outputMsMax = 5_000;
 
 /**
- * Waits for a word on descriptor 3 and becomes the command. Beside it stands a process of the same group that kills the group
- * when nobody holds the other end of descriptor 3 any more, or when the seconds that it read there last are over and no others
- * came: so no command outlives its runner, be it killed by SIGKILL, nor its lease, be the runner stopped by SIGSTOP. What the
- * command left behind does not outlive the run either. `sleep` inherits that SIGTERM is ignored, as the group gets one first.
+ * Waits for a line on descriptor 3 and becomes the command. A process of the same group kills the group when the other
+ * end of descriptor 3 is closed, or when the seconds that it read there last have passed without new ones. So no
+ * command outlives its runner, even after SIGKILL, or its lease, even after SIGSTOP of the runner. The command's own
+ * processes don't outlive the run either. `sleep` inherits that SIGTERM is ignored, because the group gets one first.
  */
 const wrapper = `read -r go <&3 || exit 125
 ( trap '' TERM INT HUP QUIT USR1 USR2
@@ -54,7 +54,7 @@ const wrapper = `read -r go <&3 || exit 125
 exec 3<&-
 exec sh -c "$0"`;
 
-/** One running command with all that it starts: a process group of its own. */
+/** One running command with all its processes, in a process group of its own. */
 export class Command {
   readonly ended: Promise<CommandEnd>;
   readonly #collected: Collected;
@@ -63,7 +63,7 @@ export class Command {
   readonly #lifeline: Writable;
   #hasEnded = false;
 
-  /** @throws Error where it can't be started */
+  /** @throws Error if it can't be started */
   static async start(options: CommandOptions): Promise<Command> {
     const child = spawn('sh', ['-c', wrapper, options.exec], {
       cwd: options.folder,
@@ -77,17 +77,17 @@ export class Command {
     });
     const lifeline = child.stdio[3] as Writable;
     const input = child.stdin;
-    // A command that reads nothing closes its end.
+    // A command may close its standard input without reading it.
     for (const stream of [lifeline, input]) stream.on('error', () => undefined);
     const exited = new Promise<CommandEnd>((resolve) => {
       child.once('exit', (code, signal) => resolve({ code, signal }));
     });
     let collected: Collected;
     try {
-      // Before the command begins: it may remove the folder that its output goes to.
+      // Opened before the command starts: it may remove the folder of its output.
       collected = collect(child.stdout, child.stderr, options);
     } catch (error) {
-      // Without the word to begin the wrapper ends.
+      // Without the line to start, the wrapper ends.
       lifeline.destroy();
       throw error;
     }
@@ -110,7 +110,7 @@ export class Command {
     this.ended = exited.then(async (end) => {
       this.#hasEnded = true;
       lifeline.destroy();
-      // What the command started and left running goes with it.
+      // Kills the processes that the command left running.
       this.#killAll();
       const slow = setTimeout(() => collected.stop(), outputMsMax);
       await collected.done;
@@ -119,12 +119,12 @@ export class Command {
     });
   }
 
-  /** Why not all of its output is in the file, as ENOSPC; undefined where it is. */
+  /** The code of a failure to write its output, such as ENOSPC; undefined if all was written. */
   get outputFault(): string | undefined {
     return this.#collected.fault();
   }
 
-  /** Asks it to end, and kills it when it has not after the grace. Resolves when it is gone. */
+  /** Sends SIGTERM, and SIGKILL if it has not ended after the grace period. Resolves when it has ended. */
   async stop(graceMs: number): Promise<CommandEnd> {
     if (!this.#hasEnded) this.#signal('SIGTERM');
     const kill = setTimeout(() => this.kill(), graceMs);
@@ -133,12 +133,12 @@ export class Command {
     return end;
   }
 
-  /** Kills it with all that it started, at once. */
+  /** Kills it and all its processes at once. */
   kill(): void {
     if (!this.#hasEnded) this.#killAll();
   }
 
-  /** Lets it live for so long from now without a further word, whatever happens to the runner. */
+  /** Lets it run for this long without a further sign of the runner. */
   prolong(leftMs: number): void {
     if (!this.#hasEnded) this.#lifeline.write(`${secondsOf(leftMs)}\n`);
   }
@@ -152,12 +152,12 @@ export class Command {
     try {
       process.kill(-this.#pid, signal);
     } catch {
-      // The group is gone.
+      // The group has ended.
     }
   }
 }
 
-/** `sleep` of every system takes whole seconds. */
+/** Only whole seconds work with `sleep` on every system. */
 function secondsOf(ms: number): number {
   return Math.max(Math.floor(ms / 1000), 0);
 }
@@ -165,11 +165,11 @@ function secondsOf(ms: number): number {
 interface Collected {
   readonly done: Promise<void>;
   stop(): void;
-  /** The code of what kept the output from being written, if anything did. */
+  /** The code of a failure to write the output, if any. */
   fault(): string | undefined;
 }
 
-/** Writes both streams into the file, and hands the lines of standard output on, one after another. */
+/** Writes both streams into the file, and passes the lines of standard output on, one after another. */
 function collect(
   stdout: Readable,
   stderr: Readable,
@@ -191,7 +191,7 @@ function collect(
     for await (const chunk of stderr as AsyncIterable<Buffer>) file.keep(hidden.take(chunk));
     file.keep(hidden.end());
   };
-  // A stream that is destroyed, as by `stop`, ends its reader with an error.
+  // A destroyed stream, for example by `stop`, ends its reader with an error.
   const both = Promise.allSettled([readOutput(), readErrors()]);
   return {
     done: both.then(() => file.close()),
@@ -204,8 +204,8 @@ function collect(
 }
 
 /**
- * Keeps what is printed, up to the bound. A disk that is full must not end the reading: the command would stand still at its
- * next line, and what it asks of the runner would be lost.
+ * Stores the output, up to the bound. A full disk must not end the reading: the command would block at its next line,
+ * and its lines for the runner would be lost.
  */
 class OutputFile {
   readonly #file: number;
@@ -224,7 +224,7 @@ class OutputFile {
       this.#write(chunk.subarray(0, outputBytesMax - before));
       if (this.#bytes >= outputBytesMax)
         this.#write(
-          Buffer.from(`\n[the output is longer than ${outputBytesMax} bytes; the rest is not kept]\n`),
+          Buffer.from(`\n[the output is longer than ${outputBytesMax} bytes; the rest is not stored]\n`),
         );
     } catch (error) {
       this.fault = (error as NodeJS.ErrnoException).code ?? String(error);
@@ -235,7 +235,7 @@ class OutputFile {
     closeSync(this.#file);
   }
 
-  /** The file system may take a part only, and say at the next one why. */
+  /** The file system may write only a part, and report the reason with the next one. */
   #write(chunk: Buffer): void {
     for (let rest = chunk; rest.length > 0; ) rest = rest.subarray(writeSync(this.#file, rest));
   }

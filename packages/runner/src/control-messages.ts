@@ -3,8 +3,8 @@ import type { BatonClient, ControlMessage, Lease } from '@baton/sdk';
 const messagesMax = 100;
 
 /**
- * Answers the messages to a run whose command was stopped: requests to cancel were done, others can't be any more.
- * @throws BatonError what the service refuses
+ * Acknowledges the messages to a run whose command was stopped: requests to cancel are done, others failed.
+ * @throws BatonError when the service rejects it
  */
 export async function acknowledgeMessages(baton: BatonClient, lease: Lease): Promise<void> {
   const { id: runId } = lease.run;

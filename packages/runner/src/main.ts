@@ -1,4 +1,4 @@
-// baton agent run: makes any program an agent.
+// baton agent run: runs any program as an agent.
 import { BatonError } from '@baton/sdk';
 import { visible } from '@baton/sdk/node';
 import { runRunner } from './runner.ts';
@@ -6,13 +6,13 @@ import { readSettings, SettingsError, usage } from './settings.ts';
 
 const notSignedIn = 4;
 const stopping = new AbortController();
-// Titles, and what a command asks for, were written by others.
+// Titles and lines of commands are text of other authors.
 const say = (line: string) => console.error(visible(line));
 
 function onSignal(): void {
-  // What the commands have started is killed by the end of this process (see Command).
+  // The end of this process kills the processes of the commands (see Command).
   if (stopping.signal.aborted) process.exit(1);
-  say('Stopping: commands are asked to end, and what they work on is given back ... (again to stop at once)');
+  say('Stopping: commands get SIGTERM, and their tasks are released ... (again to stop at once)');
   stopping.abort();
 }
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);

@@ -1,11 +1,11 @@
 import { fixedMark, lineBytesMax } from './protocol.ts';
 
-/** What a command printed for the runner, from the mark to the end of the line. */
+/** A line that a command printed for the runner, from the mark to its end. */
 export interface MarkedLine {
   readonly text: string;
-  /** Whether the mark begins the line. */
+  /** Whether the line begins with the mark. */
   readonly isAtStart: boolean;
-  /** Whether it is longer than a line for the runner may be; `text` is empty then. */
+  /** Whether it exceeds the maximum length of a line for the runner; `text` is empty then. */
   readonly isTooLong: boolean;
 }
 
@@ -13,16 +13,16 @@ const fixedStart = Buffer.from(`${fixedMark} `);
 const lineEnd = 10;
 
 /**
- * Finds the marked lines in the parts of one stream. A random mark also counts behind other text: a command that prints a
- * text of others, which doesn't end its line, could otherwise lose the question that it asks next. The fixed mark, which
- * others know, counts only at the beginning of a line.
+ * Finds the marked lines in the parts of one stream. A random mark also counts after other text: otherwise, a command
+ * that prints others' text without a line end could lose its next approval request. The fixed mark, which others know,
+ * counts only at the beginning of a line.
  */
 export class MarkedLines {
   readonly #start: Buffer;
   #rest: Buffer = Buffer.alloc(0);
-  /** Whether the rest lacks the beginning of its line, which was too long to keep. */
+  /** Whether the rest lacks the beginning of its line, which was too long to buffer. */
   #isCut = false;
-  /** Whether a marked line was cut behind its mark. */
+  /** Whether a marked line was truncated after its mark. */
   #isTooLong = false;
 
   constructor(mark: string) {
@@ -46,7 +46,7 @@ export class MarkedLines {
     yield* this.#in(this.#rest);
   }
 
-  /** Other lines are not even decoded: a command may print millions of them. */
+  /** Other lines are not decoded: a command may print millions of them. */
   *#in(line: Buffer): Generator<MarkedLine> {
     const start = this.#startIn(line);
     if (this.#isTooLong || this.#isOwnAndTooLong(line, start))
@@ -56,7 +56,7 @@ export class MarkedLines {
     yield { text, isAtStart: start === 0 && !this.#isCut, isTooLong: false };
   }
 
-  /** A text that only begins with the fixed mark, where it isn't this command's, is output. */
+  /** A text that begins with the fixed mark is output, unless that is this command's mark. */
   #isOwnAndTooLong(line: Buffer, start: number): boolean {
     return (
       start >= 0 &&
@@ -72,7 +72,7 @@ export class MarkedLines {
     return line.subarray(0, fixedStart.length).equals(fixedStart) ? 0 : -1;
   }
 
-  /** Keeps what begins with the mark, else what may be the beginning of one. */
+  /** Buffers text that begins with the mark, or that may be the beginning of a mark. */
   #cut(): void {
     const start = this.#startIn(this.#rest);
     const isShort = start > 0 && this.#rest.length - start <= lineBytesMax;

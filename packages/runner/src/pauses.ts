@@ -5,8 +5,8 @@ const firstMs = 1_000;
 const pauseMsMax = 60_000;
 
 /**
- * Lets a runner wait when its command did not do what it was started for: 1 s, then twice as long each time, up to a minute. A
- * task that is given back comes again at once, and a command that can't work would fail a whole backlog in seconds.
+ * Delays a runner after a command failed or released its task: 1 s, then twice as long each time, up to a minute. A
+ * released task is offered again at once, and a broken command would fail a whole backlog in seconds.
  */
 export class Pauses {
   readonly #stopping: AbortSignal;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { parseStorable, type StorableJson } from './storable.ts';
 
-/** What a command asks for by a line on standard output (docs/runner.md). */
+/** A request of a command, as a line on standard output (docs/runner.md). */
 export type Ask =
   | { readonly do: 'checkpoint'; readonly kind: string; readonly data: Record<string, unknown> }
   | { readonly do: 'comment'; readonly body: string }
@@ -14,21 +14,23 @@ export type Ask =
   | { readonly do: 'output'; readonly data: Record<string, unknown> }
   | { readonly do: 'retry_after'; readonly seconds: number };
 
-/** A line that was read, and what of it had to be changed to be stored. */
+/** A parsed line, and the changes that were necessary to store it. */
 export interface ReadAsk {
   readonly ask: Ask;
   readonly changes: readonly string[];
 }
 
-/** The mark of every command that `--fixed-mark` starts. Text of others that such a command prints can hold it. */
+/** The mark of every command that `--fixed-mark` starts. Others' text that such a command prints may contain it. */
 export const fixedMark = '::baton::';
 
-/** @returns the mark of one command: a line that begins with it and a blank is for the runner, every other one is output */
+/**
+ * @returns the mark of one command: a line that begins with it and a space is for the runner, every other one is output
+ */
 export function createMark(): string {
   return `::baton-${randomBytes(16).toString('hex')}::`;
 }
 
-/** Longer lines are output, whatever they begin with: the longest document of a checkpoint fits. */
+/** Longer lines are always output. The longest document of a checkpoint fits. */
 export const lineBytesMax = 262_144;
 
 const textMax = 10_000;
@@ -36,11 +38,11 @@ const textMax = 10_000;
 const retryAfterSecondsMax = 604_800;
 
 /**
- * Reads a line of the protocol.
+ * Parses a line of the protocol.
  * @param line without its end
  * @param mark of the command that printed it
  * @returns undefined for a line that is output
- * @throws TypeError with the fault of a line for the runner; UnstorableError
+ * @throws TypeError for an invalid line for the runner; UnstorableError
  */
 export function askIn(line: string, mark: string): ReadAsk | undefined {
   if (!line.startsWith(`${mark} `)) return undefined;
@@ -59,7 +61,7 @@ function askOf({ do: what, ...given }: Record<string, unknown>): Ask {
     case 'ask_approval': {
       const { question, personId, roleId } = only(given, ['question', 'personId', 'roleId']);
       if (personId !== undefined && roleId !== undefined)
-        throw new TypeError('personId or roleId decides, not both');
+        throw new TypeError('name personId or roleId, not both');
       return {
         do: what,
         question: text('question', question, 4000),
@@ -80,7 +82,7 @@ function readJson(json: string): StorableJson {
   try {
     return parseStorable(json);
   } catch (error) {
-    if (error instanceof SyntaxError) throw new TypeError('it is not JSON');
+    if (error instanceof SyntaxError) throw new TypeError('it is not valid JSON');
     throw error;
   }
 }

@@ -2,9 +2,8 @@ import { chmodSync, lstatSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Removes a folder with all that is in it, also folders that a command has closed to writers: package managers do that with what
- * they keep.
- * @returns the code of what prevented it, as EACCES; undefined when it is gone
+ * Removes a folder with its content, including read-only folders: package managers make their caches read-only.
+ * @returns the code of the failure, such as EACCES; undefined if it was removed
  */
 export function removeFolder(path: string): string | undefined {
   try {
@@ -25,7 +24,7 @@ function removeOpened(path: string): string | undefined {
   }
 }
 
-/** Links are not followed: they may lead to what is none of the command's. */
+/** Links are not followed: they may lead to folders of others. */
 function openFolders(top: string): void {
   const open = [top];
   for (let path = open.pop(); path !== undefined; path = open.pop()) {

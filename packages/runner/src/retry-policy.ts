@@ -1,24 +1,24 @@
 import { type BatonClient, BatonError, type Task } from '@baton/sdk';
 
-/** The part of a task type's retry policy that a runner acts on. */
+/** The part of a task type's retry policy that a runner applies. */
 export interface RetryPolicy {
-  /** Whether the service ends the attempts by itself: after some of them, or for certain reasons. */
+  /** Whether the service ends the attempts: after a number of them, or for certain reasons. */
   readonly limitsAttempts: boolean;
-  /** The shortest pause after an attempt, in seconds; attempts count from 1. */
+  /** The minimum delay after an attempt, in seconds; attempts count from 1. */
   pauseSeconds(attempt: number): number;
 }
 
 const firstPauseSeconds = 60;
 const pauseSecondsMax = 3_600;
 
-/** Of a type that was published before types had a policy: the defaults of those that are published now. */
+/** The policy of a type that was published before types had one: the defaults of new types. */
 const ofOldType: RetryPolicy = {
   limitsAttempts: false,
   pauseSeconds: (attempt) => Math.min(firstPauseSeconds * 2 ** Math.min(attempt - 1, 10), pauseSecondsMax),
 };
 const noPause = () => 0;
 
-/** Reads the policy of a task's type. Where it can't be read, the service's own pause has to do. */
+/** Reads the policy of a task's type. If it can't be read, the service's own delay applies. */
 export async function retryPolicyOf(baton: BatonClient, { typeId }: Task): Promise<RetryPolicy> {
   try {
     const { execution } = await baton.taskTypes.get(typeId);

@@ -245,7 +245,7 @@ describe('the runner', { concurrency: 8 }, () => {
     assert.match(runner.output(), / begins: Later \[2J $/m);
     for (const moving of ['\u001b', '\u202e']) assert.ok(!runner.output().includes(moving));
     const { status, failureReason } = (await lastRun(task)) ?? {};
-    assert.deepEqual([status, failureReason], ['failed', 'exit_75: the command gave the task back']);
+    assert.deepEqual([status, failureReason], ['failed', 'exit_75: the command released the task']);
     assert.equal((await baton.admin.tasks.get(task.id)).status, 'todo');
   });
 
@@ -454,7 +454,7 @@ describe('the runner', { concurrency: 8 }, () => {
 
   test('a line for the runner that makes no sense fails the run, and says why', async () => {
     const lines: [string, RegExp][] = [
-      ['nonsense', /it is not JSON/],
+      ['nonsense', /it is not valid JSON/],
       ['{"do":"dance"}', /"do" is one of/],
       ['{"do":"comment","body":""}', /body is a text/],
       ['{"do":"comment","body":"x","to":"y"}', /there is no "to"/],
@@ -622,7 +622,7 @@ describe('the runner', { concurrency: 8 }, () => {
         env,
       },
     );
-    assert.match(stderr, /not all of its output is kept: EFBIG/);
+    assert.match(stderr, /its output is not completely stored: EFBIG/);
     // The 200 are the runner's token, the key's two forms, and lines of the keys.
     assert.match(stderr, /53 lines of secrets are not looked for in its output/);
     const { status, output } = (await lastRun(tasks[0] as Task)) ?? {};
@@ -635,7 +635,7 @@ describe('the runner', { concurrency: 8 }, () => {
       say({ do: 'ask_approval', question: 'May I?', personId: nobody }),
       `yes "$BATON_MARK {\\"do\\":\\"output\\",\\"data\\":{}}" | head -n 10001`,
     );
-    assert.match(unknown ?? '', /^end_refused: its end was refused: \w+/);
+    assert.match(unknown ?? '', /^end_refused: its end was rejected: \w+/);
     assert.match(tooMany ?? '', /may print 10000 of them/);
   });
 

@@ -20,13 +20,13 @@ import { failureCharactersMax, type Place, type TaskEnd, TaskRun } from './task-
 import { version } from './version.ts';
 import { findWorkspaceId } from './workspace.ts';
 
-/** After a session is lost, or the service was away while one was opened, the next is opened this much later. */
+/** The delay before the next session after one was lost or could not be opened. */
 const againMs = 5_000;
 
 /**
  * Takes tasks and runs the command for each, until `stopping` is aborted.
- * @returns the exit code: 0, or 1 when the one task of `--once` was not done
- * @throws SettingsError; BatonError what the service refuses
+ * @returns the exit code: 0, or 1 when the single task of `--once` was not done
+ * @throws SettingsError; BatonError when the service rejects it
  */
 export async function runRunner(
   settings: RunnerSettings,
@@ -41,13 +41,13 @@ export async function runRunner(
       1,
     );
   try {
-    // The commands of a runner that was killed ended with it (see Command); what had left their groups ends now, and their
-    // folders are nobody's.
+    // The commands of a killed runner ended with it (see Command). Processes that had left their groups are killed now,
+    // and their folders are removed.
     const runs = join(settings.folder, 'runs');
     const killed = killStrays(existsSync(runs) ? readdirSync(runs) : []);
-    if (killed > 0) say(`Killed what an earlier runner had left behind: ${killed} processes.`);
+    if (killed > 0) say(`Killed the remaining processes of an earlier runner: ${killed} processes.`);
     const fault = removeFolder(runs);
-    if (fault !== undefined) say(`What earlier runs have left could not be removed: ${fault}`);
+    if (fault !== undefined) say(`The folders of earlier runs could not be removed: ${fault}`);
     return await work(settings, stopping, say);
   } finally {
     lock.release();
@@ -101,7 +101,7 @@ async function work(
       else
         for await (const lease of harness.work(options)) {
           await handle(lease);
-          // A task that an earlier runner held comes before the one that is named, after which the loop ends.
+          // A task that an earlier runner held precedes the named one, after which the loop ends.
           if (settings.task === undefined) break;
         }
       if (settings.isOnce) break;
@@ -128,7 +128,10 @@ async function filterOf(
   return { ...within, ...(isMineOnly && { assignedToMe: true }) };
 }
 
-/** The harness refuses to work without the permission task_types.read, in a sentence. @throws SettingsError, or the error itself */
+/**
+ * Reports the harness's message about the missing permission task_types.read. @throws SettingsError, or the error
+ * itself
+ */
 function refuseLackingPermission(error: unknown): never {
   if (error instanceof TypeError) throw new SettingsError(`${error.message}.`, 1);
   throw error;
@@ -143,8 +146,8 @@ async function doTask(lease: Lease, place: Place): Promise<TaskEnd> {
     place.say(`${publicId} ${end} after ${((performance.now() - began) / 1000).toFixed(1)} s`);
     return end;
   } catch (error) {
-    // One task that can't be done must not end the others. A failure gives it the service's pause: given back, it would be
-    // the first to be offered again.
+    // One task that can't be done must not end the others. It fails, which gives it the service's delay: if released,
+    // it would be the first to be offered again.
     const { message } = error as Error;
     place.say(`${publicId} could not be done: ${message}`);
     const code = error instanceof BatonError ? error.code : 'runner_error';
@@ -156,13 +159,13 @@ async function doTask(lease: Lease, place: Place): Promise<TaskEnd> {
   }
 }
 
-/** @returns the refusal of a claim as a sentence; what has another cause as it is */
+/** @returns a message for a rejected claim; any other error unchanged */
 function whyNotTaken(error: unknown, task: string): unknown {
   if (!(error instanceof BatonError) || error.retryable || error.status === 401) return error;
   return new SettingsError(`${task} can't be taken: ${error.code}: ${error.message.replace(/\.$/, '')}.`, 1);
 }
 
-/** Where nothing is left out the service chooses: it does so in one call, and rivals don't collide. */
+/** Without excluded tasks, the service selects the task, in one call and without collisions with rivals. */
 function choiceOf(
   { types, labels }: RunnerSettings,
   cancelledTasks: CancelledTasks,

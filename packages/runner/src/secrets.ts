@@ -1,22 +1,22 @@
-/** How people name variables that hold secrets. */
+/** Usual names of variables with secrets. */
 const secretName =
   /TOKEN|SECRET|PASSW(OR)?D|PASSPHRASE|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|ENCRYPTION_?KEY|CREDENTIAL/i;
 
-/** Shorter values are words that stand in any output. */
+/** Shorter values could be ordinary words of the output. */
 const secretCharactersMin = 8;
-/** A longer line of a value is looked for in pieces: so much of the output waits for its next part. */
+/** A longer line of a value is searched in pieces: at most this much of the output is held back for its next part. */
 const pieceCharactersMax = 4096;
-/** Each is looked for in all of the output: the 10 MiB that are kept are read 200 times at most. */
+/** All of the output is searched for each: the stored 10 MiB are read at most 200 times. */
 export const secretsMax = 200;
 const renewedMax = 3;
 const instead = '***';
 
-/** What the output of a command must not hold: the tokens that are named, and variables whose names say that they are secret. */
+/** Secrets that the output of a command must not contain: the given tokens, and variables with the name of a secret. */
 export class Secrets {
-  /** How many texts are not looked for, because there are more than 200. */
+  /** How many secrets are not searched, because there are more than 200. */
   readonly leftOut: number;
   readonly #texts: readonly string[];
-  /** The last three that were renewed: an older one is over. */
+  /** The last three renewed tokens; older ones have expired. */
   #renewed: readonly string[] = [];
   #buffers: readonly Buffer[];
 
@@ -25,16 +25,16 @@ export class Secrets {
     const values = named.map(([, value = '']) => value.trim());
     const ofOneLine = values.filter((value) => !value.includes('\n'));
     const ofSeveral = values.filter((value) => value.includes('\n'));
-    // A token or password is short: where not all are looked for, it comes before the lines of certificates and keys.
+    // Tokens and passwords are short: they take precedence over the lines of certificates and keys.
     const pieces = [...tokens, ...ofOneLine, ...ofSeveral].flatMap(piecesOf);
     const texts = [...new Set(pieces.flatMap((piece) => [piece, asInJson(piece)]))];
     this.leftOut = Math.max(0, texts.length - secretsMax);
-    // The longer ones first: one may be the beginning of another.
+    // Longer ones first: one may be a prefix of another.
     this.#texts = texts.slice(0, secretsMax).sort((a, b) => b.length - a.length);
     this.#buffers = this.#texts.map((text) => Buffer.from(text));
   }
 
-  /** The text with `***` in place of each secret. */
+  /** Replaces each secret in a text by `***`. */
   hidden(text: string): string {
     return [...this.#renewed, ...this.#texts].reduce(
       (rest, secret) => rest.replaceAll(secret, instead),
@@ -47,14 +47,14 @@ export class Secrets {
     return new HiddenStream(() => this.#buffers);
   }
 
-  /** From now on this token is hidden, too, in streams that have begun before. */
+  /** Adds a token, which is then also replaced in open streams. */
   renew(token: string): void {
     this.#renewed = [...this.#renewed, token].slice(-renewedMax);
     this.#buffers = [...this.#renewed, ...this.#texts].map((text) => Buffer.from(text));
   }
 }
 
-/** Takes the parts of a stream and gives them back without secrets; what may be the beginning of one waits. */
+/** Replaces secrets in the parts of a stream; holds back a possible beginning of one. */
 export class HiddenStream {
   readonly #secretsNow: () => readonly Buffer[];
   #waiting: Buffer = Buffer.alloc(0);
@@ -73,20 +73,20 @@ export class HiddenStream {
     return Buffer.concat([...hidden, rest.subarray(0, rest.length - waits)]);
   }
 
-  /** What waited when the stream ended: it was the beginning of no secret. */
+  /** Returns the held back text at the end of the stream, which was no secret. */
   end(): Buffer {
     return this.#waiting;
   }
 }
 
-/** @returns what stands before the last secret, with `***` in place of each, and the rest */
+/** @returns the text up to the last secret, with `***` in place of each, and the rest */
 function hide(all: Buffer, secrets: readonly Buffer[]): { hidden: Buffer[]; rest: Buffer } {
   const hidden: Buffer[] = [];
   const next = secrets.map((secret) => all.indexOf(secret));
   for (let from = 0; ; ) {
     let first = -1;
     for (const [index, secret] of secrets.entries()) {
-      // Each is looked for again only after it was passed: so a part is read once for each secret.
+      // Each is searched again only after its last match, so a part is read once for each secret.
       if (next[index] !== -1 && Number(next[index]) < from) next[index] = all.indexOf(secret, from);
       const at = Number(next[index]);
       if (at !== -1 && (first === -1 || at < Number(next[first]))) first = index;
@@ -97,7 +97,7 @@ function hide(all: Buffer, secrets: readonly Buffer[]): { hidden: Buffer[]; rest
   }
 }
 
-/** How many bytes at the end are the beginning of this secret. */
+/** Returns how many bytes at the end are a prefix of this secret. */
 function begunIn(bytes: Buffer, secret: Buffer): number {
   const from = Math.max(0, bytes.length - secret.length + 1);
   for (
@@ -109,7 +109,7 @@ function begunIn(bytes: Buffer, secret: Buffer): number {
   return 0;
 }
 
-/** A key of several lines is printed line by line. */
+/** A key of several lines may be printed line by line. */
 function piecesOf(value: string): string[] {
   const lines = value.split(/\r?\n/).map((line) => line.trim());
   const pieces = lines.flatMap((line) => line.match(new RegExp(`.{1,${pieceCharactersMax}}`, 'gsu')) ?? []);

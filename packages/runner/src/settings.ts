@@ -4,39 +4,39 @@ import { parseArgs } from 'node:util';
 import { type Access, ConnectionError, findAccess } from '@baton/sdk/node';
 
 export interface RunnerSettings extends Access {
-  /** What `sh -c` runs for each task. */
+  /** The argument of `sh -c` for each task. */
   readonly exec: string;
-  /** Where the runner keeps its session and a folder for each run. */
+  /** The folder of the runner's session and of each run. */
   readonly folder: string;
   readonly name: string;
-  /** How many tasks at a time. */
+  /** The maximum number of concurrent tasks. */
   readonly parallel: number;
-  /** Whether it ends after one task, or when there is none. */
+  /** Whether it ends after one task, or if none is available. */
   readonly isOnce: boolean;
-  /** The one task that it does, by its id or public id; with it `isOnce` is true. */
+  /** The single task that it works on, by its id or public id; `isOnce` is true then. */
   readonly task: string | undefined;
-  /** Whether it takes only what is assigned to it. */
+  /** Whether it takes only tasks that are assigned to it. */
   readonly isMineOnly: boolean;
-  /** The workspace whose tasks it takes, by id or slug, those below it included; any where it is undefined. */
+  /** The workspace whose tasks it takes, by id or slug, including those below it; undefined for any. */
   readonly workspace: string | undefined;
-  /** Keys of task types; any where it is empty. */
+  /** Keys of task types; empty for any. */
   readonly types: readonly string[];
-  /** Of which a task's `customFields.labels` must hold each. */
+  /** Labels, all of which must be in a task's `customFields.labels`. */
   readonly labels: readonly string[];
-  /** How long one run may take; no limit where it is undefined. */
+  /** The timeout of one run; undefined for none. */
   readonly minutesMax: number | undefined;
-  /** How long a command may take to end after SIGTERM. */
+  /** The time between SIGTERM and SIGKILL. */
   readonly graceSeconds: number;
   readonly leaseSeconds: number;
   /** Whether the command gets an access token. */
   readonly passesToken: boolean;
   /** Whether the mark of lines for the runner is the same in every run. */
   readonly hasFixedMark: boolean;
-  /** The runner's own environment, of which the command gets what is no setting of Baton. */
+  /** The runner's own environment, which the command gets without Baton's settings. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** A word that can't be used. The message is a sentence for the user; `exitCode` is 1, or 2 for usage. */
+/** An invalid argument. The message is for the user; `exitCode` is 1, or 2 for usage. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError';
   readonly exitCode: 1 | 2;
@@ -49,30 +49,30 @@ export class SettingsError extends Error {
 
 export const usage = `Usage: baton agent run --exec COMMAND [options]
 
-Makes a program an agent: takes tasks, and runs the command for each in an empty folder (docs/runner.md).
+Runs a program as an agent: takes tasks, and runs the command for each in an empty folder (docs/runner.md).
 
   --exec COMMAND         what sh runs for each task
-  --parallel N           so many tasks at a time, 1 to 64; 1 without it
-  --once                 end after one task, or when there is none
-  --task REF             do this task, as TASK-42, and end
+  --parallel N           concurrent tasks, 1 to 64; 1 by default
+  --once                 end after one task, or if none is available
+  --task REF             work on this task, such as TASK-42, and end
   --mine                 only tasks that are assigned to this agent
   --workspace REF        only tasks of this workspace, by its slug or id, and of those below it
-  --type KEY             only tasks of this type; more than once for several
-  --label TEXT           only tasks whose customFields.labels hold this; more than once: each of them
-  --max-minutes N        stop a command that takes longer, and fail its run
-  --grace-seconds N      between SIGTERM and SIGKILL, 1 to 600; 10 without it
-  --lease-seconds N      how long a task stays taken when this machine is gone, 10 to 3600; 60 without it
-  --name TEXT            what people see as the name; the machine's without it
-  --folder PATH          for the session and the runs; .baton-runner without it
+  --type KEY             only tasks of this type; may be repeated
+  --label TEXT           only tasks with this label in customFields.labels; may be repeated to require several
+  --max-minutes N        stop a command after this time, and fail its run
+  --grace-seconds N      between SIGTERM and SIGKILL, 1 to 600; 10 by default
+  --lease-seconds N      how long a task remains claimed after this machine fails, 10 to 3600; 60 by default
+  --name TEXT            the name that people see; the machine's by default
+  --folder PATH          for the session and the runs; .baton-runner by default
   --pass-token           give the command an access token of 5 minutes in BATON_ACCESS_TOKEN, and always a valid one
                          in the file BATON_ACCESS_TOKEN_FILE
   --fixed-mark           use ::baton:: as BATON_MARK in every run; unsafe if the command prints others' text
 
-From the environment: BATON_URL, where Baton answers; BATON_TOKEN, a personal access token. Without them the Baton
+From the environment: BATON_URL, the address of Baton; BATON_TOKEN, a personal access token. Without them, the Baton
 of this machine is used, as its administrator; BATON_HOME names its folder.`;
 
 /**
- * Reads the words of the command line and the environment. @returns undefined where only help is asked for
+ * Reads the arguments and the environment. @returns undefined if only help is requested
  * @throws SettingsError
  */
 export function readSettings(
@@ -113,15 +113,15 @@ export function readSettings(
   return { ...given, ...accessOf(environment) };
 }
 
-/** @throws SettingsError where the one task of `--task` and a choice among tasks are both named */
+/** @throws SettingsError if `--task` is combined with a selection of tasks */
 function refuseChoiceBeside(words: ReturnType<typeof wordsOf>): void {
   if (words.task === undefined) return;
-  if (words.task === '') throw new SettingsError('--task names a task, as TASK-42.', 2);
+  if (words.task === '') throw new SettingsError('--task names a task, such as TASK-42.', 2);
   const other = (['mine', 'workspace', 'type', 'label', 'parallel'] as const).find(
     (name) => words[name] !== undefined,
   );
   if (other !== undefined)
-    throw new SettingsError(`--task names the one task to do: leave out --${other}.`, 2);
+    throw new SettingsError(`--task names the single task to work on: omit --${other}.`, 2);
 }
 
 function wordsOf(args: readonly string[]) {

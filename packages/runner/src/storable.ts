@@ -2,14 +2,14 @@
 const documentBytesMax = 65_536;
 const levelsMax = 20;
 const valuesMax = 5_000;
-/** Of a whole line: less deep ones are parsed, so that the message can name the report that is too deep. */
+/** The limit of a whole line: lines below it are parsed, so that the message can name the report that is too deep. */
 const lineLevelsMax = 1_000;
 
 const replacement = '\uFFFD';
 
 export interface StorableJson {
   readonly value: unknown;
-  /** What was changed, for people. */
+  /** The changes, for people. */
   readonly changes: readonly string[];
 }
 
@@ -19,9 +19,10 @@ export class UnstorableError extends Error {
 }
 
 /**
- * Reads a JSON text into what the service stores: PostgreSQL has no NUL and no half of a surrogate pair, and readers of JSON
- * round integers beyond 2^53 and numbers beyond a double. NUL and halves become U+FFFD, such numbers texts.
- * @throws SyntaxError where it isn't JSON; UnstorableError where it is nested too deeply
+ * Parses a JSON text into a document that the service can store: PostgreSQL stores neither NUL nor half of a surrogate
+ * pair, and readers of JSON round integers beyond 2^53 and numbers beyond a double. NUL and halves become U+FFFD, such
+ * numbers strings.
+ * @throws SyntaxError for invalid JSON; UnstorableError if it is nested too deeply
  */
 export function parseStorable(json: string): StorableJson {
   const changes = new Set<string>();
@@ -44,7 +45,7 @@ export function parseStorable(json: string): StorableJson {
   return { value, changes: [...changes] };
 }
 
-/** @returns why the service doesn't take the document; undefined where it does */
+/** @returns why the service rejects the document; undefined if it doesn't */
 export function faultOfDocument(document: Record<string, unknown>): string | undefined {
   const bytes = Buffer.byteLength(JSON.stringify(document));
   if (bytes > documentBytesMax) return `it has ${bytes} bytes, more than ${documentBytesMax}`;
@@ -55,7 +56,7 @@ export function faultOfDocument(document: Record<string, unknown>): string | und
 
 const tooDeep = `it is nested more than ${levelsMax} levels deep`;
 
-/** Every integer beyond 2^53 counts: what is written for one in JSON need not be its exact value. */
+/** Every integer beyond 2^53 counts: its JSON form need not be its exact value. */
 function isRounded(number: number): boolean {
   return !Number.isFinite(number) || (Number.isInteger(number) && !Number.isSafeInteger(number));
 }

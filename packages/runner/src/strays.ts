@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** A process may start another one while its own turn to be killed comes. */
+/** A process may start another one before it is killed. */
 const passesMax = 5;
 
 /**
- * Kills processes that belong to these runs, wherever they went: by `setsid` one leaves its group, but not its environment.
- * Looks at this user's processes, on Linux; elsewhere there is no way to look. A process that has changed its environment is
+ * Kills processes that belong to these runs, also outside of their groups: a process leaves its group by `setsid`, but
+ * keeps its environment. Searches this user's processes, on Linux only. A process that has changed its environment is
  * not found.
  * @returns how many were killed
  */
@@ -31,7 +31,7 @@ function strays(wanted: readonly string[]): number[] {
     });
 }
 
-/** Empty for what has ended meanwhile, a zombie, or another user's. */
+/** Empty for a process that has ended, a zombie, or another user's process. */
 function environmentOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/environ`, 'latin1');

@@ -24,9 +24,9 @@ import { TokenFile } from './token-file.ts';
 export interface Place {
   readonly baton: BatonClient;
   readonly settings: RunnerSettings;
-  /** Aborted when the runner shall end. */
+  /** Aborted when the runner must end. */
   readonly stopping: AbortSignal;
-  /** What this runner takes no more. */
+  /** Tasks that this runner doesn't take again. */
   readonly cancelledTasks: CancelledTasks;
   say(line: string): void;
 }
@@ -34,30 +34,30 @@ export interface Place {
 /** How a run ended, for the person and for the exit code. */
 export type TaskEnd = 'done' | 'failed' | 'asked' | 'cancelled' | 'given back' | 'lost';
 
-/** Why the runner stops a command before it ends by itself. */
+/** Why the runner stops a command. */
 type Stop = 'cancelled' | 'too long' | 'runner ends' | 'lease ends' | 'asked';
 
-/** The exit code of a command whose task is to be tried again later: EX_TEMPFAIL of sysexits.h. */
+/** The exit code of a command whose task should be retried later: EX_TEMPFAIL of sysexits.h. */
 const retryCode = 75;
 const watchEveryMs = 500;
-/** How often it is asked whether somebody wants the run to stop. */
+/** The interval of checks for a request to cancel the run. */
 const cancelEveryMs = 2_000;
-/** Between the moment at which the last of a command is killed and the end of the lease. */
+/** The time between the SIGKILL of a command and the end of the lease. */
 const marginMs = 1_000;
 export const failureCharactersMax = 2_000;
 /** Lines for the runner that one command may print: each is a write to the service. */
 const asksMax = 10_000;
-/** Codes of refusals because of a report's content; the work itself may be good. */
+/** Error codes for a report's content; the work itself may be good. */
 const contentStatuses = [400, 413, 422];
-/** Notes about reports that are shown on the task. */
+/** The maximum number of notes about reports on the task. */
 const notesShownMax = 20;
 const commentCharactersMax = 10_000;
-/** What the service refuses by these it would refuse again. */
+/** Error codes for which a retry would fail again. */
 const finalStatuses = [400, 403, 404, 413, 422];
-/** Variables that Baton's own programs read: they may hold secrets, and the command is not one of these programs. */
+/** Variables of Baton's own programs: they may hold secrets, which the command must not get. */
 const ownVariables = /^(BATON|IAM|CP)_/;
 
-/** One task: starts its command, does what it asks for, stops it in time, and ends the run. */
+/** Works on one task: starts its command, executes the command's lines, stops it in time, and ends the run. */
 export class TaskRun {
   readonly #lease: Lease;
   readonly #place: Place;
@@ -66,11 +66,11 @@ export class TaskRun {
   #question: Extract<Ask, { do: 'ask_approval' }> | undefined;
   #stop: Stop | undefined;
   #fault: string | undefined;
-  /** What of the command's reports was changed or left out. */
+  /** Changes to the command's reports, and reports that were not stored. */
   readonly #notes: string[] = [];
   #retryAfterSeconds: number | undefined;
   #asks = 0;
-  /** Random for each command: text that somebody else wrote and the command prints can't hold it. */
+  /** Random for each command, so that others' text in the output can't contain it. */
   readonly #mark: string;
   #hasWarned = false;
   #secrets = new Secrets([], {});
@@ -83,7 +83,7 @@ export class TaskRun {
     this.#folder = join(place.settings.folder, 'runs', lease.run.id);
   }
 
-  /** @throws BatonError what the service refuses and is no end of the lease */
+  /** @throws BatonError when the service rejects a request, except for a lost lease */
   async do(): Promise<TaskEnd> {
     try {
       return await this.#do();
@@ -96,7 +96,7 @@ export class TaskRun {
     }
   }
 
-  /** What can't be removed is no reason to call a task failed that is done. */
+  /** A folder that can't be removed doesn't fail a completed task. */
   #clear(): void {
     const fault = removeFolder(this.#folder);
     if (fault !== undefined) this.#place.say(`${this.#folder} could not be removed: ${fault}`);
@@ -106,7 +106,7 @@ export class TaskRun {
     const context = await this.#lease.context();
     if (context.run.cancelRequestedAt !== null) return this.#cancel();
     const work = join(this.#folder, 'work');
-    // A run that an earlier runner began continues from its checkpoints, not from what its command left half written.
+    // A run of an earlier runner continues from its checkpoints, not from files that its command left incomplete.
     this.#clear();
     mkdirSync(work, { recursive: true, mode: 0o700 });
     const { settings } = this.#place;
@@ -116,7 +116,7 @@ export class TaskRun {
     const { leftOut } = this.#secrets;
     if (leftOut > 0)
       this.#place.say(
-        `${this.#lease.task.publicId}: ${leftOut} lines of secrets are not looked for in its output, because there are more than ${secretsMax}.`,
+        `${this.#lease.task.publicId}: ${leftOut} lines of secrets are not searched in its output, because there are more than ${secretsMax}.`,
       );
     const command = await Command.start({
       exec: settings.exec,
@@ -133,7 +133,9 @@ export class TaskRun {
     const end = await this.#watch(command);
     this.#tokenFile?.stop();
     if (command.outputFault !== undefined)
-      this.#place.say(`${this.#lease.task.publicId}: not all of its output is kept: ${command.outputFault}`);
+      this.#place.say(
+        `${this.#lease.task.publicId}: its output is not completely stored: ${command.outputFault}`,
+      );
     return this.#conclude(end);
   }
 
@@ -167,12 +169,12 @@ export class TaskRun {
     return { BATON_ACCESS_TOKEN: await this.#tokenFile.start(), BATON_ACCESS_TOKEN_FILE: path };
   }
 
-  /** Stops the command when somebody asks for it, when its time is over, or before its lease may be. */
+  /** Stops the command on request, at its timeout, or before its lease may expire. */
   async #watch(command: Command): Promise<CommandEnd> {
     const { settings, stopping } = this.#place;
     const graceMs = settings.graceSeconds * 1000;
     const ownMs = (settings.minutesMax ?? Number.POSITIVE_INFINITY) * 60_000;
-    // The grace must fit into what is left of the lease; a short lease leaves half of it.
+    // The grace period must fit into the rest of the lease; a short lease leaves half of it.
     const leaseGraceMs = Math.min(graceMs, (settings.leaseSeconds * 1000) / 2 - marginMs);
     const began = performance.now();
     let askedAt = began;
@@ -182,9 +184,9 @@ export class TaskRun {
     });
     const { signal } = this.#lease;
     const kill = () => command.kill();
-    // Somebody else may have the task already.
+    // The task may have another holder already.
     signal.addEventListener('abort', kill, { once: true });
-    // Also while it is asked to end: the grace may be longer than the lease, which is kept meanwhile.
+    // Also during the grace period, which may be longer than the lease and extends it.
     const prolonging = this.#prolong(command);
     try {
       while (ended === undefined) {
@@ -208,7 +210,7 @@ export class TaskRun {
     }
   }
 
-  /** Tells the command after each heartbeat how long its lease certainly lasts. */
+  /** After each heartbeat, notifies the wrapper how long the lease certainly lasts. */
   #prolong(command: Command): NodeJS.Timeout {
     let toldUntil = 0;
     return setInterval(() => {
@@ -224,14 +226,14 @@ export class TaskRun {
       const options = { attempts: 1, deadlineMs: 2_000 };
       return (await this.#place.baton.runs.get(this.#lease.run.id, options)).cancelRequestedAt !== null;
     } catch {
-      // A service that is away is asked again; the lease says how long to wait at most.
+      // Retried while the service is unavailable, at most until the lease ends.
       return false;
     }
   }
 
   /**
-   * Executes one line. Values that can't be stored are changed or left out, and reported to the person. A line that can't be
-   * parsed fails the run at its end.
+   * Executes one line. Values that can't be stored are changed or omitted, which is reported on the task. A line that
+   * can't be parsed fails the run at its end.
    */
   async #hear(line: MarkedLine, command: Command): Promise<void> {
     if (this.#stop !== undefined || this.#fault !== undefined) return;
@@ -247,7 +249,7 @@ export class TaskRun {
       if (read.changes.length > 0) this.#note(`${what}: ${read.changes.join('; ')}`);
     } catch (error) {
       if (error instanceof LeaseLostError) return;
-      if (isForContent(error)) return this.#note(`${what} was left out: ${sentenceOf(error)}`);
+      if (isForContent(error)) return this.#note(`${what} was not stored: ${sentenceOf(error)}`);
       if (!(error instanceof TypeError || error instanceof BatonError)) throw error;
       this.#fault = `runner_line: a line for the runner could not be done: ${error.message}`;
       this.#place.say(`${this.#lease.task.publicId}: ${this.#fault}`);
@@ -259,13 +261,13 @@ export class TaskRun {
     this.#place.say(`${this.#lease.task.publicId}: ${note}`);
   }
 
-  /** Says on the task what of the reports is missing there; the kept output has the lines as they were printed. */
+  /** Adds a comment about reports that were changed or not stored; the stored output has the original lines. */
   async #commentNotes(): Promise<void> {
     if (this.#notes.length === 0) return;
     const shown = this.#notes.slice(0, notesShownMax);
     const more = this.#notes.length - shown.length;
     const list = [...shown, ...(more > 0 ? [`${more} more`] : [])].map((note) => `- ${note}`);
-    const head = `The runner ${this.#place.settings.name} could not store all that attempt ${this.#lease.run.attempt} reported:`;
+    const head = `The runner ${this.#place.settings.name} could not store all reports of attempt ${this.#lease.run.attempt} :`;
     await this.#comment([head, ...list].join('\n').slice(0, commentCharactersMax));
   }
 
@@ -273,13 +275,13 @@ export class TaskRun {
     try {
       return askIn(this.#secrets.hidden(text), this.#mark);
     } catch (error) {
-      // As `sh -x` repeats a command with its mark.
+      // For example, `sh -x` repeats a command with its mark.
       if (error instanceof TypeError && !isAtStart) return undefined;
       throw error;
     }
   }
 
-  /** A command that was written for an older runner would otherwise ask for an approval that nobody sees. */
+  /** Otherwise, an approval request of a command for an older runner would be lost without notice. */
   #warnOfFixedMark({ text }: MarkedLine): void {
     if (this.#hasWarned || !text.startsWith(`${fixedMark} `)) return;
     this.#hasWarned = true;
@@ -309,12 +311,15 @@ export class TaskRun {
       case 'ask_approval':
         this.#question = ask;
         this.#stop = 'asked';
-        // Not waited for: the end of the command waits for this line.
+        // Not awaited: the end of the command waits for this line.
         void command.stop(this.#place.settings.graceSeconds * 1000);
     }
   }
 
-  /** Writes the end. One that the service refuses for good fails the run: given back, the task would come again at once. */
+  /**
+   * Writes the end. If the service rejects it permanently, the run fails: a released task would be offered again at
+   * once.
+   */
   async #conclude(end: CommandEnd): Promise<TaskEnd> {
     if (!this.#lease.isLive()) return 'lost';
     await this.#publishOutput();
@@ -323,9 +328,9 @@ export class TaskRun {
       return await this.#writeEnd(end);
     } catch (error) {
       if (!(error instanceof BatonError) || !finalStatuses.includes(error.status)) throw error;
-      // It may be what was refused.
+      // The message may be the reason of the rejection.
       this.#output = undefined;
-      return this.#fail(`end_refused: its end was refused: ${error.code}: ${error.message}`);
+      return this.#fail(`end_refused: its end was rejected: ${error.code}: ${error.message}`);
     }
   }
 
@@ -338,7 +343,7 @@ export class TaskRun {
     if (this.#stop === 'too long')
       return this.#fail(`max_minutes: it took more than ${this.#place.settings.minutesMax} minutes`);
     if (this.#fault !== undefined) return this.#fail(this.#fault);
-    if (code === retryCode) return this.#retryLater(`exit_${code}: the command gave the task back`);
+    if (code === retryCode) return this.#retryLater(`exit_${code}: the command released the task`);
     if (signal !== null) return this.#fail(`signal_${signal.toLowerCase()}: the command ended by ${signal}`);
     if (code !== 0) return this.#fail(`exit_${code}: the command ended with code ${code}`);
     await lease.succeed(this.#output);
@@ -355,29 +360,32 @@ export class TaskRun {
     return 'asked';
   }
 
-  /** Somebody wanted the run to stop: the task is blocked until somebody changes its status, where its type has that. */
+  /**
+   * The run was stopped on request: the task is blocked until somebody changes its status, if its type has such a
+   * status.
+   */
   async #cancel(): Promise<TaskEnd> {
     const { baton, cancelledTasks } = this.#place;
     const { id } = this.#lease.task;
     await acknowledgeMessages(baton, this.#lease);
     const isBlocked = await this.#block('Stopped on request.');
-    // Also while its end is being written: it may be free before the answer is here.
+    // Also while its end is being written: it may be free before the response arrives.
     if (!isBlocked) cancelledTasks.hold(id);
     try {
       await this.#lease.cancel('stopped on request');
       if (!isBlocked) cancelledTasks.add(await baton.tasks.get(id));
     } catch (error) {
       cancelledTasks.forget(id);
-      // The end is written: what could not be read costs one more attempt.
+      // The end is written: a failed read costs one more attempt.
       if (this.#lease.isLive() || error instanceof LeaseLostError) throw error;
     }
     return 'cancelled';
   }
 
   /**
-   * A type that limits the attempts decides by itself when the task is blocked; another one's task is blocked at once, because a
-   * command that failed may fail, and cost, without end.
-   * @param reason a code, a colon and a sentence, as `exit_3: the command ended with code 3`
+   * If its type limits the attempts, the service blocks the task. A task of another type is blocked at once, because a
+   * command could otherwise fail, and cost money, forever.
+   * @param reason a code, a colon and a sentence, such as `exit_3: the command ended with code 3`
    */
   async #fail(reason: string): Promise<TaskEnd> {
     const policy = await retryPolicyOf(this.#place.baton, this.#lease.task);
@@ -393,11 +401,11 @@ export class TaskRun {
     return 'given back';
   }
 
-  /** The service doesn't offer the task again before its pause ends, so that it doesn't hold up those behind it. */
+  /** The service doesn't offer the task again before its delay ends, so that it doesn't block other tasks. */
   async #endAsFailed(reason: string, { pauseSeconds }: RetryPolicy): Promise<void> {
     const asked = this.#retryAfterSeconds ?? 0;
     const retryAfterSeconds = Math.max(asked, pauseSeconds(this.#lease.run.attempt));
-    // A Baton from before such pauses refuses the field.
+    // An older Baton without such delays rejects the field.
     const pause = retryAfterSeconds > 0 ? { retryAfterSeconds } : {};
     await this.#lease.fail(reason.slice(0, failureCharactersMax), this.#output, pause);
   }
@@ -420,7 +428,7 @@ export class TaskRun {
       await this.#comment(comment + isBlocked);
       return blocked !== undefined;
     } catch (error) {
-      // A person who forbids the runner changes wants no more.
+      // A runner without the permission must not change the task.
       if (!(error instanceof BatonError) || error instanceof LeaseLostError) throw error;
       return false;
     }
@@ -432,7 +440,7 @@ export class TaskRun {
       await this.#lease.comment({ body });
     } catch (error) {
       if (!(error instanceof BatonError) || error instanceof LeaseLostError) throw error;
-      this.#place.say(`${this.#lease.task.publicId}: a comment was refused: ${error.code}`);
+      this.#place.say(`${this.#lease.task.publicId}: a comment was rejected: ${error.code}`);
     }
   }
 
@@ -441,7 +449,7 @@ export class TaskRun {
     return 'given back';
   }
 
-  /** The output as an artifact of the run, where the runner may write one. */
+  /** Publishes the output as an artifact of the run, if the runner may write one. */
   async #publishOutput(): Promise<void> {
     const { baton, say } = this.#place;
     const { publicId } = this.#lease.task;
@@ -456,14 +464,14 @@ export class TaskRun {
       });
     } catch (error) {
       if (error instanceof LeaseLostError) throw error;
-      // Also where the command has removed the file: what it did counts all the same.
-      say(`${publicId}: its output was not kept: ${(error as BatonError).code ?? String(error)}`);
+      // The command may have removed the file, which doesn't affect the result.
+      say(`${publicId}: its output was not stored: ${(error as BatonError).code ?? String(error)}`);
     }
   }
 }
 
 function withoutOwn(environment: RunnerSettings['environment']): RunnerSettings['environment'] {
-  // In capitals, as they are read: a dotless i becomes an I, too.
+  // Compared in capitals, as they are read: a dotless i becomes an I, too.
   return Object.fromEntries(
     Object.entries(environment).filter(([name]) => !ownVariables.test(name.toUpperCase())),
   );
@@ -475,7 +483,7 @@ function refuseUnstorable(document: Record<string, unknown>): void {
   if (fault !== undefined) throw new UnstorableError(fault);
 }
 
-/** Whether a report can't be stored because of its content. */
+/** Whether an error means that a report's content can't be stored. */
 function isForContent(error: unknown): error is UnstorableError | BatonError {
   if (error instanceof UnstorableError) return true;
   return error instanceof BatonError && contentStatuses.includes(error.status);
@@ -489,7 +497,7 @@ function nameOf(ask: Ask): string {
   return ask.do === 'checkpoint' ? `the checkpoint ${JSON.stringify(ask.kind)}` : `"do":"${ask.do}"`;
 }
 
-/** What the command reads: all that is known about the run, as one line of JSON. */
+/** Returns the command's input: all that is known about the run, as one line of JSON. */
 function inputOf({ task, isResumed }: Lease, context: RunContext): string {
   return `${JSON.stringify({ task, isResumed, context })}\n`;
 }

@@ -1,9 +1,14 @@
 import { renameSync, writeFileSync } from 'node:fs';
 
-/** An access token is given out for 80 % of its 300 seconds: one that is read here lasts another 30 s at least. */
+/**
+ * An access token is used for 80 % of its 300 seconds, so a token from this file is valid for at least another 30 s.
+ */
 const renewEveryMs = 30_000;
 
-/** Keeps a valid access token in a file that only its owner may read, for a command that runs longer than a token lasts. */
+/**
+ * Keeps a valid access token in a file that only its owner may read, for a command that runs longer than a token's
+ * lifetime.
+ */
 export class TokenFile {
   readonly #path: string;
   readonly #get: () => Promise<string>;
@@ -12,8 +17,8 @@ export class TokenFile {
   #timer: NodeJS.Timeout | undefined;
 
   /**
-   * @param get gives an access token that is valid for another minute
-   * @param onRenewed called before a token that differs from the one before is written
+   * @param get returns an access token that is valid for another minute
+   * @param onRenewed called before a new token is written
    */
   constructor(path: string, get: () => Promise<string>, onRenewed: (token: string) => void) {
     this.#path = path;
@@ -21,11 +26,13 @@ export class TokenFile {
     this.#onRenewed = onRenewed;
   }
 
-  /** Writes the first token, and then renews it until `stop`. @returns it. @throws BatonError where there is none */
+  /**
+   * Writes the first token, and then renews it until `stop`. @returns the token. @throws BatonError if there is none
+   */
   async start(): Promise<string> {
     await this.#write();
     this.#timer = setInterval(() => {
-      // A service that is away is asked again; the file keeps the token that it has.
+      // Retried while the service is unavailable; the file keeps its token.
       this.#write().catch(() => undefined);
     }, renewEveryMs);
     return this.#token;
@@ -39,7 +46,7 @@ export class TokenFile {
     const token = await this.#get();
     if (token === this.#token) return;
     this.#onRenewed(token);
-    // A command never reads half a token.
+    // A rename, so that a command never reads half a token.
     writeFileSync(`${this.#path}.new`, token, { mode: 0o600 });
     renameSync(`${this.#path}.new`, this.#path);
     this.#token = token;

@@ -6,8 +6,8 @@ const workspacesMax = 10_000;
 const idsShownMax = 10;
 
 /**
- * The id of the workspace that `--workspace` names by its id or its slug. Slugs of workspaces below different ones may be the same.
- * @throws SettingsError where none or several have the slug; BatonError
+ * Resolves the workspace of `--workspace` to its id. Workspaces below different ones may have the same slug.
+ * @throws SettingsError if none or several have the slug; BatonError
  */
 export async function findWorkspaceId(baton: BatonClient, ref: string): Promise<string> {
   if (uuid.test(ref)) return ref;

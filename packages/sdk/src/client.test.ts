@@ -8,7 +8,7 @@ const refusal = (code: string) => ({
   error: { code, message: `it is ${code}`, details: { a: 1 }, requestId: 'r-1' },
 });
 
-/** Calls a service that answers as told. */
+/** Calls a service with the given responses. */
 async function withClient(
   answer: (request: Received) => StubAnswer,
   work: (baton: ReturnType<typeof createClient>, calls: () => Received[]) => Promise<void>,
@@ -52,7 +52,7 @@ test('a key of the caller is sent as it is', async () => {
   );
 });
 
-test('identity, its SCIM side and OAuth say their errors in forms of their own', async () => {
+test('identity, its SCIM side and OAuth report errors in forms of their own', async () => {
   const problem = { type: 'missing', loc: ['body', 'name'], msg: 'is required' };
   for (const [body, code, message] of [
     [{ detail: 'credential_invalid' }, 'credential_invalid', 'credential invalid'],
@@ -151,7 +151,7 @@ test('calls at once share one exchange, and later calls its token', async () => 
   );
 });
 
-test('after a 401 one new token is asked for, and a second 401 is the answer', async () => {
+test('after a 401 one new token is requested, and a second 401 is the result', async () => {
   await withClient(
     ({ headers }) =>
       headers.authorization === 'Bearer token-2'
@@ -201,7 +201,7 @@ test('the ETag of an answer is sent as If-Match', async () => {
   );
 });
 
-test('what something else answers is an error that says so', async () => {
+test('a response of another server is an error that names it as such', async () => {
   await withClient(
     () => ({ status: 404, body: 'nothing here' }),
     async (baton) => {
@@ -219,7 +219,7 @@ test('a service that is not there is a network error', async () => {
   await assert.rejects(baton.tasks.get('TASK-1'), { code: 'network_error', status: 0, retryable: true });
 });
 
-test('a call without the credential that it needs says which one', async () => {
+test('a call without the credential that it needs names the credential', async () => {
   const baton = createClient({ url: 'http://127.0.0.1:9' });
   await assert.rejects(baton.tasks.get('TASK-1'), /needs the credential/);
   await assert.rejects(baton.identity.tenants.list(), /needs the admin secret/);
@@ -343,12 +343,12 @@ test('requests are made as Cloudflare Workers take them', async () => {
   }
 });
 
-test('a certificate that is not accepted is named, and asked for once', async () => {
+test('a certificate that is not accepted is reported, and the call is not retried', async () => {
   for (const code of ['SELF_SIGNED_CERT_IN_CHAIN', 'CERT_HAS_EXPIRED', 'ERR_TLS_CERT_ALTNAME_INVALID']) {
     let calls = 0;
     const transport = async () => {
       calls += 1;
-      // As fetch of Node says it.
+      // The form of Node's fetch.
       throw new TypeError('fetch failed', { cause: Object.assign(new Error('no'), { code }) });
     };
     const credential = { accessToken: async () => ({ accessToken: 'a', expiresIn: 60 }) };

@@ -5,7 +5,7 @@ import { AccessToken } from './credentials.ts';
 import { type BatonClient, BatonError, createClient } from './index.ts';
 import { type Received, type StubAnswer, startStub } from './testing/stub-service.ts';
 
-// Services, and what stands before them, that answer late, wrong, too much or not at all.
+// Services and proxies that respond late, wrongly, with too much or not at all.
 
 interface Setting {
   readonly exchange?: (tokens: number) => StubAnswer;
@@ -32,7 +32,7 @@ const unavailable = (retryAfter: string): StubAnswer => ({
   headers: { 'retry-after': retryAfter },
 });
 
-test('a wait that lies behind the deadline is not begun: the refusal says how long it would be', async () => {
+test('a wait beyond the deadline is not started: the error states its length', async () => {
   const inAYear = new Date(Date.now() + 365 * 86_400_000).toUTCString();
   for (const [retryAfter, atLeastMs] of [
     ['31536000', 31_536_000_000],
@@ -65,7 +65,7 @@ test('a wait without end is no loop without pause', async () => {
   );
 });
 
-test('an answer of a gigabyte is given up, whether or not its length is told', async () => {
+test('a response of a gigabyte is rejected, with or without a stated length', async () => {
   const chunk = Buffer.alloc(1024 * 1024, 32);
   for (const isTold of [true, false]) {
     let sent = 0;
@@ -92,7 +92,7 @@ test('an answer of a gigabyte is given up, whether or not its length is told', a
   }
 });
 
-test('an answer that is cut off is asked for again', async () => {
+test('a truncated response is requested again', async () => {
   let calls = 0;
   const cut: StubAnswer = (response) => {
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': 100 });
@@ -222,7 +222,7 @@ test('a token is used for 80 of 100 parts of its lifetime; one without a lifetim
   }
 });
 
-test('what is asked before each attempt may end the call, and nothing is sent', async () => {
+test('the check before each attempt may end the call, and nothing is sent', async () => {
   let asked = 0;
   await withService(
     () => 'hang up',

@@ -1,18 +1,21 @@
 import type { IncomingMessage } from 'node:http';
 
-/** Why a body isn't taken; the rest of it is not read. */
+/** Why a body is rejected; the rest of it is not read. */
 export type BodyRefusal = 'too_long' | 'busy' | 'full' | 'not_a_message';
 
 interface BodyBounds {
   /** Bytes of one body. */
   readonly bodyBytesMax: number;
-  /** Bytes of the bodies of one principal that are in memory at a time. */
+  /** The maximum bytes of one principal's bodies in memory. */
   readonly principalBytesMax: number;
-  /** Of everybody. */
+  /** The maximum bytes of all bodies in memory. */
   readonly bytesMax: number;
 }
 
-/** Values and levels of one message: the arguments of a tool have 1,000 at most. 150,000 in 1.7 MB took 480 ms to judge. */
+/**
+ * Values and levels of one message: the arguments of a tool have 1,000 at most. Validating 150,000 in 1.7 MB took 480
+ * ms.
+ */
 const valuesMax = 4_000;
 const levelsMax = 64;
 
@@ -22,7 +25,7 @@ const comma = 0x2c;
 const opening = new Set([0x5b, 0x7b]);
 const closing = new Set([0x5d, 0x7d]);
 
-/** Reads the bodies of requests, so that what is in memory stays bounded, for each principal and for all together. */
+/** Reads the bodies of requests within bounds on memory, for each principal and in total. */
 export class Bodies {
   readonly #bounds: BodyBounds;
   readonly #bytesOf = new Map<string, number>();
@@ -33,15 +36,15 @@ export class Bodies {
   }
 
   /**
-   * Reads a body, and counts it until `done` is called. How long it may take is bounded by the port.
-   * @returns why it is not taken, else the bytes
+   * Reads a body, and counts it until `done` is called. The port sets the timeout.
+   * @returns the reason of a rejection, or the bytes
    */
   async read(req: IncomingMessage, principalId: string, done: AbortSignal): Promise<Buffer | BodyRefusal> {
     if (Number(req.headers['content-length'] ?? 0) > this.#bounds.bodyBytesMax) return 'too_long';
     let bytes = 0;
     const chunks: Buffer[] = [];
     done.addEventListener('abort', () => this.#count(principalId, -bytes), { once: true });
-    // What is refused is still answered, so its request stays open.
+    // A rejected request still gets a response, so it remains open.
     for await (const chunk of req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       bytes += chunk.length;
       const refusal = this.#refusalOf(this.#count(principalId, chunk.length), bytes);
@@ -68,8 +71,8 @@ export class Bodies {
 }
 
 /**
- * One message of the protocol. A list of several (only in the protocol of 2025-03-26) is refused: it would be one request
- * for what the bounds count, and a hundred for Baton. Its values are counted before it is parsed.
+ * One message of the protocol. A list of several (only in the protocol of 2025-03-26) is refused: it would be one
+ * request for what the bounds count, and a hundred for Baton. Its values are counted before it is parsed.
  */
 export function messageIn(body: Buffer): Record<string, unknown> | 'not_a_message' {
   if (!isSmall(body)) return 'not_a_message';
@@ -98,7 +101,7 @@ function isSmall(body: Buffer): boolean {
   return true;
 }
 
-/** Where the text that begins here ends. */
+/** Returns the end of the string that begins here. */
 function endOfText(body: Buffer, start: number): number {
   for (let end = body.indexOf(quote, start + 1); end !== -1; end = body.indexOf(quote, end + 1)) {
     let escapes = 0;

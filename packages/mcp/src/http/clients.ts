@@ -11,37 +11,42 @@ import { Workplace } from '../workplace.ts';
 import type { Turns } from './turns.ts';
 
 export const clientBounds = {
-  /** Tokens that are served at a time. */
+  /** Tokens that are served at the same time. */
   clientsMax: 200,
   /** Of one principal. */
   clientsOfPrincipalMax: 4,
   /** Requests of one token under way. */
   requestsMax: 16,
-  /** Unknown tokens of one address that are looked at, at a time. */
+  /** Unknown tokens of one address that are checked at the same time. */
   openingsOfAddressMax: 50,
-  /** Bytes of the bodies of one principal that are in memory at a time, and of everybody's. */
+  /** The maximum bytes of one principal's bodies in memory, and of all bodies. */
   principalBytesMax: 2 * messageBytesMax,
   bytesMax: 128 * messageBytesMax,
-  /** Without a request a client is forgotten after this, and a lease that no call named is given back. */
+  /** A client without requests is removed after this time, and a lease that no call names is released. */
   idleMs: 600_000,
-  /** How long what a token may do is believed. */
+  /** How long the permissions of a token are cached. */
   believedMs: 60_000,
   sweepEveryMs: 15_000,
-  /** Streams of changes of one token, and how long one lasts: then its client listens anew. */
+  /** Streams of changes of one token, and how long one lasts before its client must reconnect. */
   subscriptionsMax: 2,
   listenMsMax: 600_000,
   bodyBytesMax: messageBytesMax,
-  /** How long a session and its leases outlive this process. They are renewed every third of it, also between two calls. */
+  /**
+   * How long a session and its leases outlive this process. They are renewed every third of it, also between two calls.
+   */
   leaseSeconds: 60,
 };
 export type ClientBounds = typeof clientBounds;
 
 const checkMsMax = 10_000;
 
-/** Why a request is not served. */
+/** Why a request is rejected. */
 export type Refusal = 'invalid_token' | 'busy' | 'full' | 'unavailable';
 
-/** One token that is served: its work at Baton, and what it may do. The protocol has no sessions: the token is all there is. */
+/**
+ * The client of one token: its leases and its permissions. The protocol has no sessions, so the token identifies the
+ * client.
+ */
 export interface ServedClient {
   readonly principalId: string;
   readonly workplace: Workplace;
@@ -51,7 +56,7 @@ export interface ServedClient {
   believedUntilMs: number;
   usedAtMs: number;
   requests: number;
-  /** Asks Baton what the token may do. A token that was revoked shows when it is exchanged anew. */
+  /** Reads the token's permissions from Baton. The exchange fails for a revoked token. */
   check(isAnew: boolean): Promise<{ principalId: string; permissions: readonly string[] }>;
 }
 
@@ -67,7 +72,7 @@ export class ServedClients {
   #isClosed = false;
   #isSweeping = false;
 
-  /** @param url where this Baton reaches itself */
+  /** @param url the address at which this Baton reaches itself */
   constructor(url: string, bounds: ClientBounds, turns: Turns) {
     this.#url = url;
     this.#bounds = bounds;
@@ -80,8 +85,8 @@ export class ServedClients {
   }
 
   /**
-   * The client of a token; whoever gets it counts its request in `requests`.
-   * @param address where the request came from
+   * Returns the client of a token. The caller counts its request in `requests`.
+   * @param address the address of the request's sender
    */
   async find(
     token: string,
@@ -93,7 +98,7 @@ export class ServedClients {
     if (known !== undefined) return this.#believed(key, known);
     const before = this.#opening.get(key);
     if (before !== undefined) return before;
-    // Each token that is looked at costs a call, wrong ones too.
+    // Each token that is checked costs a call, invalid ones too.
     const openings = this.#openingsOf.get(address) ?? 0;
     if (openings >= this.#bounds.openingsOfAddressMax) return 'full';
     this.#openingsOf.set(address, openings + 1);
@@ -107,7 +112,7 @@ export class ServedClients {
     return opening;
   }
 
-  /** Gives back every lease and forgets every client. */
+  /** Releases every lease and removes every client. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#timer);
@@ -119,7 +124,7 @@ export class ServedClients {
     return performance.now() < client.believedUntilMs ? client : this.#checked(key, client);
   }
 
-  /** Asks again what the token may do; one that is over is forgotten, with all that it holds. */
+  /** Reads the token's permissions again. The client of an invalid token is removed, with all its leases. */
   async #checked(key: string, client: ServedClient): Promise<ServedClient | Refusal> {
     try {
       ({ permissions: client.permissions } = await client.check(true));
@@ -155,7 +160,7 @@ export class ServedClients {
   }
 
   #make(token: string, transport: Transport | undefined): ServedClient {
-    // Access tokens are signed documents of three parts; they are used as they are, and can't be renewed here.
+    // Access tokens are signed documents of three parts. They are used directly and can't be renewed here.
     const isAccessToken = /^[\w-]+\.[\w-]+\.[\w-]+$/.test(token);
     const credential = isAccessToken
       ? { accessToken: async () => ({ accessToken: token, expiresIn: 3600 }) }
@@ -197,7 +202,7 @@ export class ServedClients {
         },
       ),
       async check(isAnew) {
-        // Where the token was revoked, what was exchanged before still serves to give leases back.
+        // If the token was revoked, its last access token can still release leases.
         const asked = isAnew ? newClient() : baton;
         const context = await asked.harness.getContext(undefined, { deadlineMs: checkMsMax, attempts: 2 });
         const isOther = String(context.permissions) !== String(client.permissions);
@@ -208,7 +213,7 @@ export class ServedClients {
     return client;
   }
 
-  /** Whether one more client of this principal may be served: idle ones that hold nothing make room. */
+  /** Whether one more client of this principal may be served: idle ones without leases are removed for it. */
   async #makeRoom(principalId: string): Promise<boolean> {
     const { clientsMax, clientsOfPrincipalMax } = this.#bounds;
     const own = [...this.#clients].filter(([, client]) => client.principalId === principalId);
@@ -233,11 +238,11 @@ export class ServedClients {
   async #lookAfter(key: string, client: ServedClient): Promise<void> {
     const { idleMs } = this.#bounds;
     const { workplace, journal } = client;
-    // A client that listens lives, and its leases with it.
+    // A client that listens is active, and keeps its leases.
     if (journal.isListening) workplace.touch();
     else await workplace.releaseIdle(idleMs);
     if (client.requests > 0 || workplace.size > 0) {
-      // It may hold or hear something for long without a request by which a revoked token would show.
+      // It may hold leases or listen for a long time without a request that would reveal a revoked token.
       if (performance.now() >= client.believedUntilMs) await this.#checked(key, client);
     } else if (client.usedAtMs < performance.now() - idleMs) await this.#forget(key);
   }

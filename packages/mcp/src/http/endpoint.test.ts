@@ -124,7 +124,7 @@ describe('the endpoint', { concurrency: 4 }, () => {
       assert.equal((await baton.admin.tasks.get(task.id)).systemStatusCategory, 'terminal_success');
     });
 
-  test('without a token, or with a wrong one, the answer says where tokens come from', async () => {
+  test('without a token, or with a wrong one, the response explains where to get a token', async () => {
     const without = await send(`${baton.url}/mcp`, undefined);
     assert.equal(without.status, 401);
     const challenge = without.headers.get('www-authenticate') ?? '';
@@ -153,7 +153,7 @@ describe('the endpoint', { concurrency: 4 }, () => {
     );
   });
 
-  test('a client without a token is told to add one, and one that would sign in that this is not offered', async () => {
+  test('the response to a client without a token requires one, and explains that signing in is not offered', async () => {
     const connecting = (options: StreamableHTTPClientTransportOptions) =>
       clientOfEra('2025').connect(new StreamableHTTPClientTransport(new URL(`${baton.url}/mcp`), options));
     await assert.rejects(connecting({}), /Add a token: send the header/);
@@ -262,7 +262,7 @@ describe('the endpoint', { concurrency: 4 }, () => {
     const renewals = async (count: number) => {
       const seen = new Set<string>();
       await until(`${count} renewals`, async () => {
-        const { heartbeatAt, expiresAt } = (await session()) ?? assert.fail('the session is over');
+        const { heartbeatAt, expiresAt } = (await session()) ?? assert.fail('the session has ended');
         // Three renewals fit into the lease, so one that is missing doesn't count as silence.
         assert.ok(Date.parse(expiresAt) - Date.parse(heartbeatAt) >= 9_000);
         return seen.add(heartbeatAt).size > count;
@@ -274,7 +274,7 @@ describe('the endpoint', { concurrency: 4 }, () => {
     await renewals(1);
   });
 
-  test('work that came when its client had gone is not taken', async () => {
+  test('work that was granted after its client disconnected is not taken', async () => {
     const one = await baton.participant();
     const wait = { name: 'work_next', arguments: { assignedToMe: true, waitSeconds: 30 } };
     const gone = new AbortController();
@@ -327,10 +327,10 @@ describe('the endpoint', { concurrency: 4 }, () => {
     const { url } = await endpointWith({ openingsOfAddressMax: 2 }, { countedAs, transport });
     const ask = (from: string, token: string) => send(url, token, list, { 'x-from': from });
     const held = [ask('one', 'wrong-1'), ask('one', 'wrong-2')];
-    await until('both are looked at', async () => opened === 2);
+    await until('both are checked', async () => opened === 2);
     assert.equal((await ask('one', agent.token)).status, 503);
     const other = ask('two', agent.token);
-    await until('another client is looked at beside them', async () => opened === 3);
+    await until('another client is checked at the same time', async () => opened === 3);
     go.resolve();
     assert.equal((await other).status, 200);
     for (const answer of held) assert.equal((await answer).status, 401);
@@ -349,7 +349,7 @@ describe('the endpoint', { concurrency: 4 }, () => {
     assert.equal((await mcp.tools()).length > 0, true);
   });
 
-  test('a token that was revoked is refused when it is looked at again', async () => {
+  test('a revoked token is rejected at its next check', async () => {
     const one = await baton.participant();
     const { url } = await endpointWith({ believedMs: 0 });
     assert.equal((await send(url, one.token)).status, 200);

@@ -11,35 +11,35 @@ import { answer, metadataPath, refuse, refuseBody } from './refusals.ts';
 import { Turns } from './turns.ts';
 
 export interface McpEndpointOptions {
-  /** Where this Baton reaches itself: the endpoint is a client as any other. */
+  /** The address at which this Baton reaches itself: the endpoint is a client like any other. */
   readonly localUrl: string;
-  /** How Baton is asked for a client, so that identity's limits count that client; by fetch without it. */
+  /** Sends the calls of a client, so that identity's limits count that client; fetch by default. */
   readonly transport?: (req: IncomingMessage) => Transport;
-  /** Under what a client is counted before its token is known: its address, or its network. */
+  /** The key of a client's limits before its token is known: its address, or its network. */
   readonly countedAs: (req: IncomingMessage) => string;
-  /** Where its clients reach it; without it, what they name in Host, which the port has checked. */
+  /** The public address; by default the Host header, which the port has validated. */
   readonly publicUrl: string | undefined;
-  /** Who issues the tokens. */
+  /** The issuer of the tokens. */
   readonly issuer: string;
   readonly bounds?: Partial<ClientBounds>;
 }
 
-/** `/mcp` and what tells clients about it. Host and Origin were checked before, by whoever owns the port. */
+/** `/mcp` and its metadata. The owner of the port validates Host and Origin first. */
 export interface McpEndpoint {
   handler(req: IncomingMessage, res: ServerResponse): void;
-  /** Gives back every lease, and serves no more. */
+  /** Releases every lease, and serves no more requests. */
   close(): Promise<void>;
 }
 
-/** Whether a request is this endpoint's. */
+/** Whether a request belongs to this endpoint. */
 export function isForMcp(url: string | undefined): boolean {
   const path = url?.split('?', 1)[0];
   return path === '/mcp' || path === metadataPath || path === `${metadataPath}/mcp`;
 }
 
 /**
- * Serves MCP over streamable HTTP. The credential is a personal access token, or an access token of coordination; both are
- * Baton's own, and are shown to nobody but Baton.
+ * Serves MCP over streamable HTTP. The credential is a personal access token, or an access token of coordination; Baton
+ * issues both, and they are sent to nobody else.
  */
 export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
   const bounds = { ...clientBounds, ...options.bounds };
@@ -138,12 +138,12 @@ function ended(signal: AbortSignal, act: () => void): void {
   else signal.addEventListener('abort', act, { once: true });
 }
 
-/** Credentials come in the header only: an address is logged and kept. */
+/** Only the header may hold credentials, because addresses are logged and stored. */
 function bearerOf({ headers: { authorization = '' } }: IncomingMessage): string | undefined {
   return /^Bearer ([\w.~+/=-]{1,8192})$/i.exec(authorization)?.[1];
 }
 
-/** What the protocol reads; the credential stays here. */
+/** The headers that the protocol reads, without the credential. */
 function headersOf({ headers }: IncomingMessage): Headers {
   const passedOn = Object.entries(headers).filter(
     ([name, value]) => typeof value === 'string' && /^(accept|content-type|last-event-id|mcp-.*)$/.test(name),
@@ -154,7 +154,7 @@ function headersOf({ headers }: IncomingMessage): Headers {
 async function send(res: ServerResponse, response: Response): Promise<void> {
   res.writeHead(response.status, Object.fromEntries(response.headers));
   if (response.body === null) res.end();
-  // A client that goes ends the stream early; there is nobody to tell.
+  // A client that disconnects ends the stream early; nobody needs the error.
   else
     await pipeline(Readable.fromWeb(response.body as NodeReadableStream<Uint8Array>), res).catch(
       () => undefined,

@@ -23,7 +23,7 @@ const message = (method: string, params: unknown = {}) =>
 const call = (name: string, args: unknown) => message('tools/call', { name, arguments: args });
 const many = Object.fromEntries(Array.from({ length: 150_000 }, (_, index) => [`k${index}`, 1]));
 
-/** One caller's requests; `token` 'wrong' stands for one that is wrong in each request. */
+/** One caller's requests; `token` 'wrong' means a different invalid token in each request. */
 const floods: Record<string, Omit<Flood, 'url' | 'token' | 'answersMin'> & { readonly token?: 'wrong' }> = {
   'calls of tools': { body: call('task_search', {}), connections: 64 },
   'lists of tools': { body: message('tools/list'), connections: 64 },

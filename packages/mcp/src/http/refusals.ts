@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { BodyRefusal } from './bodies.ts';
 import { clientBounds, type Refusal } from './clients.ts';
 
-/** Where clients find out what tokens the endpoint takes (RFC 9728). */
+/** The metadata of the endpoint's authorization, for clients (RFC 9728). */
 export const metadataPath = '/.well-known/oauth-protected-resource';
 
 const refusals: Record<Refusal, { status: number; error: string }> = {
@@ -12,7 +12,7 @@ const refusals: Record<Refusal, { status: number; error: string }> = {
   unavailable: { status: 503, error: 'unavailable' },
 };
 
-/** Refuses a request. Without a valid token the response explains how to add one; a browser gets it as a page. */
+/** Rejects a request. Without a valid token, the response explains how to add one; a browser gets a page. */
 export function refuse(res: ServerResponse, refusal: Refusal, base: string, isPresented: boolean): void {
   const { status, error } = refusals[refusal];
   const challenge = `Bearer resource_metadata="${base}${metadataPath}/mcp"`;
@@ -43,7 +43,7 @@ const page = `<!doctype html>
 <h1>Baton for agents that speak MCP</h1>
 <p>This address is for MCP clients: add it to one as a server of the type HTTP, with a token.</p>
 <p>${addToken.replaceAll('"', '&quot;')}</p>
-<p>docs/mcp.md in Baton's repository shows the configuration of each client, and docs/agents.md how an agent and its token are made.
+<p>docs/mcp.md in Baton's repository shows the configuration of each client, and docs/agents.md how to create an agent and its token.
 <code>baton mcp --config CLIENT</code> prints one for this machine.</p>
 `;
 
@@ -59,8 +59,8 @@ function answerPage(res: ServerResponse, headers: Record<string, string>): void 
 }
 
 /**
- * A connection stays open where the rest of its request is small enough to be thrown away. 1,000 refused clients that connect
- * anew fill the queue of new connections, and others wait 6 s there.
+ * Keeps a connection open if the rest of its request is small enough to be discarded. If 1,000 rejected clients
+ * reconnect, they fill the queue of new connections, where others wait 6 s.
  */
 function kept({ headers }: IncomingMessage): { connection?: 'close' } {
   return Number(headers['content-length'] ?? Infinity) <= clientBounds.bodyBytesMax

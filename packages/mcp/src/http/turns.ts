@@ -1,14 +1,14 @@
 /**
- * Lets callers go on one after another: one in each turn of the event loop, and the callers of different parties in turn. All
- * of Baton runs in this process, so work that comes at once would keep everybody waiting until the last of it is done: 64
- * requests for the list of tools by one token made others wait 4 s, and take 20 ms this way.
+ * Schedules callers one after another: one in each turn of the event loop, round robin by party. All of Baton runs in
+ * this process, so a burst of work would block everybody until its end: 64 requests for the list of tools by one token
+ * delayed others by 4 s, and delay them by 20 ms this way.
  */
 export class Turns {
-  /** In the order of whose turn it is. */
+  /** In the order of their turns. */
   readonly #waiting = new Map<string, (() => void)[]>();
   #isScheduled = false;
 
-  /** Resolves when it is the party's turn. What is done before the next await of a network or timer is one turn. */
+  /** Resolves when it is the party's turn. A turn lasts until the next await of a network or timer. */
   take(party: string): Promise<void> {
     return new Promise((resolve) => {
       const queue = this.#waiting.get(party);
@@ -31,7 +31,7 @@ export class Turns {
     const [party, queue] = first;
     queue.shift()?.();
     this.#waiting.delete(party);
-    // Back to the end: the others come first.
+    // Moves it to the end, behind the others.
     if (queue.length > 0) this.#waiting.set(party, queue);
     if (this.#waiting.size > 0) this.#schedule();
   }

@@ -1,20 +1,20 @@
 import { type BatonClient, createClient } from '@baton/sdk';
 
-/** What is answered: a body, sent with status 200, or a whole answer. */
+/** The response: a body, sent with status 200, or a whole response. */
 export type InMemoryAnswer = object | Response;
 
 export interface BatonInMemory {
   readonly baton: BatonClient;
-  /** The calls that came, as `claim-next` or `release`: what stands behind the last colon or slash of their paths. */
+  /** The received calls, such as `claim-next` or `release`: the text after the last colon or slash of their paths. */
   readonly calls: string[];
-  /** How often such a call came. */
+  /** Counts the calls with this name. */
   count(call: string): number;
 }
 
 /**
- * A client of a Baton that answers from memory, which opens sessions and gives tasks, each with a claim and a run. Nothing is tried
- * again unless the call says so.
- * @param changed answers in place of the usual ones, by the call; undefined leaves the usual one
+ * Creates a client of an in-memory Baton, which opens sessions and returns tasks, each with a claim and a run. Calls
+ * are retried only on request.
+ * @param changed responses that replace the usual ones, by the call; undefined keeps the usual one
  */
 export function batonInMemory(
   changed: Readonly<Record<string, (url: URL) => InMemoryAnswer | undefined>> = {},
@@ -47,7 +47,7 @@ export function batonInMemory(
   return { baton, calls, count };
 }
 
-/** A refusal, or a failure, as Baton writes it. */
+/** An error response of Baton. */
 export function refusalInMemory(status: number, code: string): Response {
   return Response.json({ error: { code, message: `it is ${code}` } }, { status });
 }

@@ -1,4 +1,5 @@
-// A client that takes a task and then waits to be killed. BATON_URL and BATON_TOKEN say where; its words are those of the server.
+// A client that takes a task and then waits to be killed. It reads BATON_URL and BATON_TOKEN; its arguments are the
+// server's.
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 

@@ -1,4 +1,5 @@
-// A thread of its own that sends what it is told, as fast as it is answered, so that the tests' own clock stays true.
+// A separate thread that sends requests as fast as it gets responses, so that it doesn't distort the clock of the
+// tests.
 import { Agent, request } from 'node:http';
 import { parentPort, workerData } from 'node:worker_threads';
 

@@ -22,7 +22,7 @@ export interface McpConnection {
   tools(): Promise<string[]>;
   /** Calls a tool and returns its text. @throws Error with the text of a refusal */
   call(name: string, args?: Record<string, unknown>): Promise<string>;
-  /** Calls a tool that shall refuse, and returns what it says. */
+  /** Calls a tool that must reject the call, and returns the message. */
   refused(name: string, args?: Record<string, unknown>): Promise<string>;
   close(): Promise<void>;
 }

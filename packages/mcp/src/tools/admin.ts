@@ -6,7 +6,7 @@ import { lines, tool } from '../tool.ts';
 const sessions = tool({
   name: 'admin_sessions',
   title: 'Who is at work',
-  description: 'The sessions of agents and programs that live, newest first, with their last sign of life.',
+  description: 'The live sessions of agents and programs, newest first, with their last heartbeat.',
   toolset: 'admin',
   permissions: ['sessions.manage'],
   isReadOnly: true,
@@ -14,14 +14,14 @@ const sessions = tool({
   async run({ limit: most }, { baton, signal }) {
     const { items } = await baton.sessions.list({ status: 'active', limit: most }, { signal });
     if (items.length === 0) return 'Nobody is at work.';
-    return documentFromOthers('sessions that live', items);
+    return documentFromOthers('the live sessions', items);
   },
 });
 
 const undelivered = tool({
   name: 'admin_undelivered',
   title: 'What is not delivered',
-  description: 'How far the delivery to the memory service has come, and events that sinks have not taken.',
+  description: 'The progress of deliveries to the memory service, and events that sinks have not accepted.',
   toolset: 'admin',
   permissions: ['operations.read'],
   isReadOnly: true,
@@ -32,7 +32,7 @@ const undelivered = tool({
       baton.operations.listUndeliveredEvents({ limit: most }, { signal }),
     ]);
     return lines(
-      parked ? 'The delivery to memory is parked: see parkedReason.' : undefined,
+      parked ? 'The delivery to memory is on hold: see parkedReason.' : undefined,
       documentFromOthers('the state of deliveries', {
         memory: { parked, lagEvents, failureCount, parkedReason },
         undelivered: items,
@@ -44,7 +44,8 @@ const undelivered = tool({
 const release = tool({
   name: 'admin_release_claim',
   title: "End somebody's lease",
-  description: 'Takes a task away from whoever holds it, and offers it again. Their next write is refused.',
+  description:
+    'Ends the lease on a task and makes the task available again. The next write of its holder is rejected.',
   toolset: 'admin',
   permissions: ['claims.manage'],
   isDestructive: true,
@@ -55,7 +56,7 @@ const release = tool({
   }),
   async run({ claim, reason }, { baton, signal }) {
     const { status } = await baton.claims.release(claim, { reason }, { signal });
-    return `The claim ${claim} is over (${status}).`;
+    return `The claim ${claim} has ended (${status}).`;
   },
 });
 

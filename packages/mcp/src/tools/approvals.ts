@@ -14,7 +14,7 @@ const list = tool({
   name: 'approval_list',
   title: 'List approvals',
   description:
-    'What people were asked to decide, newest first. Deciding is for people, in the console or the command line.',
+    'The approvals that were requested, newest first. People decide them in the console or the command line.',
   toolset: 'approvals',
   permissions: ['approvals.read'],
   isReadOnly: true,
@@ -43,7 +43,7 @@ const get = tool({
   toolset: 'approvals',
   permissions: ['approvals.read'],
   isReadOnly: true,
-  input: z.strictObject({ approval: z.uuid().describe('Its id, as ask_approval said it.') }),
+  input: z.strictObject({ approval: z.uuid().describe('Its id, as returned by ask_approval.') }),
   async run({ approval: id }, { baton, signal }) {
     const approval = await baton.approvals.get(id, { signal });
     return lines(
@@ -77,16 +77,16 @@ function shown({ gate, ...approval }: Shown) {
   return { id, taskId, status, holdsTaskBack: gate, comment, subjectChanged, createdAt, ...decision };
 }
 
-/** Says which fields have changed. The values are others' and stand in the envelope. */
+/** Lists the changed fields. Their values come from others and are in the envelope. */
 function changeText({ status, subjectChanged, changedFields, current }: Approval): string | undefined {
   if (!subjectChanged || changedFields.length === 0) return undefined;
   const since = status === 'pending' ? 'requested' : 'decided';
   const tooLarge = current === null ? ' It is now too large to be shown, so nobody can approve it.' : '';
   const asked =
     status === 'pending' && current !== null
-      ? ' The approver is shown the change and decides about the present state.'
+      ? ' The approver sees the change and decides on the current state.'
       : '';
-  return `What it is about has changed since it was ${since}: ${changedFields.join(', ')}.${tooLarge}${asked}`;
+  return `Its subject has changed since it was ${since}: ${changedFields.join(', ')}.${tooLarge}${asked}`;
 }
 
 /** The changes come first: a long subject may be cut. */

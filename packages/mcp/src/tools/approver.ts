@@ -18,8 +18,8 @@ export class NoApproverError extends Error {
 }
 
 /**
- * Whom an approval is requested of: the person or role that was named, else the owner of the task.
- * @throws TypeError where both are named; NoApproverError where nobody could decide
+ * Resolves the approver of a request: the named person or role, or otherwise the owner of the task.
+ * @throws TypeError if both are named; NoApproverError if nobody could decide
  */
 export async function approverOf(
   asked: Asked,
@@ -41,7 +41,7 @@ function whyNobody({ publicId, ownerId }: Task, personId: string | undefined): s
     : `The owner of ${publicId} (${ownerId}) can't decide about it: name a person or a role`;
 }
 
-/** Whom a request about a task can be addressed to, by names and ids. */
+/** The possible approvers of a task, by names and ids. */
 export async function decidersText(baton: BatonClient, ref: string, signal: AbortSignal): Promise<string> {
   return choiceText(await baton.tasks.listDeciders(ref, { signal }));
 }
@@ -83,7 +83,7 @@ async function findRole(
       if (searched >= rolesSearchedMax) break;
     }
   } catch (error) {
-    // Where it may not list roles, it can name one by its id.
+    // If it may not list roles, it can name one by its id.
     if (!(error instanceof BatonError) || error.status !== 403) throw error;
   }
   return undefined;
@@ -95,6 +95,6 @@ function choiceText({ people, roles, hasMore }: EligibleDeciders): string {
   return lines(
     'Name a person by personId, or a role by its slug:',
     documentFromOthers('who could decide', { people, roles }),
-    hasMore ? 'There are more: ask a person for the id, if the right one is not among these.' : undefined,
+    hasMore ? 'There are more: if the right one is not among these, a person can name its id.' : undefined,
   );
 }

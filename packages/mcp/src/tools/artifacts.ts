@@ -11,12 +11,13 @@ const readBytesMax = 4 * 1_048_576;
 const put = tool({
   name: 'artifact_put',
   title: 'Publish a result',
-  description: 'Keeps a result for others: a text, a document, or the address of something kept elsewhere.',
+  description:
+    'Stores a result for others: a text, a document, or the address of a result that is stored elsewhere.',
   toolset: 'tasks',
   permissions: ['artifacts.write'],
   input: z
     .strictObject({
-      name: shortText('What people read, such as report.md.', 255),
+      name: shortText('The name that people see, such as report.md.', 255),
       type: shortText('The kind of result, such as report or patch.', 200).default('document'),
       lease: leaseId.optional().describe('Your lease, where it is a result of the task that you hold.'),
       task: taskRef.optional().describe('The task that it belongs to, where you hold no lease.'),
@@ -58,12 +59,7 @@ const get = tool({
   isReadOnly: true,
   input: z.strictObject({
     artifact: z.uuid().describe('The id of the artifact.'),
-    offset: z
-      .int()
-      .min(0)
-      .max(readBytesMax)
-      .default(0)
-      .describe('Where in the text to begin, in characters.'),
+    offset: z.int().min(0).max(readBytesMax).default(0).describe('The offset in the text, in characters.'),
   }),
   async run({ artifact: id, offset }, { baton, signal }) {
     const artifact = await baton.artifacts.get(id, undefined, { signal });

@@ -6,9 +6,9 @@ import { workPermissions } from './work-permissions.ts';
 
 export const askApproval = tool({
   name: 'ask_approval',
-  title: 'Ask a person',
+  title: 'Request an approval',
   description:
-    'Asks a person to decide, and suspends the task until then: nobody works on it, and you no longer hold it. After the decision work_next gives it to you or another agent, with your checkpoints. Save a checkpoint first. approval_deciders lists whom you can ask.',
+    'Requests a decision of a person, and suspends the task until then: nobody works on it, and you no longer hold it. After the decision work_next gives it to you or another agent, with your checkpoints. Save a checkpoint first. approval_deciders lists the possible approvers.',
   toolset: 'work',
   permissions: [...workPermissions, 'approvals.manage'],
   input: z.strictObject({
@@ -22,7 +22,7 @@ export const askApproval = tool({
     const approver = await approverOf({ baton, task: lease.task, personId, role, signal });
     const approval = await lease.askApproval({ comment: question, ...approver }, { signal });
     const text = lines(
-      `A person was asked (approval ${approval.id}), and ${lease.task.publicId} is suspended: you no longer hold it. Stop working on it.`,
+      `The approval is requested (approval ${approval.id}), and ${lease.task.publicId} is suspended: you no longer hold it. Stop working on it.`,
       'approval_get returns the decision; work_next gives you other work.',
     );
     return { text, followed: { kind: 'approval', id: approval.id } };

@@ -4,12 +4,12 @@ import { lines } from '../tool.ts';
 
 const shownMax = 20;
 const pageMax = 200;
-/** The list begins with the oldest: of more comments than this, the newest are not read, and the answer says so. */
+/** The list begins with the oldest: of more comments than this, the newest are not read, and the result states it. */
 const commentsReadMax = 2_000;
 
 /**
- * What was said about a task last, newest first; undefined where nothing was. Of more than 2,000 comments it is what was
- * said last among the first 2,000.
+ * Returns the newest comments of a task, newest first; undefined without comments. Of more than 2,000 comments, it
+ * returns the last among the first 2,000.
  * @throws BatonError; the signal's reason
  */
 export async function commentsText(
@@ -28,15 +28,12 @@ export async function commentsText(
   }
   if (read === 0) return undefined;
   if (isMore) {
-    const { text, shown } = listFromOthers(
-      `what was said about it up to comment ${read}, newest first`,
-      last,
-    );
+    const { text, shown } = listFromOthers(`its comments up to comment ${read}, newest first`, last);
     return lines(
       `There are more than ${read} comments. The newest were not read: these ${shown} are the last of the first ${read}.`,
       text,
     );
   }
-  const { text, shown } = listFromOthers('what was said about it last, newest first', last);
+  const { text, shown } = listFromOthers('its latest comments, newest first', last);
   return lines(shown < read ? `There are ${read} comments; the ${shown} newest are shown.` : undefined, text);
 }

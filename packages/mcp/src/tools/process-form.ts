@@ -3,20 +3,20 @@ import { documentFromOthers } from '../others-text.ts';
 import { lines } from '../tool.ts';
 
 /**
- * The form that the step of a process gives to whoever does its task, with what is filled in already; undefined for a task without
- * one. The service validates the answers where the task is completed.
+ * Returns the form that a process step defines for its task, with the values that are already filled in; undefined for
+ * a task without one. The service validates the answers when the task is completed.
  */
 export async function formText(
   baton: BatonClient,
   { id, publicId, origin }: Task,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  // Anybody can write such an origin; only the form proves it.
+  // Any author can write such an origin; only the form proves it.
   if (origin?.kind !== 'process') return undefined;
   const { process, form, context, values } = await baton.tasks.getForm(id, { signal });
   if (process === null || form === null) return undefined;
   return lines(
-    `${publicId} is a step of the process instance ${process.instanceId}, which asks for the answers to a form: give them to work_done as fields. It can't be completed without what the form requires.`,
+    `${publicId} is a step of the process instance ${process.instanceId}, which requires the answers to a form: pass them to work_done as fields. It can't be completed without what the form requires.`,
     documentFromOthers('the form, as a JSON Schema, with what the process passes on and what is filled in', {
       form,
       ...(Object.keys(context).length > 0 && { context }),
@@ -38,7 +38,9 @@ export class UnansweredFormError extends Error {
   }
 }
 
-/** @returns an UnansweredFormError for the refusal of a completion whose answers don't satisfy the form; any other error as it is */
+/**
+ * @returns an UnansweredFormError for a completion that was rejected because of its answers; any other error unchanged
+ */
 export async function withForm(
   error: unknown,
   baton: BatonClient,
@@ -50,7 +52,10 @@ export async function withForm(
   return form === undefined ? error : new UnansweredFormError(error, form);
 }
 
-/** Writes answers into the custom fields of a task that is held, and keeps its other fields. @throws BatonError, LeaseLostError */
+/**
+ * Writes answers into the custom fields of a task that is held, and keeps its other fields. @throws BatonError,
+ * LeaseLostError
+ */
 export async function writeAnswers(
   baton: BatonClient,
   lease: Lease,

@@ -3,7 +3,7 @@ import { documentFromOthers } from '../others-text.ts';
 
 const descriptionCharactersShown = 12_000;
 
-/** What an agent should know of a task, in an envelope; of a long description the part that begins at `from`. */
+/** Returns the details of a task for an agent, in an envelope; of a long description the part that begins at `from`. */
 export function taskText(task: Task, from = 0): string {
   const { publicId, title, status, systemStatusCategory, priority, typeKey, dueDate, availableAt } = task;
   const { customFields, acceptance, verification, ownerId, assigneeId, workspaceId, projectId } = task;
@@ -31,7 +31,7 @@ function descriptionOf({ description }: Task, from: number) {
   return { description: part, shown: `characters ${from} to ${end} of ${description.length}${more}` };
 }
 
-/** A task in one line of a list. */
+/** Returns a task as one line of a list. */
 export function taskLine({ publicId, title, status, priority, dueDate }: Task): Record<string, unknown> {
   return { publicId, title, status, priority, ...present({ dueDate }) };
 }

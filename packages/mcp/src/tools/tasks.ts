@@ -9,18 +9,13 @@ import { taskLine, taskText } from './task-text.ts';
 const get = tool({
   name: 'task_get',
   title: 'Read a task',
-  description: 'A task with what stands in the way of working on it, and its comments.',
+  description: 'A task with its comments, and with the reasons if it can not be taken.',
   toolset: 'tasks',
   permissions: ['tasks.read'],
   isReadOnly: true,
   input: z.strictObject({
     task: taskRef,
-    descriptionFrom: z
-      .int()
-      .min(0)
-      .max(1_000_000)
-      .default(0)
-      .describe('Where in a long description to begin.'),
+    descriptionFrom: z.int().min(0).max(1_000_000).default(0).describe('The offset in a long description.'),
   }),
   async run({ task: ref, descriptionFrom }, { baton, signal }) {
     const task = await baton.tasks.get(ref, { signal });
@@ -86,7 +81,7 @@ const search = tool({
       nextCursor === null
         ? `${items.length} found.`
         : `${items.length} shown; for more: cursor ${nextCursor}`,
-      shortened(shown, items.length, `ask with limit ${shown}, and go on from its cursor`),
+      shortened(shown, items.length, `call again with limit ${shown}, and continue from its cursor`),
       text,
     );
   },
@@ -95,17 +90,17 @@ const search = tool({
 const create = tool({
   name: 'task_create',
   title: 'Create a task',
-  description: 'Makes a task for somebody to do. Search first: it may be there already.',
+  description: 'Creates a task. Search first: it may exist already.',
   toolset: 'tasks',
   permissions: ['tasks.write'],
   input: z.strictObject({
-    title: shortText('What is to be done, in one line.', 500),
-    description: z.string().max(50_000).default('').describe('All that whoever does it must know.'),
+    title: shortText('The title, in one line.', 500),
+    description: z.string().max(50_000).default('').describe('Everything that its assignee must know.'),
     priority: priority.default('medium'),
     type: shortText('The key of the task type.', 63).optional(),
-    parent: taskRef.optional().describe('The task of which this is a part.'),
+    parent: taskRef.optional().describe('The parent task.'),
     workspaceId: z.uuid().optional(),
-    assigneeId: z.uuid().optional().describe('Who shall do it. Without, whoever takes it.'),
+    assigneeId: z.uuid().optional().describe('The assignee. By default, any agent or person may take it.'),
   }),
   async run({ title, description, priority: urgency, type, parent, workspaceId, assigneeId }, call) {
     const task = await call.baton.tasks.create(
@@ -120,22 +115,22 @@ const create = tool({
       },
       { signal: call.signal },
     );
-    return `${task.publicId} is made (${task.systemStatusCategory}). Whoever calls work_next may get it.`;
+    return `${task.publicId} was created (${task.systemStatusCategory}). Any caller of work_next may get it.`;
   },
 });
 
 const comment = tool({
   name: 'task_comment',
   title: 'Comment on a task',
-  description: 'Says something about a task, for people and agents to read.',
+  description: 'Adds a comment to a task, for people and agents.',
   toolset: 'tasks',
   permissions: ['tasks.write'],
   input: z.strictObject({
     task: taskRef,
-    text: shortText('What to say.', 10_000),
+    text: shortText('The comment.', 10_000),
     lease: leaseId
       .optional()
-      .describe('Your lease, where you hold the task: the comment is then about your run.'),
+      .describe('Your lease, if you hold the task: the comment is then attached to your run.'),
   }),
   async run({ task: ref, text, lease: id }, { baton, workplace, signal }) {
     const lease = id === undefined ? undefined : workplace.find(id);

@@ -10,17 +10,17 @@ export const blocked = tool({
   name: 'work_blocked',
   title: 'Give the task back',
   description:
-    'Gives a task back that you can not finish, with the reason as a comment. Without more it is paused, for longer each time, and offered again after that. With waitsFor nobody is given it before that other task is done. With needsPerson nobody is given it before a person moves it on. Where a person only has to decide, use ask_approval instead.',
+    'Releases a task that you can not finish, with the reason as a comment. By default it is offered again after a delay, which grows each time. With waitsFor it is blocked until that other task is done. With needsPerson it is blocked until a person changes its status. If you only need a decision, use ask_approval instead.',
   toolset: 'work',
   permissions: [...workPermissions, 'tasks.write'],
   input: z.strictObject({
     lease: leaseId,
     reason: shortText('What blocks the task, and what would help.', 1_900),
-    waitsFor: taskRef.optional().describe('A task that must be done before this one can go on.'),
+    waitsFor: taskRef.optional().describe('A task that must be done before this one can continue.'),
     needsPerson: z
       .boolean()
       .default(false)
-      .describe('Whether a person must act before anybody can go on: the task is blocked until then.'),
+      .describe('Whether a person must act first: the task is blocked until then.'),
     personId: z
       .uuid()
       .optional()
@@ -30,7 +30,7 @@ export const blocked = tool({
       .min(0)
       .max(retryAfterSecondsMax)
       .optional()
-      .describe('The shortest pause, such as the time that a provider demands.'),
+      .describe('The minimum delay, such as the one that a provider requires.'),
   }),
   async run({ lease: id, reason, waitsFor, needsPerson, personId, retryAfterSeconds }, call) {
     const { baton, workplace, signal } = call;
@@ -41,12 +41,13 @@ export const blocked = tool({
         baton.tasks.createRelation(publicId, { type: 'depends_on', toTask: waitsFor }, { signal }),
       );
     const helper = personId ?? ownerId;
-    // Not as the run's: one whose grant has no tasks.write may not comment, and its task must be given back all the same.
+    // Not a comment of the run: a run without the grant tasks.write may not comment, and its task must still be
+    // released.
     const body = commentBody(reason, helper && (await nameOf(baton, lease.task.id, helper, signal)));
     await lease.comment({ body, runId: null }, { signal });
     const status = needsPerson ? await moveToBlocked(baton, lease, signal) : undefined;
     const failing = { signal, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) };
-    // What another task holds back needs no pause, and has not failed.
+    // A task that depends on another one needs no delay, and has not failed.
     if (waitsFor === undefined) await lease.fail(`blocked: ${reason}`, undefined, failing);
     else await lease.cancel(`blocked: it waits for ${waitsFor}`, { signal });
     return lines(
@@ -58,10 +59,10 @@ export const blocked = tool({
 });
 
 function commentBody(reason: string, helper: string | null): string {
-  return helper === null ? `Blocked: ${reason}` : `Blocked: ${reason}\n\nAsked for help: ${helper}`;
+  return helper === null ? `Blocked: ${reason}` : `Blocked: ${reason}\n\nRequested help: ${helper}`;
 }
 
-/** The name by which people know a person; the id where that can't be read. */
+/** Returns the display name of a person, or the id if that can't be read. */
 async function nameOf(baton: BatonClient, taskId: string, id: string, signal: AbortSignal): Promise<string> {
   try {
     const { people } = await baton.tasks.listDeciders(taskId, { signal });
@@ -74,15 +75,15 @@ async function nameOf(baton: BatonClient, taskId: string, id: string, signal: Ab
 }
 
 function askedText(helper: string | null, personId: string | undefined): string {
-  if (helper === null) return 'It has no owner, so nobody in particular is asked for help.';
+  if (helper === null) return 'It has no owner whose help could be requested.';
   return personId === undefined
-    ? `Its owner (${helper}) is asked for help.`
-    : `The person ${helper} is asked for help.`;
+    ? `Its owner (${helper}) was requested to help.`
+    : `The person ${helper} was requested to help.`;
 }
 
 /**
- * Moves the task to a status in which nobody is offered it.
- * @returns the status; undefined where its lifecycle leads to none from here
+ * Moves the task to a status in which it isn't offered.
+ * @returns the status; undefined if its lifecycle has none that can be reached
  */
 async function moveToBlocked(
   baton: BatonClient,
@@ -99,7 +100,7 @@ async function moveToBlocked(
   return target.status;
 }
 
-/** The task as it is now; undefined where it can't be read any more: it was given back all the same. */
+/** Returns the current task; undefined if it can't be read any more. It was released nevertheless. */
 async function findTask(baton: BatonClient, id: string, signal: AbortSignal): Promise<Task | undefined> {
   try {
     return await baton.tasks.get(id, { signal });
@@ -116,7 +117,7 @@ interface HeldBack {
 }
 
 function whenText(task: Task | undefined, { waitsFor, needsPerson, status }: HeldBack): string {
-  if (status !== undefined) return `It is ${status}: nobody is offered it before a person moves it on.`;
+  if (status !== undefined) return `It is ${status}: it isn't offered until a person changes its status.`;
   const note = needsPerson ? 'Its type has no blocked status that it could move to. ' : '';
   if (waitsFor !== undefined) return `${note}It is offered again when ${waitsFor} is done.`;
   const { availableAt = null } = task ?? {};

@@ -1,2 +1,5 @@
-/** What every tool of the toolset `work` needs: it opens a session, and takes tasks whose rules it must know. */
+/**
+ * The permissions of every tool of the toolset `work`: it opens a session, and reads the rules of the tasks that it
+ * takes.
+ */
 export const workPermissions = ['sessions.open', 'tasks.claim', 'tasks.read', 'task_types.read'] as const;

@@ -10,14 +10,14 @@ import { blocked } from './work-blocked.ts';
 import { workPermissions } from './work-permissions.ts';
 
 const checkpointsShown = 5;
-/** Where a lease can't be given back in this time, it runs out. */
+/** The timeout of a release; after it, the lease expires. */
 const givingBackMsMax = 10_000;
 
 const next = tool({
   name: 'work_next',
   title: 'Take the next task',
   description:
-    'Finds the most urgent task that you may do, those assigned to you first, or takes the one that you name. Takes it for you alone and starts its run. Returns a lease, which the other work tools need. End every task with work_done, work_blocked or ask_approval.',
+    'Takes the most urgent available task, those assigned to you first, or the one that you name. Claims it for you alone and starts its run. Returns a lease, which the other work tools need. End every task with work_done, work_blocked or ask_approval.',
   toolset: 'work',
   permissions: workPermissions,
   input: z.strictObject({
@@ -27,7 +27,7 @@ const next = tool({
     workspaceId: z.uuid().optional().describe('Only of this workspace and those below it.'),
     projectId: z.uuid().optional().describe('Only of this project and those below it.'),
     assignedToMe: z.boolean().default(false).describe('Only what is assigned to you.'),
-    waitSeconds: z.int().min(0).max(50).default(0).describe('How long to wait for work when there is none.'),
+    waitSeconds: z.int().min(0).max(50).default(0).describe('How long to wait if no work is available.'),
   }),
   async run({ task, workspaceId, projectId, assignedToMe, waitSeconds }, { baton, workplace, signal }) {
     if (task !== undefined) {
@@ -48,7 +48,7 @@ const next = tool({
       waitSeconds === 0 ? { filter, once: true } : { filter, signal: inTime },
     );
     if (lease === undefined)
-      return 'There is no work for you now. Call work_next again later, with waitSeconds to wait for some.';
+      return 'No work is available for you now. Call work_next again later, with waitSeconds to wait for it.';
     return takenText(lease, await briefingOf(lease, baton, signal));
   },
 });
@@ -57,13 +57,13 @@ const checkpoint = tool({
   name: 'work_checkpoint',
   title: 'Save progress',
   description:
-    'Saves where the work stands, so that whoever continues it after you begins there. Call it after each step that would be a pity to do twice, and at least every 10 minutes.',
+    'Saves the state of the work, from which the next holder continues. Call it after each step that is expensive to repeat, and at least every 10 minutes.',
   toolset: 'work',
   permissions: workPermissions,
   input: z.strictObject({
     lease: leaseId,
     note: shortText('What is done, and what comes next.', 10_000),
-    kind: shortText('A word for the step, such as tests_written.', 100).default('progress'),
+    kind: shortText('A short name of the step, such as tests_written.', 100).default('progress'),
     data: jsonObject('Facts that the next step needs.').optional(),
   }),
   async run({ lease: id, note, kind, data }, { baton, workplace, signal }) {
@@ -71,7 +71,7 @@ const checkpoint = tool({
     const { seq } = await lease.checkpoint(kind, { note, ...data }, { signal });
     const { cancelRequestedAt } = await baton.runs.get(lease.run.id, { signal });
     if (cancelRequestedAt !== null)
-      return `Checkpoint ${seq} is saved. Somebody asks you to stop the work on ${lease.task.publicId}: stop, and give it back with work_blocked.`;
+      return `Checkpoint ${seq} is saved. You are requested to stop the work on ${lease.task.publicId}: stop, and release it with work_blocked.`;
     return `Checkpoint ${seq} of ${lease.task.publicId} is saved. Go on; work_done ends the task.`;
   },
 });
@@ -79,7 +79,7 @@ const checkpoint = tool({
 const done = tool({
   name: 'work_done',
   title: 'Finish the task',
-  description: 'Ends the task as done, with what came out. Publish larger results with artifact_put first.',
+  description: 'Completes the task with its result. Publish larger results with artifact_put first.',
   toolset: 'work',
   permissions: workPermissions,
   input: z.strictObject({
@@ -103,13 +103,16 @@ const done = tool({
 
 export const workTools = [next, checkpoint, done, blocked, askApproval, approvalDeciders];
 
-/** What an agent should know before it begins. */
+/** Returns the context of a task for an agent. */
 interface Briefing {
   readonly context: RunContext;
   readonly form: string | undefined;
 }
 
-/** An agent that gets no answer knows no lease, and so nobody would do the task: it is given back. @throws why */
+/**
+ * Releases the task if the agent gets no response: it wouldn't know the lease, and nobody would do the task. @throws
+ * the reason
+ */
 async function briefingOf(lease: Lease, baton: BatonClient, signal: AbortSignal): Promise<Briefing> {
   try {
     return await readBriefing(lease, baton, signal);
@@ -117,7 +120,7 @@ async function briefingOf(lease: Lease, baton: BatonClient, signal: AbortSignal)
     const reason = signal.aborted ? 'mcp_request_cancelled' : 'mcp_context_not_read';
     await lease
       .release(reason, { attempts: 2, deadlineMs: givingBackMsMax })
-      .catch(() => lease.lose('it could not be given back'));
+      .catch(() => lease.lose('it could not be released'));
     throw error;
   }
 }
@@ -159,6 +162,6 @@ function doneText({ publicId, systemStatusCategory, acceptanceChecks }: Task): s
   if (systemStatusCategory === 'terminal_success')
     return `${publicId} is done. work_next gives you the next task.`;
   if (acceptanceChecks > 0)
-    return `Your run of ${publicId} is over, and its ${acceptanceChecks} checks are being judged; task_get says how they ended. work_next gives you the next task.`;
-  return `Your run of ${publicId} is over, but the task is still open (${systemStatusCategory}); task_get says why. work_next gives you the next task.`;
+    return `Your run of ${publicId} has ended, and its ${acceptanceChecks} checks are being evaluated; task_get shows their outcome. work_next gives you the next task.`;
+  return `Your run of ${publicId} has ended, but the task is still open (${systemStatusCategory}); task_get shows why. work_next gives you the next task.`;
 }

@@ -3,21 +3,21 @@ import type { Run, Task } from '@baton/sdk';
 import { type BatonProcess, program } from '@baton/testing/baton-process';
 import type { Participant, RunningBaton } from '@baton/testing/running-baton';
 
-// The runner as a process of its own, against a whole Baton.
+// Runs the runner as a separate process, against a whole Baton.
 
-/** An agent, and where it finds Baton if not at its own address. */
+/** An agent, and another address of Baton if necessary. */
 export type Agent = Pick<Participant, 'token' | 'principalId'> & { readonly url?: string };
 
 export interface Running extends BatonProcess {
-  /** Where its commands may leave files. */
+  /** A folder for files of its commands. */
   readonly place: string;
 }
 
-/** A secret of somebody else that the commands of these runners get. */
+/** Another secret that the commands of these runners get. */
 export const apiKey = 'sk-1234567890"abcdef';
 export const mainFile = 'packages/runner/src/main.ts';
 
-/** Starts runners, and reads what became of their tasks. */
+/** Starts runners, and reads the outcome of their tasks. */
 export class Runners {
   readonly #baton: RunningBaton;
   readonly #folder: string;
@@ -30,7 +30,7 @@ export class Runners {
     this.#folder = folder;
   }
 
-  /** An agent with tasks that only it may take. */
+  /** Creates an agent with tasks that only it may take. */
   async agentWith(...titles: string[]): Promise<{ agent: Participant; tasks: Task[] }> {
     const agent = await this.#baton.participant();
     const tasks: Task[] = [];
@@ -45,7 +45,7 @@ export class Runners {
     return Object.assign(this.again(agent, place, exec, ...args), { place });
   }
 
-  /** Starts another one in the folder of an earlier runner. */
+  /** Starts another runner in the folder of an earlier one. */
   again(agent: Agent, place: string, exec: string, ...args: string[]): BatonProcess {
     const started = program(mainFile, this.wordsOf(place, exec, args), this.environmentOf(agent, place));
     this.#started.push(started);
@@ -72,7 +72,7 @@ export class Runners {
     };
   }
 
-  /** Kills those that a failed test left running: they would keep the process from its end. */
+  /** Kills the runners of a failed test, which would keep the process alive. */
   killAll(): void {
     for (const { child } of this.#started) child.kill('SIGKILL');
   }

@@ -72,7 +72,7 @@ test('what the service refuses is the answer, not a retry', async () => {
   await assert.rejects(following, { code: 'invalid_cursor', status: 422 });
 });
 
-test('a socket that brings nothing is opened anew, and after pages a socket is tried again', async () => {
+test('a silent socket is reopened, and after pages a socket is tried again', async () => {
   const opened: string[] = [];
   const realSocket = globalThis.WebSocket;
   globalThis.WebSocket = class extends realSocket {
@@ -219,7 +219,7 @@ test('a store knows where to begin from the first start on, before any event cam
   const store = { read: async () => kept, write: async (text: string) => void (kept = text) };
   const stop = AbortSignal.timeout(60_000);
   const pause = () => new Promise((resolve) => setTimeout(resolve, 5));
-  // An event is shown when all transactions that began before it have ended: until then the end of the journal lies before it.
+  // An event is visible when all transactions that began before it have ended: until then the journal ends before it.
   const { id: before } = await baton.tasks.create({ title: 'before anybody looked' });
   const newest = async () => (await baton.events.list({ tail: 1 }, { signal: stop })).items[0]?.entityId;
   while ((await newest()) !== before) await pause();

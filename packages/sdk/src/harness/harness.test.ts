@@ -45,7 +45,7 @@ function clientOf({ token }: Actor, transport: Transport = fetchTransport, attem
   });
 }
 
-/** A queue of tasks for one test: only its own agent's work is looked at. */
+/** A queue of tasks for one test: only its own agent's work is searched. */
 async function queueOf(titles: readonly string[]): Promise<string> {
   const { id } = await admin.principals.create({ kind: 'agent', displayName: 'queue' });
   for (const title of titles) await admin.tasks.create({ title, assigneeId: id });
@@ -98,7 +98,7 @@ test('a run is cancelled, and its task given back', async () => {
   await using harness = await open();
   for await (const lease of harness.work({ filter: { assigneeId }, once: true })) {
     assert.ok(lease.leftMs() > 20_000 && lease.leftMs() <= 30_000);
-    await lease.cancel('somebody asked');
+    await lease.cancel('requested by a person');
     assert.deepEqual([lease.end, lease.leftMs()], ['cancelled', 0]);
     const run = await admin.runs.get(lease.run.id);
     assert.equal(run.status, 'cancelled');
@@ -240,7 +240,7 @@ test('a killed program continues its work under the same claim after its restart
     );
     await lease.succeed();
   }
-  before.lose('the test is over');
+  before.lose('the test has ended');
 });
 
 test('a run that nobody holds any more is ended when a harness opens', async () => {
@@ -253,11 +253,11 @@ test('a run that nobody holds any more is ended when a harness opens', async () 
   assert.ok(second);
   const run = await admin.runs.get(lease.run.id);
   assert.deepEqual([run.status, run.failureReason], ['failed', 'restart_recovery']);
-  lease.lose('the test is over');
+  lease.lose('the test has ended');
   await first.close();
 });
 
-test('a run that asked for an approval goes on in a later run when it was given', async () => {
+test('a run that requested an approval continues in a later run after the decision', async () => {
   const assigneeId = await queueOf(['risky']);
   await using harness = await open();
   let approvalId = '';
@@ -325,7 +325,7 @@ test('one task is done where it is named, whatever else is urgent, and the loop 
   await assert.rejects(refused(), ({ code }: { code?: string }) => code === 'task_not_claimable');
 });
 
-test('a failure says how long to wait, and a handler that throws fails its run', async () => {
+test('a failure sets the delay of a retry, and a handler that throws fails its run', async () => {
   const assigneeId = await queueOf(['too many requests', 'broken']);
   await using harness = await open();
   for await (const lease of harness.work({ filter: { assigneeId }, once: true })) {
@@ -342,7 +342,7 @@ test('a failure says how long to wait, and a handler that throws fails its run',
   assert.equal(run?.failureReason, 'handler_failed');
 });
 
-test('what is assigned to somebody else is taken only where it is asked for', async () => {
+test('a task that is assigned to somebody else is taken only if it is named', async () => {
   const { id: workspaceId } = await admin.workspaces.create({ slug: `w${Date.now()}`, name: 'Of others' });
   const { id: assigneeId } = await admin.principals.create({ kind: 'agent', displayName: 'somebody else' });
   await admin.tasks.create({ title: 'theirs', workspaceId, assigneeId });

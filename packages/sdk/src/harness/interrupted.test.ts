@@ -53,7 +53,7 @@ async function called(calls: readonly string[], name: string): Promise<void> {
 }
 
 /**
- * As when this event loop stands still, or its machine, for longer than a lease: both clocks go on and nothing runs meanwhile.
+ * Simulates an event loop or a machine that is suspended for longer than a lease: both clocks advance and nothing runs.
  * The clocks are right again when the returned function is called.
  */
 function stall(): () => void {
@@ -122,7 +122,7 @@ test('a harness that is closed stops the work, and lets an end that is on its wa
   });
 });
 
-test('a harness that is closed while it looks for work ends the loop without a failure', async () => {
+test('a harness that is closed while it searches for work ends the loop without a failure', async () => {
   await withHarness(stubWork(0, { 'claim-next': () => 'silence' }), async (harness, calls) => {
     const closed = called(calls, 'claim-next').then(() => harness.close());
     for await (const lease of harness.work()) assert.fail(lease.task.publicId);
@@ -131,7 +131,7 @@ test('a harness that is closed while it looks for work ends the loop without a f
   });
 });
 
-test('what is granted after the loop was asked to end is given back', async () => {
+test('a claim that is granted after the loop should end is released', async () => {
   const late = heldBack(granted);
   await withHarness(stubWork(0, { 'claim-next': () => late.answer }), async (harness, calls) => {
     const stop = new AbortController();
@@ -161,7 +161,7 @@ test('where one of several loops fails, the others end after their tasks', async
   });
 });
 
-test('a service that asks to be left alone is asked for work again after that time', async () => {
+test('after the wait that a service requires, work is requested again', async () => {
   let asked = 0;
   const stop = new AbortController();
   const busy = {
@@ -180,7 +180,7 @@ test('a service that asks to be left alone is asked for work again after that ti
   });
 });
 
-test('a task whose run can not start because the claim is over is no failure of the loop', async () => {
+test('a task whose run can not start because the claim has ended does not fail the loop', async () => {
   let starts = 0;
   const late = { 'start-run': () => (starts++ === 0 ? refusal(409, 'claim_expired') : undefined) };
   await withHarness(stubWork(2, late), async (harness) => {
@@ -237,7 +237,7 @@ test('a start that fails closes the session that it opened, and leaves one that 
   }
 });
 
-test('a stall between two attempts ends them: nothing more is sent when the lease may be over', async () => {
+test('a stall between two attempts ends them: nothing more is sent when the lease may have expired', async () => {
   let attempts = 0;
   let over = () => undefined as void;
   const away = {
@@ -330,7 +330,7 @@ test("each request of a call has a key of its own, made from the caller's", asyn
   await withHarness(stubWork(5, calls), async (harness) => {
     const ends: ((lease: Lease) => Promise<unknown>)[] = [
       (lease) => lease.fail('no luck', {}, { idempotencyKey: 'a' }),
-      (lease) => lease.cancel('asked to', { idempotencyKey: 'b' }),
+      (lease) => lease.cancel('requested', { idempotencyKey: 'b' }),
       (lease) => lease.release('not now', { idempotencyKey: 'c' }),
       (lease) => lease.askApproval({ comment: 'May I?' }, { idempotencyKey: 'd' }),
       (lease) => lease.fail('no luck', {}, { idempotencyKey: 'e'.repeat(200) }),
@@ -349,7 +349,7 @@ test("each request of a call has a key of its own, made from the caller's", asyn
   assert.match(made[9] ?? '', /^[\da-f]{32}$/);
 });
 
-test('what the service says against giving a task back is told, unless its lease is over', async () => {
+test('a failed release of a task is reported, unless its lease has ended', async () => {
   for (const [code, end] of [
     ['claim_holder_mismatch', 'failed'],
     ['idempotency_key_reused', undefined],
@@ -365,7 +365,7 @@ test('what the service says against giving a task back is told, unless its lease
     });
 });
 
-test('a question is not asked for a task that somebody else holds, and taken back where its run can not be suspended', async () => {
+test('an approval is not requested for a task of another holder, and cancelled if its run can not be suspended', async () => {
   const approval: StubAnswer = { status: 201, body: { id: 'approval-1', status: 'pending' } };
   const asked = ['approvals', 'suspend'];
   for (const [changed, wanted] of [
@@ -394,7 +394,7 @@ test('a question is not asked for a task that somebody else holds, and taken bac
   }
 });
 
-test('a comment is one of the run, unless it is said not to be', async () => {
+test('a comment is attached to the run by default', async () => {
   const bodies: unknown[] = [];
   const heard = { comments: ({ body }: Received) => void bodies.push(body) };
   await withHarness(stubWork(1, heard), async (harness) => {

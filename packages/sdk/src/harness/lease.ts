@@ -228,7 +228,7 @@ export class Lease {
 
   /**
    * Cancels the run on request and releases the task. The reason has 1 to 500 characters.
-   * @example await lease.cancel('the person who asked changed her mind');
+   * @example await lease.cancel('the requester changed her mind');
    * @throws LeaseLostError
    */
   async cancel(reason: string, options?: CallOptions): Promise<void> {

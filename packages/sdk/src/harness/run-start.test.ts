@@ -79,7 +79,7 @@ test('a registered agent works under its revision, and takes up a later one with
   }
   assert.deepEqual(used, [first, first, await revisionOf(agent.key)]);
   assert.notEqual(used[1], used[2]);
-  // One refusal says that it is registered; then one look before each run.
+  // One rejection reveals that it is registered; then one read before each run.
   assert.deepEqual(agent.calls, ['start-run', 'me', 'start-run', 'me', 'start-run', 'me', 'start-run']);
 });
 
@@ -101,7 +101,7 @@ test('a run is started by hand under the revision, too, and one that is given is
   );
 });
 
-test('who is no registered agent asks for no revision', async () => {
+test('a caller that is not a registered agent reads no revision', async () => {
   const actor = await service.actor({ kind: 'agent' });
   await admin.tasks.create({ title: 'plain', assigneeId: actor.principalId });
   const urls: string[] = [];
