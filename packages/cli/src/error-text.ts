@@ -15,8 +15,8 @@ export function textOf(error: BatonError): string {
   return `${error.code}: ${error.message}${problemsIn(error)}${missingIn(error)}${wantedBy(error)}${about}${hint === undefined ? '' : `\n${hint}`}`;
 }
 
-/** Codes that no service defines: those of the client have status 0, these two stand for an error without a code. */
-const undocumentedCodes = ['unreadable_answer', 'scim_error'];
+/** Codes with a status that no service defines; those of the client have status 0. */
+const undocumentedCodes = ['unreadable_answer', 'scim_error', 'misdirected_request'];
 
 /** Where the code is described: the address that the service sent, else the page of this repository. */
 export function docsHintFor({ code, status, docs }: BatonError): string | undefined {

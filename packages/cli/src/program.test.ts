@@ -204,12 +204,24 @@ test('an error of coordination is one line, code and message', async () => {
   };
   const { code, stderr } = await withAnswer(400, { error }, () => run('tasks'));
   assert.equal(code, 1);
-  assert.equal(stderr, 'invalid_request: bad (query.limit no)\n');
+  assert.equal(stderr, 'invalid_request: bad (query.limit no)\nSee docs/errors.md#invalid_request\n');
 });
 
 test('an error of identity says likewise what to do', async () => {
   const { stderr } = await withAnswer(403, { detail: 'scope_not_allowed' }, () => run('whoami'));
-  assert.equal(stderr, 'scope_not_allowed: scope not allowed\nnpx baton whoami shows what you may do.\n');
+  assert.equal(
+    stderr,
+    'scope_not_allowed: scope not allowed\nnpx baton whoami shows what you may do.\nSee docs/errors.md#scope_not_allowed\n',
+  );
+});
+
+test("an error links to the page of its code: at the service's address, otherwise in this repository", async () => {
+  const error = { code: 'stale_claim', message: 'Lost.', details: {} };
+  const shown = async (docs?: string) =>
+    (await withAnswer(409, { error: { ...error, ...(docs && { docs }) } }, () => run('tasks'))).stderr;
+  assert.equal(await shown(), 'stale_claim: Lost.\nSee docs/errors.md#stale_claim\n');
+  const docs = 'https://docs.example.com/errors/#stale_claim';
+  assert.equal(await shown(docs), `stale_claim: Lost.\nSee ${docs}\n`);
 });
 
 test('a request that the port turns away is said in its words', async () => {

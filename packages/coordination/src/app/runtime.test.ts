@@ -22,6 +22,23 @@ test('an unhandled failure is 500 internal_error and shows no detail', async () 
   assert.doesNotMatch(JSON.stringify(body), /tasks|relation|sql/i);
 });
 
+test('an error links to the page of its code if the operator has set the address, and contains no link otherwise', async () => {
+  const service = await baton.another({ CP_DOCS_BASE_URL: 'https://docs.example.com/errors/' });
+  const create = (url: string, body: object) =>
+    sendRequest(`${url}/api/v1/tasks`, 'POST', { token: baton.admin.token, body });
+  for (const [body, code] of [
+    [{ title: ' ' }, 'invalid_title'],
+    [{ titel: 'x' }, 'invalid_request'],
+  ] as const) {
+    const [linked, plain] = [await create(service.url, body), await create(baton.url, body)];
+    assert.equal(linked.body.error.docs, `https://docs.example.com/errors/#${code}`);
+    assert.deepEqual(Object.keys(plain.body.error), ['code', 'message', 'details', 'requestId']);
+  }
+  const unrouted = await sendRequest(`${service.url}/nowhere`, 'GET');
+  assert.equal(unrouted.body.error.docs, 'https://docs.example.com/errors/#not_found');
+  await service.close();
+});
+
 test('a database that does not answer in time is 503 unavailable with Retry-After', async () => {
   const service = await baton.another({ CP_STATEMENT_TIMEOUT_SECONDS: '1' });
   await baton.pool.transaction(async (tx) => {

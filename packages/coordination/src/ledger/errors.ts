@@ -1,23 +1,39 @@
+import { conflict, gone, invalid } from '@baton/kernel/http/error-rows';
 import { type ErrorTable, type Fail, refuse } from '@baton/kernel/http/refusal';
-import { conflict, invalid, row } from '../service/error-rows.ts';
 import { errors as lowerErrors } from '../service/errors.ts';
 
-/** The codes of this layer, and of those below it: status, when a client meets the code, what it does. */
+/** The codes of this layer and of those below it. */
 export const errors = {
-  unsupported_cursor_version: invalid('The cursor has a format of another version.'),
-  cursor_below_journal_floor: invalid('The cursor points into deleted history.'),
-  cursor_must_not_advance: invalid('A consumer may only be set back, never forward.'),
-  cursor_from_other_history: row(
-    410,
-    'Read on from resumeCursor; what was read between that place and this cursor may be undone.',
-  )(
-    'The cursor is from a history that a restore or a fail-over of the database has ended, or from another database.',
+  unsupported_cursor_version: invalid(
+    'The cursor has a format of another version.',
+    'Use a cursor that this release returned, or start again without one.',
+  ),
+  cursor_below_journal_floor: invalid(
+    'The cursor points into history that has been removed.',
+    'Continue from `details.floorCursor`, and read the present state of what you track: the events between are lost.',
+  ),
+  cursor_must_not_advance: invalid(
+    'The cursor of a consumer can only be set back.',
+    'Send an earlier cursor, or none to start at the beginning.',
+  ),
+  cursor_from_other_history: gone(
+    'The cursor belongs to another database, or to a history that ended with a restore or a failover.',
+    'Continue from `details.resumeCursor`. Events that you read between that position and your cursor may have been undone, so read the affected objects again.',
   ),
   retention_blocked_by_consumer: conflict(
-    'A consumer that every tenant needs has no cursor in this one: nothing of its history may go.',
+    'A consumer that every tenant needs has no cursor in this tenant yet, so no history can be removed.',
+    'Wait until the context adapter has processed the tenant; `GET /operations/context-adapter` shows its position.',
   ),
-  conflicting_cursors: invalid('These cursor parameters exclude each other.'),
-  invalid_event_type_filter: invalid('A type filter is malformed, or there are more than 20.'),
+  conflicting_cursors: invalid(
+    'These cursor parameters exclude each other.',
+    'Send only one of `cursor`, `after`, `before` and `tail`.',
+    { refused: 'GET /events?after=40&before=90', right: 'GET /events?after=40' },
+  ),
+  invalid_event_type_filter: invalid(
+    'A type filter is malformed, or there are more than 20.',
+    'Send at most 20 event types or prefixes: `task.`, `run.started`.',
+    { refused: 'GET /events?types=Task*', right: 'GET /events?types=task.created,claim' },
+  ),
   ...lowerErrors,
 } as const satisfies ErrorTable;
 

@@ -1,35 +1,82 @@
+import { badGateway, conflict, invalid, unavailable } from '@baton/kernel/http/error-rows';
 import { type ErrorTable, type Fail, refuse } from '@baton/kernel/http/refusal';
 import { errors as lowerErrors } from '../results/errors.ts';
-import { conflict, invalid, retryLater, row } from '../service/error-rows.ts';
 
-/** The codes of this layer, and of those below it: status, when a client meets the code, what it does. */
+/** The codes of this layer and of those below it. */
 export const errors = {
   invalid_context_request: invalid(
-    'An anchor is malformed, there are too many, or the run is not of the task.',
+    'An anchor is malformed, there are too many, or the run does not belong to the task.',
+    'Correct `details.field`. An anchor has the form `type:key`.',
+    {
+      refused: 'POST /context {"query":"deploy","anchors":["billing"]}',
+      right: 'POST /context {"query":"deploy","anchors":["service:billing"]}',
+    },
   ),
-  invalid_recall_request: invalid('A recall is by one anchor or one query, of a task or a workspace.'),
-  memory_disabled: row(503, 'Do without memory.')('No memory service is set up.'),
-  memory_timeout: row(503, retryLater)('The memory service did not answer in time.'),
-  memory_unavailable: row(
-    502,
-    'Retry where the details say retryable.',
-  )('The memory service did not handle the request; the details say with which status.'),
+  invalid_recall_request: invalid(
+    'A recall needs either an anchor or a query, and either a task or a workspace.',
+    'Correct `details.field`.',
+    {
+      refused: 'POST /context/recall {"anchor":"service:billing","query":"deploy"}',
+      right: 'POST /context/recall {"anchor":"service:billing"}',
+    },
+  ),
+  memory_disabled: unavailable(
+    'No memory service is set up.',
+    "Work without memory: tasks, runs and artifacts don't need it. The operator can set `CP_CONTEXT_BASE_URL`.",
+  ),
+  memory_timeout: unavailable(
+    'The memory service did not respond in time.',
+    'Retry later, or ask for less: fewer anchors, a smaller depth, a smaller budget of tokens.',
+  ),
+  memory_unavailable: badGateway(
+    'The memory service failed or rejected the request.',
+    'Retry if `details.retryable` is true; otherwise report `details.memoryStatus` to the operator.',
+  ),
   snapshot_invalid: invalid(
-    'Memory refuses the form of the snapshot, or a thing in it is out of its bounds.',
+    'The memory service rejects the form of the snapshot, or a value in it is out of range.',
+    'Correct `details.field`; `POST /knowledge/snapshots:preview` checks a snapshot without storing it.',
   ),
   snapshot_stale: conflict(
-    'Memory has a later snapshot of the source, or is in another state than `expectedState`.',
+    'Memory has a later snapshot of the source, or its state is not `expectedState`.',
+    'Read the source again, and send a snapshot with a later `observedAt` and the present state.',
   ),
   document_invalid: invalid(
-    'Memory refuses the form of the document, or its `meta` are out of their bounds.',
+    'The memory service rejects the form of the document, or its `meta` are too large.',
+    'Correct what `details` names: chunks with text and order, and small values in `meta`.',
   ),
-  entities_query_invalid: invalid('A condition, the limit or the cursor does not fit.'),
-  pack_invalid: invalid('The pack is no document that memory takes, or is out of its bounds.'),
-  pack_version_conflict: conflict('The version of the pack is registered with another content.'),
-  invalid_pack_ref: invalid('A pack is named `name` or `name@version`.'),
-  workspace_not_root: invalid('Packs belong to the root of a tree of workspaces; the details name it.'),
-  pack_version_required: invalid('The packs of a workspace are named `name@version`.'),
-  pack_not_found: invalid('Memory has no such pack, of the tenant or of all.'),
+  entities_query_invalid: invalid(
+    'A condition, the limit or the cursor of the query is not valid.',
+    'Correct `details.field`; a query with relations has a smaller limit, `details.max`.',
+  ),
+  pack_invalid: invalid(
+    'The pack is not a document that the memory service accepts, or is too large.',
+    'Correct `details.field`.',
+  ),
+  pack_version_conflict: conflict(
+    'This version of the pack is registered with different content.',
+    'Register the change under the next version.',
+  ),
+  invalid_pack_ref: invalid(
+    'The pack is not named `name` or `name@version`.',
+    'Send the name of the pack, optionally with its version.',
+    { refused: 'GET /knowledge/packs/devops:2', right: 'GET /knowledge/packs/devops@2' },
+  ),
+  workspace_not_root: invalid(
+    'Packs belong to the root of a tree of workspaces.',
+    'Set the packs of the root, `details.rootWorkspaceId`.',
+  ),
+  pack_version_required: invalid(
+    'The packs of a workspace need a version.',
+    'Name each pack with its version.',
+    {
+      refused: 'PUT /workspaces/{id}/knowledge-packs {"packs":["devops"]}',
+      right: 'PUT /workspaces/{id}/knowledge-packs {"packs":["devops@2"]}',
+    },
+  ),
+  pack_not_found: invalid(
+    'Memory has no such pack, neither of the tenant nor of all tenants.',
+    'Register it with `POST /knowledge/packs`, or correct its name and version.',
+  ),
   ...lowerErrors,
 } as const satisfies ErrorTable;
 

@@ -1,60 +1,237 @@
+import { conflict, invalid } from '@baton/kernel/http/error-rows';
 import { type ErrorTable, type Fail, refuse } from '@baton/kernel/http/refusal';
 import { errors as lowerErrors } from '../access/errors.ts';
-import { conflict, invalid } from '../service/error-rows.ts';
 
-/** The codes of this layer, and of those below it: status, when a client meets the code, what it does. */
+/** The codes of this layer and of those below it. */
 export const errors = {
   custom_fields_invalid: invalid(
-    "The custom fields don't satisfy the type's schema or, at a completion, the form of the task's process step.",
+    'The custom fields do not satisfy the schema of the type or, at a completion, the form of the process step.',
+    'Correct each field in `details.errors`. The schema is `fieldSchema` of the type; `GET /tasks/{ref}/form` returns the form of a step.',
+    {
+      refused: 'POST /tasks {"title":"Crash","typeKey":"bug","customFields":{"severity":"high"}}',
+      right: 'POST /tasks {"title":"Crash","typeKey":"bug","customFields":{"severity":2}}',
+    },
   ),
-  invalid_workspace_type: invalid('The workspace type is named twice, or a type of children is malformed.'),
-  workspace_type_exists: conflict('The tenant has a workspace type with this key.'),
-  workspace_type_archived: invalid('The workspace type is archived.'),
-  workspace_type_in_use: invalid('An active workspace has this type.'),
-  system_type_immutable: invalid('The system type takes any child and is never archived.'),
-  workspace_archived: invalid('The workspace, or the one above it, is archived.'),
-  workspace_slug_conflict: conflict('Another workspace beside it has this slug.'),
-  workspace_cycle: invalid('A workspace stands neither below itself nor below its own descendants.'),
-  workspace_too_deep: invalid('A workspace has at most 63 others above it.'),
-  workspace_has_active_children: invalid('A workspace below it is active.'),
-  child_type_not_allowed: invalid('The type of the workspace above takes no child of this type.'),
-  unknown_task_type: invalid('The tenant has no task type with this key.'),
-  role_slug_conflict: conflict('The tenant, or the workspace, has a role with this slug.'),
-  capability_exists: conflict('The tenant has a capability of this name.'),
-  skill_exists: conflict('The tenant has this version of the skill.'),
-  skill_version_immutable: conflict('What a version of a skill does never changes; record another version.'),
-  invalid_status_transition: conflict('The status leads to none of that kind.'),
-  skill_not_invocable: conflict('The skill cannot be called.'),
-  skill_disabled: invalid('The skill is disabled.'),
-  invalid_protocol: invalid('The protocol is unknown.'),
-  invalid_calendar: invalid('The calendar is malformed, or cannot say what is asked; `code` names why.'),
-  invalid_skill_contract: invalid('The contract of the skill is malformed, or contradicts the skill.'),
+  invalid_workspace_type: invalid(
+    'The workspace type is named twice, or a type of children is malformed.',
+    'Send either `typeId` or `typeKey`; in `allowedChildTypes` send keys, or `*` for any type.',
+    {
+      refused: 'POST /workspace-types {"key":"team","displayName":"Team","allowedChildTypes":["Any type"]}',
+      right: 'POST /workspace-types {"key":"team","displayName":"Team","allowedChildTypes":["*"]}',
+    },
+  ),
+  workspace_type_exists: conflict(
+    'The tenant already has a workspace type with this key.',
+    'Change the existing type with `PATCH /workspace-types/{id}`, or choose another key.',
+  ),
+  workspace_type_archived: invalid(
+    'The workspace type is archived.',
+    'Restore the type with `POST /workspace-types/{id}:restore`, or choose another one.',
+  ),
+  workspace_type_in_use: invalid(
+    'An active workspace has this type.',
+    'Archive those workspaces or change their type first; `details.activeWorkspaces` counts them.',
+  ),
+  system_type_immutable: invalid(
+    'The system type allows any child and cannot be archived.',
+    'Create a workspace type of your own to restrict children.',
+  ),
+  workspace_archived: invalid(
+    'The workspace, or one above it, is archived.',
+    'Restore it with `POST /workspaces/{id}:restore`, or use another workspace.',
+  ),
+  workspace_slug_conflict: conflict(
+    'A sibling workspace already has this slug.',
+    'Choose another slug, or use the existing workspace.',
+  ),
+  workspace_cycle: invalid(
+    'The workspace would be below itself or one of its descendants.',
+    'Choose a parent outside of the moved subtree.',
+  ),
+  workspace_too_deep: invalid(
+    'Workspaces would be nested more than 64 levels deep.',
+    'Choose a parent nearer to the root; the subtree of a moved workspace counts too.',
+  ),
+  workspace_has_active_children: invalid(
+    'A workspace below it is active.',
+    'Archive the `details.activeChildren` workspaces below it first.',
+  ),
+  child_type_not_allowed: invalid(
+    'The type of the parent workspace allows no children of this type.',
+    "Choose one of `details.allowedChildTypes`, or add the type to the parent's type.",
+  ),
+  unknown_task_type: invalid(
+    'The tenant has no task type with this key.',
+    'Create the type first, or correct the key; `GET /task-types` lists them.',
+  ),
+  role_slug_conflict: conflict(
+    'The tenant or the workspace already has a role with this slug.',
+    'Use the existing role, or choose another slug.',
+  ),
+  capability_exists: conflict(
+    'The tenant already has a capability with this name.',
+    'Use the existing capability, or choose another name.',
+  ),
+  skill_exists: conflict(
+    'The tenant already has this version of the skill.',
+    'Register the change as a new `version`.',
+    {
+      refused: 'POST /skills {"name":"lint","version":"1.0.0"}',
+      right: 'POST /skills {"name":"lint","version":"1.1.0"}',
+    },
+  ),
+  skill_version_immutable: conflict(
+    'The behaviour of a skill version cannot be changed.',
+    'Register a new version with other `details.fields`, and deprecate this one.',
+  ),
+  invalid_status_transition: conflict(
+    'The object cannot change from its present status to this one.',
+    'Choose one of `details.allowed`; some statuses cannot be left again.',
+  ),
+  skill_not_invocable: conflict(
+    'The skill cannot be called.',
+    'See `details.reason`: enable the skill, give it a contract, or use a protocol that can be called.',
+  ),
+  skill_disabled: invalid(
+    'The skill is disabled.',
+    'Use another version, or enable the skill with `PATCH /skills/{ref}`.',
+  ),
+  invalid_protocol: invalid('The protocol is unknown.', 'Send one of `details.allowed`.', {
+    refused: 'POST /skills {"name":"lint","protocol":"grpc"}',
+    right: 'POST /skills {"name":"lint","protocol":"http"}',
+  }),
+  invalid_calendar: invalid(
+    'The calendar is malformed, or does not cover the requested computation.',
+    'Correct what `details.code` names, at `details.path`. If a year is missing, publish a version of the calendar that has it.',
+  ),
+  invalid_skill_contract: invalid(
+    'The contract of the skill is malformed, or contradicts the skill.',
+    'Correct what `details.message` says at `details.field`. Protocol and schemas belong to the contract only.',
+  ),
   unsupported_skill_condition: invalid(
-    'Conditions before or after a call are not judged; the lists must be empty.',
+    'Conditions before or after a skill call are not evaluated.',
+    'Leave `preconditions` and `postconditions` empty.',
   ),
-  invalid_lifecycle_schema: invalid('The lifecycle has a defect; the path says where.'),
-  status_not_in_lifecycle: invalid("The status is not one of the type's or the template's lifecycle."),
-  invalid_transition: invalid('The lifecycle declares no such move.'),
-  invalid_status_category: invalid('The status category is unknown.'),
-  invalid_external_lookup: invalid('The lookup names neither an object nor an external name, or both.'),
-  workspace_has_active_project: invalid('The project of the workspace is active.'),
-  invalid_template: invalid('The template has views in another form, or more than 50.'),
-  invalid_template_reference: invalid('The template is named by neither id nor key, or by both.'),
-  template_deprecated: invalid('The version of the template is deprecated.'),
+  invalid_lifecycle_schema: invalid(
+    'The lifecycle is malformed.',
+    'Correct what `details.message` says at `details.path`. The initial status and both ends of each transition must be declared statuses.',
+    {
+      refused:
+        'POST /task-types {"key":"bug","displayName":"Bug","lifecycleSchema":{"initialStatus":"new","statuses":[{"key":"open","category":"ready"}]}}',
+      right:
+        'POST /task-types {"key":"bug","displayName":"Bug","lifecycleSchema":{"initialStatus":"open","statuses":[{"key":"open","category":"ready"},{"key":"done","category":"terminal_success"}],"transitions":[{"from":"open","to":"done"}]}}',
+    },
+  ),
+  status_not_in_lifecycle: invalid(
+    'The lifecycle of the type or template has no such status.',
+    'Send one of `details.known`.',
+    {
+      refused: 'POST /projects/{id}:transition {"statusKey":"done"}\nIf-Match: "project-2"',
+      right: 'POST /projects/{id}:transition {"statusKey":"completed"}\nIf-Match: "project-2"',
+    },
+  ),
+  invalid_transition: invalid(
+    'The lifecycle has no such transition.',
+    'Move to one of `details.allowed` first. `GET /tasks/{ref}/transitions` lists the transitions of a task.',
+  ),
+  invalid_status_category: invalid('The status category is unknown.', 'Send one of `details.known`.', {
+    refused: 'GET /projects?systemStatusCategory=done',
+    right: 'GET /projects?systemStatusCategory=terminal_success',
+  }),
+  invalid_external_lookup: invalid(
+    'The lookup names neither an object nor an external name, or both.',
+    'Send either `entityType` and `entityId`, or the whole external name.',
+    {
+      refused: 'GET /external-references?externalSystem=jira',
+      right: 'GET /external-references?externalSystem=jira&externalType=issue&externalId=ABC-1',
+    },
+  ),
+  workspace_has_active_project: invalid(
+    'The project of the workspace is active.',
+    'Archive the project `details.projectId` first.',
+  ),
+  invalid_template: invalid(
+    'The views of the template are malformed, or there are more than 50.',
+    'Correct `details.field`, or send fewer views.',
+  ),
+  invalid_template_reference: invalid(
+    'The template is named by neither id nor key, or by both.',
+    'Send either `templateId`, or `templateKey` and optionally `templateVersion`.',
+    {
+      refused: 'POST /projects {"workspaceSlug":"apollo"}',
+      right: 'POST /projects {"workspaceSlug":"apollo","templateKey":"software"}',
+    },
+  ),
+  template_deprecated: invalid(
+    'The version of the template is deprecated.',
+    'Send `templateKey` without a version to get the newest active one.',
+  ),
   invalid_project_request: invalid(
-    'The workspace is named by neither id nor slug, or by both; or a field contradicts another.',
+    'The workspace is named by neither id nor slug, or by both; or one field contradicts another.',
+    'Send only one of `details.fields`.',
+    {
+      refused: 'POST /projects {"templateKey":"software"}',
+      right: 'POST /projects {"templateKey":"software","workspaceSlug":"apollo"}',
+    },
   ),
-  project_exists: conflict('The workspace has a project.'),
-  project_archived: invalid('The project, or the one above it, is archived.'),
-  unknown_config_section: invalid('A configuration has no such section.'),
-  invalid_config: invalid('A section of the configuration is malformed; the path says which.'),
-  governance_not_in_settings: invalid('Governance is a section of its own, and no setting.'),
-  instructions_too_large: invalid('The instructions of agents are longer than 16 KiB.'),
-  unknown_governance_field: invalid('Governance has no such field.'),
-  invalid_governance: invalid('A field of the governance has no value that it can have.'),
-  governance_weakened: invalid('A project allows no more than the projects above it.'),
-  setting_locked: invalid('A project above has locked the setting.'),
-  calendar_in_use: conflict('A process leans on the calendar.'),
+  project_exists: conflict(
+    'The workspace already has a project.',
+    'Use that project (`GET /projects?workspaceId=`), or create the new one in a workspace of its own.',
+  ),
+  project_archived: invalid(
+    'The project, or one above it, is archived.',
+    'Restore it with `POST /projects/{id}:restore` before you change it.',
+  ),
+  unknown_config_section: invalid(
+    'A project configuration has no such section.',
+    'Remove `details.unknown`, or move its content into one of `details.known`.',
+    {
+      refused: 'POST /projects/{id}/config-revisions {"config":{"policy":{"maxRunActions":50}}}',
+      right: 'POST /projects/{id}/config-revisions {"config":{"governance":{"maxRunActions":50}}}',
+    },
+  ),
+  invalid_config: invalid(
+    'A section of the project configuration is malformed.',
+    'Correct the value at `details.path`.',
+  ),
+  governance_not_in_settings: invalid(
+    'Governance is a section of its own and cannot be a setting.',
+    'Send it as `governance` of a configuration revision.',
+    {
+      refused:
+        'POST /projects/{id}/config-revisions {"config":{"settings":{"governance":{"maxRunActions":50}}}}',
+      right: 'POST /projects/{id}/config-revisions {"config":{"governance":{"maxRunActions":50}}}',
+    },
+  ),
+  instructions_too_large: invalid(
+    'The instructions for agents are longer than 16 KiB.',
+    'Shorten them; link to longer documents or store them as artifacts.',
+  ),
+  unknown_governance_field: invalid('Governance has no such field.', 'Use one of `details.known`.', {
+    refused: 'POST /projects/{id}/config-revisions {"config":{"governance":{"maxActions":50}}}',
+    right: 'POST /projects/{id}/config-revisions {"config":{"governance":{"maxRunActions":50}}}',
+  }),
+  invalid_governance: invalid(
+    'A governance field has a value of the wrong type or out of range.',
+    'Correct the value at `details.path`: limits are whole numbers or null, requirements are true or false.',
+    {
+      refused: 'POST /projects/{id}/config-revisions {"config":{"governance":{"maxAutonomyLevel":"full"}}}',
+      right:
+        'POST /projects/{id}/config-revisions {"config":{"governance":{"maxAutonomyLevel":"autonomous"}}}',
+    },
+  ),
+  governance_weakened: invalid(
+    'A project cannot be laxer than the projects above it.',
+    'Tighten the fields in `details.violations` to the value of the ancestor, or relax the ancestor first.',
+  ),
+  setting_locked: invalid(
+    'A project above has locked the setting.',
+    'Leave `details.lockedSettings` out, or have the project above unlock them.',
+  ),
+  calendar_in_use: conflict(
+    'A process uses the calendar.',
+    'Change or retire the processes in `details.processes` first. `dryRun=true` shows them without retiring anything.',
+  ),
   ...lowerErrors,
 } as const satisfies ErrorTable;
 

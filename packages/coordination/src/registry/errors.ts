@@ -1,46 +1,137 @@
+import { conflict, forbidden, invalid, notFound } from '@baton/kernel/http/error-rows';
 import { type ErrorTable, type Fail, refuse } from '@baton/kernel/http/refusal';
 import { errors as lowerErrors } from '../memory/errors.ts';
-import { conflict, fixRequest, invalid, row } from '../service/error-rows.ts';
 
-/** The codes of this layer, and of those below it: status, when a client meets the code, what it does. */
+/** The codes of this layer and of those below it. */
 export const errors = {
   invalid_tool_query: invalid(
-    'The query of the tools is longer than 200 characters, or has more than 8 words.',
+    'The query for tools has more than 200 characters or 8 words.',
+    'Search for fewer words.',
   ),
-  invalid_tool_schema: invalid('The schema of the inputs of the tool is longer than 32 KiB.'),
-  package_not_installed: row(404, fixRequest)('The tenant has no such package.'),
-  settings_not_declared: row(404, fixRequest)('The package has no settings.'),
-  settings_invalid: invalid('The settings do not fit the schema of the package.'),
-  unknown_ref: invalid('A setting names an object that the tenant does not have.'),
-  tool_not_found: row(404, fixRequest)('There is no such tool, or the caller may not use it.'),
-  agent_retired: conflict('The agent was retired; its key is never given again.'),
-  agent_identity_not_linked: conflict('No identity is linked to the agent yet.'),
+  invalid_tool_schema: invalid(
+    'The input schema of the tool is larger than 32 KiB.',
+    'Have the owner of the skill or process simplify the schema.',
+  ),
+  package_not_installed: notFound(
+    'The tenant has no such package.',
+    'Check the key with `GET /package-settings`, or install the package with `POST /packages:apply`.',
+  ),
+  settings_not_declared: notFound(
+    'The package declares no settings.',
+    'Nothing can be set: leave the call out, or install a version that declares settings.',
+  ),
+  settings_invalid: invalid(
+    'The settings do not match the schema of the package.',
+    'Correct each entry of `details.errors`; `GET /packages/{key}/settings` returns the schema.',
+  ),
+  unknown_ref: invalid(
+    'A setting names an object that the tenant does not have.',
+    'Create the object of `details.kind` first, or correct the value at `details.path`.',
+  ),
+  tool_not_found: notFound(
+    'There is no such tool, or the caller may not use it.',
+    'Search with `GET /tools`, which lists only the tools that you may use.',
+  ),
+  agent_retired: conflict(
+    'The agent is retired, and its key cannot be used again.',
+    'Publish the agent under a new key.',
+  ),
+  agent_identity_not_linked: conflict(
+    'The agent is not linked to an identity yet.',
+    'Link it with `PUT /agents/{key}/identity`; `:replace` only exchanges an existing link.',
+  ),
   invalid_secret_name: invalid(
-    'The name of a secret is lower-case letters, digits and hyphens, begins with a letter or digit, and has 63 at most.',
+    'The name of the secret does not have 1 to 63 lower-case letters, digits and hyphens, or begins with a hyphen.',
+    'Rename the secret.',
+    {
+      refused: 'PUT /agents/{key}/secrets/GITHUB_TOKEN {"value":"…"}',
+      right: 'PUT /agents/{key}/secrets/github-token {"value":"…"}',
+    },
   ),
-  agent_secret_exists: conflict('The agent has a secret of this name.'),
-  stale_status_report: conflict('A later observation has been reported.'),
-  unknown_reference: invalid('What is named does not exist; the details say where it is named.'),
-  skills_invoke_not_permitted: invalid('The agent names skills and lacks the permission skills.invoke.'),
+  agent_secret_exists: conflict(
+    'The agent already has a secret with this name.',
+    'Delete the old secret first, or store the new one under another name and publish the agent with it.',
+  ),
+  stale_status_report: conflict(
+    'A later observation has already been reported.',
+    'Discard this report. If it is the newest, check the clock of the reporter.',
+  ),
+  unknown_reference: invalid(
+    'The spec names an object that does not exist.',
+    'Create `details.value` first, or correct it at `details.path`.',
+  ),
+  skills_invoke_not_permitted: invalid(
+    'The agent names skills but lacks the permission skills.invoke.',
+    'Add `skills.invoke` to `identity.permissions`, or remove `skills.invoke` from the spec.',
+  ),
   execution_skill_not_invoked: invalid(
     'A task type of the agent is executed by a skill that the agent does not name.',
+    'Add `details.skill` to `skills.invoke` of the agent, or remove the task type.',
   ),
-  invalid_connection_type: invalid('The connection type is malformed; `field` says where.'),
-  connection_type_version_exists: conflict('The tenant has this version of the type, with another content.'),
-  auth_not_supported: invalid('The connection type does not connect in this way.'),
-  oauth_app_write_conflict: conflict('Somebody else set the application at the same time.'),
-  unknown_connection_type: invalid('The tenant has no such version of the type, or it is disabled.'),
-  invalid_connection_settings: invalid("The settings don't fit the type's schema."),
-  connection_key_taken: conflict('The tenant has a connection with this key.'),
-  oauth_not_configured: conflict('The address that providers call back is not set, or is not https.'),
-  oauth_app_not_configured: conflict('The type has no application with its provider yet.'),
-  connection_not_assigned: row(403, fixRequest)('No connection of this key is given to the caller.'),
-  status_reason_required: invalid('A connection expires for a reason.'),
-  connection_status_conflict: conflict('The connection is in a state that a report does not change.'),
-  invalid_account: invalid("The account does not have the form that the type's providers give."),
-  invalid_expiry: invalid('The credential is over already.'),
+  invalid_connection_type: invalid(
+    'The connection type is malformed.',
+    'Correct what `details.message` says at `details.field`.',
+  ),
+  connection_type_version_exists: conflict(
+    'The tenant has this version of the connection type with different content.',
+    'Publish the change under the next version.',
+  ),
+  auth_not_supported: invalid(
+    'The connection type does not support this way to connect.',
+    'Use `:authorize` for a type with OAuth, and `PUT …/token` for one with tokens. `GET /connection-types/{key}` shows which it has.',
+  ),
+  oauth_app_write_conflict: conflict(
+    'Another request set the OAuth application at the same time.',
+    'Read the application, and set it again if it is not the wanted one.',
+  ),
+  unknown_connection_type: invalid(
+    'The tenant has no such version of the connection type, or it is disabled.',
+    'Choose one of `GET /connection-types`, as `key` or `key@version`.',
+  ),
+  invalid_connection_settings: invalid(
+    'The settings do not match the schema of the connection type.',
+    'Correct each entry of `details.errors`; `settingsSchema` of the type says what is expected.',
+  ),
+  connection_key_taken: conflict(
+    'The tenant already has a connection with this key.',
+    'Choose another key, or change the existing connection with `PATCH /connections/{key}`.',
+  ),
+  oauth_not_configured: conflict(
+    'The redirect address of OAuth is not set, or is not https.',
+    'Have the operator set `CP_OAUTH_REDIRECT_URI` to an https address; `details` names the settings.',
+  ),
+  oauth_app_not_configured: conflict(
+    'The connection type has no OAuth application yet.',
+    'Register an application with the provider, and store it with `PUT /connection-types/{key}/oauth-app`.',
+  ),
+  connection_not_assigned: forbidden(
+    'No connection with this key is assigned to the caller.',
+    'Add the key to `connections` of the agent and publish it.',
+  ),
+  status_reason_required: invalid(
+    'An expired connection needs a reason.',
+    'Send `reason` with the status `expired`.',
+    {
+      refused: 'PUT /connections/{key}/status {"status":"expired","checkedAt":"2026-12-01T09:00:00Z"}',
+      right:
+        'PUT /connections/{key}/status {"status":"expired","reason":"token_rejected","checkedAt":"2026-12-01T09:00:00Z"}',
+    },
+  ),
+  connection_status_conflict: conflict(
+    'A report cannot change the present status of the connection.',
+    'Authorize the connection again: only an active one accepts reports. `details.status` is its status.',
+  ),
+  invalid_account: invalid(
+    'The account does not have the form that the connection type requires.',
+    'Send the account as the provider names it; `GET /connection-types/{key}` shows the pattern.',
+  ),
+  invalid_expiry: invalid(
+    'The credential has already expired.',
+    'Get a new token from the provider, and send an `expiresAt` in the future.',
+  ),
   secret_address_changed: conflict(
-    'The client secret was entered for another address (`enteredFor`) than the one it would be sent to (`address`). Enter it again for the new address.',
+    'The client secret was entered for another address (`enteredFor`) than the one it would be sent to (`address`).',
+    'Check that `details.address` belongs to the provider, then enter the secret again with `PUT /connection-types/{key}/oauth-app`.',
   ),
   ...lowerErrors,
 } as const satisfies ErrorTable;

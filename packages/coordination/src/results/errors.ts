@@ -1,47 +1,173 @@
+import {
+  badRequest,
+  conflict,
+  forbidden,
+  gone,
+  invalid,
+  notFound,
+  unavailable,
+} from '@baton/kernel/http/error-rows';
 import { type ErrorTable, type Fail, refuse } from '@baton/kernel/http/refusal';
 import { errors as lowerErrors } from '../execution/errors.ts';
-import { badRequest, conflict, forbidden, invalid, retryLater, row } from '../service/error-rows.ts';
 
-/** The codes of this layer, and of those below it: status, when a client meets the code, what it does. */
+/** The codes of this layer and of those below it. */
 export const errors = {
   invalid_type: invalid(
-    'The type of an artifact has 1 to 200 characters, is not blank, and is none that the core alone records.',
+    'The type of the artifact is blank, longer than 200 characters, or reserved for the service.',
+    'Send a type of your own; `details.reserved` lists those that only the service records.',
+    {
+      refused:
+        'POST /artifacts {"type":"verification","name":"Test report","uri":"https://ci.example.com/7"}',
+      right: 'POST /artifacts {"type":"test-report","name":"Test report","uri":"https://ci.example.com/7"}',
+    },
   ),
-  invalid_name: invalid('The name of an artifact has 1 to 500 characters and is not blank.'),
-  invalid_artifact_content: invalid('contentRef stands alone, without uri and content.'),
-  artifact_mismatch: invalid('Task, run, workspace and superseded artifact do not belong together.'),
-  content_ref_not_found: invalid('There is no such upload of the caller, or it has expired.'),
-  invalid_artifact_metadata: invalid("The metadata don't fit the schema of the artifact's type."),
-  media_type_not_allowed: invalid("The artifact's type does not take bytes of this media type."),
-  artifact_too_large: invalid("The artifact's type does not take that many bytes."),
-  observation_invalid: invalid('A value of the observation is out of its bounds.'),
-  content_not_found: row(404, 'Absent: the record is all there is.')('The artifact has no stored bytes.'),
-  content_purged: row(410, 'Do without them.')('The bytes of the artifact were deleted.'),
-  content_not_stored: conflict('The artifact has no stored bytes that could be purged.'),
-  content_store_unavailable: row(
-    503,
-    retryLater,
-  )('The store of contents is not set up, out of reach, or has lost the object.'),
-  approval_already_decided: conflict('The approval was decided or cancelled.'),
+  invalid_name: invalid(
+    'The name of the artifact is blank or longer than 500 characters.',
+    'Send a name with 1 to 500 characters; longer texts belong into `metadata` or the content.',
+  ),
+  invalid_artifact_content: invalid(
+    '`contentRef` excludes `uri` and `content`.',
+    'Send only one of the three.',
+    {
+      refused:
+        'POST /artifacts {"type":"log","name":"Build log","contentRef":"<contentRef>","uri":"https://ci.example.com/7"}',
+      right: 'POST /artifacts {"type":"log","name":"Build log","contentRef":"<contentRef>"}',
+    },
+  ),
+  artifact_mismatch: invalid(
+    'Task, run, workspace and superseded artifact do not belong together.',
+    'Correct `details.field`, or leave it out: a run implies its task, and a task its workspace.',
+  ),
+  content_ref_not_found: invalid(
+    'The caller has no such upload, or it has expired.',
+    'Upload the content again with `PUT /artifact-contents`, as the same principal, and use its reference soon.',
+  ),
+  invalid_artifact_metadata: invalid(
+    'The metadata do not match the schema of the artifact type.',
+    'Correct each entry of `details.errors`; `GET /artifact-types/{ref}` returns the schema.',
+  ),
+  media_type_not_allowed: invalid(
+    'The artifact type does not allow content of this media type.',
+    'Upload the content with one of `details.allowed` as its Content-Type.',
+  ),
+  artifact_too_large: invalid(
+    'The content is larger than the artifact type allows.',
+    'Shrink or split the content to `details.maxBytes` per artifact.',
+  ),
+  observation_invalid: invalid('A value of the observation is out of range.', 'Correct `details.field`.', {
+    refused: 'POST /observations {"kind":"","content":"Build 7 failed"}',
+    right: 'POST /observations {"kind":"build","content":"Build 7 failed"}',
+  }),
+  content_not_found: notFound(
+    'The artifact has no stored content.',
+    'Use `uri` or `content` of the artifact itself; only artifacts with `contentRef` have stored content.',
+  ),
+  content_purged: gone(
+    'The content of the artifact was deleted.',
+    'Continue without it: the record stays, the content cannot be restored.',
+  ),
+  content_not_stored: conflict(
+    'The artifact has no stored content to purge.',
+    'Nothing: there is nothing to delete.',
+  ),
+  content_store_unavailable: unavailable(
+    'The content store is not set up, cannot be reached, or has lost the object.',
+    'Retry later. If it lasts, the operator checks `CP_ARTIFACT_FOLDER` and the log.',
+  ),
+  approval_already_decided: conflict(
+    'The approval is already decided or cancelled.',
+    'Nothing: `details.status` is the decision. Request a new approval if the question is open again.',
+  ),
   approval_subject_changed: conflict(
     'The subject has changed since the approval was requested. Read it again, show it to the decider, and send its digest as `subjectDigest`.',
+    'Show the decider `details.changedFields`, then decide with `details.currentDigest`.',
+    {
+      refused: 'POST /approvals/{id}:approve {}\nIf-Match: "approval-1"',
+      right: 'POST /approvals/{id}:approve {"subjectDigest":"sha256:…"}\nIf-Match: "approval-1"',
+    },
   ),
-  approval_precondition_failed: conflict('What must be observed before an approval was not observed.'),
-  outcome_not_replayable: conflict('What the decision leads to is done, under way, or nothing.'),
-  separation_of_duties_violation: forbidden('The approval excludes this principal from deciding it.'),
-  invalid_approval: invalid('The approval contradicts itself, or does not fit its task.'),
-  idempotency_key_reuse: conflict('The key names another call of a skill.'),
-  invalid_skill_inputs: badRequest("The inputs don't fit the contract of the skill."),
-  invocation_mismatch: invalid('The run is one of another task.'),
-  invocation_terminal: conflict('The call has ended.'),
-  stale_invocation_lease: conflict('The call is not leased to this executor by this token any more.'),
-  invalid_executor_endpoint: invalid('An endpoint of an executor is a bare origin: scheme, host and port.'),
-  run_owner_mismatch: forbidden("The run is another principal's."),
-  run_id_required: forbidden('Inside of a run that was launched, a call names that run.'),
-  skill_permission_denied: forbidden('The caller lacks permissions that the contract of the skill requires.'),
-  skill_side_effect_not_authorized: forbidden('Nothing allows the effects outside that the skill has.'),
-  approval_already_used: conflict('The approval has allowed a call of this version.'),
-  execution_already_invoked: conflict('The run has called the skill that executes its task.'),
+  approval_precondition_failed: conflict(
+    'What must be observed before an approval was not observed.',
+    'Establish each condition in `details.failed`, or reject the approval.',
+  ),
+  outcome_not_replayable: conflict(
+    'The outcome of the decision is executed, in progress, or empty.',
+    'Only a failed outcome can be replayed; `GET /approvals/{id}/outcome` shows its state.',
+  ),
+  separation_of_duties_violation: forbidden(
+    'The approval excludes this principal from deciding it.',
+    'Have a person decide who did not request the approval or work on the task; `GET /tasks/{ref}/deciders` lists them.',
+  ),
+  invalid_approval: invalid(
+    'The approval contradicts itself, or does not fit its task.',
+    'See `details.field` and `details.reason`: name exactly one decider (a role or a person), and a task for a gate.',
+    {
+      refused: 'POST /approvals {"gate":true,"requiredRoleId":"<roleId>"}',
+      right: 'POST /approvals {"gate":true,"requiredRoleId":"<roleId>","task":"<taskId>"}',
+    },
+  ),
+  idempotency_key_reuse: conflict(
+    'The key was used for another call of a skill.',
+    'Send a new `idempotencyKey` for each call, and the same one only to retry it.',
+  ),
+  invalid_skill_inputs: badRequest(
+    'The inputs do not match the contract of the skill.',
+    'Correct each entry of `details.errors`; `GET /tools/{ref}` returns the input schema.',
+    {
+      refused: 'POST /skills/{ref}:invoke {"inputs":{"branch":7}}',
+      right: 'POST /skills/{ref}:invoke {"inputs":{"branch":"main"}}',
+    },
+  ),
+  invocation_mismatch: invalid(
+    'The run belongs to another task.',
+    'Send the `taskId` of the run, or leave it out.',
+  ),
+  invocation_terminal: conflict(
+    'The call has ended.',
+    'Read its result with `GET /skill-invocations/{id}`; an ended call cannot be cancelled.',
+  ),
+  stale_invocation_lease: conflict(
+    'The fencing token no longer holds the lease of the call.',
+    'Stop working on the call and discard its result: another executor may have it.',
+  ),
+  invalid_executor_endpoint: invalid(
+    'The endpoint of an executor is not an origin.',
+    'Send scheme, host and port only.',
+    {
+      refused:
+        'POST /skill-invocations:claim {"protocols":["http"],"httpOrigins":["https://tools.example.com/lint"]}',
+      right:
+        'POST /skill-invocations:claim {"protocols":["http"],"httpOrigins":["https://tools.example.com"]}',
+    },
+  ),
+  run_owner_mismatch: forbidden(
+    'The run belongs to another principal.',
+    'Call the skill from a run of your own, or leave `runId` out.',
+  ),
+  run_id_required: forbidden(
+    'A caller that has a launched run must name it in each skill call.',
+    'Send the `runId` of that run: `details.runId`.',
+    {
+      refused: 'POST /skills/{ref}:invoke {"inputs":{}}',
+      right: 'POST /skills/{ref}:invoke {"inputs":{},"runId":"<runId>"}',
+    },
+  ),
+  skill_permission_denied: forbidden(
+    'The caller lacks permissions that the contract of the skill requires.',
+    'Have an administrator grant `details.missing` to the principal.',
+  ),
+  skill_side_effect_not_authorized: forbidden(
+    'Nothing authorizes the external effects of the skill.',
+    'Request an approval as a gate on the task, and send its `approvalId` once it is approved.',
+  ),
+  approval_already_used: conflict(
+    'The approval has already allowed a call of this skill version.',
+    'Request a new approval for a further call.',
+  ),
+  execution_already_invoked: conflict(
+    'The run has already called the skill that executes its task.',
+    'Read the result of that call; a retry needs a new run.',
+  ),
   ...lowerErrors,
 } as const satisfies ErrorTable;
 

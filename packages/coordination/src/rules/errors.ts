@@ -1,23 +1,52 @@
+import { conflict, invalid } from '@baton/kernel/http/error-rows';
 import { type ErrorTable, type Fail, refuse } from '@baton/kernel/http/refusal';
 import { errors as lowerErrors } from '../registry/errors.ts';
-import { conflict, invalid } from '../service/error-rows.ts';
 
-/** The codes of this layer, and of those below it: status, when a client meets the code, what it does. */
+/** The codes of this layer and of those below it. */
 export const errors = {
   invalid_rule: invalid(
-    'The tenant has as many enabled rules as it may have, or the identity of the rule is malformed.',
+    'The tenant has as many enabled rules as allowed, or the identity of the rule is malformed.',
+    'Disable a rule that is no longer needed, or correct `details.field`.',
   ),
-  invalid_rule_trigger: invalid('The trigger of the rule is malformed, or of a type that triggers no rule.'),
-  invalid_rule_condition: invalid('The condition of the rule is malformed or too large.'),
+  invalid_rule_trigger: invalid(
+    'The trigger of the rule is malformed, or names an event type that cannot trigger rules.',
+    'Correct `details.field`; docs/events.md shows which events trigger rules.',
+    {
+      refused:
+        'POST /rules:validate {"key":"triage","trigger":{"kind":"webhook"},"action":{"kind":"ensure_work","taskType":"task","dedupKeyTemplate":"build","fields":{"title":"Repair the build"}}}',
+      right:
+        'POST /rules:validate {"key":"triage","trigger":{"kind":"observation","type":"build"},"action":{"kind":"ensure_work","taskType":"task","dedupKeyTemplate":"build","fields":{"title":"Repair the build"}}}',
+    },
+  ),
+  invalid_rule_condition: invalid(
+    'The condition of the rule is malformed or too large.',
+    'Correct what `details` names, and move parts of a large condition into rules of their own.',
+  ),
   invalid_rule_interpretation: invalid(
-    'The interpretation of the rule is malformed, or missing where one is needed.',
+    'The interpretation of the rule is malformed, or missing although the rule uses its output.',
+    'Name a skill without external effects, and its inputs, or remove the references to `$.skill`.',
   ),
-  invalid_rule_action: invalid('The action of the rule is malformed.'),
-  unknown_role: invalid('There is no such role for the rule.'),
-  unknown_skill: invalid('There is no such skill for the rule, or it can not be called.'),
-  rule_skill_side_effects: invalid('A skill with effects outside interprets nothing for a rule.'),
-  rule_key_taken: conflict('Another rule has this key.'),
-  rule_archived: conflict('The rule was archived.'),
+  invalid_rule_action: invalid(
+    'The action of the rule is malformed.',
+    'Correct what `details` names; `POST /rules:validate` checks a rule without storing it.',
+  ),
+  unknown_role: invalid(
+    'The rule names a role that does not exist.',
+    'Create the role `details.role`, or name one of `GET /roles`.',
+  ),
+  unknown_skill: invalid(
+    'The rule names a skill that does not exist or cannot be called.',
+    'Register or enable `details.skill`; `details.reason` says why it cannot be called.',
+  ),
+  rule_skill_side_effects: invalid(
+    'A skill with external effects cannot interpret events for a rule.',
+    'Use a skill whose `sideEffects` are `none` or `external_read`.',
+  ),
+  rule_key_taken: conflict(
+    'Another rule has this key.',
+    'Change the rule `details.ruleId`, or choose another key.',
+  ),
+  rule_archived: conflict('The rule is archived.', 'Create a new rule under another key.'),
   ...lowerErrors,
 } as const satisfies ErrorTable;
 

@@ -193,6 +193,41 @@ describe('health', () => {
   });
 });
 
+describe('the address of the page of error codes', () => {
+  test('gives each error a link to its code, and is absent without the setting', async () => {
+    const linked = await identity.another({ IAM_DOCS_BASE_URL: 'https://docs.example.com/errors/' });
+    const form = new URLSearchParams({ grant_type: 'password' }).toString();
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    for (const [method, path, options, code] of [
+      ['GET', '/api/v1/tenants', {}, 'unauthorized'],
+      ['GET', '/nowhere', {}, 'not_found'],
+      ['POST', '/api/v1/tenants', { headers: adminHeader, body: {} }, 'invalid_request'],
+    ] as const) {
+      const docs = `https://docs.example.com/errors/#${code}`;
+      const [withLink, plain] = [
+        await linked.request(method, path, options),
+        await identity.request(method, path, options),
+      ];
+      assert.deepEqual(withLink.body, { ...plain.body, docs });
+      assert.deepEqual(Object.keys(plain.body), ['detail']);
+    }
+    const oauth = await linked.request('POST', '/oauth2/token', { headers, body: form });
+    assert.equal(oauth.body.error, 'unsupported_grant_type');
+    assert.equal(oauth.body.error_uri, 'https://docs.example.com/errors/#unsupported_grant_type');
+    const scim = await linked.request('GET', '/scim/v2/Users');
+    assert.deepEqual(Object.keys(scim.body), ['schemas', 'status', 'detail']);
+    await linked.close();
+  });
+
+  test('must be an http or https address without a fragment', async () => {
+    for (const address of ['docs/errors.md', 'ftp://docs.example.com/', 'https://docs.example.com/#errors'])
+      await assert.rejects(
+        identity.another({ IAM_DOCS_BASE_URL: address }),
+        /^SettingError: IAM_DOCS_BASE_URL must be/,
+      );
+  });
+});
+
 describe('the description', () => {
   test('names every operation with its codes and events, in the form in which they are answered', async () => {
     const { status, body } = await identity.request('GET', '/openapi.json');

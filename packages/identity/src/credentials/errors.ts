@@ -1,25 +1,45 @@
+import { conflict, errorRow, invalid, notFound } from '@baton/kernel/http/error-rows';
 import { type ErrorTable, type Fail, refuse } from '@baton/kernel/http/refusal';
 import { errors as lowerErrors } from '../directory/errors.ts';
-import { absent, code, exists, invalid } from '../service/error-rows.ts';
 
-/** The codes of this layer, and of those below it: status, when a client meets the code, what it does. */
+/** The codes of this layer and of those below it. */
 export const errors = {
-  credential_not_found: absent('The tenant has no such token.'),
-  credential_not_active: code(409, 'The token is revoked or expired.', 'Issue another token.'),
-  credential_conflict: code(
-    409,
-    'Another token got in the way while this one was made.',
+  credential_not_found: notFound(
+    'The tenant has no such token.',
+    'Check the id with `GET …/platform-access-tokens`; a provisioning token is listed with its source.',
+  ),
+  credential_not_active: conflict(
+    'The token is revoked or expired.',
+    'Issue a new token; only a valid one can be rotated.',
+  ),
+  credential_conflict: conflict(
+    'Another token was issued at the same time.',
     'Retry with the same Idempotency-Key.',
   ),
-  credential_exists: exists('A token with this prefix or this hash exists.'),
-  principal_kind_not_allowed: invalid('Only humans and agents get tokens; services use client credentials.'),
-  expiry_too_long: invalid('The token would live longer than the allowed maximum.'),
-  invalid_credential_material: invalid('The prefix or the hash of the key is not hexadecimal.'),
-  compatibility_window_too_long: invalid('The imported key would live longer than the allowed maximum.'),
-  rate_limited: code(
+  credential_exists: conflict(
+    'A token with this prefix or this hash exists.',
+    'Nothing, if this import is a repetition; otherwise check that the key was not issued twice.',
+  ),
+  principal_kind_not_allowed: invalid(
+    'Only humans and agents get tokens; services use client credentials.',
+    'Create a service account for the service: `POST …/service-accounts`.',
+  ),
+  expiry_too_long: invalid(
+    'The token would live longer than allowed.',
+    'Send an earlier expiry; the operator sets the maximum as `IAM_PAT_MAX_TTL_SECONDS`.',
+  ),
+  invalid_credential_material: invalid(
+    'The prefix or the hash of the key is not hexadecimal.',
+    'Send the SHA-256 of the key as 64 hexadecimal digits, and never the key itself.',
+  ),
+  compatibility_window_too_long: invalid(
+    'The imported key would live longer than allowed.',
+    'Send an earlier expiry: imported keys are for the transition only.',
+  ),
+  rate_limited: errorRow(
     429,
     'Too many wrong secrets were presented for this credential, or from this address.',
-    'Retry after the seconds that Retry-After names.',
+    'Wait for `Retry-After`, and stop the client that presents the wrong secret: each attempt extends the wait.',
   ),
   ...lowerErrors,
 } as const satisfies ErrorTable;

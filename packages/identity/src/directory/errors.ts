@@ -1,64 +1,119 @@
+import { conflict, forbidden, invalid, notFound } from '@baton/kernel/http/error-rows';
 import { type ErrorTable, type Fail, refuse } from '@baton/kernel/http/refusal';
 import { errors as lowerErrors } from '../records/errors.ts';
-import { absent, code, exists, invalid } from '../service/error-rows.ts';
 
-/** The codes of this layer, and of those below it: status, when a client meets the code, what it does. */
+/** The codes of this layer and of those below it. */
 export const errors = {
-  authentication_context_required: code(
-    403,
+  authentication_context_required: forbidden(
     'No sign-in of this person is recorded.',
-    'Record a sign-in of the person first.',
+    'Record one with `POST …/principals/{principalId}/authentication-contexts` after the person has signed in.',
   ),
-  authentication_context_expired: code(
-    403,
-    'The newest sign-in is older than the allowed age.',
-    'Record a fresh sign-in of the person.',
+  authentication_context_expired: forbidden(
+    'The latest sign-in of the person is older than allowed.',
+    'Have the person sign in again, and record that sign-in before you issue the token.',
   ),
-  principal_disabled: code(
-    403,
-    'The principal behind the external identity is paused or disabled.',
-    'Have it enabled.',
+  principal_disabled: forbidden(
+    'The principal of the external identity is paused or disabled.',
+    'Have an administrator enable it with `POST …/principals/{principalId}:enable`; if a directory manages it, there.',
   ),
-  tenant_not_found: absent('There is no such tenant, or it is not active.'),
-  principal_not_found: absent('There is no such principal with an active membership in the tenant.'),
-  external_identity_not_found: absent('The principal has no such external identity.'),
-  audience_not_found: absent('The tenant has no such audience.'),
-  service_account_not_found: absent('The tenant has no such service account.'),
-  group_not_found: absent('The tenant has no such group.'),
-  group_membership_not_found: absent('The principal is no member of the group.'),
-  tenant_id_exists: exists('A tenant has this id.'),
-  tenant_slug_exists: exists('A tenant has this slug.'),
-  external_identity_exists: exists('The issuer and subject are linked already, here or in another tenant.'),
-  identity_provider_managed: code(
-    409,
-    "The tenant's identity provider of this issuer links its people itself.",
-    'Let the person sign in through the provider, or make it `managed`.',
+  tenant_not_found: notFound(
+    'There is no such tenant, or it is not active.',
+    'Check the id with `GET /tenants`.',
   ),
-  audience_exists: exists('The tenant has an audience with this key.'),
-  group_exists: exists('The tenant has a group with this key.'),
-  group_is_federated: code(
-    409,
-    'The group is kept by an identity provider or a directory.',
-    'Change it where it is kept.',
+  principal_not_found: notFound(
+    'The tenant has no such principal with an active membership.',
+    'Check the id with `GET /tenants/{tenantId}/principals`, and that it belongs to this tenant.',
   ),
-  group_membership_exists: code(409, 'The principal is a member of the group.', 'Treat it as done.'),
-  principal_not_active: code(409, 'The principal is paused or disabled.', 'Enable the principal first.'),
-  principal_provisioned: code(
-    409,
+  external_identity_not_found: notFound(
+    'The principal has no such external identity.',
+    'Link it first with `POST …/principals/{principalId}/external-identities`.',
+  ),
+  audience_not_found: notFound(
+    'The tenant has no such audience.',
+    'Check the key with `GET /tenants/{tenantId}/audiences`.',
+  ),
+  service_account_not_found: notFound(
+    'The tenant has no such service account.',
+    'Check the client id with `GET /tenants/{tenantId}/service-accounts`.',
+  ),
+  group_not_found: notFound(
+    'The tenant has no such group.',
+    'Check the id with `GET /tenants/{tenantId}/groups`.',
+  ),
+  group_membership_not_found: notFound(
+    'The principal is not a member of the group.',
+    'Nothing, if you wanted to remove the member; otherwise check the id with `GET …/groups/{groupId}/members`.',
+  ),
+  tenant_id_exists: conflict(
+    'A tenant already has this id.',
+    'Read that tenant, if an earlier attempt of yours created it; otherwise leave `id` out to get a new one.',
+  ),
+  tenant_slug_exists: conflict('A tenant already has this slug.', 'Use that tenant, or choose another slug.'),
+  external_identity_exists: conflict(
+    'The issuer and subject are already linked, in this tenant or another.',
+    'Find the principal that has the identity; a person is linked once.',
+  ),
+  identity_provider_managed: conflict(
+    'The identity provider of this issuer links its people itself.',
+    'Have the person sign in through the provider, or change the provider to `managed`.',
+  ),
+  audience_exists: conflict(
+    'The tenant already has an audience with this key.',
+    'Change the existing one with `PATCH …/audiences/{key}`, or choose another key.',
+  ),
+  group_exists: conflict(
+    'The tenant already has a group with this key.',
+    'Add members to the existing group, or choose another key.',
+  ),
+  group_is_federated: conflict(
+    'The group is managed by an identity provider or a directory.',
+    'Change the group there; the next sign-in or synchronization brings the change.',
+  ),
+  group_membership_exists: conflict(
+    'The principal is already a member of the group.',
+    'Nothing: the member exists.',
+  ),
+  principal_not_active: conflict(
+    'The principal is paused or disabled.',
+    'Enable the principal first (`POST …/principals/{principalId}:enable`).',
+  ),
+  principal_provisioned: conflict(
     'A directory provisions the person and decides about it.',
-    'Change the person in that directory.',
+    'Change the person in that directory, or disable the provisioning source first.',
   ),
-  service_account_revoked: code(409, 'The service account is revoked.', 'Create another one.'),
+  service_account_revoked: conflict(
+    'The service account is revoked.',
+    'Create a new service account; a revoked one stays revoked.',
+  ),
   human_principal_required: invalid(
     'Only humans sign in; agents and workloads do so through an identity provider whose `principalKind` is `workload`.',
+    'Use a principal of kind `human`, or register a provider for workloads.',
   ),
-  unknown_audience: invalid('A key that was named is not an active audience of the tenant.'),
-  invalid_scope_ceiling: invalid('The ceiling is wider than the scopes that the audiences allow.'),
-  invalid_scope: invalid('A scope has 1 to 120 characters, without spaces and control characters.'),
-  signing_algorithm_unavailable: code(
-    422,
+  unknown_audience: invalid(
+    'A key does not name an active audience of the tenant.',
+    'Correct the key, or create or activate the audience; `GET …/audiences` lists them.',
+  ),
+  invalid_scope_ceiling: invalid(
+    'The scope ceiling exceeds the scopes that the audiences allow.',
+    'Remove scopes, or add them to the audience first.',
+    {
+      refused:
+        'PATCH /tenants/{tenantId}/service-accounts/{clientId} {"allowedAudiences":["coordination"],"scopeCeiling":["admin.everything"]}',
+      right:
+        'PATCH /tenants/{tenantId}/service-accounts/{clientId} {"allowedAudiences":["coordination"],"scopeCeiling":["coordination"]}',
+    },
+  ),
+  invalid_scope: invalid(
+    'A scope does not have 1 to 120 characters, or contains spaces or control characters.',
+    'Send each scope as an element of the list.',
+    {
+      refused: 'PATCH /tenants/{tenantId}/audiences/{key} {"allowedScopes":["tasks.read tasks.write"]}',
+      right: 'PATCH /tenants/{tenantId}/audiences/{key} {"allowedScopes":["tasks.read","tasks.write"]}',
+    },
+  ),
+  signing_algorithm_unavailable: invalid(
     'The installation has no key for the signing algorithm.',
-    'Have the operator set the file of its key, or choose RS256.',
+    'Have the operator configure a key for it, or choose RS256.',
   ),
   ...lowerErrors,
 } as const satisfies ErrorTable;

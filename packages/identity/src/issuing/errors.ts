@@ -1,27 +1,35 @@
+import { badRequest, forbidden, unauthenticated } from '@baton/kernel/http/error-rows';
 import { type ErrorTable, type Fail, refuse } from '@baton/kernel/http/refusal';
 import { errors as lowerErrors } from '../credentials/errors.ts';
-import { code, credential, forbidden } from '../service/error-rows.ts';
 
-/** The codes of this layer, and of those below it: status, when a client meets the code, what it does. */
+/** The codes of this layer and of those below it. */
 export const errors = {
-  invalid_token: credential(
-    'The token is unknown, revoked or expired, or its tenant, membership or principal is not active; an upstream token is malformed, or neither an ID nor an access token.',
+  invalid_token: unauthenticated(
+    'The token is unknown, revoked or expired, or its tenant, membership or principal is not active; or an upstream token is malformed, or neither an ID nor an access token.',
+    'Get a new token. The response never says what is wrong with one; the audit records of the tenant do.',
   ),
-  invalid_client: credential(
+  invalid_client: unauthenticated(
     'The client is unknown or revoked, its secret is wrong, or its tenant, membership or principal is not active.',
+    'Check the client id and its secret, or create a new service account. The audit records of the tenant show the reason.',
   ),
   audience_not_allowed: forbidden(
-    'The credential does not name the audience, or it is not an active audience of the tenant.',
+    'The credential does not allow the audience, or it is not an active audience of the tenant.',
+    'Request one of the audiences of the credential, or issue a credential that includes this one.',
   ),
-  scope_not_allowed: forbidden('A scope that was asked for lies outside of what the credential may have.'),
-  unsupported_grant_type: code(
-    400,
+  scope_not_allowed: forbidden(
+    'A requested scope exceeds what the credential allows.',
+    'Request fewer scopes, or issue a credential with a wider scope ceiling.',
+  ),
+  unsupported_grant_type: badRequest(
     'The grant type is neither client_credentials nor token exchange.',
     'Send `grant_type=client_credentials`, or the grant of RFC 8693 with a platform access token.',
+    {
+      refused: 'POST /oauth2/token grant_type=password&username=ada&password=…',
+      right: 'POST /oauth2/token grant_type=client_credentials&client_id=…&client_secret=…',
+    },
   ),
-  unsupported_token_type: code(
-    400,
-    'The token is an access token, which can not be revoked by itself. It expires within minutes.',
+  unsupported_token_type: badRequest(
+    'The token is an access token, which cannot be revoked by itself. It expires within minutes.',
     'Revoke the platform access token that it was exchanged for.',
   ),
   ...lowerErrors,

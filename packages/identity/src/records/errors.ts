@@ -1,18 +1,16 @@
+import { gone } from '@baton/kernel/http/error-rows';
 import { type ErrorTable, type Fail, refuse } from '@baton/kernel/http/refusal';
-import { code } from '../service/error-rows.ts';
 import { errors as lowerErrors } from '../service/errors.ts';
 
-/** The codes of this layer, and of those below it: status, when a client meets the code, what it does. */
+/** The codes of this layer and of those below it. */
 export const errors = {
-  journal_truncated: code(
-    410,
+  journal_truncated: gone(
     'Events after this sequence have been removed because of their age.',
-    'Start from the sequence that the header Journal-Floor names; what was removed is gone.',
+    'Continue from the sequence in the header `Journal-Floor`, and read the present state of what you track: the events between are lost.',
   ),
-  journal_rewound: code(
-    410,
-    'The sequence is from a history that a restore or a fail-over of the database has ended, or from another database.',
-    'Read on from the sequence that the header Journal-Read-To names; what was read after it may be undone.',
+  journal_rewound: gone(
+    'The sequence belongs to another database, or to a history that ended with a restore or a failover.',
+    'Continue from the sequence in the header `Journal-Read-To`. Events that you read after it may have been undone.',
   ),
   ...lowerErrors,
 } as const satisfies ErrorTable;

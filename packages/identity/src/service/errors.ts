@@ -1,38 +1,69 @@
+import {
+  badRequest,
+  conflict,
+  errorRow,
+  invalid,
+  notFound,
+  unauthenticated,
+  unavailable,
+} from '@baton/kernel/http/error-rows';
 import type { ErrorTable } from '@baton/kernel/http/refusal';
-import { absent, code, invalid, malformed } from './error-rows.ts';
 
-/** The codes that every layer may use: status, when a client meets the code, what it does. */
+/** The codes that every layer may use. */
 export const errors = {
-  idempotency_key_required: malformed('Issuing and rotating a token needs an Idempotency-Key.'),
-  not_found: absent('There is no such path here.'),
-  method_not_allowed: code(
+  idempotency_key_required: badRequest(
+    'Issuing and rotating a token needs an Idempotency-Key.',
+    'Send a key of your own, for instance a UUID, and the same one with each retry.',
+    {
+      refused: 'POST /tenants/{tenantId}/platform-access-tokens/{credentialId}:rotate {"reason":"Rotation"}',
+      right:
+        'POST /tenants/{tenantId}/platform-access-tokens/{credentialId}:rotate {"reason":"Rotation"}\nIdempotency-Key: 0b1e6a5c-9d7f-4a53-8a0e-5d6f0c1b2a3e',
+    },
+  ),
+  not_found: notFound(
+    'There is no such path.',
+    'Check the address: paths start with `/api/v1` (in the default run `/iam/api/v1`), `/oauth2` or `/scim/v2`.',
+  ),
+  method_not_allowed: errorRow(
     405,
     'The path exists, but not for this method.',
-    'Use a method that Allow names.',
+    'Use one of the methods in the `Allow` header.',
   ),
-  idempotency_key_reused: code(409, 'The key was used for another request.', 'Use a new key.'),
-  request_too_large: code(
+  idempotency_key_reused: conflict(
+    'The Idempotency-Key was used for a different request.',
+    'Generate a new key for each token, and reuse it only to retry the unchanged request.',
+  ),
+  request_too_large: errorRow(
     413,
-    'The body is larger than the route reads: 1 MiB, 64 KiB for a sign-in, 16 KiB on other routes without a credential in a header.',
-    'Send less.',
+    'The body is larger than the route accepts: 1 MiB, 64 KiB for a sign-in, 16 KiB on other routes without a credential in a header.',
+    'Send a smaller body. Split a SCIM request into several.',
   ),
   invalid_request: invalid(
-    'The request has another form than the declared one; `detail` is a list of the problems.',
+    'The request does not have the declared form; `detail` is a list of the problems.',
+    'Correct each problem: `loc` is the place and `msg` the rule. Unknown fields are rejected, so check the spelling.',
+    {
+      refused: 'POST /tenants {"name":"Acme"}',
+      right: 'POST /tenants {"slug":"acme","displayName":"Acme"}',
+    },
   ),
   validation_error: invalid(
-    'A text holds a character that can not be stored; `detail` is a list of the problems.',
+    'A text contains a character that cannot be stored; `detail` is a list of the problems.',
+    'Remove NUL characters and unpaired surrogates from the place that `loc` names.',
   ),
-  internal_error: code(
+  internal_error: errorRow(
     500,
-    'A failure of ours, or no signing key is configured. `detail` holds no code.',
-    'Report it with the request id.',
+    'The service failed unexpectedly, or has no signing key. `detail` is no code.',
+    'Report the `X-Request-Id` of the response; the operator finds the cause in the log by it.',
   ),
-  unavailable: code(
-    503,
-    'The database can not be used now, or too many signatures are waiting.',
-    'Retry after the seconds that Retry-After names.',
+  unavailable: unavailable(
+    'The database cannot be used now, or too many signatures are waiting.',
+    'Wait for `Retry-After`, then send the request again.',
   ),
-  unauthorized: code(401, 'The admin header is missing, empty or wrong.', 'Send the admin secret.'),
+  unauthorized: unauthenticated(
+    'The admin secret is missing or wrong.',
+    'Send the admin secret (`IAM_BOOTSTRAP_TOKEN`) as `X-IAM-Bootstrap-Token`.',
+    { refused: 'GET /tenants', right: 'GET /tenants\nX-IAM-Bootstrap-Token: …' },
+  ),
 } as const satisfies ErrorTable;
 
 export type ErrorCode = keyof typeof errors;

@@ -1,54 +1,83 @@
+import {
+  conflict,
+  forbidden,
+  invalid,
+  notFound,
+  unauthenticated,
+  unavailable,
+} from '@baton/kernel/http/error-rows';
 import { type ErrorTable, type Fail, refuse } from '@baton/kernel/http/refusal';
 import { errors as lowerErrors } from '../issuing/errors.ts';
-import { absent, code, exists, invalid, upstream } from '../service/error-rows.ts';
 
-/** The codes of this layer, and of those below it: status, when a client meets the code, what it does. */
+/** The codes of this layer and of those below it. */
 export const errors = {
-  unsupported_algorithm: upstream('The upstream token is signed by an algorithm that is not accepted.'),
-  unknown_signing_key: upstream('The upstream token names no key of its provider.'),
-  invalid_signature: upstream('The signature of the upstream token does not fit.'),
-  token_expired: upstream('The upstream token has expired.'),
-  invalid_audience: upstream('The upstream token is meant for somebody else.'),
-  missing_subject_claim: upstream('The upstream token does not say whom it is about.'),
-  step_up_required: code(
-    403,
-    'The sign-in lacks an `acr` or `amr` that the provider is registered with.',
-    'Sign in at the identity provider by a stronger method.',
+  unsupported_algorithm: unauthenticated(
+    'The upstream token is signed with an algorithm that is not accepted.',
+    'Configure the identity provider to sign with RS256 or another algorithm that docs/reference/providers.md lists.',
   ),
-  claim_not_allowed: code(
-    403,
+  unknown_signing_key: unauthenticated(
+    'The upstream token names no key of its provider.',
+    'Sign in again: the provider may have rotated its keys. If it persists, check the registered JWKS address.',
+  ),
+  invalid_signature: unauthenticated(
+    'The signature of the upstream token is wrong.',
+    'Present the token exactly as the identity provider issued it.',
+  ),
+  token_expired: unauthenticated(
+    'The upstream token has expired.',
+    'Sign in at the identity provider again and present the new token at once.',
+  ),
+  invalid_audience: unauthenticated(
+    'The upstream token has another audience.',
+    'Request a token for the client id that the provider is registered with here.',
+  ),
+  missing_subject_claim: unauthenticated(
+    'The upstream token does not contain the claim that identifies the subject.',
+    'Have the identity provider include the claim that the provider is registered with (`subjectClaim`).',
+  ),
+  step_up_required: forbidden(
+    'The sign-in lacks an `acr` or `amr` that the provider is registered with.',
+    'Sign in at the identity provider with a stronger method, for instance a second factor.',
+  ),
+  claim_not_allowed: forbidden(
     'The upstream token lacks a claim that the provider is registered with (`requiredClaims`), or has another value.',
     'Use a token of an account, group or repository that the provider is registered for.',
   ),
-  identity_disabled: code(403, 'The external identity is disabled.', 'Ask an administrator.'),
-  principal_not_in_tenant: code(
-    403,
-    'The person is known, but not as a member of this tenant.',
-    'Sign in to a tenant that has the person as a member.',
+  identity_disabled: forbidden(
+    'The external identity is disabled.',
+    'Have an administrator or the directory enable the person again.',
   ),
-  identity_provider_not_found: absent(
+  principal_not_in_tenant: forbidden(
+    'The person is known, but is not a member of this tenant.',
+    'Sign in to a tenant of which the person is a member, or have it added to this one.',
+  ),
+  identity_provider_not_found: notFound(
     'The tenant has no such identity provider; for a sign-in: no active one.',
+    'Check the key with `GET …/identity-providers`, and enable the provider if it is disabled.',
   ),
-  external_identity_conflict: code(
-    409,
+  external_identity_conflict: conflict(
     'The subject and the external id of the upstream token belong to different identities.',
-    'Find out which of the two identities is the person; only an administrator can.',
+    "Have an administrator find out which identity is the person's, and remove the other.",
   ),
-  identity_provider_exists: exists('The tenant has an identity provider with this key or this issuer.'),
-  population_managed_by_directory: code(
-    409,
-    "A `read_only` provider's people are kept by its own directory, not by a SCIM source.",
-    'Let one of them keep the people: make the provider `managed`, or disable its SCIM source.',
+  identity_provider_exists: conflict(
+    'The tenant already has an identity provider with this key or this issuer.',
+    'Change the existing one with `PATCH …/identity-providers/{key}`; an issuer is registered once.',
+  ),
+  population_managed_by_directory: conflict(
+    'The people of a `read_only` provider are managed by its own directory, not by a SCIM source.',
+    'Choose one of them: make the provider `managed`, or disable its SCIM source.',
   ),
   invalid_issuer: {
-    ...invalid('The issuer of an identity provider is an http or https address.'),
+    ...invalid(
+      'The issuer of an identity provider must be an http or https address.',
+      'Register the issuer exactly as the `iss` claim of its tokens has it. At a sign-in: present a token of the registered issuer.',
+    ),
     // An upstream token of another issuer.
     otherStatus: 401,
   },
-  identity_provider_unavailable: code(
-    503,
-    'The identity provider does not answer, and its keys are too old to be used.',
-    'Retry after the seconds that Retry-After names.',
+  identity_provider_unavailable: unavailable(
+    'The identity provider does not respond, and its keys are too old to use.',
+    'Retry after `Retry-After`. If it lasts, check that the service can reach the JWKS address of the provider.',
   ),
   ...lowerErrors,
 } as const satisfies ErrorTable;

@@ -3,6 +3,7 @@ import { newId } from '@baton/values/ids';
 import { FreeObject, QueryFlag, Timestamp, Uuid } from '@baton/values/wire';
 import type { Db } from '../database/db.ts';
 import { sql } from '../database/sql.ts';
+import { errorRow } from '../http/error-rows.ts';
 import { cutPage, decodeCursor } from '../http/paging.ts';
 import { type ErrorTable, Refusal } from '../http/refusal.ts';
 import { defineEvent, type Endpoint, endpointsOf, type Surroundings } from '../http/service.ts';
@@ -29,26 +30,28 @@ export interface DoorContext {
   readonly emitted: string[];
 }
 
+const row = (status: number, when: string) => errorRow(status, when, 'Try another door.');
+
 export const doorErrors = {
-  invalid_request: { status: 400, when: 'The form is wrong.' },
-  invalid_if_match: { status: 400, when: 'If-Match names no version.' },
-  invalid_credentials: { status: 401, when: 'The credential is not known.' },
-  permission_denied: { status: 403, when: 'The permission is missing.' },
-  not_found: { status: 404, when: 'There is no such thing.' },
-  method_not_allowed: { status: 405, when: 'Another method.' },
-  version_conflict: { status: 409, when: 'Changed meanwhile.' },
-  door_locked: { status: 409, when: 'The door is locked.' },
-  idempotency_key_reused: { status: 409, when: 'The key belongs to another request.' },
-  idempotency_in_flight: { status: 409, when: 'The first is still running.' },
-  request_too_large: { status: 413, when: 'The body is too large.' },
-  validation_error: { status: 422, when: 'The text cannot be stored.' },
-  idempotency_key_required: { status: 422, when: 'The key is missing.' },
-  invalid_idempotency_key: { status: 422, when: 'The key is too long.' },
-  invalid_limit: { status: 422, when: 'The page is too long.' },
-  invalid_cursor: { status: 422, when: 'The cursor is of another list.' },
-  if_match_required: { status: 428, when: 'If-Match is missing.' },
-  internal_error: { status: 500, when: 'A failure of ours.' },
-  unavailable: { status: 503, when: 'Not now.' },
+  invalid_request: row(400, 'The form is wrong.'),
+  invalid_if_match: row(400, 'If-Match names no version.'),
+  invalid_credentials: row(401, 'The credential is not known.'),
+  permission_denied: row(403, 'The permission is missing.'),
+  not_found: row(404, 'There is no such thing.'),
+  method_not_allowed: row(405, 'Another method.'),
+  version_conflict: row(409, 'Changed meanwhile.'),
+  door_locked: row(409, 'The door is locked.'),
+  idempotency_key_reused: row(409, 'The key belongs to another request.'),
+  idempotency_in_flight: row(409, 'The first is still running.'),
+  request_too_large: row(413, 'The body is too large.'),
+  validation_error: row(422, 'The text cannot be stored.'),
+  idempotency_key_required: row(422, 'The key is missing.'),
+  invalid_idempotency_key: row(422, 'The key is too long.'),
+  invalid_limit: row(422, 'The page is too long.'),
+  invalid_cursor: row(422, 'The cursor is of another list.'),
+  if_match_required: row(428, 'If-Match is missing.'),
+  internal_error: row(500, 'A failure of ours.'),
+  unavailable: row(503, 'Not now.'),
 } as const satisfies ErrorTable;
 
 const endpoint = endpointsOf<{

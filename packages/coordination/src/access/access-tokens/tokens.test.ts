@@ -122,7 +122,7 @@ async function refused(authorization: string, reason: string): Promise<void> {
   assert.equal(status, 401, `${reason}: ${JSON.stringify(body)}`);
   assert.deepEqual(error, {
     code: 'invalid_credentials',
-    message: 'The credential is missing, wrong, over, or not admitted here.',
+    message: 'The credential is missing, wrong, expired, or not accepted here.',
     details: {},
   });
   assert.equal(headers.get('www-authenticate'), 'Bearer');
