@@ -6,14 +6,14 @@ import type { ErrorCode } from './errors.ts';
 import type { MemoryGateway } from './gateway/gateway.ts';
 import type { Settings } from './settings.ts';
 
-/** What a handler of this layer works with. */
+/** The context of a handler of this layer. */
 export interface Context extends LowerContext {
   readonly settings: Settings;
-  /** Undefined where no memory service is set up. */
+  /** Undefined without a configured memory service. */
   readonly memory: MemoryGateway | undefined;
 }
 
-/** Declares an operation of this layer; see `EndpointSpec` for what each field does. */
+/** Declares an operation of this layer; see `EndpointSpec` for its fields. */
 export const endpoint = endpointsOf<{
   code: ErrorCode;
   permission: Permission;

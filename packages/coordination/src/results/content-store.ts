@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 
-/** An object in a store of contents. Both parts are made by us, never taken from a request. */
+/** An object in a content store. Both parts are generated, never taken from a request. */
 export interface ContentName {
   readonly tenantId: string;
   readonly id: string;
 }
 
-/** What the bytes of an object are known by. */
+/** The identity of an object's bytes. */
 export interface ContentFacts {
   readonly sizeBytes: number;
   /** 64 hexadecimal digits. */
@@ -15,32 +15,32 @@ export interface ContentFacts {
 }
 
 /**
- * Where the bytes of artifacts are: a folder, or an S3-compatible store. Each object is written once under a name of its
- * own, so no two writers and no deletion ever meet at one name.
+ * The store of artifacts' bytes: a folder, or an S3-compatible store. Each object is written once under a name of its
+ * own, so writers and deletions never meet at one name.
  */
 export interface ContentStore {
   /**
-   * Writes an object; resolves when it would survive a crash. The bytes are taken as they come and never held as a whole.
-   * @throws ContentStoreFailed, and whatever `bytes` throws; what was written so far may remain, for `remove`
+   * Writes an object; resolves when it would survive a crash. Streams the bytes without buffering them as a whole.
+   * @throws ContentStoreFailed, and errors of `bytes`; a part that was written remains for `remove`
    */
   write(name: ContentName, bytes: AsyncIterable<Buffer>): Promise<ContentFacts>;
   /**
-   * Opens an object; its first byte can be read when this resolves. The reader destroys the stream.
+   * Opens an object; resolves when its first byte can be read. The reader destroys the stream.
    * @throws ContentStoreFailed, also for an object that is absent or has another size
    */
   open(name: ContentName, sizeBytes: number): Promise<Readable>;
-  /** Removes an object, whole or in part; an absent one is no failure. @throws ContentStoreFailed */
+  /** Removes an object, whole or in part; succeeds for an absent one. @throws ContentStoreFailed */
   remove(name: ContentName): Promise<void>;
-  /** Whether objects could be reached now. @throws ContentStoreFailed */
+  /** Checks that the store is reachable. @throws ContentStoreFailed */
   probe(): Promise<void>;
-  /** Lets go of idle connections. */
+  /** Closes idle connections. */
   close(): void;
 }
 
-/** The store can't be reached, is full, refuses us, or has lost an object. */
+/** The store is unreachable or full, refuses the request, or has lost an object. */
 export class ContentStoreFailed extends Error {}
 
-/** Passes bytes on and learns their length and digest meanwhile. */
+/** Passes bytes through and computes their length and digest. */
 export class Measured {
   #sizeBytes = 0;
   readonly #hash = createHash('sha256');
@@ -50,7 +50,7 @@ export class Measured {
     this.#hash.update(chunk);
   }
 
-  /** To be asked once, after the last byte. */
+  /** Called once, after the last byte. */
   facts(): ContentFacts {
     return { sizeBytes: this.#sizeBytes, sha256: this.#hash.digest('hex') };
   }

@@ -6,14 +6,14 @@ import type { ContentStore } from './content-store.ts';
 import type { ErrorCode } from './errors.ts';
 import type { Settings } from './settings.ts';
 
-/** What a handler of this layer works with. */
+/** The context of a handler of this layer. */
 export interface Context extends LowerContext {
   readonly settings: Settings;
-  /** Undefined where no store of contents is set up. */
+  /** Undefined if no content store is configured. */
   readonly contents: ContentStore | undefined;
 }
 
-/** Declares an operation of this layer; see `EndpointSpec` for what each field does. */
+/** Declares an operation of this layer; see `EndpointSpec` for its fields. */
 export const endpoint = endpointsOf<{
   code: ErrorCode;
   permission: Permission;

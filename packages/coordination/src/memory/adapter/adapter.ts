@@ -13,29 +13,32 @@ import {
 } from './serving.sql.ts';
 
 export interface ContextAdapter {
-  /** Whether the memory service says that it lives, asked at most every 5 s; undefined where there is none. */
+  /**
+   * Whether the memory service reports that it is healthy, requested at most every 5 s; undefined without a memory
+   * service.
+   */
   memoryIsAlive(): Promise<boolean | undefined>;
-  /** Begins no further turn, waits 5 s for those under way, and gives their tenants back. */
+  /** Starts no further turn, waits 5 s for running ones, and releases their tenants. */
   close(): Promise<void>;
 }
 
 /** Less than a third of a lease. */
 const renewEveryMs = 3000;
 const stopMsMax = 5000;
-/** New tenants, and tenants to be moved on without a delivery, in one statement. */
+/** New tenants, and tenants that advance without a delivery, in one statement. */
 const tenantsPerStatementMax = 500;
 const backoffMsMax = 30_000;
-/** The database may be back at any moment, and asking costs nothing while it is away. */
+/** Frequent, because the database may return at any moment, and a failed attempt costs it nothing. */
 const unreachableMsMax = 1000;
 /**
- * With 10,000 tenants of which none is due, looking for one took 0.1 s of the database: the pause is this many times as
- * long, so that looking takes at most one part in so many of the time.
+ * With 10,000 tenants of which none is due, the search for one took 0.1 s of the database: the pause is this many times
+ * as long, so that the search takes at most one part in so many of the time.
  */
 const pausePerLook = 20;
 const pauseMsMax = 30_000;
-/** New tenants are looked for at most this often. */
+/** Minimum interval between searches for new tenants. */
 const newTenantsEveryMs = 1000;
-/** Turns of one tenant in a row, while nobody else waits. */
+/** Turns of one tenant in a row, while no other tenant is due. */
 const turnsInARowMax = 50;
 const aliveAgeMsMax = 5000;
 
@@ -43,13 +46,13 @@ interface UnderWay {
   readonly turn: TurnRow;
   readonly stop: AbortController;
   readonly ended: Promise<void>;
-  /** When the lease was taken or renewed, at the latest, on the clock of `performance.now()`. */
+  /** Upper bound on when the lease was taken or renewed, on the clock of `performance.now()`. */
   keptAtMs: number;
 }
 
 /**
- * Delivers the journals of all tenants to the memory service (organisation, section 20.1): several tenants at once, each by
- * one process at a time. Any number of processes may run side by side.
+ * Delivers the journals of all tenants to the memory service: several tenants at once, each by one process at a time.
+ * Any number of processes may run side by side. See docs/reference/memory.md#context-adapter.
  */
 export function runContextAdapter(parts: { pool: Pool; settings: Settings; log: Logger }): ContextAdapter {
   const { pool, settings, log } = parts;
@@ -100,13 +103,13 @@ export function runContextAdapter(parts: { pool: Pool; settings: Settings; log: 
   };
 }
 
-/** The turns that this process has under way. */
+/** The running turns of this process. */
 class Turns {
   readonly #tools: DeliveryTools;
   readonly #log: Logger;
   readonly #underWay = new Map<string, UnderWay>();
   #tenantsReadAtMs = Number.NEGATIVE_INFINITY;
-  /** Whether more tenants may be due than this process has places for. */
+  /** Whether more tenants may be due than this process has free places. */
   #othersWait = false;
   #isEnding = false;
 
@@ -116,8 +119,8 @@ class Turns {
   }
 
   /**
-   * Begins turns of tenants that are due, as many as there are places.
-   * @param freed runs when a place is free again, and there may be work for it
+   * Starts turns of tenants that are due, as many as there are free places.
+   * @param freed runs when a place becomes free and there may be work for it
    * @returns whether more may be due at once
    */
   async begin(freed: () => void): Promise<boolean> {
@@ -136,7 +139,7 @@ class Turns {
     return this.#othersWait && this.#underWay.size < placesMax;
   }
 
-  /** Where nothing is to be sent: moves tenants on. @returns whether more may be behind */
+  /** Advances tenants when nothing is to be sent. @returns whether more may be behind */
   async skip(): Promise<boolean> {
     await this.#insertMissing();
     return (
@@ -163,14 +166,14 @@ class Turns {
         if (failure !== undefined)
           this.#log.warn(
             { tenantId: turn.tenant_id, eventId: failure.eventId, reason: failure.reason },
-            'a tenant is parked: its events could not be delivered to the memory service',
+            'a tenant is on hold: its events could not be delivered to the memory service',
           );
         if (hasMore || this.#othersWait) freed();
       });
     this.#underWay.set(turn.lease_id, { turn, stop, ended, keptAtMs });
   }
 
-  /** Turns of one tenant in a row: while nobody else waits, it need not be looked for again. */
+  /** Runs several turns of one tenant in a row: while no other tenant is due, it needs no new search. */
   async #serve(first: TurnRow, signal: AbortSignal): Promise<TurnReport> {
     let turns = 0;
     const mayGoOn = () => turns < turnsInARowMax && !this.#othersWait && !this.#isEnding && !signal.aborted;
@@ -183,8 +186,8 @@ class Turns {
   }
 
   /**
-   * Keeps the leases of what is under way. Who has lost one stops, and so does who could not renew it and would have lost
-   * it by the next time. Must not throw.
+   * Renews the leases of running turns. A turn stops if it lost its lease, or if the renewal failed and the lease would
+   * expire before the next one. Must not throw.
    */
   async renew(): Promise<void> {
     const held = [...this.#underWay.values()];
@@ -204,7 +207,7 @@ class Turns {
     }
   }
 
-  /** Lets turns end by themselves for a while, then gives them up. */
+  /** Lets turns finish for a while, then aborts them. */
   async end(waitMsMax: number): Promise<void> {
     this.#isEnding = true;
     const all = Promise.all([...this.#underWay.values()].map(({ ended }) => ended));
@@ -216,7 +219,7 @@ class Turns {
   }
 }
 
-/** A pause that ends early when somebody says so, also when it was said before the pause began. */
+/** A pause that ends early when it is woken, also by a wake before it began. */
 class Wake {
   readonly #stopped: AbortSignal;
   #isDue = false;

@@ -11,9 +11,10 @@ export const contextAdapterApi = [
     id: 'getContextAdapter',
     method: 'GET',
     path: '/operations/context-adapter',
-    summary: "How far the delivery to the memory service has come in the tenant's journal.",
+    summary: "Read the progress of the delivery of the tenant's journal to the memory service.",
     description:
-      'A tenant whose events could not be delivered is parked alone and tried again by itself; `Retry-After` then says in how many seconds.',
+      "If a tenant's events could not be delivered, only that tenant is on hold, and the delivery is " +
+      'retried automatically; `Retry-After` then gives the delay in seconds.',
     permission: ['operations.read', 'operations.manage'],
     returns: { 200: AdapterState },
     handle: (_input, context) => getAdapterState(context),
@@ -22,8 +23,9 @@ export const contextAdapterApi = [
     id: 'redriveContextAdapter',
     method: 'POST',
     path: '/operations/context-adapter/{tenantId}:redrive',
-    summary: 'Have the event at which the tenant is parked tried again at once.',
-    description: 'The cursor does not move. There is nothing to be tried before the first cycle: 404.',
+    summary: 'Retry the event at which the tenant is on hold at once.',
+    description:
+      'The cursor does not move. Returns 404 before the first cycle, when there is nothing to retry.',
     permission: 'operations.manage',
     params,
     body: AdapterRedrive,
@@ -31,16 +33,17 @@ export const contextAdapterApi = [
     returns: { 200: AdapterState },
     errors: ['not_found'],
     emits: [adapterRedriven],
-    example: { reason: 'the memory service takes it now' },
+    example: { reason: 'the memory service accepts it now' },
     handle: (input, context) => redriveAdapter(context, input.params.tenantId, input.body.reason),
   }),
   endpoint({
     id: 'rebuildContextAdapter',
     method: 'POST',
     path: '/operations/context-adapter/{tenantId}:rebuild',
-    summary: "Deliver the tenant's journal again from an earlier place.",
+    summary: "Deliver the tenant's journal again from an earlier position.",
     description:
-      'Without a cursor, from the beginning of what still exists. The memory service recognises what it has. A delivery that is under way moves the cursor no more.',
+      'Without a cursor, from the oldest event that still exists. The memory service recognizes events that it ' +
+      'has. A running delivery no longer moves the cursor.',
     permission: 'operations.manage',
     params,
     body: AdapterRebuild,

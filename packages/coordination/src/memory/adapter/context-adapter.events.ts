@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/http/service';
 import { Uuid } from '@baton/values/wire';
 
-/** Both on the tenant's cursor; the entity's id is the tenant's. */
+/** Both concern the tenant's cursor; the entity's id is the tenant's. */
 
 export const adapterRedriven = defineEvent(
   'context_adapter.redriven',

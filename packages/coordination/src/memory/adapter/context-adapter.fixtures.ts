@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/database/sql';
 import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
 
-/** A tenant's cursor, as the adapter makes it in its first cycle. */
+/** A tenant's cursor, as the adapter creates it in its first cycle. */
 const cursor = defineObject({
   path: '/operations/context-adapter/{tenantId}',
   async make({ baton, actor: { tenantId } }) {

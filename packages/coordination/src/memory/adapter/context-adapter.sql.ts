@@ -3,7 +3,7 @@ import type { JournalPosition } from '../../ledger/journal/cursor.ts';
 import type { StateRow } from './context-adapter.ts';
 import type { Consumer } from './serving.sql.ts';
 
-/** The tenant's floors, with its cursor and how many stable events lie behind it, counted up to `countMax`. */
+/** The tenant's floors, its cursor, and the number of stable events after it, counted up to `countMax`. */
 export function findState(tenantId: string, consumer: Consumer, countMax: number) {
   return sql<StateRow>`
     select f.tenant_id, f.archive_position, f.archive_sequence, f.floor_position, f.floor_sequence,
@@ -26,7 +26,7 @@ export function findState(tenantId: string, consumer: Consumer, countMax: number
     where f.tenant_id = ${tenantId}`;
 }
 
-/** What an operator's call says of the cursor's row as it was before. */
+/** The previous state of the cursor's row, for an operator's call. */
 export type HeldRow = JournalPosition & Pick<StateRow, 'parked_at' | 'parked_reason' | 'parked_event_id'>;
 
 export function lockConsumer(tenantId: string, consumer: Consumer) {
@@ -35,7 +35,7 @@ export function lockConsumer(tenantId: string, consumer: Consumer) {
     where tenant_id = ${tenantId} and consumer = ${consumer} for update`;
 }
 
-/** Lets the tenant's turn come at once; the cursor stays. */
+/** Makes the tenant due at once; the cursor stays. */
 export function updateRedriven(tenantId: string, consumer: Consumer) {
   return sql`
     update event_consumers set parked_at = null, parked_reason = null, parked_event_id = null, failure_count = 0,
@@ -43,7 +43,7 @@ export function updateRedriven(tenantId: string, consumer: Consumer) {
     where tenant_id = ${tenantId} and consumer = ${consumer}`;
 }
 
-/** Sets the cursor back. A turn under way keeps its lease, and finds at its end that the cursor is not where it was. */
+/** Moves the cursor back. A running turn keeps its lease, and at its end finds the cursor changed. */
 export function updateRebuilt(tenantId: string, consumer: Consumer, { position, sequence }: JournalPosition) {
   return sql`
     update event_consumers set position = ${position}, sequence = ${sequence}, has_more = true, parked_at = null,

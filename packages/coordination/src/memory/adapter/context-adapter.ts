@@ -6,30 +6,35 @@ import { floorsOf } from '../../ledger/retention/floors.ts';
 import type { Tables } from '../../service/schema.ts';
 import { consumer } from './delivery.ts';
 
-/** Lag is counted up to here: counting a whole backlog would slow down its delivery (core, section 2). */
+/**
+ * Limit of the lag count: counting a whole backlog would slow down its delivery. See
+ * docs/reference/README.md#service-endpoints.
+ */
 export const lagMax = 1000;
 
 const count = z.int().nonnegative();
 
-/** How far the delivery to the memory service has come in a tenant's journal (core, section 18). */
+/**
+ * The progress of the delivery to the memory service in a tenant's journal. See docs/reference/journal.md#consumers.
+ */
 export const AdapterState = z
   .strictObject({
     consumer: z.string(),
     tenantId: Uuid,
     cursor: z.string().nullable().meta({
-      description: 'Everything up to here is confirmed; null before the first cycle.',
+      description: 'Everything up to this position is confirmed; `null` before the first cycle.',
     }),
-    lagEvents: count.nullable().meta({ description: 'Stable events behind the cursor, at most 1000.' }),
+    lagEvents: count.nullable().meta({ description: 'Stable events after the cursor, at most 1000.' }),
     lagCapped: z.boolean().meta({ description: 'Whether there are more.' }),
     parked: z.boolean(),
     parkedAt: Timestamp.nullable(),
     parkedReason: z.string().nullable(),
     parkedEventId: Uuid.nullable().meta({ description: 'The first event that is not confirmed.' }),
-    failureCount: count.meta({ description: 'Failed attempts in a row at this place.' }),
+    failureCount: count.meta({ description: 'Failed attempts in a row at this position.' }),
     nextAttemptAt: Timestamp.nullable(),
     updatedAt: Timestamp.nullable(),
     deliveredTotal: count.meta({ description: 'Events that the memory service confirmed.' }),
-    duplicatesTotal: count.meta({ description: 'Of these, those that it knew already.' }),
+    duplicatesTotal: count.meta({ description: 'Those of these that it knew already.' }),
     failuresTotal: count,
     redrivesTotal: count,
     lastDeliveryAt: Timestamp.nullable(),
@@ -47,7 +52,7 @@ export const AdapterRedrive = z
 export const AdapterRebuild = z
   .strictObject({
     cursor: z.string().max(2000).nullish().meta({
-      description: 'Where the delivery begins again; without it, at the beginning of what still exists.',
+      description: 'Where the delivery starts again; without it, at the oldest event that still exists.',
     }),
     reason: z.string().max(reasonLengthMax).default('operator_rebuild'),
   })
@@ -63,12 +68,12 @@ type Floors = Pick<
   'archive_position' | 'archive_sequence' | 'floor_position' | 'floor_sequence'
 >;
 
-/** A tenant's floors, and its cursor's row where it has one: else all of that is null. */
+/** A tenant's floors, and its cursor's row; the row's fields are null if it has none. */
 export type StateRow = Floors & { [Column in keyof ConsumerColumns]: ConsumerColumns[Column] | null } & {
   tenant_id: string;
   /** Counted up to one more than `lagMax`. */
   lag: number;
-  /** Until the next attempt; null where none waits. */
+  /** Seconds until the next attempt; null if none is scheduled. */
   wait_seconds: number | null;
 };
 

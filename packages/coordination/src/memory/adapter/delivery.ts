@@ -19,7 +19,7 @@ import {
 
 export const consumer: Consumer = 'context-adapter';
 
-/** A request to the memory service is cut at this size; a single item may be larger. */
+/** A request to the memory service is split at this size; a single item may be larger. */
 const requestBytesMax = 1_000_000;
 
 export interface DeliveryTools {
@@ -28,24 +28,24 @@ export interface DeliveryTools {
   readonly settings: Settings;
 }
 
-/** A process that is killed keeps its tenants from others for that long. */
+/** After a crash of a process, its tenants stay leased this long. */
 export const leaseSeconds = 10;
 
-/** What became of a turn. */
+/** The result of a turn. */
 export interface TurnReport {
   readonly hasMore: boolean;
-  /** The tenant's next turn, which may follow at once under the same lease; undefined where it was given back. */
+  /** The tenant's next turn, which may follow at once under the same lease; undefined if the tenant was released. */
   readonly next: TurnRow | undefined;
-  /** Why it failed; undefined when it went well, or was given up. */
+  /** Why it failed; undefined when it succeeded or was aborted. */
   readonly failure: Failure | undefined;
 }
 
 /**
- * Delivers the next events of one tenant (organisation, section 20.1): read, sent in batches, and the cursor moved behind
- * what the memory service confirmed. No connection of the database is held while it is asked.
- * @param signal aborts when the turn is over for this process: it stops, or the lease is lost
- * @param mayGoOn asked at the end of a turn after which there is more: whether the tenant is kept for another one
- * @throws Error of the database; the lease then runs out by itself
+ * Delivers the next events of one tenant: reads them, sends them in batches, and moves the cursor past the confirmed
+ * ones. No database connection is held during a request. See docs/reference/memory.md#context-adapter.
+ * @param signal aborts when the process stops or the lease is lost
+ * @param mayGoOn called at the end of a turn after which there is more: whether the tenant is kept for another one
+ * @throws Error of the database; the lease then expires
  */
 export async function deliverTurn(
   tools: DeliveryTools,
@@ -64,7 +64,7 @@ export async function deliverTurn(
     return park(tools, turn, { reached, hasMore: true, delivered, duplicates }, failure);
   const isWhole = delivered === batch.length;
   const end = { reached, hasMore: page.hasMore || !isWhole, delivered, duplicates };
-  // Given up before anything was confirmed, the tenant stays as it was, parked or not.
+  // If it was aborted before anything was confirmed, the tenant keeps its state, on hold or not.
   if (!isWhole && delivered === 0) return giveBack(tools, turn, end.hasMore);
   return serve(tools, turn, end, isWhole && page.hasMore && mayGoOn());
 }
@@ -88,7 +88,7 @@ async function giveBack({ pool }: DeliveryTools, turn: TurnRow, hasMore: boolean
 
 type Page = { rows: readonly EventRow[]; hasMore: boolean } | { failure: Failure };
 
-/** A cursor at the origin means the beginning of what still exists. */
+/** A cursor at the origin means the oldest event that still exists. */
 async function readTurn({ pool, settings }: DeliveryTools, turn: TurnRow): Promise<Page> {
   const from = turn.position === 0 ? undefined : positionOf(turn);
   const request = {
@@ -141,14 +141,14 @@ function batchOf(rows: readonly EventRow[]): Told[] {
   });
 }
 
-/** The last event before `stop`, whether it was told or not; without `stop` the last of all. Undefined: there is none. */
+/** The last event before `stop`, sent or not; without `stop` the last of all. Undefined if there is none. */
 function placeBefore(rows: readonly EventRow[], stop: EventRow | undefined): JournalPosition | undefined {
   const end = stop === undefined ? rows.length : rows.indexOf(stop);
   const last = rows[end - 1];
   return last && positionOf(last);
 }
 
-/** Thrown inside of a sending: from here on nothing more is sent in this turn. */
+/** Thrown during a delivery: nothing more is sent in this turn. */
 class Stopped extends Error {
   readonly failure: Failure | undefined;
 
@@ -159,15 +159,15 @@ class Stopped extends Error {
 }
 
 /**
- * Sends one tenant's batch in order. A slice that is refused, whole or in part, is cut in half until the culprit stands
- * alone: for one culprit among 100 items in 15 requests at most. No slice is sent twice.
+ * Sends one tenant's batch in order. A refused slice, as a whole or in part, is bisected until the culprit is alone:
+ * for one culprit among 100 items in at most 15 requests. No slice is sent twice.
  */
 class Sending {
   readonly #tools: DeliveryTools;
   readonly #namespace: string;
   readonly #batch: readonly Told[];
   readonly #signal: AbortSignal;
-  /** Which items this turn has seen confirmed. */
+  /** The items that were confirmed in this turn. */
   readonly #isConfirmed: boolean[];
   duplicates = 0;
 
@@ -179,13 +179,13 @@ class Sending {
     this.#isConfirmed = batch.map(() => false);
   }
 
-  /** How many items are confirmed from the first on, without a gap: what the cursor may pass. */
+  /** The number of confirmed items from the first on, without a gap: the cursor may pass these. */
   get delivered(): number {
     const gap = this.#isConfirmed.indexOf(false);
     return gap === -1 ? this.#batch.length : gap;
   }
 
-  /** @returns why it did not go to the end; undefined also when it was given up */
+  /** @returns why it stopped early; undefined also when it was aborted */
   async run(): Promise<Failure | undefined> {
     try {
       for (let from = 0; from < this.#batch.length; ) {
@@ -238,7 +238,9 @@ class Sending {
     return result.refusals.find((refusal) => refusal !== null) ?? undefined;
   }
 
-  /** All before the first that is not confirmed is: that one is the culprit, or the first that nothing is known of. */
+  /**
+   * All items before the first unconfirmed one are confirmed: that one is the culprit, or the first of unknown state.
+   */
   #stop(reason: string, waitSeconds = 0): Stopped {
     const eventId = this.#batch[this.delivered]?.row.id ?? null;
     return new Stopped({ reason: eventText(reason.replaceAll('\0', '\uFFFD')), eventId, waitSeconds });

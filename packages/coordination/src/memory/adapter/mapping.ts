@@ -5,7 +5,7 @@ import { mappingVersion, neverTold, type ToldEvent, whitelist } from './whitelis
 
 const scopesMax = 20;
 
-/** Fields of payloads that name what an event is also about (organisation, section 20.1). */
+/** Fields of payloads that name further subjects of an event. See docs/reference/memory.md#context-adapter. */
 const scopeTypes: readonly (readonly [field: string, type: string])[] = [
   ['taskId', 'task'],
   ['runId', 'run'],
@@ -19,7 +19,7 @@ const scopeTypes: readonly (readonly [field: string, type: string])[] = [
   ['parentGoalId', 'goal'],
 ];
 
-/** What the memory service is told of an event; undefined for one that is not on the whitelist. Never throws. */
+/** The item for an event; undefined for an event that is not on the whitelist. Never throws. */
 export function memoryItemOf(event: EventRow): MemoryItem | undefined {
   const told = Object.hasOwn(whitelist, event.type) ? whitelist[event.type] : undefined;
   if (told === undefined) return undefined;
@@ -68,7 +68,7 @@ function fieldsOf({ fields }: ToldEvent, payload: JsonObject): JsonObject {
   return told;
 }
 
-/** Without what never leaves; `data` is what somebody published themselves. */
+/** Omits fields that never leave; `data` was published by the tenant itself. */
 function tellable(value: Json): Json {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).filter(([name]) => !neverTold.includes(name)));
@@ -78,7 +78,7 @@ function contentOf({ content }: ToldEvent, payload: JsonObject): string {
   return content.replaceAll(/\{(\w+)\}/g, (_, field: string) => worded(payload[field]));
 }
 
-/** Of several values their names. */
+/** For several values, their names. */
 function worded(value: Json | undefined): string {
   if (value === undefined || value === null) return 'unknown';
   if (typeof value !== 'object') return String(value);

@@ -26,8 +26,8 @@ import {
 import { consumer } from './delivery.ts';
 
 /**
- * The state of the delivery in the caller's tenant, the same form before the first cycle. Of a parked tenant `Retry-After`
- * says when it is tried again.
+ * The state of the delivery in the caller's tenant, in the same form before the first cycle. For a tenant on hold,
+ * `Retry-After` gives the delay until the next attempt.
  */
 export async function getAdapterState({ db, tenantId }: Context): Promise<Reply<AdapterState>> {
   const row = (await db.row(findState(tenantId, consumer, lagMax + 1))) as StateRow;
@@ -40,7 +40,7 @@ export async function getAdapterState({ db, tenantId }: Context): Promise<Reply<
 }
 
 /**
- * Has the event at which a tenant is parked tried again at once. The cursor never moves.
+ * Retries the event at which a tenant is on hold at once. The cursor never moves.
  * @throws Refusal `not_found` for another tenant, and before the first cycle
  */
 export async function redriveAdapter(
@@ -67,8 +67,8 @@ export async function redriveAdapter(
 }
 
 /**
- * Sets the cursor back, so that what follows is delivered again; the memory service knows what it has. Without a cursor, to
- * the beginning of what still exists.
+ * Moves the cursor back, so that later events are delivered again; the memory service recognizes events that it has.
+ * Without a cursor, to the oldest event that still exists.
  * @throws Refusal `not_found`, `unsupported_cursor_version`, `invalid_cursor`, `cursor_must_not_advance`,
  * `cursor_below_journal_floor`
  */
@@ -89,7 +89,7 @@ export async function rebuildAdapter(
   return getAdapterState(context);
 }
 
-/** The floor first: nothing is pruned between this look and the end of the command. */
+/** Locks the floor first: nothing is pruned between this check and the end of the command. */
 async function lockCursor(
   { db, tenantId }: Context,
   asked: string,
@@ -110,7 +110,10 @@ function placeFor(cursor: string, current: JournalPosition, floor: JournalPositi
   return place;
 }
 
-/** What memory has been told of a tenant's journal, for who asks it (organisation, section 19.1). */
+/**
+ * The part of a tenant's journal that memory has received, for the caller of a context. See
+ * docs/reference/memory.md#context.
+ */
 export interface Told {
   readonly memoryCursor: string | null;
   readonly memoryLagEvents: number | null;
@@ -125,8 +128,8 @@ export interface Told {
 }
 
 /**
- * Counts at most 1,001 events, whatever waits. The event at which a tenant is parked may be of any workspace, and the memory
- * service's message may repeat a part of it: both are for callers who may read the whole journal.
+ * Counts at most 1,001 events of a backlog. The event at which a tenant is on hold may belong to any workspace, and the
+ * memory service's message may repeat a part of it: both are for callers who may read the whole journal.
  */
 export async function getFreshness(context: Context): Promise<Told> {
   const { db, tenantId, caller } = context;

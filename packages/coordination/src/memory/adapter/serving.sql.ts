@@ -1,10 +1,10 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { JournalPosition } from '../../ledger/journal/cursor.ts';
 
-/** Consumers of the journal that the service itself keeps; one row for each tenant. */
+/** Internal consumers of the journal, with one row for each tenant. */
 export type Consumer = 'context-adapter';
 
-/** A tenant whose turn it is: held under this lease, and where its cursor stood when it was taken. */
+/** A tenant's turn: its lease, and the position of its cursor when it was leased. */
 export interface TurnRow extends JournalPosition {
   tenant_id: string;
   lease_id: string;
@@ -12,7 +12,7 @@ export interface TurnRow extends JournalPosition {
   is_failing: boolean;
 }
 
-/** Gives tenants that have none yet a cursor, at the beginning of the journal. */
+/** Creates cursors at the beginning of the journal for tenants without one. */
 export function insertMissingConsumers(consumer: Consumer, rowsMax: number) {
   return sql`
     insert into event_consumers (tenant_id, consumer)
@@ -25,15 +25,15 @@ export function insertMissingConsumers(consumer: Consumer, rowsMax: number) {
 export interface TurnsWanted {
   readonly consumer: Consumer;
   readonly tenantsMax: number;
-  /** Of these, tenants whose last turn failed. */
+  /** The tenants among these whose last turn failed. */
   readonly failingMax: number;
   readonly leaseSeconds: number;
 }
 
 /**
- * Takes tenants whose turn is due, the least recently served first, and moves them to the end of the line. Due is who has
- * stable events behind the cursor and no other process at work; whose last turn failed, when its wait is over. Each tenant
- * without anything new costs one look into the index of events.
+ * Leases tenants that are due, the least recently served first, and moves them to the end of the queue. A tenant is due
+ * if it has stable events after the cursor and no other process serves it; after a failed turn, once its delay has
+ * passed. Each tenant without new events costs one lookup in the index of events.
  */
 export function leaseDueTurns({ consumer, tenantsMax, failingMax, leaseSeconds }: TurnsWanted) {
   return sql<TurnRow>`
@@ -64,7 +64,7 @@ export function leaseDueTurns({ consumer, tenantsMax, failingMax, leaseSeconds }
     returning c.tenant_id, c.lease_id, c.position, c.sequence, c.next_attempt_at is not null as is_failing`;
 }
 
-/** Keeps leases for as long again; returns those that are still held. */
+/** Renews leases; returns those that are still held. */
 export function renewLeases(
   consumer: Consumer,
   turns: readonly Pick<TurnRow, 'tenant_id' | 'lease_id'>[],
@@ -78,7 +78,7 @@ export function renewLeases(
     returning c.lease_id`;
 }
 
-/** How a turn has ended: what is confirmed, and up to where. */
+/** The end of a turn: the position up to which events are confirmed. */
 export interface TurnEnd {
   readonly reached: JournalPosition;
   readonly hasMore: boolean;
@@ -87,8 +87,9 @@ export interface TurnEnd {
 }
 
 /**
- * Ends a turn that went well; with `leaseSeconds` above 0 the tenant is kept for another one. It changes nothing when the lease is another's, or the cursor is not where it was when the
- * turn began: whoever set it back meanwhile wins.
+ * Ends a successful turn; with `leaseSeconds` above 0 the tenant is kept for another one. Changes nothing if the lease
+ * belongs to another process, or if the cursor was moved during the turn: a concurrent change of the cursor takes
+ * precedence.
  */
 export function updateServed(consumer: Consumer, turn: TurnRow, end: TurnEnd, leaseSeconds: number) {
   return sql`
@@ -109,13 +110,13 @@ export interface Failure {
   readonly reason: string;
   /** The first event that is not confirmed. */
   readonly eventId: string | null;
-  /** How long the memory service itself asks to wait; 0 when it doesn't. */
+  /** The delay that the memory service requested; 0 if it requested none. */
   readonly waitSeconds: number;
 }
 
 /**
- * Ends a turn that failed, under the same conditions: the tenant is parked, and tried again after a wait that doubles. Who
- * came a part of the way begins with the first wait.
+ * Ends a failed turn, under the same conditions: the tenant is on hold, and retried after a delay that doubles. A turn
+ * with some progress resets the delay.
  */
 export function updateParked(
   consumer: Consumer,
@@ -148,7 +149,7 @@ export function updateParked(
     where c.tenant_id = ${turn.tenant_id} and c.consumer = ${consumer}`;
 }
 
-/** Gives a tenant back without a word about its turn. */
+/** Releases a tenant without recording a result. */
 export function releaseTurn(consumer: Consumer, turn: TurnRow) {
   return sql`
     update event_consumers set lease_id = null, leased_until = null
@@ -156,8 +157,8 @@ export function releaseTurn(consumer: Consumer, turn: TurnRow) {
 }
 
 /**
- * Moves the cursors of tenants on to their newest stable event, as if all before it were confirmed. Where another process
- * delivers, it is left to that.
+ * Moves the cursors of tenants to their newest stable event, as if all events before it were confirmed. Skips tenants
+ * that another process serves.
  */
 export function skipToHead(consumer: Consumer, tenantsMax: number) {
   return sql`

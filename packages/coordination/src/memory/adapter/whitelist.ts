@@ -1,20 +1,23 @@
-/** What the memory service is told of a type of event, and nothing else of its payload (organisation, section 20.1). */
+/**
+ * What the memory service receives of a type of event, and nothing else of its payload. See
+ * docs/reference/memory.md#context-adapter.
+ */
 export interface ToldEvent {
-  /** A plain sentence; a name in braces is a field of the payload that is always there. */
+  /** A plain sentence; a name in braces is a required field of the payload. */
   readonly content: string;
-  /** Fields of the payload, as they are called there; a pair names first what it is called in the item. */
+  /** Fields of the payload by name; of a pair, the first is the name in the item. */
   readonly fields: readonly (string | readonly [as: string, field: string])[];
 }
 
-/** Raised whenever what is told changes. */
+/** Incremented whenever the items change. */
 export const mappingVersion = 5;
 
-/** Fields that never leave, also inside of those that are told: what a tenant keeps in them is its own. */
+/** Fields that never leave, also nested in others, because they hold the tenant's own data. */
 export const neverTold: readonly string[] = ['customFields', 'config'];
 
 /**
- * The whitelist, version 5. Types that are not here are not sent. Comments of people stay out too: the observation is the
- * one event that exists to carry free text (organisation, section 17).
+ * Version 5 of the whitelist. Other types are not sent. Comments of people are excluded too: the observation is the one
+ * event that exists to carry free text. See docs/reference/memory.md#observations.
  */
 export const whitelist: Readonly<Record<string, ToldEvent>> = {
   'tenant.bootstrapped': { content: 'The tenant {slug} was founded.', fields: ['slug'] },

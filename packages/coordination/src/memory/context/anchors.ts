@@ -3,9 +3,9 @@ import type { Json } from '@baton/values/wire';
 import type { Task } from '../../work/tasks/task.ts';
 
 /**
- * The anchors of a task's type for one task (organisation, section 28): placeholders are filled in from the task. An anchor
- * whose placeholder has no value, or one that can't stand in a key, is dropped.
- * @returns the anchors, each once, and a warning for each that was dropped
+ * The anchors of a task's type for one task, with placeholders replaced by the task's values. An anchor is dropped if a
+ * placeholder has no value, or one that a key can't contain. See docs/reference/definitions.md#context-schema.
+ * @returns the anchors, each once, and a warning for each dropped one
  */
 export function anchorsFor(
   task: Pick<Task, 'publicId' | 'workspaceId' | 'projectId' | 'customFields'>,

@@ -19,7 +19,7 @@ import {
   recordPack,
 } from './task-context.ts';
 
-/** A context that is read, and the pack that is still to be recorded. */
+/** A context that was read, and the pack to record. */
 export interface ReadContext {
   readonly answer: ContextAnswer;
   readonly toRecord: NewPack | undefined;
@@ -33,9 +33,9 @@ export function requireAnchors({ anchors }: Pick<ContextRequest, 'anchors'>): vo
 }
 
 /**
- * What somebody who is about to act should know (organisation, section 19.1): the operational part always, what memory knows
- * where it says so in time. While the memory service is asked nothing of the database is held; it is asked beside the
- * operational part.
+ * The context for a principal that is about to act: always the operational part, and the part from memory if the memory
+ * service responds in time. The request to it runs in parallel with the operational part, and no database connection is
+ * held during the request. See docs/reference/memory.md#context.
  * @throws Refusal those of `findFocus`
  */
 export async function getContext(
@@ -50,7 +50,7 @@ export async function getContext(
   return answer;
 }
 
-/** The end of `getContext`: what a claim is to keep is written in a transaction of its own. */
+/** The end of `getContext`: records the pack of a claim in a transaction of its own. */
 export async function finishContext(
   context: Context,
   { answer, toRecord }: ReadContext,
@@ -93,13 +93,13 @@ async function readContext(context: Context, request: ContextRequest): Promise<R
   };
 }
 
-/** Where rights are asked of another service, that is done now: it may begin the call again, and memory is asked once. */
+/** Resolves external authorization first: it may restart the call, and memory is requested only once. */
 function askRights({ caller }: Context): void {
   for (const right of ['events.read', 'artifacts.read'] as const) holds(caller.permissions, right);
   if (caller.kind === 'human') holds(caller.permissions, 'approvals.decide');
 }
 
-/** Switched off wins over a missing right (organisation, section 28). */
+/** A disabled memory service takes precedence over a missing right. See docs/reference/memory.md#context. */
 async function mayAsk(
   context: Context,
   { includeMemory }: Pick<ContextRequest, 'includeMemory'>,

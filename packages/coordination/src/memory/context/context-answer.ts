@@ -27,7 +27,7 @@ export const ContextRequest = z
       .array(z.string().max(1000))
       .max(1000)
       .default([])
-      .meta({ description: `At most ${anchorsMax} of the form \`type:key\`.` }),
+      .meta({ description: `At most ${anchorsMax}, of the form \`type:key\`.` }),
     strategy: z.enum(strategies).nullish(),
     asOf: AsOf.nullish(),
   })
@@ -52,7 +52,7 @@ const ContextFocus = z
     artifacts: z
       .array(ContextArtifact)
       .nullable()
-      .meta({ description: 'The newest 20; null for who may not read artifacts.' }),
+      .meta({ description: 'The newest 20; `null` for callers who may not read artifacts.' }),
     inputs: z.array(ContextInput),
   })
   .meta({ id: 'ContextFocus' });
@@ -64,7 +64,7 @@ const ContextProject = Project.extend({
   effectiveConfig: EffectiveConfig.shape.config,
   configProvenance: EffectiveConfig.shape.provenance,
   workspaceScope: z.array(Uuid).meta({
-    description: `Its workspaces, its own first, with those of the projects below it where these are included; at most ${projectWorkspacesMax}.`,
+    description: `Its workspaces, its own first, including those of nested projects if these are included; at most ${projectWorkspacesMax}.`,
   }),
   includeSubprojects: z.boolean(),
 }).meta({ id: 'ContextProject' });
@@ -78,18 +78,20 @@ const Operational = HarnessContext.extend({
 const Freshness = z
   .strictObject({
     currentCursor: z.string(),
-    memoryCursor: z.string().nullable().meta({ description: 'What memory was told of up to here.' }),
+    memoryCursor: z
+      .string()
+      .nullable()
+      .meta({ description: 'Memory has received the events up to this position.' }),
     memoryLagEvents: z
       .int()
       .nullable()
-      .meta({ description: 'Events that it was not told of, at most 1000.' }),
+      .meta({ description: 'Events that memory has not received, at most 1000.' }),
     memoryLagCapped: z.boolean().meta({ description: 'Whether there are more.' }),
     memoryIngest: z.strictObject({
       status: z.enum(['ok', 'parked']),
-      lastError: z
-        .string()
-        .nullable()
-        .meta({ description: 'For callers with `events.read` who see all workspaces; null for others.' }),
+      lastError: z.string().nullable().meta({
+        description: 'Only for callers with `events.read` who see all workspaces; `null` for others.',
+      }),
       lastDeliveryAt: Timestamp.nullable(),
       parkedEventId: Uuid.nullable().meta({ description: 'As `lastError`.' }),
       nextAttemptAt: Timestamp.nullable(),
@@ -116,7 +118,7 @@ export type Instructions = z.infer<typeof Instructions>;
 const TaskContext = z
   .strictObject({
     status: z.enum(['ok', 'empty', 'unavailable', 'timeout', 'disabled', 'forbidden']),
-    contextPackId: Uuid.nullable().meta({ description: 'The pack that is recorded for the live claim.' }),
+    contextPackId: Uuid.nullable().meta({ description: 'The pack recorded for the live claim.' }),
     claimId: Uuid.nullable().meta({ description: 'The live claim of the task.' }),
     asOf: Timestamp,
     asOfMode: z.enum(asOfModes),
@@ -133,11 +135,11 @@ export type TaskContext = z.infer<typeof TaskContext>;
 export const memoryStatuses = ['ok', 'disabled', 'forbidden', 'timeout', 'unavailable'] as const;
 export type MemoryStatus = (typeof memoryStatuses)[number];
 
-/** What somebody who is about to act should know (organisation, section 19.1). */
+/** The context for a principal that is about to act. See docs/reference/memory.md#context. */
 export const ContextAnswer = z
   .strictObject({
     operational: Operational,
-    memory: FreeObject.nullable().meta({ description: 'What the memory service answered, as it is.' }),
+    memory: FreeObject.nullable().meta({ description: 'The unchanged response of the memory service.' }),
     memoryStatus: z.enum(memoryStatuses),
     memoryTraceId: z.string().nullable(),
     freshness: Freshness,

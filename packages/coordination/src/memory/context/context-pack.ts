@@ -5,7 +5,7 @@ import type { Tables } from '../../service/schema.ts';
 
 export const asOfModes = ['claim', 'now'] as const;
 
-/** What memory knew of some anchors at an instant, in the words of the memory service. */
+/** What memory knew about some anchors at an instant, in the terms of the memory service. */
 export const KnownPack = z
   .strictObject({
     entities: z.array(FreeObject),
@@ -21,7 +21,7 @@ export function isEmptyPack({ entities, facts, snapshots }: KnownPack): boolean 
   return entities.length + facts.length + snapshots.length === 0;
 }
 
-/** What the memory service was asked for a pack, apart from whose it is. */
+/** The request to the memory service for a pack, without its tenant. */
 export interface PackQuestion {
   readonly anchors: readonly string[];
   readonly kinds: readonly string[];
@@ -33,7 +33,10 @@ export interface PackQuestion {
 
 const count = z.int().nonnegative();
 
-/** What an executor was told when it took a task: recorded once for its claim (organisation, section 19.2). */
+/**
+ * The context that an executor got when it claimed a task, recorded once for the claim. See
+ * docs/reference/memory.md#recall-and-packs.
+ */
 export const ContextPack = z
   .strictObject({
     id: Uuid,
@@ -77,13 +80,13 @@ export const contextPackOf = wireMapper<ContextPackRow>()(ContextPack, {
   snapshots: ({ pack }) => pack.snapshots.length,
 });
 
-const keys = z.array(z.string()).meta({ description: 'At most 200 of them.' });
+const keys = z.array(z.string()).meta({ description: 'At most 200.' });
 
-/** What memory says now of the same instant, beside what it said then. */
+/** The present response of memory for the same instant, compared with the recorded one. */
 export const ReplayedPack = z
   .strictObject({
     contextPack: ContextPack,
-    reproduced: z.boolean().meta({ description: 'Whether the same entities and facts came.' }),
+    reproduced: z.boolean().meta({ description: 'Whether memory returned the same entities and facts.' }),
     drift: z.strictObject({
       missingEntities: keys,
       extraEntities: keys,

@@ -31,7 +31,7 @@ async function getPackRow(context: Context, id: string): Promise<ContextPackRow>
 }
 
 /**
- * Asks memory again what it was asked for a pack, as of the same instant, and says what differs.
+ * Repeats the request for a pack as of the same instant and returns the differences.
  * @throws Refusal `not_found`, `memory_disabled`, `memory_timeout`, `memory_unavailable`
  */
 export async function replayContextPack(

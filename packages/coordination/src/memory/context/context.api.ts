@@ -10,7 +10,7 @@ import { recall, requireOneQuestion } from './recall.ts';
 import { RecalledPack, RecallRequest } from './recall-request.ts';
 
 const params = { id: Uuid };
-/** Nothing is changed but a record of what was told, so there is no answer to keep under a key. */
+/** The operation only records the returned context, so there is no response to store under a key. */
 const reads = { idempotency: 'ignored' } as const;
 
 export const contextApi = [
@@ -18,9 +18,11 @@ export const contextApi = [
     id: 'getContext',
     method: 'POST',
     path: '/context',
-    summary: 'Ask what somebody who is about to act should know.',
+    summary: 'Read the context for a principal that is about to act.',
     description:
-      "The operational part comes always; what memory knows comes where the memory service says it within CP_CONTEXT_TIMEOUT_SECONDS, else `memoryStatus` says why not. The holder of a task's claim is told once what the type of the task asks memory for: it is recorded, and repeated as it was.",
+      'The operational part is always returned; the part from memory if the memory service responds within ' +
+      "CP_CONTEXT_TIMEOUT_SECONDS, else `memoryStatus` gives the reason. For the holder of a task's claim, the " +
+      "context that the task's type declares is recorded once and then returned unchanged.",
     ...reads,
     transaction: 'statement',
     body: ContextRequest,
@@ -36,8 +38,8 @@ export const contextApi = [
     id: 'recallContext',
     method: 'POST',
     path: '/context/recall',
-    summary: 'Look up what memory knows of one thing, or of a text.',
-    description: 'Whoever names a task needs tasks.read too.',
+    summary: 'Look up knowledge about one entity, or by a text.',
+    description: 'To name a task, the caller also needs tasks.read.',
     ...reads,
     transaction: 'none',
     permission: 'events.read',
@@ -59,7 +61,7 @@ export const contextApi = [
     id: 'getContextPack',
     method: 'GET',
     path: '/context-packs/{id}',
-    summary: 'Read what an executor was told from memory when it took a task.',
+    summary: 'Read the recorded context of a claim.',
     permission: 'tasks.read',
     alsoOneOf: ['events.read'],
     params,
@@ -71,7 +73,7 @@ export const contextApi = [
     id: 'replayContextPack',
     method: 'POST',
     path: '/context-packs/{id}:replay',
-    summary: 'Ask memory the same again, as of the same instant, and say what differs.',
+    summary: 'Repeat the request of a recorded context as of the same instant and list the differences.',
     ...reads,
     transaction: 'none',
     permission: 'tasks.read',

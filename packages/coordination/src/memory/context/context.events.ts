@@ -5,7 +5,7 @@ import { asOfModes } from './context-pack.ts';
 
 const count = z.int().nonnegative();
 
-/** How much an executor was told, never what. */
+/** The amount of context that an executor got, never its content. */
 export const contextPackRecorded = defineEvent(
   'task.context_pack_recorded',
   'task',

@@ -14,18 +14,18 @@ export function findTypeOfTask(tenantId: string, typeId: string) {
     select key, version, instructions, context_schema from task_types where id = ${typeId} and tenant_id = ${tenantId}`;
 }
 
-/** The clock of the database, which leases and packs are judged by. */
+/** The clock of the database, which determines the age of leases and packs. */
 export function readClock() {
   return sql<{ now: string }>`select clock_timestamp()::timestamptz(3) as now`;
 }
 
-/** The workspace at the top of a workspace's tree. */
+/** The root of a workspace's tree. */
 export function findRoot(tenantId: string, workspaceId: string) {
   return sql<{ root_id: string }>`
     select path[1] as root_id from workspaces where id = ${workspaceId} and tenant_id = ${tenantId}`;
 }
 
-/** The workspaces of a project, its own first. Whoever sees that one sees those below it. */
+/** The workspaces of a project, its own first. A viewer who sees that one sees those below it. */
 export function findWorkspacesOfProject(
   tenantId: string,
   { id, workspaceId }: { readonly id: string; readonly workspaceId: string },
@@ -39,13 +39,13 @@ export function findWorkspacesOfProject(
     order by path limit ${rowsMax}`;
 }
 
-/** Parts come as JSON of wire names: only their instants have another form. */
+/** Parts are JSON with wire names; only their instants have another form. */
 export interface FocusPartsRow {
   artifacts: NonNullable<ContextFocus['artifacts']>;
   inputs: (ContextFocus['inputs'][number] & { sourceTaskId: string | null })[];
 }
 
-/** What a task has brought, newest first, and what its type takes from other tasks. */
+/** The artifacts of a task, newest first, and the inputs that its type takes from other tasks. */
 export function findFocusParts(tenantId: string, taskId: string, artifactsMax: number, inputsMax: number) {
   return sql<FocusPartsRow>`
     select

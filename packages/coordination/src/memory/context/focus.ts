@@ -30,7 +30,7 @@ import {
 const artifactsMax = 20;
 const inputsMax = 50;
 
-/** What a context is about: a task with its type, a project, and the tree of workspaces whose knowledge counts. */
+/** The subject of a context: a task with its type, a project, and the tree of workspaces whose knowledge applies. */
 export interface Focus {
   readonly task: Task | undefined;
   readonly type: TypeOfTaskRow | undefined;
@@ -45,7 +45,8 @@ export function requireRight({ caller }: Context, ...required: Permission[]): vo
 }
 
 /**
- * Finds what a context is asked about, in the contract's order (see docs/reference/memory.md#context).
+ * Resolves the subject of a context, with the checks in the order of the reference. See
+ * docs/reference/memory.md#context.
  * @throws Refusal `permission_denied`, `not_found`; `invalid_context_request` for a run of another task
  */
 export async function findFocus(
@@ -76,13 +77,13 @@ async function findTaskOfFocus(
   return task;
 }
 
-/** The workspace at the top of the tree; null for no workspace. */
+/** The root of the tree; null for no workspace. */
 export async function rootOf({ db, tenantId }: Context, workspaceId: string | null): Promise<string | null> {
   if (workspaceId === null) return null;
   return (await db.row(findRoot(tenantId, workspaceId)))?.root_id ?? null;
 }
 
-/** The task with what it has brought and what it is given, as far as the caller may see it. */
+/** The task with its artifacts and inputs, as far as the caller may see them. */
 export async function readFocus(context: Context, task: Task): Promise<ContextFocus> {
   const { db, tenantId, caller } = context;
   const { artifacts, inputs } = (await db.row(
@@ -102,7 +103,7 @@ export async function readFocus(context: Context, task: Task): Promise<ContextFo
   };
 }
 
-/** What counts for a project, and where it reaches. @throws Refusal `not_found` */
+/** The effective configuration of a project, and its workspaces. @throws Refusal `not_found` */
 export async function readProject(
   context: Context,
   project: Project,
@@ -123,8 +124,8 @@ export async function readProject(
 }
 
 /**
- * What whoever executes a task is told, the most general first (see docs/reference/memory.md#context). The hash of one layer is that of
- * its text, which a run keeps when it starts.
+ * The instructions for the executor of a task, the most general first. The hash of a single layer is that of its text,
+ * which a run keeps when it starts. See docs/reference/memory.md#context.
  */
 export async function readInstructions(
   context: Context,
@@ -143,7 +144,10 @@ export async function readInstructions(
   return { layers, hash: texts.length === 0 ? null : hashOf(texts.join('\n\n')) };
 }
 
-/** `settings.agentInstructions` as it counts for the project (see docs/reference/projects.md#configuration-document), with the version of the project. */
+/**
+ * The effective `settings.agentInstructions` of the project, with the version of the project. See
+ * docs/reference/projects.md#configuration-document.
+ */
 async function projectLayer(context: Context, projectId: string) {
   const { version, config } = (await findEffectiveConfig(context, projectId)).make();
   const { agentInstructions: text } = config.settings;

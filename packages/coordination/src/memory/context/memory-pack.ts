@@ -5,7 +5,7 @@ import type { MemoryGateway, Question, Told } from '../gateway/gateway.ts';
 import type { ContextRequest, MemoryStatus } from './context-answer.ts';
 import type { Focus } from './focus.ts';
 
-/** What the memory service had to say for a context. */
+/** The contribution of the memory service to a context. */
 export interface MemoryPart {
   readonly memory: JsonObject | null;
   readonly memoryStatus: MemoryStatus;
@@ -13,11 +13,11 @@ export interface MemoryPart {
   readonly warnings: readonly string[];
 }
 
-/** Refusals that may come from one of several namespaces. */
+/** Refusals that one of several namespaces may cause. */
 const namespaceRefusals: readonly number[] = [400, 403, 422];
 const sectionsMax = 500;
 
-/** The members that count; the answer is passed on as it is. */
+/** The members that are evaluated; the response is passed on unchanged. */
 const PackAnswer = z.looseObject({
   sections: z.array(z.looseObject({})).max(sectionsMax),
   token_estimate: z.number().nullish().catch(null),
@@ -28,7 +28,7 @@ export function withoutMemory(memoryStatus: MemoryStatus, warnings: readonly str
   return { memory: null, memoryStatus, memoryTraceId: null, warnings };
 }
 
-/** The budget of a request, within what the operator allows. */
+/** The budget of a request, within the operator's limit. */
 export function budgetOf(
   { maxTokens }: Pick<ContextRequest, 'maxTokens'>,
   { settings }: Pick<Context, 'settings'>,
@@ -38,9 +38,9 @@ export function budgetOf(
 }
 
 /**
- * Asks the memory service for what it knows around a query (organisation, section 19.1). Where it refuses several
- * namespaces, the first is asked alone in the time that is left.
- * @returns never a failure: what is missing is said by the status and the warnings
+ * Requests knowledge around a query from the memory service. If it refuses several namespaces, the first is requested
+ * alone in the remaining time. See docs/reference/memory.md#context.
+ * @returns always: the status and the warnings describe a failure
  */
 export async function askMemory(
   memory: MemoryGateway,
@@ -94,7 +94,7 @@ function questionOf(
   };
 }
 
-/** What the task is now, which memory may not have been told of yet. */
+/** The present state of the task, which memory may not have received yet. */
 function ephemeralOf({ task }: Focus): JsonObject | null {
   if (task === undefined) return null;
   const { id, publicId, title, status, priority, version } = task;

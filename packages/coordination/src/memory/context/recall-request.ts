@@ -21,14 +21,14 @@ export const RecallRequest = z
     budgetTokens: z.int().min(1).max(32_000).default(3000),
     where: Conditions.default([]),
   })
-  .meta({ id: 'RecallRequest', description: 'By `anchor` or by `query`, of a task or of a workspace.' });
+  .meta({ id: 'RecallRequest', description: 'By `anchor` or by `query`, for a task or a workspace.' });
 export type RecallRequest = z.output<typeof RecallRequest>;
 
-/** What memory knows, looked up by one thing or by a text (organisation, section 19.2). */
+/** Knowledge found by one entity or by a text. See docs/reference/memory.md#recall-and-packs. */
 export const RecalledPack = z
   .strictObject({
-    anchors: z.array(z.string()).meta({ description: 'What it was looked up from.' }),
-    semantic: z.boolean().meta({ description: 'Whether by a text.' }),
+    anchors: z.array(z.string()).meta({ description: 'The anchors of the lookup.' }),
+    semantic: z.boolean().meta({ description: 'Whether the lookup was by a text.' }),
     asOf: Timestamp,
     namespaces: z.array(z.string()),
     warnings: z.array(z.string()),

@@ -16,7 +16,10 @@ import { findPackOfClaim, insertPack, type NewPack } from './context-packs.sql.t
 import { readClock, type TypeOfTaskRow } from './focus.sql.ts';
 import { askTyped, type TypedQuestion } from './typed-pack.ts';
 
-/** What a type may declare, with the defaults of the contract (organisation, section 28). */
+/**
+ * The context that a type may declare, with the defaults of the schema. See
+ * docs/reference/definitions.md#context-schema.
+ */
 interface Profile {
   readonly anchors?: readonly string[];
   readonly kinds?: readonly string[];
@@ -29,27 +32,27 @@ interface Profile {
 
 const usualTokens = 3000;
 
-/** What is known of the task's own context before the memory service is asked. */
+/** The parts of the task's own context that are known before the request to the memory service. */
 export interface PreparedTaskContext {
   readonly task: Task;
   readonly claim: ClaimRow | undefined;
   readonly recorded: ContextPackRow | undefined;
-  /** Whether the caller may read all that was recorded. */
+  /** Whether the caller may read the whole recorded pack. */
   readonly mayReplay: boolean;
   readonly question: TypedQuestion;
-  /** The part of the answer that needs no memory. */
+  /** The part of the response that needs no memory. */
   readonly base: TaskContext;
 }
 
-/** A task's own context, and the pack that its claim is to keep. */
+/** A task's own context, and the pack to record for its claim. */
 export interface AskedTaskContext {
   readonly answer: TaskContext;
   readonly toRecord: NewPack | undefined;
 }
 
 /**
- * Reads what a task's own context needs; undefined where its type declares none. The live claim decides which instant counts:
- * memory as it was when the claim was made, unless the type asks for now.
+ * Reads the inputs of a task's own context; undefined if its type declares none. The live claim determines the instant:
+ * memory as of the claim, unless the type requests the present.
  */
 export async function prepareTaskContext(
   context: Context,
@@ -90,12 +93,12 @@ export async function prepareTaskContext(
   };
 }
 
-/** Whether the memory service is asked at all, and if not, what the answer says instead. */
+/** Whether the memory service is called; if not, the part of the response that replaces it. */
 export type Asking = { readonly memory: MemoryGateway } | { readonly status: 'disabled' | 'forbidden' };
 
 /**
- * The task's own context (organisation, section 19.1). The pack of a live claim is given back as it was recorded, also while
- * the memory service is away; with `now` it is asked each time.
+ * The task's own context. The pack of a live claim is returned as recorded, even while the memory service is
+ * unavailable; with `now` memory is requested each time. See docs/reference/memory.md#task-context.
  */
 export async function askTaskContext(
   context: Context,
@@ -109,7 +112,7 @@ export async function askTaskContext(
     return only({ status: 'memory' in asking ? 'forbidden' : asking.status });
   }
   if (!('memory' in asking)) return only({ status: asking.status });
-  // Every anchor that the type names was dropped: there is nothing to ask for.
+  // All anchors of the type were dropped: there is nothing to request.
   if (question.anchors.length === 0 && base.warnings.length > 0) return only({ status: 'empty' });
   const told = await askTyped(asking.memory, context, question);
   if (told.kind === 'late') return only({ status: 'timeout' });
@@ -141,7 +144,10 @@ export async function askTaskContext(
   };
 }
 
-/** What memory said may be read by whoever may read the journal, and each namespace that it came from. @throws NeedsDecision */
+/**
+ * A response of memory may be read by callers who may read the journal and each of its namespaces.
+ * @throws NeedsDecision
+ */
 function mayReadPack(context: Context, { question }: ContextPackRow): boolean {
   return holds(context.caller.permissions, 'events.read') && mayReadAll(context, question.namespaces);
 }
@@ -161,9 +167,9 @@ function replayOf(recorded: ContextPackRow): Partial<TaskContext> {
 }
 
 /**
- * Keeps what the holder of a live claim was told, once for each claim. Of two that come at once the later gets what the
- * earlier was told; where the claim has ended meanwhile, nothing is kept.
- * @returns the task's context as it is answered
+ * Records the context of the holder of a live claim, once for each claim. Of two concurrent requests the later gets the
+ * pack of the earlier; if the claim has ended meanwhile, nothing is recorded.
+ * @returns the task's context for the response
  * @throws Refusal `not_found` for a task that is out of sight since
  */
 export async function recordPack(

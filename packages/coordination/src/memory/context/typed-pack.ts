@@ -6,7 +6,7 @@ import type { KnownEntity, KnownFact, KnownPack, PackQuestion } from './context-
 const text = z.string().min(1).max(1000);
 const traceId = z.string().max(200).nullish().catch(null);
 
-/** The lists that an answer may hold; each object is passed on as it is. */
+/** The lists of a response; each object is passed on unchanged. */
 const TypedAnswer = z.looseObject({
   entities: z.array(z.looseObject({ key: text })).max(2000),
   facts: z.array(z.looseObject({ subject: text, predicate: text })).max(5000),
@@ -18,7 +18,7 @@ const TypedAnswer = z.looseObject({
 export interface TypedAnswer {
   readonly pack: KnownPack;
   readonly traceId: string | null;
-  /** What it was looked up from, where the memory service says so. */
+  /** The anchors of the lookup, if the memory service returns them. */
   readonly anchors: string[] | undefined;
 }
 
@@ -27,11 +27,11 @@ export interface TypedQuestion extends PackQuestion {
   readonly budgetTokens: number;
   /** 1 MiB when absent. */
   readonly answerBytesMax?: number;
-  /** What only some questions have: a text instead of anchors, a limit, a direction, conditions. */
+  /** Optional parts of a request: a text instead of anchors, a limit, a direction, conditions. */
   readonly more?: object;
 }
 
-/** Asks for what is known of some anchors (organisation, section 20.2, `context/typed`). */
+/** Requests knowledge about some anchors. See docs/reference/memory.md#memory-service (`context/typed`). */
 export function askTyped(
   memory: MemoryGateway,
   { tenantId, settings, traceRunId }: Pick<Context, 'tenantId' | 'settings' | 'traceRunId'>,
@@ -69,7 +69,7 @@ export function askTyped(
     read(json) {
       const answer = TypedAnswer.safeParse(json);
       if (!answer.success) return undefined;
-      // As it was sent: a parsed copy would drop a member named __proto__.
+      // Unparsed, because a parsed copy would drop a member named __proto__.
       const { entities, facts, snapshots } = json as Pick<KnownPack, 'entities' | 'facts'> &
         Partial<KnownPack>;
       const { trace_id: traceId = null, anchors } = answer.data;
@@ -78,12 +78,12 @@ export function askTyped(
   });
 }
 
-/** What tells an entity from others. */
+/** The identity of an entity. */
 export function keyOfEntity({ key }: KnownEntity): string {
   return key;
 }
 
-/** What tells a fact from others: the whole statement. */
+/** The identity of a fact: the whole statement. */
 export function keyOfFact({ subject, predicate, object = null }: KnownFact): string {
   return `${subject} ${predicate} ${typeof object === 'string' ? object : JSON.stringify(object)}`;
 }

@@ -1,12 +1,12 @@
 import type { Json } from '@baton/values/wire';
 
-/** What a memory service may answer at most, besides its bytes. */
+/** Limits of a response of the memory service, besides its bytes. */
 const depthMax = 64;
 const nodesMax = 200_000;
 
 /**
- * Whether an answer of the memory service can be passed on and stored: not too deep and not too wide, with texts that
- * PostgreSQL can hold, and without a namespace of another tenant. Nothing else is believed of it.
+ * Whether a response of the memory service can be returned and stored: within the limits of depth and width, with texts
+ * that PostgreSQL can store, and without a namespace of another tenant. Nothing else about it is trusted.
  * @param isForeign whether a text names a namespace of another tenant
  */
 export function isFit(answer: unknown, isForeign: (namespace: string) => boolean): boolean {

@@ -1,11 +1,11 @@
 /** When a circuit opens, and for how long. */
 export interface CircuitBounds {
-  /** Failures in a row after which no more calls are let through. */
+  /** Failures in a row after which the circuit opens. */
   readonly failuresMax: number;
-  /** How long that lasts; it doubles whenever the call after it fails too. */
+  /** Duration of the open state; it doubles whenever the next call fails too. */
   readonly pauseMs: number;
   readonly pauseMsMax: number;
-  /** Keys that are remembered; the one that failed first is forgotten. */
+  /** Number of keys in memory; the one that failed first is evicted. */
   readonly keysMax: number;
 }
 
@@ -13,13 +13,13 @@ interface Circuit {
   failures: number;
   pauseMs: number;
   openUntilMs: number;
-  /** A call that finds out whether the other side is back. */
+  /** A call that tests whether the service has recovered. */
   isTrying: boolean;
 }
 
 /**
- * Keeps calls from a service that fails again and again, by key (a tenant): the failures of one tenant's calls don't cut
- * others off. After a pause one call is let through; the circuit closes when it succeeds.
+ * Circuit breaker with one circuit per key (a tenant), so that failures of one tenant's calls don't affect others.
+ * After a delay one call is let through; the circuit closes when it succeeds.
  */
 export class Circuits {
   readonly #bounds: CircuitBounds;
@@ -27,15 +27,15 @@ export class Circuits {
   /** An entry exists only while the last call of its key failed. */
   readonly #failing = new Map<string, Circuit>();
 
-  /** @param now milliseconds on a clock that never goes back */
+  /** @param now milliseconds on a monotonic clock */
   constructor(bounds: CircuitBounds, now: () => number = () => performance.now()) {
     this.#bounds = bounds;
     this.#now = now;
   }
 
   /**
-   * Lets a call begin; whoever may call says afterwards how it ended.
-   * @returns how many seconds to wait where it may not, else undefined
+   * Starts a call; a caller that may proceed reports the result afterwards.
+   * @returns the seconds to wait if the circuit is open, else undefined
    */
   enter(key: string): number | undefined {
     const circuit = this.#failing.get(key);
@@ -50,7 +50,7 @@ export class Circuits {
     this.#failing.delete(key);
   }
 
-  /** The call was given up by who made it, and says nothing of the other side. */
+  /** The caller aborted the call, which reveals nothing about the service. */
   abandoned(key: string): void {
     const circuit = this.#failing.get(key);
     if (circuit !== undefined) circuit.isTrying = false;
@@ -59,7 +59,7 @@ export class Circuits {
   failed(key: string): void {
     const { failuresMax, pauseMs, pauseMsMax, keysMax } = this.#bounds;
     const circuit = this.#failing.get(key) ?? { failures: 0, pauseMs, openUntilMs: 0, isTrying: false };
-    // A call that began before the circuit opened: its failure is no news.
+    // The call began before the circuit opened, so its failure changes nothing.
     if (circuit.failures >= failuresMax && !circuit.isTrying) return;
     if (circuit.isTrying) circuit.pauseMs = Math.min(circuit.pauseMs * 2, pauseMsMax);
     circuit.failures += 1;
@@ -70,7 +70,7 @@ export class Circuits {
     this.#failing.set(key, circuit);
   }
 
-  /** Keys whose calls are kept back now. */
+  /** Keys whose circuit is open. */
   openCount(): number {
     let open = 0;
     for (const { failures, openUntilMs } of this.#failing.values())

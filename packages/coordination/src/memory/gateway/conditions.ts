@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
-/** What questions to memory are narrowed by. */
+/** Filters of requests to memory. */
 
-/** An instant with its offset: what memory knew then. */
+/** An instant with its offset, as of which memory responds. */
 export const AsOf = z.iso
   .datetime({ offset: true })
   .max(100)
@@ -15,7 +15,7 @@ export const Direction = z.enum(['out', 'in', 'both']);
 
 const scalar = z.union([z.string().max(1000), z.number(), z.boolean(), z.null()]);
 
-/** A condition on an attribute of an entity (see docs/reference/memory.md#knowledge). */
+/** A condition on an attribute of an entity. See docs/reference/memory.md#knowledge. */
 const Condition = z
   .strictObject({
     attr: z.string().min(1).max(200),
@@ -28,8 +28,8 @@ type Condition = z.output<typeof Condition>;
 export const Conditions = z.array(Condition).max(20);
 
 /**
- * The place of the first condition whose value does not fit its operator, or -1: `in` takes a list, `exists` nothing or a
- * flag, the others one value.
+ * The position of the first condition whose value doesn't match its operator, or -1: `in` takes a list, `exists`
+ * nothing or a flag, the others one value.
  */
 export function findUnfit(conditions: readonly Condition[]): number {
   return conditions.findIndex(({ op, value }) => {

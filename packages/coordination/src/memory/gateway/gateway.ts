@@ -8,14 +8,14 @@ import { Circuits } from './circuits.ts';
 import { foreignTo } from './namespaces.ts';
 import { openWire, type WireRequest } from './wire.ts';
 
-/** What became of a question to the memory service. None of it holds a text that the service answered. */
+/** The result of a request to the memory service, without any text of its response. */
 export type Told<T> =
   | { readonly kind: 'told'; readonly status: number; readonly value: T }
-  /** It answered 4xx: the same question would be refused again. */
+  /** It responded with 4xx: the same request would be refused again. */
   | { readonly kind: 'refused'; readonly status: number }
-  /** It did not answer in time; what was asked may have been done. */
+  /** It did not respond in time; the request may have taken effect. */
   | { readonly kind: 'late' }
-  /** It failed, or answered what can't be read, or is not asked now. */
+  /** It failed, sent an unreadable response, or is not called now. */
   | {
       readonly kind: 'away';
       readonly status: number | null;
@@ -24,32 +24,35 @@ export type Told<T> =
     };
 
 export interface Question<T> extends Omit<WireRequest, 'answerBytesMax'> {
-  /** Whose question it is: its circuit, its share of the calls, and whose namespaces may be answered. */
+  /**
+   * The tenant of the request: determines its circuit, its share of the calls, and the namespaces that a response may
+   * contain.
+   */
   readonly tenantId: string;
   readonly path: string;
   /** 1 MiB when absent. */
   readonly answerBytesMax?: number;
-  /** Takes what it needs from a right answer; undefined for one that has another form. */
+  /** Extracts the needed part of a valid response; undefined for another form. */
   read(json: unknown): T | undefined;
 }
 
-/** Asks the memory service for requests of the API. What it answers, or that it doesn't, is never thrown. */
+/** Calls the memory service for requests of the API. Never throws on a response or its absence. */
 export interface MemoryGateway {
   ask<T>(question: Question<T>): Promise<Told<T>>;
 }
 
-/** A service that trickles its answer, or a token that takes its time, ends a call so much later. */
+/** Extra time for a service that trickles its response, or a token that takes long. */
 export const graceMs = 1000;
 const answerBytesUsualMax = 1_048_576;
-/** Calls under way at once; each holds a socket, and none waits in line. */
+/** Concurrent calls; each holds a socket, and none is queued. */
 const callsMax = { process: 512, tenant: 128 };
 const tenantsRememberedMax = 10_000;
-/** Below 500, and yet no word on the question: the credential, or too many calls. */
+/** Below 500, but not about the request: the credential is refused, or there are too many calls. */
 const passingStatuses: readonly number[] = [401, 429];
 
 export type GatewayCounters = Pick<Counters, 'contextProviderFailures' | 'contextCircuits'>;
 
-/** Undefined where there is no memory service. */
+/** Undefined without a memory service. */
 export function openGateway(settings: Settings, counters: GatewayCounters): MemoryGateway | undefined {
   if (settings.CP_CONTEXT_PROVIDER === 'none') return undefined;
   const wire = openWire(settings);
@@ -103,11 +106,11 @@ function limitsOfCalls() {
   return { process: limitOf(callsMax.process), tenant: limitOf(callsMax.tenant) };
 }
 
-/** Undefined where too many calls are under way. */
+/** Undefined if too many calls are running. */
 function takeTurns(limits: ReturnType<typeof limitsOfCalls>, tenantId: string): Turns | undefined {
   const turns = new Turns([limits.tenant, tenantId], [limits.process, '']);
   try {
-    // Never a promise: without a queue there is room or a refusal.
+    // Never a promise: without a queue, the call either succeeds or refuses.
     void turns.enter();
     return turns;
   } catch (error) {
@@ -116,7 +119,10 @@ function takeTurns(limits: ReturnType<typeof limitsOfCalls>, tenantId: string): 
   }
 }
 
-/** What `request` answers; a failure where there was none; undefined after the time, also where nothing ends it. */
+/**
+ * The response to `request`; a failure if there was none; undefined after the timeout, even if nothing ends the
+ * request.
+ */
 async function inTime(
   timeoutMs: number,
   request: (signal: AbortSignal) => Promise<JsonAnswer>,

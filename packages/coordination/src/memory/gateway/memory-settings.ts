@@ -1,7 +1,7 @@
 import { requireAddress, requireOwnAccount } from '../../access/service-tokens/own-account.ts';
 import type { Settings } from '../settings.ts';
 
-/** `auto` is the key where there is one, else a token where there is a client, else nothing. */
+/** `auto` selects the key if set, else a token if there is a client, else nothing. */
 export function authKindOf(settings: Settings): 'api_key' | 'iam' | 'none' {
   const { CP_CONTEXT_AUTH: kind, CP_CONTEXT_API_KEY: key, CP_IAM_CLIENT_ID: clientId } = settings;
   if (kind !== 'auto') return kind;
@@ -12,13 +12,13 @@ export function authKindOf(settings: Settings): 'api_key' | 'iam' | 'none' {
 /** @throws Error with one sentence for settings of the memory service that could only fail later */
 export function checkMemorySettings(settings: Settings): void {
   if (settings.CP_CONTEXT_DEFAULT_MAX_TOKENS > settings.CP_CONTEXT_MAX_TOKENS_LIMIT)
-    throw new Error('CP_CONTEXT_DEFAULT_MAX_TOKENS is not above CP_CONTEXT_MAX_TOKENS_LIMIT.');
+    throw new Error('CP_CONTEXT_DEFAULT_MAX_TOKENS must not exceed CP_CONTEXT_MAX_TOKENS_LIMIT.');
   if (settings.CP_CONTEXT_PROVIDER === 'none') return;
   requireAddress('CP_CONTEXT_BASE_URL', settings.CP_CONTEXT_BASE_URL);
   const kind = authKindOf(settings);
   const key = settings.CP_CONTEXT_API_KEY;
   if (kind === 'api_key' && (key === undefined || !/^[\x21-\x7e]+$/.test(key)))
-    throw new Error('CP_CONTEXT_AUTH api_key needs CP_CONTEXT_API_KEY, without blanks.');
+    throw new Error('CP_CONTEXT_AUTH api_key requires CP_CONTEXT_API_KEY, without blanks.');
   if (kind !== 'iam') return;
   requireOwnAccount(settings, 'CP_CONTEXT_AUTH iam');
 }

@@ -5,13 +5,13 @@ import type { Json, JsonObject } from '@baton/values/wire';
 import type { Settings } from '../settings.ts';
 import { NoToken, openWire } from './wire.ts';
 
-/** What something is about, and who did it. */
+/** The subjects of an item, and its author. */
 export interface MemoryRef {
   readonly type: string;
   readonly id: string;
 }
 
-/** One thing to remember (organisation, section 20.1). */
+/** One item for memory. See docs/reference/memory.md#context-adapter. */
 export interface MemoryItem {
   readonly source: { readonly system: string; readonly stream: string; readonly external_id: string };
   readonly kind: string;
@@ -25,29 +25,29 @@ export interface MemoryItem {
   readonly assertions?: Json;
 }
 
-/** What became of a batch. */
+/** The result of a batch. */
 export type BatchResult =
-  /** It was looked at item by item: why each was refused, null for one that is confirmed. */
+  /** The items were processed one by one: why each was refused, null for a confirmed one. */
   | { readonly kind: 'judged'; readonly refusals: readonly (string | null)[]; readonly duplicates: number }
   /** It was refused as a whole, and would be again. */
   | { readonly kind: 'refused'; readonly reason: string }
-  /** Nothing is known of it: to be tried later. */
+  /** Its state is unknown: retry later. */
   | { readonly kind: 'failed'; readonly reason: string; readonly retryAfterSeconds: number | undefined };
 
-/** The memory service (organisation, section 20.2). What it answers, or that it doesn't, is never thrown. */
+/** The memory service. Never throws on a response or its absence. See docs/reference/memory.md#memory-service. */
 export interface Memory {
   ingest(namespace: string, items: readonly MemoryItem[], signal: AbortSignal): Promise<BatchResult>;
-  /** Whether it says that it lives. */
+  /** Whether it reports that it is healthy. */
   isAlive(): Promise<boolean>;
 }
 
-/** An answer names each item in a few words. */
+/** A response describes each item in a few words. */
 const answerBytesMax = 4 * 1024 * 1024;
 const probeMsMax = 3000;
 const probeBytesMax = 64 * 1024;
 const refusalLengthMax = 500;
 
-/** The statuses below 500 after which the same batch may be taken later (section 20.2). */
+/** The statuses below 500 after which the same batch may be retried. See docs/reference/memory.md#memory-service. */
 const passingStatuses: readonly number[] = [401, 403, 429];
 
 const count = z.int().nonnegative();
@@ -58,7 +58,7 @@ const BatchAnswer = z.object({
   failed: count,
 });
 
-/** @param traceRunId what the memory service finds the calls of this process by (`X-Run-Id`) */
+/** @param traceRunId identifies the calls of this process for the memory service (`X-Run-Id`) */
 export function openMemory(settings: Settings, traceRunId: string): Memory {
   const baseUrl = settings.CP_CONTEXT_BASE_URL.replace(/\/+$/, '');
   const wire = openWire(settings);
@@ -77,7 +77,7 @@ export function openMemory(settings: Settings, traceRunId: string): Memory {
       } catch (error) {
         if (!(error instanceof RequestFailed)) throw error;
         const isUnasked = error instanceof NoToken;
-        return failed(isUnasked ? error.message : `the memory service is out of reach: ${error.message}`);
+        return failed(isUnasked ? error.message : `the memory service is unreachable: ${error.message}`);
       }
     },
     async isAlive() {
@@ -101,18 +101,18 @@ function resultOf(
   credential: string | undefined,
 ): BatchResult {
   if (status >= 200 && status < 300)
-    return judgementOf(json, sent, credential) ?? failed(`an answer ${status} that can't be read`);
+    return judgementOf(json, sent, credential) ?? failed(`an unreadable response with status ${status}`);
   const isRefusal = status >= 400 && status < 500 && !passingStatuses.includes(status);
   return isRefusal
-    ? { kind: 'refused', reason: `the memory service answered ${status}` }
-    : failed(`the memory service answered ${status}`, retryAfterSeconds);
+    ? { kind: 'refused', reason: `the memory service responded with ${status}` }
+    : failed(`the memory service responded with ${status}`, retryAfterSeconds);
 }
 
 function failed(reason: string, retryAfterSeconds?: number): BatchResult {
   return { kind: 'failed', reason, retryAfterSeconds };
 }
 
-/** Undefined for an answer that contradicts itself, or what was sent: it confirms nothing. */
+/** Undefined for a response that contradicts itself or the request: it confirms nothing. */
 function judgementOf(json: unknown, sent: number, credential: string | undefined): BatchResult | undefined {
   const answer = BatchAnswer.safeParse(json);
   if (!answer.success) return undefined;
@@ -130,8 +130,8 @@ function isPresent(value: unknown): boolean {
 }
 
 /**
- * Why an item was refused, in a few words, which operators of the tenant read; an answer may repeat the credential that it
- * was asked with, and addresses of the operator's network.
+ * A short reason why an item was refused, for operators of the tenant. A response may repeat the credential of the
+ * request and addresses of the operator's network, which are removed.
  */
 function textOf(error: unknown, credential: string | undefined): string {
   const text = typeof error === 'string' ? error : jsonOf(error);
@@ -139,16 +139,16 @@ function textOf(error: unknown, credential: string | undefined): string {
   return withoutAddresses(told).slice(0, refusalLengthMax).toWellFormed();
 }
 
-/** Also of a document that is nested deeper than can be written: parsing has no such limit. */
+/** Handles documents that are nested too deep to serialize: parsing has no such limit. */
 function jsonOf(document: unknown): string {
   try {
     return JSON.stringify(document);
   } catch {
-    return 'a document that is nested too deep';
+    return 'a document with too many levels';
   }
 }
 
-/** Also where the secret stands in JSON. */
+/** Also finds the secret in its JSON form. */
 function withoutSecret(text: string, secret: string): string {
   const inJson = JSON.stringify(secret).slice(1, -1);
   return text.replaceAll(inJson, '[redacted]').replaceAll(secret, '[redacted]');

@@ -2,23 +2,26 @@ import type { Settings } from '../settings.ts';
 
 type Named = Pick<Settings, 'CP_CONTEXT_NAMESPACE_PREFIX'>;
 
-/** Where the memory service keeps the events of a tenant (organisation, section 20.2). */
+/** The namespace of the events of a tenant. See docs/reference/memory.md#namespaces. */
 export function tenantNamespace({ CP_CONTEXT_NAMESPACE_PREFIX: prefix }: Named, tenantId: string): string {
   return `${prefix}${tenantId}`;
 }
 
-/** Where it keeps the knowledge of a tree of workspaces (section 18); always derived, never taken from a request. */
+/**
+ * The namespace of the knowledge of a tree of workspaces; always derived, never taken from a request. See
+ * docs/reference/memory.md#namespaces.
+ */
 export function treeNamespace(settings: Named, tenantId: string, rootWorkspaceId: string): string {
   return `${tenantNamespace(settings, tenantId)}:ws:${rootWorkspaceId}`;
 }
 
-/** What a decision point calls a namespace of the tenant (section 21.3). */
+/** The decision point's name for a namespace of the tenant. See docs/reference/memory.md#namespaces. */
 export function namespaceIdOf(settings: Named, tenantId: string, name: string): string {
   const trees = treeNamespace(settings, tenantId, '');
   return name.startsWith(trees) ? `ws-${name.slice(trees.length)}` : `tenant-${tenantId}`;
 }
 
-/** Judges whether a name is that of a namespace of another tenant. */
+/** Returns a test for names of another tenant's namespaces. */
 export function foreignTo({ CP_CONTEXT_NAMESPACE_PREFIX: prefix }: Named, tenantId: string) {
   return (name: string): boolean => {
     if (!name.startsWith(prefix)) return false;

@@ -8,8 +8,8 @@ export function requireMemory({ memory }: Context): MemoryGateway {
 }
 
 /**
- * What the memory service answered, for a call that is nothing without it.
- * @param refusals the code of each status by which it refuses; absent ones are `memory_unavailable`
+ * Returns the response of the memory service, for an operation that fails without one.
+ * @param refusals the code for each status of a refusal; absent ones are `memory_unavailable`
  * @throws Refusal those codes, `memory_timeout`, `memory_unavailable` with `memoryStatus` and `retryable`
  */
 export function toldOrFail<T>(
@@ -20,7 +20,7 @@ export function toldOrFail<T>(
   if (told.kind === 'late') return fail('memory_timeout', {}, { headers: { 'retry-after': '1' } });
   if (told.kind === 'away') {
     const { status, why, retryAfterSeconds = 1 } = told;
-    // An answer that can't be read would be the same again.
+    // An unreadable response would be the same again.
     const retryable = why !== 'unreadable';
     const headers: Record<string, string> = retryable ? { 'retry-after': String(retryAfterSeconds) } : {};
     return fail('memory_unavailable', { memoryStatus: status, retryable }, { headers, reason: why });

@@ -5,11 +5,11 @@ import { fail } from '../errors.ts';
 import { namespaceIdOf, tenantNamespace, treeNamespace } from './namespaces.ts';
 
 /**
- * The namespaces of memory that the caller may be told from: the tenant's, and that of a tree of workspaces. A person who
- * sees only some workspaces gets none of the tenant's, where the events of all are, and that of a tree which is in sight
- * as a whole. Where a decision point decides, only those that it shows are left.
- * @returns the tenant's first; empty where nothing may be told
- * @throws NeedsDecision when the point was not asked yet
+ * The namespaces of memory that the caller may read: the tenant's, and that of a tree of workspaces. A person who sees
+ * only some workspaces may not read the tenant's namespace, which has the events of all, but that of a tree that is
+ * visible as a whole. With a decision point, only the namespaces that it shows remain.
+ * @returns the tenant's first; empty if none is readable
+ * @throws NeedsDecision when the point has not decided yet
  */
 export async function visibleNamespaces(
   context: Context,
@@ -24,19 +24,22 @@ export async function visibleNamespaces(
   );
 }
 
-/** Whether a decision point, where there is one, shows all of these namespaces. @throws NeedsDecision */
+/** Whether a decision point, if there is one, shows all of these namespaces. @throws NeedsDecision */
 export function mayReadAll(context: Context, namespaces: readonly string[]): boolean {
   return readableOf(context, namespaces).length === namespaces.length;
 }
 
-/** Refuses whoever may be told from no namespace. @throws Refusal `permission_denied` */
+/** Refuses callers who may read no namespace. @throws Refusal `permission_denied` */
 export function refuseMemory({ caller }: Context): never {
   return fail('permission_denied', {
     required: [judgesObjects(caller.permissions) ? 'memory.read' : 'events.read'],
   });
 }
 
-/** Those of these namespaces that a decision point shows (organisation, section 21.3); without one, all of them. */
+/**
+ * The namespaces among these that a decision point shows; without one, all of them. See
+ * docs/reference/memory.md#namespaces.
+ */
 function readableOf({ caller, settings, tenantId }: Context, names: readonly string[]): readonly string[] {
   const ids = names.map((name) => namespaceIdOf(settings, tenantId, name));
   const readable = new Set(permittedIds(caller.permissions, 'memory.read', 'memory_namespace', ids));

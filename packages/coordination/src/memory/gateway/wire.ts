@@ -9,15 +9,15 @@ import type { Settings } from '../settings.ts';
 import { authKindOf } from './memory-settings.ts';
 
 export type WireRequest = Omit<JsonRequest, 'headers'> & {
-  /** What the memory service finds the call by (`X-Run-Id`). */
+  /** Identifies the call for the memory service (`X-Run-Id`). */
   readonly traceRunId: string;
 };
 
-/** Requests to the memory service with its credential (organisation, section 20.2). */
+/** Requests to the memory service with its credential. See docs/reference/memory.md#memory-service. */
 export interface MemoryWire {
   /**
    * @param path from the root of the service: `/api/memory/context`
-   * @throws RequestFailed without an answer, or without a token to ask with
+   * @throws RequestFailed without a response, or without a token for the request
    */
   request(
     path: string,
@@ -25,11 +25,11 @@ export interface MemoryWire {
   ): Promise<JsonAnswer & { readonly credential: string | undefined }>;
 }
 
-/** There was nothing to ask with; the message says what identity answered, without any secret. */
+/** No token was issued; the message contains identity's response, without any secret. */
 export class NoToken extends RequestFailed {}
 
 interface Credential {
-  /** Undefined where the memory service asks for none. */
+  /** Undefined if the memory service requires none. */
   get(): Promise<string | undefined>;
   forget(token: string): void;
 }
@@ -65,7 +65,10 @@ function credentialOf(settings: Settings): Credential {
   });
 }
 
-/** Where a decision point decides, the memory service asks it about the person that a call is made for (core, section 20). */
+/**
+ * With a decision point, the memory service requests decisions about the person for whom a call is made. See
+ * docs/configuration.md.
+ */
 function scopesOf({ CP_AUTHZ_MODE: mode, CP_CONTEXT_IAM_SCOPES: scopes }: Settings): readonly string[] {
   const onBehalf = 'memory:on-behalf';
   return mode === 'policy' && !scopes.includes(onBehalf) ? [...scopes, onBehalf] : scopes;

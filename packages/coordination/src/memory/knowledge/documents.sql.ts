@@ -1,6 +1,6 @@
 import { sql } from '@baton/kernel/database/sql';
 
-/** One that was stored for another workspace of the tree belongs to this one from now on. */
+/** Moves a document that was stored for another workspace of the tree to this one. */
 export function putDocument(
   tenantId: string,
   naturalKey: string,
@@ -13,7 +13,7 @@ export function putDocument(
       where knowledge_documents.workspace_id <> excluded.workspace_id`;
 }
 
-/** Of these natural keys those of documents that were stored for a workspace that the viewer sees; null sees all. */
+/** The natural keys among these whose documents were stored for a workspace that the viewer sees; null sees all. */
 export function findSeenDocuments(tenantId: string, viewerId: string | null, naturalKeys: readonly string[]) {
   return sql<{ natural_key: string }>`
     select distinct natural_key from knowledge_documents

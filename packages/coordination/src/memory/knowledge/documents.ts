@@ -13,7 +13,7 @@ import { fieldsOfPlace, findOpenPlace, type KnowledgePlace } from './place.ts';
 import { inSteps, requireFit, textOfRequest } from './request-text.ts';
 import { type AnsweredWrite, type KnowledgeKind, writeKnowledge } from './writing.ts';
 
-/** The body has its own bound, and is the shorter one. */
+/** The body has a bound of its own, which is the lower one. */
 const chunkCharactersMax = 8_388_608;
 const chunk = z.strictObject({
   text: z.string().max(chunkCharactersMax),
@@ -26,7 +26,7 @@ const link = z.strictObject({
   rel: z.string().min(1).max(128),
 });
 
-/** A document as memory takes it (organisation, section 18). */
+/** A document for memory. See docs/reference/memory.md#knowledge. */
 export const DocumentBody = z
   .strictObject({
     workspaceId: Uuid,
@@ -40,7 +40,7 @@ export const DocumentBody = z
   .meta({ id: 'KnowledgeDocument' });
 type DocumentBody = z.output<typeof DocumentBody>;
 
-/** A list whose members are looked at only where there are not too many: 8 MiB may hold a million faults. */
+/** A list whose members are validated only if there are not too many: 8 MiB may hold a million defects. */
 function boundedList<Item extends z.ZodType>(item: Item, itemsMax: number) {
   const list = z.array(item);
   const { $schema: _, ...described } = z.toJSONSchema(list, { io: 'input' });
@@ -58,14 +58,14 @@ interface Stored {
   readonly documentId: string | null;
 }
 
-/** A document as memory keeps it. */
+/** A document in the form of memory. */
 export const StoredDocument = z
   .strictObject({
     naturalKey: z.string(),
     type: z.string(),
     chunkCount: z.int(),
     linkCount: z.int(),
-    documentId: z.string().nullable().meta({ description: 'What the memory service calls it.' }),
+    documentId: z.string().nullable().meta({ description: 'Id of the document in the memory service.' }),
   })
   .meta({ id: 'StoredDocument' });
 
@@ -98,9 +98,9 @@ export const documentKind: KnowledgeKind<Stored, DocumentFacts, z.infer<typeof S
 };
 
 /**
- * Puts a document into memory, in place of the one with the same natural key.
- * @throws Refusal `not_found`, `workspace_archived`, `memory_disabled`, `document_invalid`, `memory_unavailable`, those of
- * `writeKnowledge`
+ * Stores a document in memory, replacing the one with the same natural key.
+ * @throws Refusal `not_found`, `workspace_archived`, `memory_disabled`, `document_invalid`, `memory_unavailable`, those
+ * of `writeKnowledge`
  */
 export async function storeDocument(
   { workspaceId, chunks, links, meta, ...fields }: DocumentBody,
@@ -134,9 +134,9 @@ function withoutNulls(item: object): object {
 }
 
 /**
- * @param naturalKeys of documents that somebody names
- * @returns those of them that were stored through this service, for a workspace that the caller sees; undefined without a
- * memory service, when nobody can say
+ * @param naturalKeys keys of documents in a request
+ * @returns those that were stored through this service, for a workspace that the caller sees; undefined without a
+ * memory service, when they can't be verified
  */
 export async function findKnownDocuments(
   context: Context,

@@ -30,7 +30,7 @@ export const EntitiesQuery = z
   .meta({ id: 'EntitiesQuery' });
 type EntitiesQuery = z.output<typeof EntitiesQuery>;
 
-/** What memory knows of the things of some kinds, as it says it. */
+/** The entities of some kinds that memory knows, in its own form. */
 export const EntitiesPage = z
   .strictObject({ items: z.array(FreeObject), nextCursor: z.string().nullable() })
   .meta({ id: 'EntitiesPage' });
@@ -50,10 +50,10 @@ function requireFit({ where, limit, include }: EntitiesQuery): void {
 }
 
 /**
- * Asks memory for the things of some kinds in a workspace (organisation, section 18).
- * @throws Refusal `not_found`, `permission_denied` for a person who does not see the whole tree, and where a decision point
- * does not show its namespace, `entities_query_invalid`,
- * `memory_disabled`, `memory_timeout`, `memory_unavailable`
+ * Requests the entities of some kinds in a workspace from memory. See docs/reference/memory.md#knowledge.
+ * @throws Refusal `not_found`, `permission_denied` for a person who does not see the whole tree, and where a decision
+ * point does not show its namespace, `entities_query_invalid`, `memory_disabled`, `memory_timeout`,
+ * `memory_unavailable`
  */
 export async function queryEntities(
   query: EntitiesQuery,

@@ -21,7 +21,7 @@ import { askToWrite, type KnowledgeKind, leaseSecondsOf, settleWrite, type Write
 /** Each may hold 8 MiB. */
 const batchMax = 4;
 const waitSecondsMax = 30;
-/** What memory did not answer in a day is given up. */
+/** After a day without a response, a write is abandoned. */
 const attemptsMax = 2880;
 
 type AnyKind = KnowledgeKind<unknown, JsonObject, object>;
@@ -35,8 +35,8 @@ const kinds = {
 type Tools = JobTools<Context> & Pick<Context, 'memory'>;
 
 /**
- * Finishes writes to memory whose process is gone (organisation, section 26, row 6): memory is asked the same again, which
- * it knows by the name of what is written, and the events are written with its answer.
+ * Finishes writes to memory whose process crashed: repeats the request, which memory recognizes by the name of what is
+ * written, and writes the events with the response. See docs/reference/memory.md#knowledge.
  */
 export function finishKnowledge(tools: Tools): Job {
   const { pool, memory, settings } = tools;
@@ -59,18 +59,18 @@ async function finish({ pool, settings, log, command }: Tools, memory: MemoryGat
   const told = await askToWrite(memory, kind, intent, settings);
   if (told.kind === 'told')
     return command('knowledge', tenantId, (context) => settle(context, kind, intent, told));
-  // Its own refusal: memory does not have it, and will not take it.
+  // Memory itself refused: it does not have the write and will not accept it.
   const isRefused = told.kind === 'refused' && kind.refusals[told.status] !== undefined;
   if (!isRefused && attempts < attemptsMax)
     return pool.run(postponeIntent(intent, Math.min(2 ** attempts, waitSecondsMax)));
   log.warn(
     { id, kind: intent.kind, attempts },
-    'a write to memory was given up: it was refused, or never answered',
+    'a write to memory was abandoned: it was refused or got no response',
   );
   return pool.run(deleteIntent(tenantId, id));
 }
 
-/** The events name who wrote, and the answer is stored under the key of the request that never got it. */
+/** The events name the writer, and the response is stored under the key of the request that never got it. */
 async function settle(
   context: Context,
   kind: AnyKind,
@@ -104,7 +104,7 @@ async function keepAnswer(
     });
     if (before === undefined) await storeAnswer(db, keyed, answer, []);
   } catch (error) {
-    // Another call has taken the key meanwhile: nobody waits for this answer under it.
+    // Another call took the key meanwhile: no request waits for this response under it.
     if (!(error instanceof Refusal && error.code === 'idempotency_key_reused')) throw error;
   }
 }

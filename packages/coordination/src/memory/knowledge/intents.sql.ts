@@ -7,7 +7,7 @@ export type IntentKind = 'snapshot' | 'document' | 'pack' | 'configuration';
 export type IntentRow = RowOf<Tables['knowledge_intents'], { kind: IntentKind; facts: JsonObject }>;
 export type NewIntent = Omit<IntentRow, 'attempts' | 'due_at' | 'created_at'>;
 
-/** A write of the same thing, or under the same key, that has not ended. */
+/** An unfinished write of the same thing, or under the same key. */
 export function findIntentInTheWay({ tenant_id, kind, subject, idempotency_key }: NewIntent) {
   return sql<Pick<IntentRow, 'idempotency_key' | 'fingerprint'>>`
     select idempotency_key, fingerprint from knowledge_intents
@@ -15,10 +15,7 @@ export function findIntentInTheWay({ tenant_id, kind, subject, idempotency_key }
     order by (idempotency_key = ${idempotency_key}) is true desc limit 1`;
 }
 
-/**
- * Changes no row where such a write was first.
- * @param leaseSeconds how long the process that writes it has it
- */
+/** Changes no row where such a write was first. @param leaseSeconds how long the writing process owns it */
 export function insertIntent(intent: NewIntent, leaseSeconds: number) {
   return sql`
     insert into knowledge_intents (id, tenant_id, kind, subject, path, body, facts, principal_id, iam_principal_id,
@@ -30,12 +27,12 @@ export function insertIntent(intent: NewIntent, leaseSeconds: number) {
     on conflict do nothing`;
 }
 
-/** Takes the intent away; changes no row where somebody else has. */
+/** Deletes the intent; changes no row if another process has deleted it. */
 export function deleteIntent(tenantId: string, id: string) {
   return sql`delete from knowledge_intents where id = ${id} and tenant_id = ${tenantId}`;
 }
 
-/** Leases intents whose process has gone to the worker, the longest overdue first. */
+/** Leases intents of crashed processes to the worker, the longest overdue first. */
 export function leaseDueIntents(rowsMax: number, leaseSeconds: number) {
   return sql<IntentRow>`
     update knowledge_intents i
@@ -48,14 +45,14 @@ export function leaseDueIntents(rowsMax: number, leaseSeconds: number) {
     returning i.*`;
 }
 
-/** Lets the worker try again later. */
+/** Schedules a retry by the worker. */
 export function postponeIntent({ tenant_id, id }: IntentRow, waitSeconds: number) {
   return sql`
     update knowledge_intents set due_at = clock_timestamp() + make_interval(secs => ${waitSeconds})
     where id = ${id} and tenant_id = ${tenant_id}`;
 }
 
-/** Whether one of the newest events of an object, 1,000 of them, has this type and tells these facts. */
+/** Whether one of the newest 1,000 events of an object has this type and contains these facts. */
 export function findTold(tenantId: string, entityId: string, type: string, facts: JsonObject) {
   return sql<{ told: boolean }>`
     select exists (

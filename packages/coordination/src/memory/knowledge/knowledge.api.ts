@@ -46,7 +46,7 @@ const snapshotErrors = [
 ] as const;
 
 const packExample = { name: 'platform', version: '1.0.0', scope: 'tenant', kinds: { service: {} } };
-/** As memory answers. */
+/** In memory's own form. */
 const StoredPack = FreeObject.meta({ id: 'StoredKnowledgePack', examples: [packExample] });
 
 const exampleId = '0190b2c4-0000-7000-8000-000000000001';
@@ -64,9 +64,10 @@ export const knowledgeApi = [
     id: 'reconcileSnapshot',
     method: 'POST',
     path: '/knowledge/snapshots',
-    summary: 'Tell memory what a source sees of a part of the world.',
+    summary: 'Store a snapshot of the entities of a source in memory.',
     description:
-      'Memory compares it with what the source saw before, and says what is new, changed or gone. A body of up to 8 MiB; the same snapshotId again changes nothing.',
+      'Memory compares the snapshot with the previous one of the source and returns what is new, changed or ' +
+      'removed. A body has up to 8 MiB; the same snapshotId again changes nothing.',
     permission: 'observations.write',
     body: SnapshotBody,
     largeBody: true,
@@ -81,10 +82,11 @@ export const knowledgeApi = [
     id: 'previewSnapshot',
     method: 'POST',
     path: '/knowledge/snapshots:preview',
-    summary: 'Ask what a snapshot would change.',
+    summary: 'Preview the changes of a snapshot.',
     description:
-      '`stateToken` names the state that it was compared with: send it as `expectedState`. The response names what memory knows, ' +
-      'so it is for callers who see the whole tree of the workspace and, where a decision point decides, may read its namespace.',
+      '`stateToken` identifies the state that the snapshot was compared with: send it as `expectedState`. The ' +
+      'response contains knowledge from memory, so it is only for callers who see the whole tree of the ' +
+      'workspace and, with a decision point, may read its namespace.',
     idempotency: 'ignored',
     transaction: 'none',
     permission: 'observations.write',
@@ -101,7 +103,7 @@ export const knowledgeApi = [
     id: 'storeDocument',
     method: 'POST',
     path: '/knowledge/documents',
-    summary: 'Put a document into memory, in place of the one with the same natural key.',
+    summary: 'Store a document in memory, replacing the one with the same natural key.',
     permission: 'observations.write',
     body: DocumentBody,
     largeBody: true,
@@ -112,7 +114,7 @@ export const knowledgeApi = [
       workspaceId: exampleId,
       naturalKey: 'wiki/billing',
       title: 'How billing works',
-      chunks: [{ text: 'Invoices are made at night.' }],
+      chunks: [{ text: 'Invoices are created at night.' }],
       links: [{ kind: 'service', key: 'service:billing', rel: 'describes' }],
     },
     around: ({ body }, surroundings: DocumentWriting) => storeDocument(body, surroundings),
@@ -122,7 +124,7 @@ export const knowledgeApi = [
     id: 'queryEntities',
     method: 'POST',
     path: '/knowledge/entities:query',
-    summary: 'Ask memory for the things of some kinds in a workspace.',
+    summary: 'Query the entities of some kinds in a workspace.',
     idempotency: 'ignored',
     transaction: 'none',
     permission: 'events.read',
@@ -146,9 +148,10 @@ export const knowledgeApi = [
     id: 'registerKnowledgePack',
     method: 'POST',
     path: '/knowledge/packs',
-    summary: 'Register a pack of kinds by which memory reads knowledge.',
+    summary: 'Register a pack of kinds and rules for knowledge.',
     description:
-      '`scope` tenant needs knowledge.packs.manage; a pack for all tenants is registered by principals that CP_KNOWLEDGE_PACK_ADMINS names. The rest of the document is for the memory service.',
+      '`scope` tenant needs knowledge.packs.manage; a pack for all tenants can be registered by the principals ' +
+      'in CP_KNOWLEDGE_PACK_ADMINS. The memory service defines the rest of the document.',
     body: freeObjectOf(packBytesMax).meta({ id: 'KnowledgePack' }),
     returns: { 200: RegisteredPack, 201: RegisteredPack },
     errors: [
@@ -167,7 +170,7 @@ export const knowledgeApi = [
     id: 'getKnowledgePack',
     method: 'GET',
     path: '/knowledge/packs/{ref}',
-    summary: 'Read a pack, of the tenant or of all, by `name` or `name@version`.',
+    summary: 'Read a pack of the tenant, or one for all tenants, by `name` or `name@version`.',
     permission: 'events.read',
     params: { ref: z.string().min(1).max(400) },
     returns: { 200: StoredPack },
@@ -180,7 +183,7 @@ export const knowledgeApi = [
     id: 'configureKnowledgePacks',
     method: 'PUT',
     path: '/workspaces/{id}/knowledge-packs',
-    summary: 'Say which packs the knowledge of a tree of workspaces goes by.',
+    summary: 'Set the packs that apply to the knowledge of a tree of workspaces.',
     permission: 'workspaces.manage',
     params: { id: Uuid },
     body: PacksRequest,
@@ -203,7 +206,7 @@ export const knowledgeApi = [
     id: 'getKnowledgePacks',
     method: 'GET',
     path: '/workspaces/{id}/knowledge-packs',
-    summary: 'Read which packs the knowledge of a workspace goes by.',
+    summary: 'Read the packs that apply to the knowledge of a workspace.',
     permission: 'workspaces.read',
     params: { id: Uuid },
     returns: { 200: WorkspacePacks },

@@ -13,7 +13,7 @@ const snapshot = {
   ...ofTree,
 };
 
-/** How much a snapshot brought; the entity is the workspace. */
+/** The size of a snapshot; the entity is the workspace. */
 export const snapshotReconciled = defineEvent(
   'knowledge.snapshot_reconciled',
   'workspace',
@@ -26,7 +26,7 @@ export const snapshotReconciled = defineEvent(
   }),
 );
 
-/** Which things a snapshot changed, 200 at most. */
+/** The entities that a snapshot changed, at most 200. */
 export const knowledgeChanged = defineEvent(
   'knowledge.changed',
   'workspace',

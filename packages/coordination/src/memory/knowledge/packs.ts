@@ -29,7 +29,7 @@ export function isPackRef(ref: string, options: { versioned: boolean }): boolean
 
 const Registered = z.looseObject({ status: z.string().min(1).max(64).catch('active') });
 
-/** A pack of kinds and rules by which memory reads knowledge (organisation, section 18). */
+/** A pack of kinds and rules for knowledge. See docs/reference/memory.md#knowledge. */
 export const RegisteredPack = z
   .strictObject({
     name: z.string(),
@@ -55,7 +55,7 @@ export const packKind: KnowledgeKind<{ status: string }, PackFacts, RegisteredPa
   async record(context, { name, version, scope }, { status, value }) {
     const { db, tenantId } = context;
     const entityId = packIdOf(scope === 'tenant' ? tenantId : '', name, version);
-    // 200: it stood already. Nothing changed, unless the answer to its first registration was lost.
+    // 200: it existed. Nothing changed, unless the response to its first registration was lost.
     const told = await db.row(findTold(tenantId, entityId, packRegistered.type, { name, version }));
     if (status !== 201 && told?.told === true) return;
     emit(context, packRegistered, { entityId }, { name, version, status: value.status, scope });
@@ -65,17 +65,17 @@ export const packKind: KnowledgeKind<{ status: string }, PackFacts, RegisteredPa
   },
 };
 
-/** Packs have no id but their name: the same one always has the same stream. */
+/** A pack has no id but its name, so the same name always has the same stream. */
 function packIdOf(owner: string, name: string, version: string): string {
   const hex = createHash('sha256').update(`knowledge_pack\n${owner}\n${name}@${version}`).digest('hex');
   return hex.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-8$3-8$4-$5');
 }
 
 /**
- * Registers a pack: one of the tenant with knowledge.packs.manage, one for all tenants by who is named in
+ * Registers a pack: one of the tenant with knowledge.packs.manage, one for all tenants by a principal in
  * CP_KNOWLEDGE_PACK_ADMINS.
- * @throws Refusal `permission_denied`, `memory_disabled`, `pack_invalid`, `pack_version_conflict`, `memory_unavailable`,
- * those of `writeKnowledge`
+ * @throws Refusal `permission_denied`, `memory_disabled`, `pack_invalid`, `pack_version_conflict`,
+ * `memory_unavailable`, those of `writeKnowledge`
  */
 export async function registerPack(document: JsonObject, surroundings: PackWriting): Promise<Answer> {
   const { context } = surroundings;
@@ -112,14 +112,14 @@ function parsePack(document: JsonObject): { name: string; version: string } {
   if (typeof version !== 'string' || !versionForm.test(version))
     return fail('pack_invalid', { field: 'version' });
   if (scope !== 'tenant' && scope !== 'global') return fail('pack_invalid', { field: 'scope' });
-  // Whose it is never comes from the document.
+  // The owner never comes from the document.
   for (const field of ['namespace', 'scopes'])
     if (Object.hasOwn(document, field)) fail('pack_invalid', { field });
   return { name, version };
 }
 
 /**
- * Reads a pack as memory keeps it: one of the tenant, or one for all.
+ * Reads a pack in the form of memory: one of the tenant, or one for all tenants.
  * @throws Refusal `invalid_pack_ref`, `permission_denied` where a decision point does not show the tenant's namespace,
  * `memory_disabled`, `not_found`, `memory_timeout`, `memory_unavailable`
  */

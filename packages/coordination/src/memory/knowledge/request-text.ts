@@ -3,14 +3,14 @@ import { largeBodies } from '@baton/kernel/limits/large-bodies';
 import { checkDocument, documentNodesMax } from '../../service/documents.ts';
 import { type ErrorCode, fail } from '../errors.ts';
 
-/** Makes the text of requests to the memory service step by step: 8 MiB at once would keep everybody else waiting. */
+/** Builds the text of requests to the memory service in steps: 8 MiB at once would block all other requests. */
 
-/** What is written between two steps: 2 ms. */
+/** Written between two steps: 2 ms. */
 const stepCharacters = 131_072;
 
 /**
- * A request as JSON. The members of `lists` are written one after another; each is checked before.
- * @throws (its steps) whatever `check` throws
+ * A request as JSON. The members of `lists` are written one after another; each is validated first.
+ * @throws (its steps) errors of `check`
  */
 export function* textOfRequest(
   fields: object,
@@ -35,13 +35,16 @@ export function* textOfRequest(
   return `${text}}`;
 }
 
-/** Takes the steps; what is done in one of them waits for nobody. @throws whatever a step throws */
+/** Runs the steps; a single step doesn't yield. @throws errors of a step */
 export function inSteps<T>(tenantId: string, steps: Iterator<void, T>): T | Promise<T> {
   const first = steps.next();
   return first.done === true ? first.value : largeBodies.read(tenantId, steps);
 }
 
-/** Refuses a free document that is beyond the bounds of all documents. @throws Refusal `code` with `field` and the bound */
+/**
+ * Refuses a free document that exceeds the bounds of all documents.
+ * @throws Refusal `code` with `field` and the bound
+ */
 export function requireFit(document: object, field: string, code: ErrorCode): void {
   if (isCrowded(document)) fail(code, { field, maxNodes: documentNodesMax });
   try {
@@ -52,7 +55,7 @@ export function requireFit(document: object, field: string, code: ErrorCode): vo
   }
 }
 
-/** Whether a document has too many values, without a look at all of them: to measure 240,000 takes 0.3 s. */
+/** Whether a document has too many values, without visiting them all: measuring 240,000 takes 0.3 s. */
 function isCrowded(document: object): boolean {
   let seen = 0;
   const pending: unknown[] = [document];

@@ -27,7 +27,7 @@ const countersMax = 32;
 const counterNameCharactersMax = 64;
 const path = '/api/memory/reconcile';
 
-/** Free objects; looked at by one check, since a form for each would make a problem of each. */
+/** Free objects, validated by a single check, because a schema for each would report a problem for each. */
 const items = z
   .custom<JsonObject[]>(
     (value) =>
@@ -38,7 +38,7 @@ const items = z
   )
   .meta({ type: 'array', items: { type: 'object', 'x-maxBytes': documentBytesMax }, maxItems: itemsMax });
 
-/** What a source sees of a part of the world (organisation, section 18). */
+/** The entities and relations of a source. See docs/reference/memory.md#knowledge. */
 export const SnapshotBody = z
   .strictObject({
     workspaceId: Uuid,
@@ -76,7 +76,7 @@ const thing = z.strictObject({ kind: z.string(), key: z.string() });
 const Changes = z.strictObject({ opened: z.array(thing), changed: z.array(thing), closed: z.array(thing) });
 type Changes = z.infer<typeof Changes>;
 
-/** What a snapshot changed, or would change (organisation, sections 18 and 28). */
+/** The changes of a snapshot, or those that it would make. See docs/reference/memory.md#knowledge. */
 export const ReconciledSnapshot = z
   .strictObject({
     duplicate: z.boolean().meta({ description: 'Whether memory had this snapshot already.' }),
@@ -88,7 +88,7 @@ export const ReconciledSnapshot = z
   .meta({ id: 'ReconciledSnapshot' });
 export type ReconciledSnapshot = z.infer<typeof ReconciledSnapshot>;
 
-/** @returns undefined for an answer of another form, or one to another question */
+/** @returns undefined for a response of another form, or to another request */
 function readReconciled(json: unknown, isDry: boolean): ReconciledSnapshot | undefined {
   const parsed = Reconciled.safeParse(json);
   if (!parsed.success) return undefined;
@@ -99,7 +99,7 @@ function readReconciled(json: unknown, isDry: boolean): ReconciledSnapshot | und
   return { duplicate, ...state, changes, counters: countersOf(changes, counters) };
 }
 
-/** How many of each kind, and what memory counts besides. */
+/** The number of changes of each kind, and memory's further counts. */
 function countersOf(changes: Changes, told: object | null | undefined): Record<string, number> {
   const counted = Object.entries(changes).map(([name, list]) => [name, list.length] as const);
   const numbers = Object.entries({ ...Object.fromEntries(counted), ...told }).filter(
@@ -109,7 +109,7 @@ function countersOf(changes: Changes, told: object | null | undefined): Record<s
   return Object.fromEntries(numbers.slice(0, countersMax));
 }
 
-/** What the events tell of a snapshot. */
+/** The part of a snapshot that its events contain. */
 type SnapshotFacts = Pick<SnapshotBody, 'snapshotId' | 'source' | 'observedAt' | 'workspaceId'> &
   Pick<KnowledgePlace, 'rootWorkspaceId' | 'namespace'> & {
     readonly pack: string | null;
@@ -147,8 +147,8 @@ export const snapshotKind: KnowledgeKind<ReconciledSnapshot, SnapshotFacts, Reco
 };
 
 /**
- * Whether the journal tells of a snapshot that memory has. Where it does not, the answer to its first write was lost, or
- * the process died with it: this is then the first time.
+ * Whether the journal has the event of a snapshot that memory has. If not, the response to its first write was lost, or
+ * the process crashed: then this counts as the first time.
  */
 async function isTold(
   { db, tenantId }: Context,
@@ -159,7 +159,8 @@ async function isTold(
 }
 
 /**
- * Tells memory what a source sees of a part of the world (organisation, section 18): memory compares it with what it knew.
+ * Stores a snapshot of a source's entities in memory, which compares it with its state. See
+ * docs/reference/memory.md#knowledge.
  * @throws Refusal `not_found`, `workspace_archived`, `memory_disabled`, `snapshot_invalid`, `snapshot_stale`,
  * `memory_unavailable`, those of `writeKnowledge`
  */
@@ -190,8 +191,8 @@ export async function reconcileSnapshot(body: SnapshotBody, surroundings: Snapsh
 }
 
 /**
- * The same without a change: what would change, and the state that it was compared with. It names things that memory knows and the
- * snapshot doesn't, so the caller must be allowed to read them.
+ * The same without a change: the changes that it would make, and the state that it was compared with. The response
+ * names entities in memory that the snapshot doesn't contain, so the caller must be allowed to read them.
  * @throws as `reconcileSnapshot`, `permission_denied`
  */
 export async function previewSnapshot(
@@ -213,7 +214,7 @@ export async function previewSnapshot(
   return command(writtenOrFail(told, snapshotKind.refusals).value);
 }
 
-/** What is refused before memory is asked, and what it is asked. */
+/** Validates a snapshot before the request to memory, and builds that request. */
 async function openSnapshot(
   context: Context,
   { workspaceId, entities, relations, ...fields }: SnapshotBody,
@@ -228,7 +229,7 @@ async function openSnapshot(
   return { place, text };
 }
 
-/** A thing is named in events, so its name is bounded. @throws Refusal `snapshot_invalid` */
+/** Events name entities, so their names are bounded. @throws Refusal `snapshot_invalid` */
 function requireFitItem(item: object, field: string): void {
   requireFit(item, field, 'snapshot_invalid');
   const { kind, key } = item as Readonly<Record<string, unknown>>;

@@ -15,15 +15,15 @@ export const PacksRequest = z
   .meta({ id: 'KnowledgePacksRequest' });
 type PacksRequest = z.output<typeof PacksRequest>;
 
-/** The packs that the knowledge of a workspace goes by: those of the root of its tree. */
+/** The packs that apply to the knowledge of a workspace: those of the root of its tree. */
 export const WorkspacePacks = z
   .strictObject({
     workspaceId: Uuid,
     rootWorkspaceId: Uuid,
     configured: z.boolean(),
-    packs: z.array(z.string()).meta({ description: 'Those of the workspace itself: only a root has any.' }),
+    packs: z.array(z.string()).meta({ description: 'Packs of the workspace itself; only a root has any.' }),
     strict: z.boolean(),
-    effective: z.array(z.string()).meta({ description: 'Those of the root.' }),
+    effective: z.array(z.string()).meta({ description: 'Packs of the root.' }),
     updatedAt: Timestamp.nullable(),
   })
   .meta({ id: 'WorkspaceKnowledgePacks' });
@@ -38,7 +38,7 @@ export const configurationKind: KnowledgeKind<true, ConfigurationFacts, Workspac
   method: 'PUT',
   timeoutSeconds: (settings) => settings.CP_CONTEXT_INGEST_TIMEOUT_SECONDS,
   refusals: { 404: 'pack_not_found' },
-  // Nothing of the answer is used.
+  // The response is not used.
   read: () => true,
   async record(context, { workspaceId, packs, strict, namespace }) {
     const { db, tenantId } = context;
@@ -57,7 +57,7 @@ export const configurationKind: KnowledgeKind<true, ConfigurationFacts, Workspac
 };
 
 /**
- * Says which packs the knowledge of a tree goes by.
+ * Sets the packs that apply to the knowledge of a tree.
  * @throws Refusal `not_found`, `workspace_not_root`, `pack_version_required`, `memory_disabled`, `pack_not_found`,
  * `memory_unavailable`, those of `writeKnowledge`
  */

@@ -21,51 +21,51 @@ import {
   type NewIntent,
 } from './intents.sql.ts';
 
-/** What the memory service answered to a write. */
+/** The response of the memory service to a write. */
 export interface WriteAnswer<A> {
   readonly status: number;
   readonly value: A;
 }
 
-/** One kind of write to the memory service (organisation, section 18): what it answers, and what is told of it. */
+/** One kind of write to the memory service: its response, and its events. See docs/reference/memory.md#knowledge. */
 export interface KnowledgeKind<A, Facts, Body extends object> {
   readonly kind: IntentKind;
   readonly method: 'POST' | 'PUT';
   timeoutSeconds(settings: Settings): number;
-  /** The code of each status by which memory refuses; absent ones are `memory_unavailable`. */
+  /** The code for each status of a refusal by memory; absent ones are `memory_unavailable`. */
   readonly refusals: Readonly<Record<number, ErrorCode>>;
-  /** Undefined for an answer of another form. */
+  /** Undefined for a response of another form. */
   read(json: unknown): A | undefined;
-  /** Writes the events, and what is kept here. */
+  /** Writes the events and the rows of this service. */
   record(context: Context, facts: Facts, answer: WriteAnswer<A>): Promise<void>;
   replyOf(context: Context, facts: Facts, answer: WriteAnswer<A>): Promise<Reply<Body>>;
 }
 
 export interface KnowledgeWrite<Facts> {
-  /** What is written, by name: one write of it at a time. */
+  /** The name of what is written; writes of the same name are serialized. */
   readonly subject: readonly string[];
-  /** Of the memory service. */
+  /** A path of the memory service. */
   readonly path: string;
-  /** JSON, as it is sent. */
+  /** JSON, in the form that is sent. */
   readonly body: string;
-  /** What the events tell besides the answer. */
+  /** The content of the events besides the response. */
   readonly facts: Facts;
 }
 
-/** A write that memory has answered, and that has no event yet. */
+/** A write that memory has accepted and that has no event yet. */
 export interface AnsweredWrite<A, Facts> {
   readonly intentId: string;
   readonly facts: Facts;
   readonly answer: WriteAnswer<A>;
 }
 
-/** Between the answer of memory and the commit of its events, on a busy machine. */
+/** Time between the response of memory and the commit of its events, on a busy machine. */
 const settleSecondsMax = 30;
-/** How often a write looks whether the one before it has ended. */
+/** Poll interval of a write that waits for a previous one. */
 const pollMs = 100;
-/** A snapshot may change 20,000 things, and each is named. */
+/** A snapshot may change 20,000 entities, each of which is named. */
 export const writeAnswerBytesMax = 8 * 1_048_576;
-/** Writes under way at once; each may wait a minute for memory. */
+/** Concurrent writes; each may wait a minute for memory. */
 const writesMax = { process: 64, tenant: 16 };
 const waiting = { queuedMax: 64, waitMsMax: 10_000 };
 const limits = {
@@ -76,7 +76,7 @@ const limits = {
   process: new ConcurrencyLimit('writes of knowledge', { runningMax: writesMax.process, ...waiting }),
 };
 
-/** How long a process has an intent for itself. */
+/** How long a process owns an intent. */
 export function leaseSecondsOf(
   { timeoutSeconds }: { timeoutSeconds(settings: Settings): number },
   settings: Settings,
@@ -85,11 +85,11 @@ export function leaseSecondsOf(
 }
 
 /**
- * Writes to the memory service: an intent first, then the request, then the events with the answer. No connection of the
- * database is held while memory is asked. What a crash leaves, the worker finishes. A write that memory did not answer is
- * the caller's to repeat.
- * @throws Refusal `principal_not_active`, those of the kind, `memory_unavailable`, `unavailable` while another write of the same
- * goes on, `idempotency_in_flight`, `idempotency_key_reused`
+ * Writes to the memory service: first an intent, then the request, then the events with the response. No database
+ * connection is held during the request. After a crash the worker finishes the write. The caller repeats a write
+ * without a response.
+ * @throws Refusal `principal_not_active`, those of the kind, `memory_unavailable`, `unavailable` while another write of
+ * the same goes on, `idempotency_in_flight`, `idempotency_key_reused`
  */
 export async function writeKnowledge<A, Facts extends object>(
   kind: KnowledgeKind<A, Facts, object>,
@@ -99,7 +99,7 @@ export async function writeKnowledge<A, Facts extends object>(
   const memory = requireMemory(context);
   const { db, tenantId, settings } = context;
   return inTurn(context, async () => {
-    // Before memory is asked, too: a disable that was acknowledged lets nothing begin.
+    // Also before the request to memory: after an acknowledged disable, no write may begin.
     await requireActiveCaller(db, context.caller);
     const intent = intentOf(context, kind.kind, write, keyed);
     const stored = await begin(context, intent, keyed, leaseSecondsOf(kind, settings));
@@ -146,8 +146,8 @@ function intentOf(
 }
 
 /**
- * Notes what is about to be written, once no other write of the same, or under the same key, goes on.
- * @returns the answer that was stored under the key meanwhile; then nothing is noted
+ * Records an intent to write, once no other write of the same name, or under the same key, is running.
+ * @returns the response that was stored under the key meanwhile; then nothing is recorded
  */
 async function begin(
   { db, tenantId, settings }: Context,
@@ -178,10 +178,10 @@ function refuseToWait(
   if (!isLate) return;
   const headers = { 'retry-after': '1' };
   if (isSameKey) throw new Refusal('idempotency_in_flight', { key: keyed.key }, { headers });
-  throw new Refusal('unavailable', {}, { headers, reason: 'another write of the same knowledge goes on' });
+  throw new Refusal('unavailable', {}, { headers, reason: 'another write of the same knowledge is running' });
 }
 
-/** Asks memory to do what an intent says; the same again is the same write to it. */
+/** Sends the request of an intent; repeating it is the same write for memory. */
 export function askToWrite<A>(
   memory: MemoryGateway,
   kind: Pick<KnowledgeKind<A, never, object>, 'method' | 'timeoutSeconds' | 'read'>,
@@ -201,7 +201,7 @@ export function askToWrite<A>(
 }
 
 /**
- * What memory answered to a write. One that it did not answer in time has no code of its own: it may be sent again.
+ * The response of memory to a write. A timeout has no code of its own: the write may be sent again.
  * @throws Refusal those of `refusals`, `memory_unavailable`
  */
 export function writtenOrFail<A>(
@@ -211,7 +211,7 @@ export function writtenOrFail<A>(
   return toldOrFail(told.kind === 'late' ? { kind: 'away', status: null, why: 'failed' } : told, refusals);
 }
 
-/** The end of a write, in a transaction: its events, unless the worker has written them meanwhile. */
+/** Ends a write in a transaction: writes its events, unless the worker has written them meanwhile. */
 export async function settleWrite<A, Facts, Body extends object>(
   kind: KnowledgeKind<A, Facts, Body>,
   context: Context,

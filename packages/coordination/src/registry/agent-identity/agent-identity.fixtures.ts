@@ -9,7 +9,7 @@ export default defineFixtures({
     async replaceAgentIdentity({ baton, actor }) {
       const { key } = await publishAgent(actor, agentSpec({ identity: { kind: 'service' } }));
       await done(actor.put(`/agents/${key}/identity`, newIdentity(baton)));
-      return { params: { key }, body: { ...newIdentity(baton), reason: 'made anew' } };
+      return { params: { key }, body: { ...newIdentity(baton), reason: 'recreated' } };
     },
   },
 });

@@ -24,7 +24,7 @@ export const AgentStatusReport = z
     reason: z
       .strictObject({ code, message: z.string().max(500).optional() })
       .nullish()
-      .describe('The reason for the phase; text in the message that looks like a secret is not stored.'),
+      .describe('The reason for the phase; suspected secrets in the message are not stored.'),
     observedRevision: z.int().min(1).max(1_000_000_000).nullish(),
     node: node.nullish(),
     instances: z.strictObject({ desired: count, ready: count }),

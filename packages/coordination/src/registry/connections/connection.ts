@@ -64,7 +64,7 @@ export const ConnectionReport = z
       .max(100)
       .optional()
       .describe('Required for `expired`; a code, such as `token_rejected`.'),
-    message: z.string().max(500).optional().describe('Text that looks like a secret is not stored.'),
+    message: z.string().max(500).optional().describe('Suspected secrets in it are not stored.'),
     checkedAt: InstantInput.describe('A time in the future, by the clock of the service, is stored as now.'),
   })
   .meta({ id: 'ConnectionReport' });

@@ -23,7 +23,7 @@ const Digest = z.string().meta({
   examples: ['sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
 });
 
-/** What is decided, as it was at one time. */
+/** A recorded state of the subject of an approval. */
 const ApprovalSubject = z
   .strictObject({
     taskVersion: z.int().nullable(),
@@ -59,7 +59,7 @@ const common = {
   decisionComment: z
     .string()
     .nullable()
-    .meta({ description: 'The comment of whoever decided or cancelled the approval.' }),
+    .meta({ description: 'The comment of the principal that decided or cancelled the approval.' }),
   outcomeStatus: z
     .enum(outcomeStatuses)
     .nullable()
@@ -72,19 +72,23 @@ const common = {
   updatedAt: Timestamp,
 };
 
-/** What of an approval lists show. */
+/** The fields of an approval in lists. */
 export const ListedApproval = z
   .strictObject({ ...common, subject: z.strictObject({ digest: Digest }).nullable(), subjectChanged })
   .meta({ id: 'ListedApproval' });
 export type ListedApproval = z.infer<typeof ListedApproval>;
 
-/** A question to a person, and the answer (core, section 14). A gate holds its task back until then. */
+/**
+ * A request for a person's decision, and its outcome. A gate holds its task back until then. See
+ * docs/reference/approvals.md.
+ */
 export const Approval = z
   .strictObject({
     ...common,
     subject: ApprovalSubject.nullable().meta({
       description:
-        'The subject as recorded with the request; after the decision, the subject that was decided. Null for approvals requested before subjects were recorded.',
+        'The subject as recorded with the request; after the decision, the decided subject. `null` for approvals ' +
+        'requested before subjects were recorded.',
     }),
     requestedSubject: ApprovalSubject.nullable().meta({
       description: 'The subject of the request, if a later one was decided.',
@@ -131,7 +135,7 @@ export const ApprovalCancellation = z.strictObject({ comment }).meta({ id: 'Appr
 
 const commonOf = wireMapper<ListedApprovalRow>()(z.strictObject(common), {});
 
-/** The record of an approval beside what it is about at present. */
+/** Builds the record of an approval and compares it with its present subject. */
 export function approvalOf(row: ApprovalRow, present: PresentSubject): Approval {
   const { subject, requested_subject: requested, subject_digest: digest } = row;
   const isChanged = digest === null || present.subject?.digest !== digest;

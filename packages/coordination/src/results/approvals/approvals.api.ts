@@ -22,9 +22,11 @@ const request = endpoint({
   id: 'requestApproval',
   method: 'POST',
   path: '/approvals',
-  summary: 'Ask a person to approve.',
+  summary: 'Request approval from a person.',
   description:
-    'Asks one principal, or the holders of a role. A gate holds its task back: nobody can claim or complete it until the gate is decided or cancelled. The service records what the decider is shown as the subject (at most 64 KiB).',
+    'Requests approval from one principal, or from the holders of a role. A gate holds its task back: nobody can ' +
+    'claim or complete the task until the gate is decided or cancelled. The service records what the decider is ' +
+    'shown as the subject (at most 64 KiB).',
   permission: 'approvals.manage',
   body: ApprovalRequest,
   returns: { 201: Approval },
@@ -54,7 +56,8 @@ const get = endpoint({
   path: '/approvals/{id}',
   summary: 'Read an approval.',
   description:
-    'Returns the recorded subject. If it has changed, `current` is the present subject and `changedFields` names what differs.',
+    'Returns the recorded subject. If it has changed, `current` is the present subject and `changedFields` names ' +
+    'the differences.',
   permission: 'approvals.read',
   params,
   returns: { 200: Approval },
@@ -67,7 +70,7 @@ const deciders = endpoint({
   id: 'listTaskDeciders',
   method: 'GET',
   path: '/tasks/{ref}/deciders',
-  summary: 'Whom a request for approval of a task can be addressed to.',
+  summary: 'List the people and roles that a request for approval of a task can be addressed to.',
   description:
     'People with the permission `approvals.decide` who can see the task, and the roles that they hold there. At most 20 of each. With CP_AUTHZ_MODE=policy, these are only the people whose binding has the permission; `hasMore` is always true.',
   permission: 'approvals.manage',
@@ -101,7 +104,8 @@ const approve = endpoint({
   path: '/approvals/{id}:approve',
   summary: 'Approve.',
   description:
-    'For the assigned person, or a person with the required role. A gate opens. If the subject has changed, the request needs `subjectDigest` with the digest of the present subject.',
+    'For the assigned person, or a person with the required role. Opens a gate. If the subject has changed, the ' +
+    'request needs `subjectDigest` with the digest of the present subject.',
   permission: 'approvals.decide',
   params,
   body: ApprovalDecision,
@@ -120,7 +124,7 @@ const reject = endpoint({
   path: '/approvals/{id}:reject',
   summary: 'Reject.',
   description:
-    'For whoever may approve it. A gate opens all the same, and its task stays open: what follows is for people to say.',
+    'For the people who may approve. Opens a gate too; its task stays open, and people decide how to continue.',
   permission: 'approvals.decide',
   params,
   body: ApprovalDecision,
@@ -137,9 +141,11 @@ const cancel = endpoint({
   id: 'cancelApproval',
   method: 'POST',
   path: '/approvals/{id}:cancel',
-  summary: 'Take a request for approval back.',
+  summary: 'Cancel a request for approval.',
   description:
-    "A gate opens. Somebody else's gate can be cancelled only by a person who may decide it. A request that a task type, rule, process or verification declares can be cancelled by such a person, or by a person with `claims.manage`. Cancelling twice changes nothing.",
+    "Opens a gate. Somebody else's gate can be cancelled only by a person who may decide it. A request that a " +
+    'task type, rule, process or verification declares can be cancelled by such a person, or by a person with ' +
+    '`claims.manage`. Cancelling again changes nothing.',
   permission: 'approvals.manage',
   params,
   body: ApprovalCancellation,

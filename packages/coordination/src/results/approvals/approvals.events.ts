@@ -9,9 +9,9 @@ const decided = z.strictObject({
   outcomeStatus: z.string().nullable(),
   decisionBy: Uuid,
   comment: z.string().nullable(),
-  /** Through which channel a decide-only token was given out (core, section 1.3). */
+  /** The channel of the decide-only token. See docs/reference/access.md#tokens-for-one-decision. */
   channel: z.string().nullable(),
-  /** Of what was decided; null for requests from before subjects were recorded. */
+  /** The decided subject; null for requests from before subjects were recorded. */
   subjectDigest: z.string().nullable(),
 });
 

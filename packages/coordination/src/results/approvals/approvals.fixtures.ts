@@ -1,7 +1,7 @@
 import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
 import { done } from '../../testing/leases.ts';
 
-/** A pending request that the caller itself is to decide. */
+/** A pending request that the caller itself can decide. */
 export const approval = defineObject({
   path: '/approvals/{id}',
   make: ({ actor }) =>

@@ -12,7 +12,7 @@ export function findApproval(tenantId: string, approvalId: string) {
   return sql<ApprovalRow>`select * from approvals where id = ${approvalId} and tenant_id = ${tenantId}`;
 }
 
-/** The task of an approval, also where the caller does not see it: whoever is asked to decide is shown what it is about. */
+/** The task of an approval, even if the caller may not see it: a decider is shown the subject of the request. */
 export function findTasksOfSubjects(tenantId: string, ids: readonly string[]) {
   return sql<TaskRow>`
     select t.*, tt.key as type_key, tt.version as type_version,
@@ -21,7 +21,7 @@ export function findTasksOfSubjects(tenantId: string, ids: readonly string[]) {
     where t.id = any (${ids}::uuid[]) and t.tenant_id = ${tenantId}`;
 }
 
-/** Locks the task of an approval before the approval itself: in this order a claim and a change meet them. */
+/** Locks the task of an approval before the approval itself, in the lock order of claims and changes. */
 export function lockTaskOfApproval(tenantId: string, approvalId: string) {
   return sql`
     select from tasks
@@ -43,11 +43,11 @@ export interface ApprovalEnd {
   tenantId: string;
   approvalId: string;
   status: 'approved' | 'rejected' | 'cancelled';
-  /** Null for a cancellation: nobody decided. */
+  /** Null for a cancellation, which has no decider. */
   decidedBy: string | null;
   comment: string | null;
   outcomeStatus: 'pending' | null;
-  /** What was decided, where that isn't what was asked. */
+  /** The decided subject, if it differs from the requested one. */
   otherSubject: Subject | undefined;
 }
 
@@ -73,7 +73,7 @@ export function updateApprovalToEnded(end: ApprovalEnd) {
     select * from ended`;
 }
 
-/** What a decision leads to; the worker does it after the commit. */
+/** The outcome of a decision; a worker executes it after the commit. */
 export function insertOutcome(outcome: {
   approvalId: string;
   tenantId: string;
@@ -89,7 +89,7 @@ export function insertOutcome(outcome: {
       ${outcome.decisionEventId}, ${JSON.stringify(outcome.declared)}, ${JSON.stringify(outcome.values)})`;
 }
 
-/** A row of a list: without the documents of its subject. */
+/** A row of a list, without the documents of its subject. */
 export type ListedApprovalRow = Omit<ApprovalRow, 'subject' | 'requested_subject'>;
 
 const build = queryBuilder<{ approvals: ListedApprovalRow }>();

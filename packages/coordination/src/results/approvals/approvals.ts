@@ -26,8 +26,8 @@ import { findApproval, listOfApprovals } from './approvals.sql.ts';
 import { findPresentDigests, presentSubjectOf } from './present-subjects.ts';
 
 /**
- * Asks a person (core, section 14).
- * @param isDeclared whether a rule declares that somebody has to be asked: the core is then the requester
+ * Requests approval from a person. See docs/reference/approvals.md#request.
+ * @param isDeclared whether a declaration requires the request: the core is then the requester
  * @throws Refusal `invalid_approval`, `not_found`, `permission_denied`, `payload_too_large`
  */
 export async function requestApproval(
@@ -41,7 +41,7 @@ export async function requestApproval(
   const task = await taskOfRequest(context, request);
   if (request.artifactId != null) await getArtifactRow(context, request.artifactId);
   const workspaceId = await workspaceOfRequest(context, request, task);
-  // One that is filed above its task concerns the task's workspace, too.
+  // A request in an ancestor of its task's workspace concerns the task's workspace, too.
   await requireMayFile(
     context,
     'approvals.manage',
@@ -75,7 +75,7 @@ function refuseContradiction(
   if (gate && task == null) fail('invalid_approval', { field: 'task', reason: 'gate_without_task' });
 }
 
-/** The task, locked where it is to be held back. */
+/** The task, locked if the request is a gate. */
 async function taskOfRequest(
   context: Context,
   { task: ref, gate }: ApprovalRequest,
@@ -88,7 +88,7 @@ async function taskOfRequest(
   return taskOf(task);
 }
 
-/** Where the decider's role must be held: the task's workspace, unless one above it is named. */
+/** The workspace in which the decider's role must apply: the task's, unless the request names an ancestor. */
 async function workspaceOfRequest(
   context: Context,
   { workspaceId }: ApprovalRequest,
@@ -124,7 +124,7 @@ export async function getApproval(context: Context, approvalId: string): Promise
   return shownApproval(context, await getApprovalRow(context, approvalId));
 }
 
-/** The record of an approval beside what it is about at present. */
+/** Builds the record of an approval and compares it with its present subject. */
 export async function shownApproval(context: Context, row: ApprovalRow): Promise<Approval> {
   return approvalOf(row, await presentSubjectOf(context, row));
 }

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { Uuid } from '@baton/values/wire';
 
-/** People, and roles, that one answer lists. */
+/** Maximum number of people, and of roles, in one response. */
 export const shownMax = 20;
 
-/** Whom a request for approval of a task can be addressed to. */
+/** The possible addressees of a request for approval of a task. */
 export const EligibleDeciders = z
   .strictObject({
     people: z
@@ -16,7 +16,8 @@ export const EligibleDeciders = z
       .max(shownMax)
       .meta({
         description:
-          'For `requiredRoleId`: roles that at least one such person holds in the tenant, in the workspace of the task or above it. By slug.',
+          'For `requiredRoleId`: roles that at least one such person holds in the tenant, in the workspace of the ' +
+          'task or in an ancestor. Sorted by slug.',
       }),
     hasMore: z.boolean().meta({ description: 'Whether there are more people or roles than listed.' }),
   })

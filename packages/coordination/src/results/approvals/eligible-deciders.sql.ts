@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { EligibleDeciders } from './eligible-decider.ts';
 
-/** Bindings, and keys, that are read of a tenant where more permit to decide. */
+/** Maximum number of bindings, and of keys, that are read per tenant. */
 const grantsMax = 1_000;
 
 export interface DecidersOf {
@@ -13,10 +13,10 @@ export interface DecidersOf {
 }
 
 /**
- * People whose binding or key permits to decide and who see the task, its owner first, and the roles that one of them holds where a
- * request about the task is decided: in the tenant, in the task's workspace or above it. Only the newest grants are read, and the
- * owner's. The permissions are literals, as in the indexes `iam_bindings_of_deciders` and `api_keys_of_deciders`; `admin` covers
- * every permission.
+ * The people whose binding or key permits decisions and who may see the task, its owner first, and the roles that one
+ * of them holds where the request would be decided: in the tenant, in the task's workspace or in an ancestor. Reads
+ * only the newest grants and the owner's. The permissions are literals, as in the indexes `iam_bindings_of_deciders`
+ * and `api_keys_of_deciders`; `admin` covers every permission.
  */
 export function findEligibleDeciders({ tenantId, taskId, viewerId, limit }: DecidersOf) {
   return sql<EligibleDeciders>`

@@ -16,7 +16,7 @@ import type { Observable } from '../observations/observation.ts';
 import { findNewest } from '../observations/observations.ts';
 import { findPartiesOfApproval } from '../provers/provers.ts';
 
-/** Why a precondition does not hold, and of which observation. */
+/** A precondition that does not hold, with the observation that it was checked against. */
 interface Failure {
   cause:
     | 'unresolved_expression'
@@ -28,9 +28,10 @@ interface Failure {
 }
 
 /**
- * What must have been observed before a gate is approved (core, section 7.4): the newest observation of each precondition
- * that no later one supersedes exists, and its condition holds. It is from somebody who neither worked on the task nor asked
- * for the approval. Paths start from `payload`, which is that of the observation's event, and from `task`.
+ * Checks the preconditions of a gate before it is approved. For each one, the newest observation that no later one
+ * supersedes must exist and satisfy the condition. Its author must neither have worked on the task nor have requested
+ * the approval. Paths start from `payload`, the payload of the observation's event, and from `task`. See
+ * docs/reference/approvals.md#approve-and-reject.
  * @throws Refusal `approval_precondition_failed` with all that fail
  */
 export async function requirePreconditions(
@@ -72,7 +73,7 @@ async function failureOf(
   }
 }
 
-/** What to look for; without a task or an object of another system it is about the gate's own task. */
+/** The key to find the observation by; without a task or an external object it concerns the gate's own task. */
 async function observableOf(
   context: Context,
   own: Task,
@@ -95,7 +96,7 @@ async function observableOf(
   }
 }
 
-/** @throws UnresolvedExpression where it is not a text or a number */
+/** @throws UnresolvedExpression if it is neither a text nor a number */
 async function textOf(text: string, lookup: Lookup): Promise<string> {
   const value = await valueOfText(text, lookup);
   if ((typeof value !== 'string' && typeof value !== 'number') || value === '')

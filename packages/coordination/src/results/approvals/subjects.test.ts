@@ -18,7 +18,7 @@ import {
 import { outcomeTester } from '../../testing/outcomes.ts';
 import { insertTestType } from '../../testing/task-type.ts';
 
-/** A decision is about what was asked (core, section 14): an agent tries, a person decides, the effect is looked at. */
+/** A decision is about what was asked (see docs/reference/approvals.md#subjects): an agent tries, a person decides, the effect is looked at. */
 let baton: TestCoordination;
 let person: Actor;
 let agent: Actor;

@@ -6,10 +6,10 @@ import type { Tables } from '../../service/schema.ts';
 import { TaskRef } from '../../work/tasks/task-ref.ts';
 
 export const contentStates = ['none', 'stored', 'purged'] as const;
-/** Artifacts of these types prove what the core found, so it alone records them. */
+/** Artifacts of these types prove findings of the core, which alone records them. */
 export const coreTypes: readonly string[] = ['verification', 'skill_result'];
 
-/** A result: a record that never changes, and perhaps bytes that can be purged (core, section 15). */
+/** A result: an immutable record, and optional bytes that can be purged. See docs/reference/artifacts.md. */
 export const Artifact = z
   .strictObject({
     id: Uuid,
@@ -27,17 +27,17 @@ export const Artifact = z
     contentState: z.enum(contentStates),
     sizeBytes: z.int().nullable(),
     mediaType: z.string().nullable(),
-    sha256: z.string().nullable().meta({ description: 'Of the stored bytes, 64 hexadecimal digits.' }),
+    sha256: z.string().nullable().meta({ description: 'Digest of the stored bytes, 64 hexadecimal digits.' }),
     typeVersion: z
       .int()
       .nullable()
-      .meta({ description: 'The version of the registered type that the record was checked against.' }),
+      .meta({ description: 'The version of the registered type against which the record was validated.' }),
     createdAt: Timestamp,
   })
   .meta({ id: 'Artifact' });
 export type Artifact = z.infer<typeof Artifact>;
 
-/** A document of which not even the type is checked with the body: 422 `invalid_document` says what is wrong with it. */
+/** The body schema doesn't check even the type, so that the 422 `invalid_document` can name the defect. */
 const document = z.unknown().meta({ type: 'object', 'x-maxBytes': documentBytesMax });
 
 export const NewArtifact = z
@@ -49,7 +49,7 @@ export const NewArtifact = z
     workspaceId: Uuid.nullish(),
     uri: z.string().max(2000).nullish(),
     content: document.nullish(),
-    contentRef: z.string().min(1).max(100).nullish().meta({ description: 'Of bytes that were uploaded.' }),
+    contentRef: z.string().min(1).max(100).nullish().meta({ description: 'Reference to uploaded bytes.' }),
     metadata: document.default({}),
     supersedesArtifactId: Uuid.nullish(),
   })

@@ -21,8 +21,8 @@ export const artifactsApi = [
     path: '/artifacts',
     summary: 'Record a result; a revision is a new record that supersedes the older one.',
     description:
-      'The types `verification` and `skill_result` are refused with `invalid_type`: they prove what the core found, and it ' +
-      'alone records them.',
+      'The types `verification` and `skill_result` are refused with `invalid_type`: only the service itself ' +
+      'records them.',
     permission: 'artifacts.write',
     body: NewArtifact,
     returns: { 201: Artifact },
@@ -102,14 +102,14 @@ export const artifactsApi = [
     id: 'purgeArtifactContent',
     method: 'POST',
     path: '/artifacts/{id}:purge-content',
-    summary: 'Delete the bytes of an artifact for good; its record stays.',
+    summary: 'Delete the bytes of an artifact permanently; its record remains.',
     permission: 'admin',
     params: { id: Uuid },
     body: z.strictObject({ reason: z.string().min(1).max(2000) }).meta({ id: 'PurgeRequest' }),
     returns: { 200: Artifact },
     errors: ['not_found', 'content_not_stored', 'content_store_unavailable'],
     emits: [artifactContentPurged],
-    example: { reason: 'It names a customer.' },
+    example: { reason: 'Contains personal data of a customer.' },
     around: ({ params }, surroundings: Surroundings<Doomed, Context>) => purgeAround(params.id, surroundings),
     handle: ({ params, body, prepared }, context) => purgeContent(context, params.id, body.reason, prepared),
   }),

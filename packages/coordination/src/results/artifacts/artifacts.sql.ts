@@ -8,7 +8,7 @@ export function findArtifact(tenantId: string, id: string) {
   return sql<ArtifactRow>`select * from artifacts where id = ${id} and tenant_id = ${tenantId}`;
 }
 
-/** Whether an artifact is one of the inputs that a task would be given now. */
+/** Whether an artifact is one of the inputs that a task would get now. */
 export function isInputOf(artifactId: string, taskId: string) {
   return sql<{ found: boolean }>`
     select exists (select from task_inputs(${taskId}) i where i.artifact_id = ${artifactId}) as found`;
@@ -26,7 +26,7 @@ export function updateArtifactToPurged(tenantId: string, id: string) {
     returning *`;
 }
 
-/** What a new record is made of; the rest has a default. */
+/** The fields of a new record; the others have defaults. */
 export type NewArtifactValues = Omit<ArtifactRow, 'created_at' | 'content_state'>;
 
 export function insertArtifact(values: NewArtifactValues) {

@@ -25,7 +25,7 @@ const typeCharactersMax = 200;
 const nameCharactersMax = 500;
 
 /**
- * Records a result (core, section 15).
+ * Records a result. See docs/reference/artifacts.md#create.
  * @throws Refusal `invalid_type`, `invalid_name`, `invalid_artifact_content`, those of documents, `not_found`,
  * `artifact_mismatch`, `child_grant_exceeded`, `content_ref_not_found`, `invalid_artifact_metadata`,
  * `media_type_not_allowed`, `artifact_too_large`
@@ -54,7 +54,7 @@ export async function createArtifact(context: Context, request: NewArtifact): Pr
   return artifact;
 }
 
-/** Records what a passed verification found, in the name of the caller. @returns the id of the artifact */
+/** Records the result of a passed verification in the name of the caller. @returns the id of the artifact */
 export async function recordVerification(
   context: Context,
   task: Pick<Task, 'id' | 'publicId' | 'workspaceId'>,
@@ -72,7 +72,7 @@ export async function recordVerification(
   return row.id;
 }
 
-/** Records what came of a call of a skill for a task, in the name of its executor. @returns the id of the artifact */
+/** Records the result of a skill's call for a task in the name of its executor. @returns the id of the artifact */
 export async function recordSkillResult(
   context: Context,
   call: { id: string; workspace_id: string | null; task_id: string; run_id: string | null },
@@ -97,7 +97,7 @@ async function writeOwn(
   )) as ArtifactRow;
 }
 
-/** Checks what the request says by itself. */
+/** Validates the request without the database. */
 function documentsOf({ type, name, uri = null, content = null, contentRef, metadata }: NewArtifact) {
   if (type.trim() === '' || type.length > typeCharactersMax)
     fail('invalid_type', { maxLength: typeCharactersMax });
@@ -116,7 +116,7 @@ function guardDocument(document: unknown, field: string): asserts document is Js
   refuseSecretKeys(document, field);
 }
 
-/** Finds what the artifact belongs to: a run's artifact is one of its task, a task's one of its workspace. */
+/** Resolves the owner of the artifact: a run's artifact belongs to its task, a task's one to its workspace. */
 async function placeOf(
   context: Context,
   { task: taskRef, runId, workspaceId, supersedesArtifactId }: NewArtifact,

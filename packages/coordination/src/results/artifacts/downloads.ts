@@ -11,18 +11,18 @@ import { getArtifactRow } from './artifacts.ts';
 import { contentDisposition } from './disposition.ts';
 import { findReadableArtifact } from './reading.ts';
 
-/** Bytes that are open and not yet answered. */
+/** Open bytes that are not sent yet. */
 export interface OpenContent {
   readonly artifact: ArtifactRow;
   readonly forTaskId: string | null;
   readonly stream: Readable;
-  /** False for HEAD, by which nothing is read. */
+  /** False for HEAD, which reads no bytes. */
   readonly isRead: boolean;
 }
 
 /**
  * Opens the bytes of an artifact, then runs the command that records the read: a read that the store can't serve is not
- * recorded, and nothing is sent before it is.
+ * recorded, and nothing is sent before it is recorded.
  * @throws Refusal `not_found`, `permission_denied`, `content_not_found`, `content_purged`, `content_store_unavailable`
  */
 export async function openContent(
@@ -55,7 +55,7 @@ function requireStored({ id, content_state: state }: ArtifactRow): void {
   if (state === 'purged') fail('content_purged', { artifactId: id });
 }
 
-/** Records that the bytes are read, and answers them. @throws Refusal `content_purged` when they were purged meanwhile */
+/** Records the read of the bytes and returns them. @throws Refusal `content_purged` when they were purged meanwhile */
 export async function readContent(
   context: Context,
   { artifact, forTaskId, stream, isRead }: OpenContent,

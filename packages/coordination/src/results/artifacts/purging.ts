@@ -11,12 +11,12 @@ import { type Artifact, type ArtifactRow, artifactOf } from './artifact.ts';
 import { artifactContentPurged } from './artifact-contents.events.ts';
 import { findArtifact, lockArtifact, updateArtifactToPurged } from './artifacts.sql.ts';
 
-/** Where the command leaves the objects whose bytes are to be deleted after its commit. */
+/** Collects the objects whose bytes are deleted after the command's commit. */
 export type Doomed = ContentName[];
 
 /**
- * Purges when the store can be reached, and deletes the bytes after the commit. Should that fail, they can't be read any
- * more, and the sweep deletes them.
+ * Purges when the store is reachable, and deletes the bytes after the commit. If that fails, the bytes can no longer be
+ * read, and the sweep deletes them.
  * @throws Refusal `content_store_unavailable`
  */
 export async function purgeAround(
@@ -25,7 +25,7 @@ export async function purgeAround(
 ): Promise<Answer> {
   const doomed: Doomed = [];
   const row = await context.db.row(findArtifact(context.tenantId, artifactId));
-  // What is not stored, the command refuses or leaves as it is; neither needs the store.
+  // The command refuses or ignores an artifact without stored bytes; neither needs the store.
   if (row?.content_state !== 'stored') return command(doomed);
   const store = requireStore(context);
   await orUnavailable(context, () => store.probe());
@@ -35,8 +35,8 @@ export async function purgeAround(
 }
 
 /**
- * Takes the bytes of an artifact away for good (core, section 15). They are deleted unless another artifact or an upload
- * has them too.
+ * Deletes the bytes of an artifact permanently, unless another artifact or an upload has the same bytes. See
+ * docs/reference/artifacts.md#purge.
  * @throws Refusal `not_found`, `content_not_stored`
  */
 export async function purgeContent(
@@ -46,7 +46,7 @@ export async function purgeContent(
   doomed: Doomed,
 ): Promise<Artifact> {
   const { db, tenantId } = context;
-  // An attempt before may have been rolled back.
+  // A previous attempt may have been rolled back.
   doomed.length = 0;
   const details = { artifactId };
   const row = (await db.row(lockArtifact(tenantId, artifactId))) ?? fail('not_found', details);

@@ -10,12 +10,12 @@ import { getArtifactRow } from './artifacts.ts';
 
 export interface ReadableArtifact {
   readonly artifact: ArtifactRow;
-  /** The task that it is read for, where the caller named one. */
+  /** The task whose input is read, if the caller named one. */
   readonly forTaskId: string | null;
 }
 
 /**
- * Finds an artifact for a caller who may read all of them, or the tasks' inputs only.
+ * Finds an artifact for a caller who may read all artifacts, or only the inputs of tasks.
  * @throws Refusal `not_found`, and `permission_denied` when it is no input of the named task
  */
 export async function findReadableArtifact(

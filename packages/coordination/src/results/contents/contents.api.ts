@@ -8,9 +8,10 @@ export const contentsApi = [
     id: 'uploadArtifactContent',
     method: 'PUT',
     path: '/artifact-contents',
-    summary: 'Upload the bytes of an artifact; name them in it by `contentRef`.',
+    summary: 'Upload bytes, which an artifact then names by `contentRef`.',
     description:
-      'The body is stored as it is, with its Content-Type. Without an artifact that names them, the bytes are deleted some time after `expiresAt`.',
+      'The body is stored unchanged, with its Content-Type. Bytes that no artifact names are deleted some time ' +
+      'after `expiresAt`.',
     permission: 'artifacts.write',
     bytes: true,
     returns: { 201: ArtifactUpload },

@@ -2,17 +2,17 @@ import { sql } from '@baton/kernel/database/sql';
 import type { ContentName } from '../content-store.ts';
 import type { UploadedContentRow } from './content.ts';
 
-/** A crash from here on leaves a row that the sweep finds: no object is ever without one. */
+/** A crash after this leaves a row for the sweep: every object has a row. */
 export function insertContent({ id, tenantId }: ContentName) {
   return sql`insert into artifact_contents (id, tenant_id) values (${id}, ${tenantId})`;
 }
 
-/** Lets one upload of these bytes at a time look whether they are stored, until its commit. */
+/** Serializes uploads of the same bytes until the commit, while each checks whether they are stored. */
 export function lockDigest(tenantId: string, sha256: string) {
   return sql`select pg_advisory_xact_lock(hashtextextended(${`artifact_contents/${tenantId}/${sha256}`}, 0))`;
 }
 
-/** The object that the tenant has of these bytes, kept until the commit. One whose deletion has begun is not found. */
+/** The tenant's object with these bytes, locked until the commit. An object whose deletion has begun is not found. */
 export function keepStoredContent(tenantId: string, sha256: string) {
   return sql<{ id: string }>`
     select id from artifact_contents
@@ -20,7 +20,7 @@ export function keepStoredContent(tenantId: string, sha256: string) {
     for key share`;
 }
 
-/** No row when the object was given up meanwhile: its upload took too long. */
+/** Returns no row if the object was discarded meanwhile because its upload took too long. */
 export function updateContentToStored({ id, tenantId }: ContentName, sha256: string, sizeBytes: number) {
   return sql<{ id: string }>`
     update artifact_contents
@@ -45,8 +45,8 @@ export function insertUpload(upload: {
 }
 
 /**
- * The bytes of a live upload of this principal, kept until the commit. The state is looked at again after a wait for the
- * row, so bytes whose deletion has begun are not found.
+ * The bytes of a live upload of this principal, locked until the commit. The state is checked again after a wait for
+ * the row, so bytes whose deletion has begun are not found.
  */
 export function keepUploadedContent(tenantId: string, principalId: string, uploadId: string) {
   return sql<UploadedContentRow>`
@@ -57,7 +57,7 @@ export function keepUploadedContent(tenantId: string, principalId: string, uploa
     for key share of c`;
 }
 
-/** Gives up an object whose upload did not come to its end. No row when somebody has it. */
+/** Discards an object whose upload did not finish. Returns no row if an upload or artifact has it. */
 export function updateWritingToDoomed({ id, tenantId }: ContentName) {
   return sql<{ id: string }>`
     update artifact_contents set state = 'doomed', state_since = clock_timestamp()
@@ -65,13 +65,13 @@ export function updateWritingToDoomed({ id, tenantId }: ContentName) {
     returning id`;
 }
 
-/** Locks a stored object against whoever would begin to need it. */
+/** Locks a stored object against new references. */
 export function lockContentRow({ id, tenantId }: ContentName) {
   return sql`select from artifact_contents where id = ${id} and tenant_id = ${tenantId} for update`;
 }
 
 /**
- * Gives up those of the locked objects that nothing needs any more. A statement of its own: it sees whatever was committed
+ * Discards the locked objects that nothing references. A separate statement, so that it sees everything committed
  * before the locks were taken.
  */
 export function updateUnneededToDoomed(contentIds: readonly string[]) {
@@ -83,12 +83,12 @@ export function updateUnneededToDoomed(contentIds: readonly string[]) {
     returning c.id, c.tenant_id`;
 }
 
-/** The object is gone from the store. */
+/** Deletes the row of an object that was removed from the store. */
 export function deleteContent({ id, tenantId }: ContentName) {
   return sql`delete from artifact_contents where id = ${id} and tenant_id = ${tenantId} and state = 'doomed'`;
 }
 
-/** Uploads past their time. */
+/** Expired uploads. */
 export function findExpiredUploads(except: readonly string[], batchMax: number) {
   return sql<{ id: string }>`
     select id from artifact_uploads
@@ -97,7 +97,7 @@ export function findExpiredUploads(except: readonly string[], batchMax: number) 
     limit ${batchMax}`;
 }
 
-/** Locks uploads together with their objects; what somebody else has locked is left for later. */
+/** Locks uploads together with their objects; skips those that are locked already. */
 export function lockUploads(ids: readonly string[]) {
   return sql<{ id: string; content_id: string }>`
     select u.id, u.content_id from artifact_uploads u join artifact_contents c on c.id = u.content_id
@@ -110,7 +110,7 @@ export function deleteUploads(ids: readonly string[]) {
   return sql`delete from artifact_uploads where id = any (${ids}::uuid[])`;
 }
 
-/** Objects whose bytes are to be deleted, and those whose upload is older than any upload may take. */
+/** Objects whose bytes are to be deleted, and those whose upload exceeded the maximum duration. */
 export function findContentsToDelete(writingSecondsMax: number, except: readonly string[], batchMax: number) {
   return sql<{ id: string; tenant_id: string; state: string }>`
     select id, tenant_id, state from artifact_contents

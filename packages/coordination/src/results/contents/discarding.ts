@@ -9,7 +9,7 @@ import {
 } from './contents.sql.ts';
 
 /**
- * Removes an object that nothing came to need. A failure is logged only: the sweep comes back to it.
+ * Removes an object that nothing references. A failure is only logged, because the sweep retries.
  * @param context of a request, outside of its transaction
  */
 export async function discardUnadopted(
@@ -23,23 +23,26 @@ export async function discardUnadopted(
   });
 }
 
-/** Locks a stored object against whoever would begin to need it, until the commit. */
+/** Locks a stored object against new references until the commit. */
 export async function lockContent({ db, tenantId }: Context, id: string): Promise<void> {
   await db.run(lockContentRow({ id, tenantId }));
 }
 
-/** Gives up those of the locked objects that nothing needs. @returns their names; their bytes go after the commit */
+/**
+ * Discards the locked objects that nothing references.
+ * @returns their names; their bytes are deleted after the commit
+ */
 export async function giveUpUnneeded(db: Db, contentIds: readonly string[]): Promise<ContentName[]> {
   const given = await db.rows(updateUnneededToDoomed(contentIds));
   return given.map(({ id, tenant_id: tenantId }) => ({ id, tenantId }));
 }
 
-/** Removes the bytes of objects that were given up. A failure is logged only: the sweep comes back to them. */
+/** Removes the bytes of discarded objects. A failure is only logged, because the sweep retries. */
 export async function removeNow(context: Context, store: ContentStore, name: ContentName): Promise<void> {
   await attempt(context, name, () => removeDoomed(context, store, name));
 }
 
-/** The bytes first: whatever happens between the two, the row leads to them. */
+/** Deletes the bytes first: after a crash between the two, the row still leads to the object. */
 export async function removeDoomed(
   { db }: Pick<Context, 'db'>,
   store: ContentStore,
@@ -57,7 +60,7 @@ async function attempt(
   try {
     await act();
   } catch (error) {
-    const message = 'an object that nothing needs is left to the sweep';
+    const message = 'could not delete an unused object; the sweep will retry';
     if (isUnreachable(error)) log.info({ content: id, requestId }, message);
     else log.warn({ err: error, content: id, requestId }, message);
   }

@@ -5,13 +5,13 @@ import { releaseChunk } from '@baton/kernel/listener/byte-stream';
 import type { ContentName, ContentStore } from '../content-store.ts';
 import { ContentStoreFailed, Measured } from '../content-store.ts';
 
-/** Nobody but the service reads what tenants stored. */
+/** Only the service may read the tenants' bytes. */
 const fileMode = 0o600;
 const folderMode = 0o700;
 
 /**
- * Keeps objects in a folder, `<tenant>/<last two digits of the id>/<id>`. An object is written as `<id>.part`, and has its
- * name once all of it is on the disk.
+ * Stores objects in a folder, `<tenant>/<last two digits of the id>/<id>`. An object is written as `<id>.part` and
+ * renamed once it is completely on disk.
  */
 export function createFolderStore(folder: string): ContentStore {
   const pathOf = ({ tenantId, id }: ContentName) => join(folder, tenantId, id.slice(-2), id);
@@ -90,6 +90,6 @@ async function failing<T>(what: string, act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (cause) {
-    throw new ContentStoreFailed(`could not ${what} in the folder of contents`, { cause });
+    throw new ContentStoreFailed(`could not ${what} in the content folder`, { cause });
   }
 }

@@ -22,24 +22,29 @@ export interface S3Call {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'DELETE';
   /** Absent: the bucket. Letters, digits, `-` and `/` only. */
   readonly key?: string;
-  /** The statuses that are no failure. */
+  /** The statuses that indicate success. */
   readonly expected: readonly number[];
   readonly body?: { readonly stream: Readable; readonly sizeBytes: number; readonly sha256: string };
 }
 
 export interface S3Client {
-  /** @returns the answer, whose body the caller reads or destroys. @throws ContentStoreFailed */
+  /**
+   * @returns the response, whose body the caller reads or destroys @throws ContentStoreFailed
+   * @throws ContentStoreFailed
+   */
   send(call: S3Call): Promise<IncomingMessage>;
   close(): void;
 }
 
 /** Connections of one process to the store. */
 const connectionsMax = 64;
-/** From the first byte of a request to the last of its answer's headers; a body that is read has `streamMsMax`. */
+/**
+ * From the first byte of a request to the last of the response's headers; `streamMsMax` limits the reading of a body.
+ */
 const callMsMax = 600_000;
 const emptySha256 = createHash('sha256').digest('hex');
 
-/** SHA-256 as the signer wants it. */
+/** SHA-256 in the form that the signer requires. */
 class Sha256 {
   readonly #hash: Pick<Hash, 'digest'> & { update(data: string | Uint8Array): unknown };
 
@@ -56,7 +61,7 @@ class Sha256 {
   }
 
   reset(): never {
-    throw new Error('a signature is made once');
+    throw new Error('a signature is computed only once');
   }
 }
 
@@ -68,7 +73,7 @@ function readable(data: SourceData): string | Uint8Array {
   return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 }
 
-/** Sends signed requests to one bucket, each within its time limits. Paths name the bucket, which every store can. */
+/** Sends signed requests to one bucket, each within its timeouts. Paths name the bucket, which every store supports. */
 export function createS3Client(settings: S3Settings): S3Client {
   const endpoint = new URL(settings.CP_S3_ENDPOINT_URL);
   const isSecure = endpoint.protocol === 'https:';
@@ -113,7 +118,7 @@ export function createS3Client(settings: S3Settings): S3Client {
         throw new ContentStoreFailed(`${method} could not be sent to the S3 store`, { cause });
       });
       if (expected.includes(answer.statusCode ?? 0)) return answer;
-      throw new ContentStoreFailed(`the S3 store answered ${method} by ${await refusalOf(answer)}`);
+      throw new ContentStoreFailed(`the S3 store responded to ${method} with ${await refusalOf(answer)}`);
     },
     close: () => agent.destroy(),
   };
@@ -136,7 +141,7 @@ function answerTo(
       if (!socket.connecting) clearTimeout(connecting);
       else socket.once('connect', () => clearTimeout(connecting));
     });
-    // Also while the answer is read: then it is the answer that ends with an error.
+    // Also applies while the response is read: the response then ends with an error.
     outgoing.setTimeout(silentMs, late('the next byte'));
     outgoing.on('response', (answer) => {
       settle();
@@ -166,7 +171,7 @@ async function refusalOf(answer: IncomingMessage): Promise<string> {
       if (text.length > refusalBytesMax) break;
     }
   } catch {
-    // The status is known all the same.
+    // The status alone is enough.
   }
   const code = /<Code>(\w{1,100})<\/Code>/.exec(text)?.[1];
   return code === undefined ? `${answer.statusCode}` : `${answer.statusCode} ${code}`;

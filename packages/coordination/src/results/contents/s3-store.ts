@@ -8,10 +8,10 @@ import type { Settings } from '../settings.ts';
 import { createS3Client } from './s3-request.ts';
 
 /**
- * Keeps objects in an S3-compatible store, as `<tenant>/<id>`. S3 wants the length of an object before its first byte, and
- * its digest for the signature, so the bytes wait in a file without a name until the last one has come: a slow client holds
- * no connection to the store, and a crash leaves nothing behind.
- * @param settings.CP_ARTIFACT_FOLDER where that file is; the system's folder for such files when empty
+ * Stores objects in an S3-compatible store, as `<tenant>/<id>`. S3 requires the length of an object before its first
+ * byte, and its digest for the signature, so the bytes are buffered in an unlinked file: a slow client holds no
+ * connection to the store, and a crash leaves nothing behind.
+ * @param settings.CP_ARTIFACT_FOLDER the folder of that file; the system's temporary folder when empty
  */
 export function createS3Store(settings: Settings): ContentStore {
   const client = createS3Client(settings);
@@ -75,6 +75,6 @@ async function failing<T>(act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (cause) {
-    throw new ContentStoreFailed('an upload could not be kept until its end', { cause });
+    throw new ContentStoreFailed('an upload could not be buffered', { cause });
   }
 }

@@ -13,16 +13,19 @@ import {
 import { giveUpUnneeded, removeDoomed } from './discarding.ts';
 
 const batchMax = 100;
-/** The bytes of an upload come within 600 s and are in the store within another 600 s; then it is done or lost. */
+/**
+ * The bytes of an upload arrive within 600 s and are in the store within another 600 s; after that the upload is
+ * complete or lost.
+ */
 const writingSecondsMax = 3600;
-/** A store that fails so often in a row is down, and each attempt may last until its time limit. */
+/** After so many failures in a row the store counts as down; each attempt may last until its timeout. */
 const failuresMax = 3;
 
 type Tools = Pick<JobTools<Context>, 'pool' | 'log'> & Pick<Context, 'contents'>;
 
 /**
- * Forgets uploads past their time, and deletes the bytes that nothing needs (core, section 19). A reference that is used at
- * the same moment keeps its bytes. What can't be handled is put off and keeps nothing else.
+ * Deletes expired uploads and the bytes that nothing references. A reference that is used concurrently keeps its bytes.
+ * A failure is postponed and doesn't block the others. See docs/reference/artifacts.md#storage.
  */
 export function deleteUnneededContents({ pool, log, contents }: Tools): Job {
   const name = 'contents';
@@ -38,7 +41,7 @@ export function deleteUnneededContents({ pool, log, contents }: Tools): Job {
   };
 }
 
-/** A batch in one transaction; where that fails, each upload in its own. */
+/** Handles a batch in one transaction; if that fails, each upload in its own. */
 async function forgetExpiredUploads(pool: Pool, putOff: PutOff): Promise<number> {
   const due = await pool.rows(findExpiredUploads(putOff.waiting(), batchMax));
   if (due.length === 0) return 0;
@@ -70,7 +73,7 @@ async function deleteDoomed(pool: Pool, contents: ContentStore, putOff: PutOff):
     if (failures === failuresMax) break;
     const name = { id, tenantId };
     deleted += await putOff.attempt(id, async () => {
-      // Its upload may have come to its end after all.
+      // Its upload may have finished after all.
       if (state === 'writing' && (await pool.row(updateWritingToDoomed(name))) === undefined) return 0;
       await removeDoomed({ db: pool }, contents, name);
       return 1;

@@ -3,11 +3,11 @@ import { type ContentStore, ContentStoreFailed } from '../content-store.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 
-/** Uploads and downloads that run at once in a process; each holds a file or a connection to the store. */
+/** Concurrent uploads and downloads of a process; each holds a file or a connection to the store. */
 const transfersMax = { all: 256, tenant: 96 };
 
 const limitOf = (subject: string, runningMax: number) =>
-  // Nobody waits in line: a transfer may take minutes.
+  // No queue: a transfer may take minutes.
   new ConcurrencyLimit(subject, { runningMax, queuedMax: 0, waitMsMax: 0 });
 
 const limits = {
@@ -15,11 +15,11 @@ const limits = {
   tenant: limitOf('transfers of contents of the tenant', transfersMax.tenant),
 };
 
-/** Counts what transfers bytes. @throws Refusal `unavailable` with Retry-After when too many run */
+/** Limits concurrent transfers. @throws Refusal `unavailable` with Retry-After when too many run */
 export const transfers = {
   begin({ tenantId }: Context): { end(): void } {
     const turns = new Turns([limits.tenant, tenantId], [limits.all, '']);
-    // Never a promise: without a queue there is room or a refusal.
+    // Never a promise: without a queue, the call either succeeds or refuses.
     void turns.enter();
     let ended = false;
     return {
@@ -41,16 +41,16 @@ export const transfers = {
 
 /** @throws Refusal `content_store_unavailable` where no store is set up */
 export function requireStore({ contents }: Context): ContentStore {
-  return contents ?? fail('content_store_unavailable', {}, { reason: 'no store is set up' });
+  return contents ?? fail('content_store_unavailable', {}, { reason: 'no content store is configured' });
 }
 
-/** Refuses with `content_store_unavailable` when the store fails; the log has why. */
+/** Refuses with `content_store_unavailable` when the store fails; logs the cause. */
 export async function orUnavailable<T>({ log, requestId }: Context, act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (error) {
     if (!(error instanceof ContentStoreFailed)) throw error;
-    log.error({ err: error, requestId }, 'the store of contents failed');
+    log.error({ err: error, requestId }, 'the content store failed');
     return fail('content_store_unavailable', {}, { cause: error });
   }
 }

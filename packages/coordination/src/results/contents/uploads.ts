@@ -22,9 +22,9 @@ import { discardUnadopted } from './discarding.ts';
 import { orUnavailable, requireStore, transfers } from './transfers.ts';
 
 /**
- * Takes the bytes of a request into the store, then runs the command that makes them an upload. While bytes come, nothing
- * of the database is held; what no upload needs afterwards (the bytes were stored before, the request was a repetition, or
- * it failed) is removed again.
+ * Writes the bytes of a request to the store, then runs the command that records them as an upload. No database
+ * connection is held while bytes arrive. Bytes that no upload needs afterwards (already stored, a replayed request, or
+ * a failure) are removed.
  * @throws Refusal `content_store_unavailable`, `request_too_large`, `unavailable` when too many transfers run
  */
 export async function receiveContent({
@@ -56,8 +56,8 @@ function write(
 }
 
 /**
- * Makes bytes in the store an upload of the caller (core, section 15). The same bytes are kept once in a tenant: where they
- * are stored already, the new ones are left to be removed.
+ * Records stored bytes as an upload of the caller. A tenant stores equal bytes once: if they exist, the new ones are
+ * left for removal. See docs/reference/artifacts.md#upload.
  * @throws Refusal `content_store_unavailable` when the bytes were given up meanwhile
  */
 export async function createUpload(
@@ -86,7 +86,7 @@ export async function createUpload(
 }
 
 /**
- * The bytes behind a reference, kept until the commit. Unknown, foreign and expired references are alike.
+ * The bytes of a reference, locked until the commit. Unknown, foreign and expired references are indistinguishable.
  * @throws Refusal `content_ref_not_found`
  */
 export async function keepUpload(

@@ -13,10 +13,11 @@ import { type Ending, updateToFailed, updateToRetried, updateToSucceeded } from 
 import { type InvocationRow, keptOutputBytesMax, payloadBytesMax } from './invocation.ts';
 import { invocationFailed, invocationRetryScheduled, invocationSucceeded } from './invocations.events.ts';
 
-/** How an attempt of a call ends. The call is locked. */
+/** The end of an attempt of a call, which is locked. */
 
 /**
- * Takes the output of an attempt. One that breaks the contract ends the call as failed; nobody else would do better.
+ * Accepts the output of an attempt. An output that violates the contract fails the call without a retry, since another
+ * executor would not do better.
  * @throws Refusal `invalid_document` for an output that is no object
  */
 export async function takeOutput(
@@ -31,7 +32,7 @@ export async function takeOutput(
   return succeed(context, row, skill, output as JsonObject, cost);
 }
 
-/** What of an output breaks the contract: its size, or its schema. */
+/** The violation of the contract by an output: its size, or its schema. */
 function violationOf(skill: CallableSkill, output: unknown): InvocationError | undefined {
   const code = 'output_contract_violation';
   try {
@@ -39,15 +40,15 @@ function violationOf(skill: CallableSkill, output: unknown): InvocationError | u
   } catch (error) {
     if (!(error instanceof Refusal) || error.code === 'invalid_document') throw error;
     const details = { ...error.details, ...rejectedOf(output as JsonObject) } as JsonObject;
-    return { code, message: 'The output is larger than an output may be.', details };
+    return { code, message: 'The output exceeds the maximum size.', details };
   }
   const errors = schemaOf(skill, 'outputs').faultsOf(output);
   if (errors.length === 0) return undefined;
   const details = { errors: errors.map((one) => ({ ...one })), ...rejectedOf(output) };
-  return { code, message: 'The output does not fit the contract.', details };
+  return { code, message: 'The output does not match the contract.', details };
 }
 
-/** A bad output is kept where it is small: whoever mends the skill wants to see it. */
+/** A small invalid output is kept for debugging the skill. */
 function rejectedOf(output: JsonObject): JsonObject {
   const { bytes, depth } = measureDocument(output);
   const isKept = bytes <= keptOutputBytesMax && depth <= 20;
@@ -90,7 +91,7 @@ async function succeed(
   return ended;
 }
 
-/** What the artifact says: the output where it is small, else its size; the call has it all. */
+/** The content of the artifact: a small output as a whole, else its size; the call has the full output. */
 function resultOf({ id }: InvocationRow, { name, version }: CallableSkill, output: JsonObject): JsonObject {
   const about = { invocationId: id, skill: name, version };
   const { bytes, depth, nodes } = measureDocument({ ...about, output });
@@ -98,7 +99,7 @@ function resultOf({ id }: InvocationRow, { name, version }: CallableSkill, outpu
   return isSmall ? { ...about, output } : { ...about, outputBytes: measureDocument(output).bytes };
 }
 
-/** Puts the call back into its queue where the contract allows another attempt, else ends it. */
+/** Requeues the call if the contract allows another attempt, else ends it. */
 export async function failAttempt(
   context: Context,
   row: InvocationRow,
@@ -154,7 +155,7 @@ function aboutOf(
   return { skillId, skill: eventText(name), version, attempt, taskId, runId };
 }
 
-/** Without its details, which may repeat what was sent. */
+/** Omits its details, which may repeat the request. */
 function shownError({ code, message }: InvocationError) {
   return { code, message: eventText(message) };
 }

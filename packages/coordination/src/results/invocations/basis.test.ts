@@ -5,7 +5,7 @@ import { type Actor, startCoordination, type TestCoordination } from '../../test
 import { claimCall, invoke, makeCallable, makeCallWorker, runningCall } from '../../testing/invocations.ts';
 import { done, eventsOf, makeRun, makeTask, makeWorker, refused } from '../../testing/leases.ts';
 
-/** What ends calls whose basis is gone: seen when the call is claimed, and by a worker (organisation, section 26, row 29). */
+/** What ends calls whose basis is gone: seen when the call is claimed, and by a worker (see docs/reference/skills.md#lost-basis). */
 let baton: TestCoordination;
 let worker: ReturnType<typeof makeCallWorker>;
 let executor: Actor;

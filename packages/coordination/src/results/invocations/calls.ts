@@ -19,10 +19,10 @@ import { payloadBytesMax } from './invocation.ts';
 import { invocationRequested } from './invocations.events.ts';
 import { hasPendingCalls, insertInvocation } from './invocations.sql.ts';
 
-/** Executors are to take calls meanwhile. */
+/** Gives executors time to claim pending calls. */
 const retryAfterSeconds = 5;
 
-/** A skill that can be called. */
+/** A callable skill. */
 export type CallableSkill = SkillRow & { contract: SkillContract };
 
 /** @throws Refusal `skill_not_invocable` with `reason` disabled, protocol_not_invocable or no_contract */
@@ -32,7 +32,7 @@ export function requireCallable(skill: SkillRow): asserts skill is CallableSkill
 }
 
 /**
- * Judges inputs by the contract, formats included, before their size (organisation, section 10.5, rows 6 and 7).
+ * Validates inputs against the contract, formats included, before their size. See docs/reference/skills.md#invoke.
  * @throws Refusal `invalid_document`, `payload_too_deep`, `payload_too_large`, `invalid_skill_inputs` {errors ≤20}
  */
 export function checkInputs(skill: CallableSkill, inputs: unknown): asserts inputs is JsonObject {
@@ -46,7 +46,7 @@ export function checkInputs(skill: CallableSkill, inputs: unknown): asserts inpu
 }
 
 /**
- * @param resource what the rights are asked on, as `task:<id>` or `tenant:<id>`
+ * @param resource the resource of the permission check, as `task:<id>` or `tenant:<id>`
  * @throws Refusal `skill_permission_denied` {missing, resource}
  */
 export function requireContractRights(
@@ -58,7 +58,7 @@ export function requireContractRights(
   if (missing.length > 0) fail('skill_permission_denied', { missing, resource });
 }
 
-/** Of what bindings name, that which a decision point is not asked about; null where there is none, and all of it counts. */
+/** The permissions that a binding grants without the decision point; null if there is none and all of them count. */
 export function namesOfBindings({ authorities }: Context): readonly Permission[] | null {
   return authorities === undefined ? null : permissionNames.filter(isDecidedHere);
 }
@@ -76,8 +76,8 @@ export interface Call {
 }
 
 /**
- * Stores a call in the caller's name, and says so in the journal.
- * @returns undefined where another call took the key or used the basis meanwhile, or the skill was disabled
+ * Stores a call in the caller's name and writes its event.
+ * @returns undefined if another call took the key or used the basis meanwhile, or the skill was disabled
  * @throws Refusal `rate_limited` where CP_SKILL_INVOCATIONS_PENDING_MAX calls of the tenant wait
  */
 export async function writeCall(context: Context, call: Call): Promise<InvocationRow | undefined> {
@@ -119,11 +119,14 @@ export async function writeCall(context: Context, call: Call): Promise<Invocatio
   return row;
 }
 
-/** Bytes of the schemas; what is made of one takes 20 times as much memory: 40 MB. */
+/** Size of the schemas in bytes; a compiled schema takes 20 times as much memory: 40 MB. */
 const keptBytesMax = 2_097_152;
 const prepared = new BoundedCache<PreparedSchema>(keptBytesMax);
 
-/** The schema of a skill's inputs or outputs, which never changes: it is read once per process. Formats are asserted. */
+/**
+ * The schema of a skill's inputs or outputs, which never changes: it is compiled once per process. Formats are
+ * asserted.
+ */
 export function schemaOf({ id, contract }: CallableSkill, side: 'inputs' | 'outputs'): PreparedSchema {
   const name = `${id}/${side}`;
   const known = prepared.get(name);

@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { InvocationRow } from '../../leases/invocations/invocation-row.ts';
 
-/** Who asks for a call, and what they can execute; null restricts nothing. */
+/** The executor and what it can execute; null restricts nothing. */
 export interface ExecutorReach {
   principalId: string;
   protocols: readonly string[];
@@ -13,13 +13,13 @@ export interface ExecutorReach {
   invocationId: string | null;
 }
 
-/** The permissions that count as a binding names them, where a decision point says what else it allows; null for all. */
+/** The permissions that count as a binding grants them when a decision point decides the others; null for all. */
 export type NamesOfBindings = readonly string[] | null;
 
-/** What judging the rights behind a call takes. */
+/** The fields that the rights of a call are evaluated from. */
 export type CallRightsRow = Pick<InvocationRow, 'credential' | 'workspace_id'> & { needed: string[] };
 
-/** Which permissions a call goes on needing, and who asked for it with what. */
+/** The permissions that a call still needs, and the requester with its credential. */
 export function findCallRights(tenantId: string, id: string) {
   return sql<CallRightsRow>`
     select i.credential, i.workspace_id, array(
@@ -30,18 +30,19 @@ export function findCallRights(tenantId: string, id: string) {
     where i.id = ${id} and i.tenant_id = ${tenantId}`;
 }
 
-/** Heads of one queue, and of all queues, among which an executor finds one that no other has locked. */
+/** Number of queue heads, in one queue and over all queues, among which an executor finds an unlocked one. */
 const headsOfQueueMax = 20;
 const headsMax = 100;
 
 /**
- * Locks the oldest waiting call that an executor can execute and that nobody else has locked. It steps from queue to queue
- * of the tenant by the index, so that what waits in a queue of others costs one look, however much it is. The clock is read
- * in a subquery of its own, which makes it a condition of the index: what waits for its retry is not read either.
+ * Locks the oldest pending call that an executor can execute and that nobody else has locked. It steps from queue to
+ * queue of the tenant by the index, so that a queue for other executors costs one index lookup, however long it is. A
+ * separate subquery reads the clock, which makes it a condition of the index: calls that await a retry are not read
+ * either.
  *
- * Calls that judge the executor's own work are passed over. Where they stand at the head of a queue, the sets of barred
- * principals in that queue are stepped over by an index of their own: one look for each set, however many calls have it. There are as
- * many sets as groups of agents that worked on one task together, and at most CP_SKILL_INVOCATIONS_PENDING_MAX.
+ * Calls that verify the executor's own work are skipped. If they are at the head of a queue, an index of their own
+ * steps over the sets of barred principals in that queue: one lookup for each set, however many calls have it. There
+ * are as many sets as groups of agents that worked on one task together, and at most CP_SKILL_INVOCATIONS_PENDING_MAX.
  */
 export function lockNextPending(tenantId: string, reach: ExecutorReach) {
   return sql<{ id: string }>`
@@ -116,13 +117,15 @@ export function lockNextPending(tenantId: string, reach: ExecutorReach) {
 }
 
 /**
- * `lockNextPending` for an executor with a narrow sight: it steps from queue to queue of each place in sight, so that what
- * is pending elsewhere costs nothing, however much it is. A call for a task is in sight where the task is. It stays in the
- * queue of the place in which it was requested: after a move of the task, only executors who see both places get it.
+ * `lockNextPending` for an executor with restricted visibility: it steps from queue to queue of each visible place, so
+ * that pending calls elsewhere cost nothing, however many there are. A call for a task is visible if the task is. It
+ * stays in the queue of the place in which it was requested: after a move of the task, only executors who see both
+ * places get it.
  *
- * Calls of tasks that moved out of sight, and calls that judge the executor's own work, are skipped one by one. Both are few: a queue
- * has at most CP_SKILL_INVOCATIONS_PENDING_MAX calls, and these persons executed or saw each of the tasks.
- * @param viewerId whose sight the executor has
+ * Calls of tasks that moved out of view, and calls that verify the executor's own work, are skipped one by one. Both
+ * are few: a queue has at most CP_SKILL_INVOCATIONS_PENDING_MAX calls, and these persons executed or saw each of the
+ * tasks.
+ * @param viewerId whose visibility applies
  */
 export function lockNextPendingInSight(tenantId: string, reach: ExecutorReach, viewerId: string) {
   return sql<{ id: string }>`
@@ -168,8 +171,8 @@ export function lockNextPendingInSight(tenantId: string, reach: ExecutorReach, v
 }
 
 /**
- * `lockNextPending` for one call that is named: it is waited for, because no other will do.
- * @param viewerId whose sight the executor has; null for everybody who sees everything
+ * `lockNextPending` for one call by its id: it waits for a lock, because no other call will do.
+ * @param viewerId whose visibility applies; null for a viewer who sees everything
  */
 export function lockNamedPending(tenantId: string, reach: ExecutorReach, viewerId: string | null) {
   return sql<{ id: string; task_id: string | null; is_barred: boolean }>`
@@ -188,9 +191,9 @@ export function lockNamedPending(tenantId: string, reach: ExecutorReach, viewerI
 }
 
 /**
- * Gives a locked call to an executor, for a lease of its own. No row when what allowed it no longer does, or when its
- * skill has moved to another queue.
- * @param leaseSeconds what the executor asks for; null for the time that the contract allows, and 30 s
+ * Assigns a locked call to an executor with a new lease. Returns no row when its basis was lost, or when its skill has
+ * moved to another queue.
+ * @param leaseSeconds the requested lease; null for the contract's timeout plus 30 s
  */
 export function updateToRunning(
   tenantId: string,
@@ -212,13 +215,13 @@ export function updateToRunning(
     returning i.*`;
 }
 
-/** Why a locked call was not given to an executor. */
+/** Why a locked call was not assigned to an executor. */
 export function findObstacle(tenantId: string, id: string, named: NamesOfBindings) {
   return sql<{ lost: string | null }>`
     select lost_basis(id, ${named}::text[]) as lost from skill_invocations where id = ${id} and tenant_id = ${tenantId}`;
 }
 
-/** Moves calls that wait into the queue of their skill as it is now. */
+/** Moves pending calls into the current queue of their skill. */
 export function updateQueueOf(tenantId: string, ids: readonly string[]) {
   return sql`
     update skill_invocations i set target = s.target, audience = s.audience
@@ -227,14 +230,14 @@ export function updateQueueOf(tenantId: string, ids: readonly string[]) {
       and (s.target <> i.target or s.audience <> i.audience)`;
 }
 
-/** Whoever shows these holds the lease of a call: the executor, its token and, where it names one, its session. */
+/** Proof of a call's lease: the executor, its token and, if it names one, its session. */
 export interface ShownLease {
   principalId: string;
   fencingToken: number;
   sessionId: string | null;
 }
 
-/** Lets a live lease go on, never past twice the time that the contract allows, and 30 s. */
+/** Extends a live lease, to at most twice the contract's timeout plus 30 s. */
 export function updateLease(tenantId: string, id: string, shown: ShownLease, leaseSeconds: number | null) {
   return sql<InvocationRow>`
     update skill_invocations
@@ -249,7 +252,7 @@ export function updateLease(tenantId: string, id: string, shown: ShownLease, lea
     returning *`;
 }
 
-/** Locks a call under a live lease; no row when the lease is over or another's. */
+/** Locks a call under a live lease; returns no row when the lease has expired or belongs to another executor. */
 export function lockLeased(tenantId: string, id: string, shown: ShownLease) {
   return sql<InvocationRow>`
     with held as materialized (

@@ -9,7 +9,7 @@ export interface Ending {
   approvalId: string | null;
 }
 
-/** Ends a locked call with its output; who waits for it is woken. */
+/** Ends a locked call with its output and wakes whatever waits for it. */
 export function updateToSucceeded(
   tenantId: string,
   { id, approvalId }: Ending,
@@ -32,7 +32,7 @@ export function updateToSucceeded(
     returning *`;
 }
 
-/** Ends a locked call that failed; who waits for it is woken. */
+/** Ends a locked call that failed and wakes whatever waits for it. */
 export function updateToFailed(
   tenantId: string,
   { id, approvalId }: Ending,
@@ -54,7 +54,7 @@ export function updateToFailed(
     returning *`;
 }
 
-/** Puts a locked call back into its queue, for after the pause of its contract. */
+/** Requeues a locked call, delayed by the retry policy of its contract. */
 export function updateToRetried(tenantId: string, id: string, error: InvocationError) {
   return sql<InvocationRow>`
     update skill_invocations
@@ -66,7 +66,7 @@ export function updateToRetried(tenantId: string, id: string, error: InvocationE
 
 export type DueLeaseRow = { id: string; tenant_id: string; lease_expires_at: string };
 
-/** Leases that ran out, of all tenants; each is judged again under its lock. */
+/** Expired leases of all tenants; each is checked again under its lock. */
 export function findDueLeases([leaseExpiresAt, id]: QueuePosition, rowsMax: number) {
   return sql<DueLeaseRow>`
     select id, tenant_id, lease_expires_at from skill_invocations
@@ -75,7 +75,7 @@ export function findDueLeases([leaseExpiresAt, id]: QueuePosition, rowsMax: numb
     order by lease_expires_at, id limit ${rowsMax}`;
 }
 
-/** Locks a call whose lease has run out, if nobody else has it locked. */
+/** Locks a call whose lease has expired, unless it is locked already. */
 export function lockFreeLapsed(tenantId: string, id: string) {
   return sql<InvocationRow>`
     select * from skill_invocations
@@ -83,7 +83,7 @@ export function lockFreeLapsed(tenantId: string, id: string) {
     for no key update skip locked`;
 }
 
-/** The same for those of a tenant that ran out longest ago. */
+/** The same for the oldest expired leases of a tenant. */
 export function lockLapsedOfTenant(tenantId: string, rowsMax: number) {
   return sql<InvocationRow>`
     select * from skill_invocations

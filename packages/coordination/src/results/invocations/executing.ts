@@ -41,16 +41,16 @@ import { invocationClaimed } from './invocations.events.ts';
 import { findInvocation } from './invocations.sql.ts';
 import { lapseOfTenant } from './lapsing.ts';
 
-/** Calls that a claim looks at: those that lost their basis are cancelled on the way. */
+/** Number of calls that one claim examines; it cancels those that lost their basis. */
 const looksMax = 20;
 
 /**
- * Gives the executor the oldest call that it can execute (organisation, section 10.6), under a lease and with the next
- * fencing token. Leases of the tenant that ran out are taken from their executors first, a few at a time. Where a decision point
- * says what identities may do, it is asked about whoever asked for the call; without its answer no call is given.
- * @returns undefined when there is none
+ * Assigns the executor the oldest call that it can execute, under a lease and with the next fencing token. First it
+ * ends a few expired leases of the tenant. If a decision point decides permissions, it decides about the requester of
+ * the call; without its decision no call is assigned. See docs/reference/skills.md#executors.
+ * @returns undefined if there is no such call
  * @throws Refusal `invalid_protocol`, `invalid_executor_endpoint`, `policy_unavailable`, those of `requireLiveSession`,
- * `not_eligible` for a named call that judges a task which the executor worked on
+ * `not_eligible` for a named call that verifies a task on which the executor worked
  */
 export async function claimInvocation(
   context: Context,
@@ -71,8 +71,8 @@ export async function claimInvocation(
 }
 
 /**
- * @param viewerId whose sight the executor has; null for everybody who sees everything
- * @throws Refusal `not_eligible` for a named call that judges a task which the caller worked on
+ * @param viewerId whose visibility applies; null for a viewer who sees everything
+ * @throws Refusal `not_eligible` for a named call that verifies a task on which the caller worked
  */
 async function lockPending(
   { db, tenantId }: Context,
@@ -90,7 +90,7 @@ async function lockPending(
   return found;
 }
 
-/** Gives a locked call to the caller; one without basis is cancelled, one of a moved skill is put into its queue. */
+/** Assigns a locked call to the caller; cancels one without a basis, and requeues one whose skill has moved. */
 async function take(
   context: Context,
   id: string,
@@ -124,7 +124,9 @@ async function take(
   return { invocation: invocationOf(row), skill: { ...skill, contract: contract as unknown as JsonObject } };
 }
 
-/** Whether the decision point, where there is one, still allows the call: it is asked while nothing is held. */
+/**
+ * Whether the decision point, if there is one, still allows the call. No lock or connection is held during the request.
+ */
 async function isStillAllowed(context: Context, id: string): Promise<boolean> {
   if (context.authorities === undefined) return true;
   const rights = await context.db.row(findCallRights(context.tenantId, id));
@@ -167,12 +169,12 @@ function reachOf(asked: InvocationClaim): Omit<ExecutorReach, 'principalId'> {
 
 const originOf = (text: string) => new URL(text).origin;
 
-/** `https://host` or `https://host:8443`, and nothing behind it. */
+/** `https://host` or `https://host:8443`, without a path. */
 function isOrigin(text: string): boolean {
   return /^https?:\/\/[^/?#@\s]+$/i.test(text) && URL.canParse(text);
 }
 
-/** Lets a lease go on. @throws Refusal `not_found`, `stale_invocation_lease` */
+/** Extends a lease. @throws Refusal `not_found`, `stale_invocation_lease` */
 export async function heartbeatInvocation(
   context: Context,
   id: string,
@@ -194,7 +196,7 @@ export async function completeInvocation(
 }
 
 /**
- * Says that an attempt failed. What of the text is shaped like a secret is not stored.
+ * Records a failed attempt. Parts of the text that are shaped like a secret are not stored.
  * @throws Refusal `invalid_document`, `payload_too_large`, `payload_too_deep`, `secret_material_rejected`, `not_found`,
  * `stale_invocation_lease`
  */

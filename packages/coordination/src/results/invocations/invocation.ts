@@ -10,9 +10,9 @@ import { riskLevels, sideEffectKinds, skillProtocols } from '../../organisation/
 
 export type { InvocationRow };
 
-/** Compact JSON in UTF-8; the inputs of a call, and what comes of it. */
+/** Size limit of the inputs and of the output of a call, as compact JSON in UTF-8. */
 export const payloadBytesMax = 262_144;
-/** Of an output that broke the contract, and of one that an artifact repeats. */
+/** Size limit of the copy of an output that violates the contract, and of one that an artifact repeats. */
 export const keptOutputBytesMax = 65_536;
 
 const AuthorizationBasis = z.union([
@@ -22,7 +22,7 @@ const AuthorizationBasis = z.union([
 ]);
 const Cost = z.strictObject({ unit: z.string().min(1).max(50), amount: z.number().min(0) });
 
-/** A call of a skill: leased work with attempts (organisation, section 10.4). */
+/** A call of a skill: leased work with attempts. See docs/reference/skills.md#invocations. */
 export const SkillInvocation = z
   .strictObject({
     id: Uuid,
@@ -31,18 +31,18 @@ export const SkillInvocation = z
     inputs: FreeObject,
     authorityPrincipalId: Uuid,
     authorizationBasis: AuthorizationBasis.nullable().meta({
-      description: 'What allows a call of a skill with effects outside.',
+      description: 'The basis of a call of a skill with external effects.',
     }),
     idempotencyKey: z.string().nullable(),
     status: z.enum(invocationStatuses),
-    attempt: z.int().meta({ description: 'How often an executor has taken it.' }),
+    attempt: z.int().meta({ description: 'How often an executor has claimed it.' }),
     maxAttempts: z.int(),
     availableAt: Timestamp,
     output: FreeObject.nullable(),
     error: z
       .strictObject({ code: z.string(), message: z.string(), details: FreeObject.optional() })
       .nullable()
-      .meta({ description: 'Of the last attempt that failed, or of the end.' }),
+      .meta({ description: 'Error of the last failed attempt, or of the call.' }),
     cost: Cost.nullable(),
     fencingToken: z.int(),
     executorPrincipalId: Uuid.nullable(),
@@ -54,17 +54,17 @@ export const SkillInvocation = z
     artifactId: Uuid.nullable(),
     createdAt: Timestamp,
     updatedAt: Timestamp,
-    startedAt: Timestamp.nullable().meta({ description: 'Of the last attempt.' }),
+    startedAt: Timestamp.nullable().meta({ description: 'Start of the last attempt.' }),
     finishedAt: Timestamp.nullable(),
     requestedBy: z.strictObject({ kind: z.enum(requesterKinds), ref: z.string() }),
   })
   .meta({ id: 'SkillInvocation' });
 export type SkillInvocation = z.infer<typeof SkillInvocation>;
 
-/** A document of which not even the type is checked with the body: its own rules have codes of their own. */
+/** The body schema doesn't check even the type: the document's rules have codes of their own. */
 const payload = z.unknown().meta({ type: 'object', 'x-maxBytes': payloadBytesMax });
 const sessionId = Uuid.nullish();
-/** Also one that no executor has ever had: it is stale. */
+/** Accepts tokens that no executor ever had: they are stale. */
 const fencingToken = z.int();
 const leaseSeconds = z.int().min(1).max(2_147_483_647).nullish();
 
@@ -76,7 +76,7 @@ export const InvocationRequest = z
       .min(1)
       .max(200)
       .nullish()
-      .meta({ description: 'Names one call of the caller, for as long as the call is kept.' }),
+      .meta({ description: 'Identifies one call of the caller, for as long as the call is stored.' }),
     taskId: Uuid.nullish(),
     runId: Uuid.nullish(),
     approvalId: Uuid.nullish(),
@@ -86,7 +86,7 @@ export type InvocationRequest = z.output<typeof InvocationRequest>;
 
 const endpoints = (max: number) => z.array(z.string().min(1).max(queryWordCharactersMax)).max(max).nullish();
 
-/** What an executor can execute; a list that is left out restricts nothing. */
+/** What an executor can execute; an omitted list restricts nothing. */
 export const InvocationClaim = z
   .strictObject({
     protocols: z.array(z.string().max(queryWordCharactersMax)).min(1).max(10),
@@ -96,12 +96,12 @@ export const InvocationClaim = z
     audiences: endpoints(100),
     sessionId,
     leaseSeconds,
-    invocationId: Uuid.nullish().meta({ description: 'This call or none.' }),
+    invocationId: Uuid.nullish().meta({ description: 'Claims only this call.' }),
   })
   .meta({ id: 'SkillInvocationClaim' });
 export type InvocationClaim = z.output<typeof InvocationClaim>;
 
-/** A call that an executor has taken, with the skill as it is to be called. */
+/** A claimed call, with the skill in the form to call. */
 export const ClaimedInvocation = z
   .strictObject({
     invocation: SkillInvocation,

@@ -32,14 +32,15 @@ export const invocationsApi = [
     id: 'invokeSkill',
     method: 'POST',
     path: '/skills/{ref}:invoke',
-    summary: 'Ask for a call of a skill.',
+    summary: 'Request a call of a skill.',
     description:
-      'An executor takes the call from its queue. `idempotencyKey` names one call of the caller: asked for again with the same ' +
-      'inputs it is answered with 200, whatever became of the skill. A run calls the skills that its principal has, and ' +
-      'one that was launched those that its handle grants. A skill with `external_write` needs an approved gate of the ' +
-      "task (`approvalId`, once for each version) that doesn't say itself what follows from it, or a run of a task whose " +
-      "type's `execution` pins this version (once in a run). `requestedBy.kind` is then `principal` or `run`. While too " +
-      'many calls of the tenant wait, 429 `rate_limited`.',
+      'An executor claims the call from its queue. `idempotencyKey` identifies one call of the caller: repeating ' +
+      'the request with the same inputs returns that call with 200, even if the skill has changed. A run calls ' +
+      'the skills that its principal has, and a launched run those that its handle grants. A skill with ' +
+      '`external_write` needs an approved gate of the task (`approvalId`, once for each version) without an ' +
+      "outcome of its own, or a run of a task whose type's `execution` pins this version (once in a run). " +
+      '`requestedBy.kind` is then `principal` or `run`. Returns 429 `rate_limited` while too many calls of the ' +
+      'tenant are pending.',
     permission: 'skills.invoke',
     params: { ref: SkillRef },
     body: InvocationRequest,
@@ -80,13 +81,14 @@ export const invocationsApi = [
     id: 'claimSkillInvocation',
     method: 'POST',
     path: '/skill-invocations:claim',
-    summary: 'Take the oldest call that waits and that the executor can execute.',
+    summary: 'Claim the oldest pending call that the executor can execute.',
     description:
-      '204 when there is none. The lease is `leaseSeconds`, else what the contract allows and 30 s, from 10 s to 3600 s. ' +
-      'A queue never delays executors of another. A call that has lost its basis is cancelled instead of returned. ' +
-      'A person whose bindings show `members` only gets calls of visible workspaces and of the tenant itself. ' +
-      'A call that verifies a task is not offered to anybody who worked on the task, nor to an agent or service that ' +
-      'requested its completion; naming it returns 403 `not_eligible`.',
+      'Returns 204 when there is none. The lease is `leaseSeconds`, else the timeout of the contract plus 30 s, ' +
+      'from 10 s to 3600 s. ' +
+      'A queue never delays executors of another. A call that has lost its basis is cancelled instead of ' +
+      'returned. A person whose bindings grant `members` only gets calls of visible workspaces and of the tenant ' +
+      'itself. A call that verifies a task is not offered to anybody who worked on the task, nor to an agent or ' +
+      'service that requested its completion; naming it returns 403 `not_eligible`.',
     permission: 'skills.execute',
     body: InvocationClaim,
     returns: { 200: ClaimedInvocation, 204: null },
@@ -110,7 +112,7 @@ export const invocationsApi = [
     id: 'getSkillInvocation',
     method: 'GET',
     path: '/skill-invocations/{id}',
-    summary: 'Read a call: for whoever asked for it, its executor, and all who execute skills.',
+    summary: 'Read a call; for its requester, its executor, and all who execute skills.',
     permission: ['skills.invoke', 'skills.execute'],
     params: idParams,
     returns: { 200: SkillInvocation },
@@ -121,9 +123,9 @@ export const invocationsApi = [
     id: 'heartbeatSkillInvocation',
     method: 'POST',
     path: '/skill-invocations/{id}:heartbeat',
-    summary: 'Let the lease of a call go on.',
+    summary: 'Extend the lease of a call.',
     description:
-      'Never past twice the time that the contract allows, and 30 s, after the start of the attempt.',
+      'The lease ends at most twice the timeout of the contract plus 30 s after the start of the attempt.',
     permission: 'skills.execute',
     params: idParams,
     body: InvocationHeartbeat,
@@ -136,11 +138,11 @@ export const invocationsApi = [
     id: 'completeSkillInvocation',
     method: 'POST',
     path: '/skill-invocations/{id}:complete',
-    summary: 'End a call with its output.',
+    summary: 'Complete a call with its output.',
     description:
-      'An output that breaks the contract is answered with 200 too: the call has then failed with ' +
-      '`output_contract_violation`, and `error.details` holds `rejectedOutput` up to 64 KiB, else `rejectedOutputBytes`. ' +
-      'The result of a call for a task is recorded as an artifact of type `skill_result`.',
+      'An output that violates the contract also returns 200: the call has then failed with ' +
+      '`output_contract_violation`, and `error.details` holds `rejectedOutput` up to 64 KiB, else ' +
+      '`rejectedOutputBytes`. The result of a call for a task is recorded as an artifact of type `skill_result`.',
     permission: 'skills.execute',
     params: idParams,
     body: InvocationResult,
@@ -154,9 +156,9 @@ export const invocationsApi = [
     id: 'failSkillInvocation',
     method: 'POST',
     path: '/skill-invocations/{id}:fail',
-    summary: 'Say that an attempt of a call failed.',
+    summary: 'Report that an attempt of a call failed.',
     description:
-      'A retryable one is tried again after the pause of the contract, as often as the contract allows.',
+      'A retryable failure is retried after the delay of the contract, up to its number of attempts.',
     permission: 'skills.execute',
     params: idParams,
     body: InvocationFailure,
@@ -177,14 +179,14 @@ export const invocationsApi = [
     id: 'cancelSkillInvocation',
     method: 'POST',
     path: '/skill-invocations/{id}:cancel',
-    summary: 'Take a call back: for whoever asked for it, and for org.manage.',
+    summary: 'Cancel a call; for its requester, and with org.manage.',
     params: idParams,
     body: InvocationCancel,
     bodyOptional: true,
     returns: { 200: SkillInvocation },
     errors: ['not_found', 'invocation_terminal'],
     emits: [invocationCancelled],
-    example: { reason: 'not needed any more' },
+    example: { reason: 'no longer needed' },
     handle: ({ params, body }, context) => cancelInvocation(context, params.id, body.reason),
   }),
 ];

@@ -4,7 +4,7 @@ import { Timestamp, Uuid } from '@baton/values/wire';
 import { requesterKinds } from '../../leases/invocations/invocation-row.ts';
 import { riskLevels, sideEffectKinds } from '../../organisation/skills/skill.ts';
 
-/** What the journal says of a call of a skill: never its inputs, its output or the details of an error. */
+/** The events of a call never contain its inputs, its output or the details of an error. */
 
 const skill = { skillId: Uuid, skill: z.string(), version: z.string() };
 const about = { taskId: Uuid.nullable(), runId: Uuid.nullable() };
@@ -31,7 +31,7 @@ export const invocationRequested = defineEvent(
   }),
 );
 
-/** Stands in the journal, and is delivered to nobody. */
+/** Stored in the journal, but not delivered. */
 export const invocationClaimed = defineEvent(
   'skill.invocation_claimed',
   'skill_invocation',

@@ -3,7 +3,7 @@ import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
 import { claimCall, invoke, reachOf } from '../../testing/invocations.ts';
 import { done } from '../../testing/leases.ts';
 
-/** A call that waits. */
+/** A pending call. */
 export const pendingCall = defineObject({
   make: async ({ actor, get }) => done(invoke(actor, await get(skill)), 201),
 });

@@ -22,8 +22,9 @@ export interface NewInvocation {
 }
 
 /**
- * Keeps the skill from being disabled until the commit. No row when it is disabled, when the key names a call already, or
- * when the basis was used. Nobody claims a task while it is verified, so whoever has worked on it is known by now.
+ * Locks the skill against being disabled until the commit. Returns no row when it is disabled, when the key names a
+ * call already, or when the basis was used. A task can't be claimed while it is verified, so everybody who worked on it
+ * is known by now.
  */
 export function insertInvocation(call: NewInvocation) {
   const basis = call.basis === null ? null : JSON.stringify(call.basis);
@@ -47,7 +48,7 @@ export function insertInvocation(call: NewInvocation) {
     returning *`;
 }
 
-/** Whether so many calls of the tenant wait for an executor. No more than those are counted, by the index of the queues. */
+/** Whether the tenant has at least this many pending calls; counts no further, by the index of the queues. */
 export function hasPendingCalls(tenantId: string, calls: number) {
   return sql<{ has: boolean }>`
     select count(*) >= ${calls}::integer as has from (
@@ -70,7 +71,7 @@ export function findNamedInvocation(tenantId: string, id: string) {
     where i.id = ${id} and i.tenant_id = ${tenantId}`;
 }
 
-/** The call that a key of a principal names; keys that the core makes up are others than those that are sent. */
+/** The call of a principal with this key; keys that the core generates can't equal a key from a request. */
 export function findInvocationOfKey(principalId: string, isSent: boolean, idempotencyKey: string) {
   return sql<NamedInvocationRow>`
     select i.*, s.name as skill, s.version from skill_invocations i join skills s on s.id = i.skill_id
@@ -78,7 +79,7 @@ export function findInvocationOfKey(principalId: string, isSent: boolean, idempo
       and i.idempotency_key = ${idempotencyKey}`;
 }
 
-/** Whether a run's principal has a skill, and whether the handle that the run was launched by grants it. */
+/** Whether a run's principal has a skill, and whether the handle that launched the run grants it. */
 export function findToolRights(tenantId: string, runId: string, skillId: string) {
   return sql<{ is_assigned: boolean; is_granted: boolean }>`
     select exists (
@@ -90,9 +91,9 @@ export function findToolRights(tenantId: string, runId: string, skillId: string)
 }
 
 /**
- * What an approval allows of a skill: its gate's task, and whether it was used for this version. Where the decider was shown
- * what follows from the decision, nothing else follows from it: that of the task's type is done by the worker, that of a check
- * by its verification.
+ * The use of a skill that an approval permits: its gate's task, and whether it was used for this version. If the
+ * decider was shown an outcome of the decision, the approval permits nothing else: a worker executes the outcome of the
+ * task's type, and the verification that of a check.
  */
 export function findApprovalBasis(tenantId: string, approvalId: string, skillId: string) {
   return sql<{ task_id: string | null; is_approved: boolean; is_terminal: boolean; is_used: boolean }>`
@@ -106,7 +107,7 @@ export function findApprovalBasis(tenantId: string, approvalId: string, skillId:
     where a.id = ${approvalId} and a.tenant_id = ${tenantId}`;
 }
 
-/** What the type of a run's task says about the skill that executes it. */
+/** The skill that the type of a run's task declares for its execution. */
 export function findExecutionBasis(
   tenantId: string,
   runId: string,

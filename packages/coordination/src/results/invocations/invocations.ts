@@ -6,7 +6,7 @@ import { type InvocationRow, invocationOf, type SkillInvocation } from './invoca
 import { findInvocation } from './invocations.sql.ts';
 
 /**
- * A call, for whoever asked for it, for its executor, and for all who execute skills.
+ * Reads a call, for its requester, its executor, and all who execute skills.
  * @throws Refusal `not_found`, also for anyone else
  */
 export async function getInvocation(context: Context, id: string): Promise<SkillInvocation> {
@@ -18,8 +18,9 @@ export async function getInvocation(context: Context, id: string): Promise<Skill
 }
 
 /**
- * Takes a call back: a late answer of its executor is refused. One that was cancelled before stays as it is.
- * @throws Refusal `not_found`, also for whoever neither asked for it nor manages the organisation; `invocation_terminal`
+ * Cancels a call: a late result of its executor is refused. Cancelling again changes nothing.
+ * @throws Refusal `not_found`, also for callers who neither requested it nor manage the organisation;
+ * `invocation_terminal`
  */
 export async function cancelInvocation(
   context: Context,

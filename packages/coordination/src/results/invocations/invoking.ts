@@ -28,8 +28,8 @@ import {
 } from './invocations.sql.ts';
 
 /**
- * Asks for a call of a skill (organisation, section 10.5), in the contract's order.
- * @returns the call, and whether it is a new one: a key that names one is answered with that
+ * Requests a call of a skill, with the checks in the order of the reference. See docs/reference/skills.md#invoke.
+ * @returns the call, and whether it is new: a key that identifies an existing call returns it
  */
 export async function invokeSkill(
   context: Context,
@@ -54,7 +54,7 @@ export async function invokeSkill(
   requireContractRights(context, skill, resource);
   if (run !== undefined) await counted(context, () => requireTool(context, run, skill));
   const basis = await basisOf(context, skill, { approvalId: request.approvalId, taskId: place.taskId }, run);
-  // By an approval it is the principal who asks, also in a run (section 28).
+  // With an approval the principal is the requester, also in a run.
   const requestedBy =
     run === undefined || basis?.kind === 'approval'
       ? ({ kind: 'principal', ref: context.caller.principalId } as const)
@@ -64,7 +64,7 @@ export async function invokeSkill(
   return refuseRival(context, request, basis);
 }
 
-/** Another call took the key or the basis between the look and the writing, or the skill was disabled. */
+/** Another call took the key or the basis between the check and the insert, or the skill was disabled. */
 async function refuseRival(context: Context, request: InvocationRequest, basis: AuthorizationBasis | null) {
   const earlier = await findRepeated(context, request);
   if (earlier !== undefined) return repeat(earlier, request);
@@ -119,7 +119,10 @@ async function requireCeiling(
     await counted(context, () => requireRunGrant(context, run.id, permission));
 }
 
-/** Where the call is filed: its task, else that of its run. @throws Refusal `permission_denied`, `not_found`, `invocation_mismatch` */
+/**
+ * The place of the call: its task, else that of its run.
+ * @throws Refusal `permission_denied`, `not_found`, `invocation_mismatch`
+ */
 async function placeOf(
   context: Context,
   { taskId }: InvocationRequest,
@@ -135,7 +138,7 @@ async function placeOf(
 }
 
 /**
- * A run uses the skills that its principal has and, where it was launched, those that its handle grants, of the protocols
+ * A run uses the skills that its principal has and, if it was launched, those that its handle grants, of the protocols
  * that the projects above its task allow.
  */
 async function requireTool(context: Context, run: LiveRunRow, skill: CallableSkill): Promise<void> {
@@ -163,8 +166,8 @@ async function counted(context: Context, require: () => Promise<void>): Promise<
 }
 
 /**
- * What allows a skill with effects outside: an approval, or that the type of the run's task pins this very version. Others
- * need nothing.
+ * The basis of a skill with external effects: an approval, or a type of the run's task that pins this version. Other
+ * skills need none.
  * @throws Refusal `skill_side_effect_not_authorized`, `task_terminal`, `approval_already_used`, `approval_required`,
  * `execution_already_invoked`
  */
@@ -175,7 +178,7 @@ async function basisOf(
   run: LiveRunRow | undefined,
 ): Promise<AuthorizationBasis | null> {
   if (skill.side_effects !== 'external_write') {
-    // Not needed, and no cover for a name that is none.
+    // An approval that isn't needed must still exist.
     if (approvalId != null) await getApprovalRow(context, approvalId);
     return null;
   }

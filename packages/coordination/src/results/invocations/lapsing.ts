@@ -6,10 +6,10 @@ import { type DueLeaseRow, findDueLeases, lockFreeLapsed, lockLapsedOfTenant } f
 import type { InvocationRow } from './invocation.ts';
 
 const batchMax = 100;
-/** Leases that one claim takes from executors that are gone. */
+/** Number of expired leases that one claim ends. */
 const lapsedAtClaimMax = 20;
 
-/** Calls whose executors were not heard of in time go back to their queues, or fail (core, section 19). */
+/** Requeues or fails calls whose executors missed their heartbeats. See docs/reference/skills.md#leases. */
 export function returnLapsedCalls({ pool, command, log }: JobTools<Context>): Job {
   const name = 'skill-leases';
   return createDueJob<DueLeaseRow>(
@@ -28,13 +28,13 @@ export function returnLapsedCalls({ pool, command, log }: JobTools<Context>): Jo
   );
 }
 
-/** The same for a few of a tenant, when one of its executors asks for work: nothing waits for the worker. */
+/** The same for a few calls of a tenant when one of its executors claims work, so that nothing waits for the worker. */
 export async function lapseOfTenant(context: Context): Promise<void> {
   for (const row of await context.db.rows(lockLapsedOfTenant(context.tenantId, lapsedAtClaimMax)))
     await lapse(context, row);
 }
 
 function lapse(context: Context, row: InvocationRow): Promise<InvocationRow> {
-  const error = { code: 'lease_expired', message: 'The executor was not heard of in time.' };
+  const error = { code: 'lease_expired', message: 'The executor sent no heartbeat in time.' };
   return failAttempt(context, row, error, true);
 }

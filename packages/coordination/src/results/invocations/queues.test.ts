@@ -9,7 +9,7 @@ import { pagesReadBy } from '../../testing/pages-read.ts';
 import { makeNarrowPerson } from '../../testing/workspaces.ts';
 import { lockNextPending, lockNextPendingInSight } from './claiming.sql.ts';
 
-/** A queue of others costs a claim one look, however long it is (organisation, section 26, row 28): 100,000 read no page more. */
+/** A queue of others costs a claim one look, however long it is (see docs/reference/skills.md#executors): 100,000 read no page more. */
 const foreignCalls = byDepth(8000, 40_000);
 /** Steps from queue to queue, and the few calls at the head of the own one; four queues read 40. */
 const pagesMax = 120;

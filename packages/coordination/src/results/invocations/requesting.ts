@@ -9,11 +9,11 @@ import type { SkillInvocation } from './invocation.ts';
 import { invocationOf } from './invocation.ts';
 import { findInvocationOfKey, findNamedInvocation } from './invocations.sql.ts';
 
-/** A call that the core makes itself, in the name of `context.caller`. */
+/** A call that the core requests in the name of `context.caller`. */
 export interface InternalCall {
-  /** Of the new call, where whoever asks knows it before. */
+  /** The id of the new call, if the requester chose it before. */
   readonly id?: string;
-  /** `ref` is the id of what asks: an evaluation of a rule, an attempt of a verification, an approval. */
+  /** `ref` is the id of the origin: an evaluation of a rule, an attempt of a verification, an approval. */
   readonly requestedBy: {
     readonly kind: Exclude<InvocationRow['requested_by_kind'], 'run'>;
     readonly ref: string;
@@ -21,23 +21,26 @@ export interface InternalCall {
   /** An id, a name, or `name@version`. */
   readonly skill: string;
   readonly inputs: unknown;
-  /** Names the call among those that the core makes for this principal: asked for again, it is the one that there is. */
+  /**
+   * Identifies the call among those that the core requests for this principal: a repeated request returns the existing
+   * one.
+   */
   readonly idempotencyKey?: string | null;
-  /** The task that gets the result as an artifact; in its workspace the events stand. */
+  /** The task that gets the result as an artifact; its workspace gets the events. */
   readonly task?: { readonly id: string; readonly workspaceId: string | null } | null;
-  /** Of the events, where there is no task. */
+  /** The place of the events if there is no task. */
   readonly workspaceId?: string | null;
-  /** What allows effects outside; without it a skill that has them is refused. */
+  /** The basis for external effects; without it a skill that has them is refused. */
   readonly basis?: AuthorizationBasis | null;
 }
 
 /**
- * Asks for a call of a skill inside of the caller's transaction: work rules, verification, what decisions lead to. Its end
- * stands in the journal (`skill.invocation_succeeded`, `_failed`, `_cancelled`, entity `skill_invocation`) and is read by
+ * Requests a call of a skill in the caller's transaction: work rules, verification, outcomes of decisions. Its end is
+ * in the journal (`skill.invocation_succeeded`, `_failed`, `_cancelled`, entity `skill_invocation`) and in
  * `getInvocationEnd`. The call lives as long as the credential of `context.caller`.
- * @throws Refusal `not_found`, `skill_not_invocable`, `idempotency_key_required`, `invalid_document`, `payload_too_deep`,
- * `payload_too_large`, `invalid_skill_inputs`, `skill_permission_denied`, `skill_side_effect_not_authorized`,
- * `approval_already_used`, `rate_limited`
+ * @throws Refusal `not_found`, `skill_not_invocable`, `idempotency_key_required`, `invalid_document`,
+ * `payload_too_deep`, `payload_too_large`, `invalid_skill_inputs`, `skill_permission_denied`,
+ * `skill_side_effect_not_authorized`, `approval_already_used`, `rate_limited`
  */
 export async function requestInvocation(context: Context, asked: InternalCall): Promise<SkillInvocation> {
   const { db, caller } = context;
@@ -55,7 +58,7 @@ export async function requestInvocation(context: Context, asked: InternalCall): 
   const { inputs } = asked;
   checkInputs(skill, inputs);
   requireContractRights(context, skill, task === null ? `tenant:${context.tenantId}` : `task:${task.id}`);
-  // What allows effects outside is used up by one call: others don't take it.
+  // One call consumes the basis for external effects; other calls can't use it.
   const basis = skill.side_effects === 'external_write' ? (asked.basis ?? null) : null;
   if (skill.side_effects === 'external_write' && basis === null) fail('skill_side_effect_not_authorized');
   const place = { taskId: task?.id ?? null, workspaceId: task?.workspaceId ?? asked.workspaceId ?? null };
@@ -75,18 +78,18 @@ export async function requestInvocation(context: Context, asked: InternalCall): 
   return fail('skill_not_invocable', { reason: 'disabled' });
 }
 
-/** How a call ended, or that it lives still. */
+/** How a call ended, or its present status. */
 export type InvocationEnd = Pick<
   SkillInvocation,
   'id' | 'skillId' | 'status' | 'output' | 'error' | 'artifactId'
 > & {
-  /** Since it was asked for. */
+  /** Seconds since the request. */
   readonly ageSeconds: number;
   /** `name@version` */
   readonly skill: string;
 };
 
-/** The end of a call that the core asked for; its status is pending or running before. Nothing is locked. */
+/** The end of a call that the core requested; before that, its status is pending or running. Takes no lock. */
 export async function getInvocationEnd(
   { db, tenantId }: Context,
   invocationId: string,
@@ -96,7 +99,7 @@ export async function getInvocationEnd(
   return { ...invocationOf(row), skill: `${row.skill}@${row.version}`, ageSeconds: row.age_seconds };
 }
 
-/** The first member that an output must have, of just this value, and has not; undefined where it has all. */
+/** The first required member of an output that is missing or has another value; undefined if all match. */
 export function missesExpected(
   { output }: Pick<InvocationEnd, 'output'>,
   expected: JsonObject = {},

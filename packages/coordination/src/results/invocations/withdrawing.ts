@@ -14,13 +14,13 @@ import { namesOfBindings } from './calls.ts';
 import { updateQueueOf } from './claiming.sql.ts';
 
 const batchMax = 50;
-/** Calls of one subject that one transaction looks at. */
+/** Number of calls of one subject that one transaction examines. */
 const callsMax = 200;
 
 /**
- * Ends the calls that lost what allowed them: their principal was disabled, its credential closed or narrowed, the skill
- * disabled or taken from the principal, the run over, the task closed (organisation, section 26, row 29). Those of a skill
- * that moved go into its new queue.
+ * Ends the calls that lost their basis: their principal was disabled, its credential closed or narrowed, the skill
+ * disabled or revoked from the principal, the run ended, or the task closed. Calls of a skill that moved change to its
+ * new queue. See docs/reference/skills.md#lost-basis.
  */
 export function withdrawCalls({ pool, command, log }: JobTools<Context>): Job {
   const name = 'skill-bases';
@@ -34,7 +34,7 @@ export function withdrawCalls({ pool, command, log }: JobTools<Context>): Job {
   );
 }
 
-/** @returns how many calls were looked at, at least 1; 0 where another worker has the note */
+/** @returns the number of examined calls, at least 1; 0 if another worker has the entry */
 async function lookAt(context: Context, lossId: string): Promise<number> {
   const { db, tenantId } = context;
   const loss = await db.row(lockFreeLoss(tenantId, lossId));

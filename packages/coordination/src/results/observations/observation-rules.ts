@@ -10,7 +10,7 @@ const assertionBytesMax = 65_536;
 const entityKeyForm = /^(?=.{3,256}$)[a-z][a-z0-9._-]*:\S+$/;
 const instantForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/i;
 
-/** What is recorded of an observation besides its references: each only where it was given. */
+/** The optional fields of an observation besides its references, each only if present. */
 export interface ObservedFacts {
   kind: string;
   content: string;
@@ -23,7 +23,7 @@ export interface ObservedFacts {
 }
 
 /**
- * Checks what an observation says by itself (organisation, section 17).
+ * Validates an observation without the database. See docs/reference/memory.md#observations.
  * @throws Refusal `observation_invalid` with `field`; `invalid_document`, `payload_too_large`, `payload_too_deep`,
  * `secret_material_rejected`
  */
@@ -56,7 +56,7 @@ function require(field: string, holds: boolean): void {
   if (!holds) fail('observation_invalid', { field });
 }
 
-/** Counted as JavaScript does, in units of UTF-16. */
+/** Counted in UTF-16 code units, as JavaScript does. */
 function isWithin(text: string, charactersMax: number): boolean {
   return text.trim() !== '' && text.length <= charactersMax;
 }
@@ -116,7 +116,7 @@ function checkFact(
   require(`${at}.confidence`, confidence == null || (confidence >= 0 && confidence <= 1));
 }
 
-/** In the content as in comments; in documents by the names of keys, and in all of their text. */
+/** Content is checked like comments; documents by the names of their keys and all their text. */
 function refuseSecrets({ content, data, assertions, externalRef }: ObservedFacts): void {
   refuseSecretText(content, 'content');
   for (const [field, document] of Object.entries({ data, assertions, externalRef }))

@@ -3,7 +3,7 @@ import { Timestamp, Uuid } from '@baton/values/wire';
 import { documentBytesMax } from '../../service/documents.ts';
 import { TaskRef } from '../../work/tasks/task-ref.ts';
 
-/** What the form of a request bounds; the field's own bound is stricter and has the code `observation_invalid`. */
+/** Bounds of the request's form; the bound of each field is stricter and has the code `observation_invalid`. */
 const text = z.string().max(2000);
 
 const Entity = z.strictObject({
@@ -20,7 +20,7 @@ const Fact = z.strictObject({
   confidence: z.number().nullish(),
 });
 
-/** What an observation says in terms of the memory: of a thing, or how two are related. */
+/** The observation in terms of the memory service: an entity, or a relation between two. */
 export const Assertion = z
   .discriminatedUnion('assert', [
     z.strictObject({ assert: z.literal('entity'), entity: Entity }),
@@ -29,7 +29,7 @@ export const Assertion = z
   .meta({ id: 'Assertion' });
 export type Assertion = z.infer<typeof Assertion>;
 
-/** Of another kind than there is: its refusal has the code of values, not that of the form. */
+/** An unknown kind is refused with the code for values, not for the form. */
 const UnknownAssertion = z
   .looseObject({ assert: text.refine((kind) => kind !== 'entity' && kind !== 'fact') })
   .meta({ 'x-maxBytes': documentBytesMax });
@@ -39,7 +39,7 @@ export const ObservedRef = z
   .strictObject({ system: text, id: text, url: z.string().max(4000).nullish() })
   .meta({ description: 'system has at most 128 characters, id 512, url 2048.' });
 
-/** A fact for the journal (core, section 16; organisation, section 17). */
+/** A fact for the journal. See docs/reference/memory.md#observations. */
 export const NewObservation = z
   .strictObject({
     kind: text.meta({
@@ -78,17 +78,17 @@ export const RecordedObservation = z
     recordedAt: Timestamp,
     deduplicated: z
       .boolean()
-      .meta({ description: 'Whether it was recorded before, and nothing was written now.' }),
+      .meta({ description: 'Whether it was recorded before; then nothing was written.' }),
   })
   .meta({ id: 'RecordedObservation' });
 export type RecordedObservation = z.infer<typeof RecordedObservation>;
 
-/** What an observation is looked for by: its kind, and the task or the object of another system that it is about. */
+/** The key to find an observation by: its kind, and the task or the external object that it concerns. */
 export interface Observable {
   kind: string;
   source: string | undefined;
   taskId: string | undefined;
   externalRef: { system: string; id: string } | undefined;
-  /** Whose observations prove nothing. */
+  /** The principals whose observations prove nothing. */
   barred: readonly string[];
 }

@@ -10,7 +10,8 @@ export const observationsApi = [
     path: '/observations',
     summary: 'Publish a fact in the journal.',
     description:
-      'Observations are read through the journal. Whoever names a task or a run needs tasks.read too. The same source and dedupKey of the same author answer 200 and write nothing.',
+      'Observations are read through the journal. To name a task or a run, the caller also needs tasks.read. A ' +
+      'repetition with the same source and dedupKey by the same author returns 200 and writes nothing.',
     permission: 'observations.write',
     body: NewObservation,
     returns: { 201: RecordedObservation, 200: RecordedObservation },

@@ -3,7 +3,7 @@ import { defineEvent } from '@baton/kernel/http/service';
 import { FreeObject, Timestamp, Uuid } from '@baton/values/wire';
 import { Assertion, ObservedRef } from './observation.ts';
 
-/** The one payload with free text: what it says is the fact that is published. */
+/** The only payload with free text, because the text is the fact. */
 export const observationRecorded = defineEvent(
   'observation.recorded',
   'observation',

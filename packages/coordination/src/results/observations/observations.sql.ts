@@ -8,7 +8,7 @@ export type ObservationRow = RowOf<Tables['observations']>;
 
 export type NewObservationValues = Omit<ObservationRow, 'recorded_at'>;
 
-/** No row when the same author has recorded the same already: whoever is writing it is waited for. */
+/** Returns no row when the same author has recorded the same already; waits for a concurrent insert. */
 export function insertObservation(values: NewObservationValues) {
   return sql<ObservationRow>`
     insert into observations (id, event_id, tenant_id, created_by, kind, source, dedup_key, task_id, run_id, workspace_id,
@@ -35,15 +35,15 @@ export function findOwnSession(tenantId: string, principalId: string, sessionId:
     select id from sessions where id = ${sessionId} and tenant_id = ${tenantId} and principal_id = ${principalId}`;
 }
 
-/** An observation, and whether it is from a prover; those that are come first. */
+/** An observation, and whether it is from a prover; those from provers come first. */
 type FoundObservation = Pick<ObservationRow, 'id' | 'event_id'> & { is_proof: boolean };
 
-/** So many of the newest ones are looked at, so that a flood of others from other sources costs a few milliseconds. */
+/** Number of newest observations that are examined, so that a flood from other sources costs a few milliseconds. */
 const candidatesMax = 1000;
 
 /**
- * The newest observation about a task that no later one supersedes; none where the newest 1,000 don't fit. What is from no
- * prover supersedes nothing of one, and is found where nothing of a prover is.
+ * The newest observation about a task that no later one supersedes; none if the newest 1,000 don't match. An
+ * observation from a non-prover supersedes none of a prover, and is returned only if there is none of a prover.
  */
 export function findNewestOfTask(tenantId: string, { kind, source, taskId, barred }: Observable) {
   return sql<FoundObservation>`
@@ -59,7 +59,7 @@ export function findNewestOfTask(tenantId: string, { kind, source, taskId, barre
     order by is_proof desc, o.recorded_at desc, o.id desc limit 1`;
 }
 
-/** The same about an object of another system, and about a task as well where one is asked for. */
+/** The same about an external object, and also about a task if one is given. */
 export function findNewestOfReference(
   tenantId: string,
   { system, id }: { system: string; id: string },
@@ -80,7 +80,7 @@ export function findNewestOfReference(
     order by is_proof desc, o.recorded_at desc, o.id desc limit 1`;
 }
 
-/** What the event of an observation says, archived or not; no row where it was pruned. */
+/** The payload of an observation's event, archived or not; no row if it was pruned. */
 export function findObservedPayload(tenantId: string, observationId: string, eventId: string) {
   return sql<{ payload: JsonObject }>`
     select payload from events where tenant_id = ${tenantId} and entity_id = ${observationId} and id = ${eventId}

@@ -27,9 +27,9 @@ import {
 } from './observations.sql.ts';
 
 /**
- * Publishes a fact in the journal (core, section 16). The same source and key of the same author write nothing again,
- * also when two come at once.
- * @param knownId of the new observation, where whoever asks knows it before
+ * Publishes a fact in the journal. Repeating the same source and key by the same author writes nothing, also when
+ * requests are concurrent. See docs/reference/memory.md#observations.
+ * @param knownId the id of the new observation, if the caller chose it before
  * @throws Refusal `permission_denied`, `observation_invalid`, those of documents, `not_found`, `child_grant_exceeded`
  */
 export async function recordObservation(
@@ -63,7 +63,7 @@ export async function recordObservation(
       supersedes: told.supersedes ?? null,
     }),
   );
-  // Another one was written between the look and this statement, which has waited for it.
+  // A concurrent request inserted it between the check and this statement, which waited for it.
   if (row === undefined) return answer((await repeated(context, facts)) as ObservationRow, true);
   const about = { entityId: id, eventId, workspaceId: placeId, sessionId };
   emit(context, observationRecorded, about, { observedAt: row.recorded_at, ...facts, ...told });
@@ -84,8 +84,8 @@ function answer(row: ObservationRow, deduplicated: boolean): Reply<RecordedObser
 }
 
 /**
- * Finds what the observation refers to; `placeId` is the workspace that its event belongs to, `aboutTaskId` the task that it
- * hangs on: one about a run hangs on the run's task, and who doesn't see that doesn't see it.
+ * Resolves what the observation refers to. `placeId` is the workspace of its event. `aboutTaskId` is its task, for a
+ * run the run's task, which determines who sees it.
  */
 async function referencesOf(context: Context, request: NewObservation) {
   const named = request.task == null ? undefined : await getTask(context, request.task);
@@ -129,8 +129,8 @@ async function requireObservation(context: Context, eventId: string): Promise<vo
 }
 
 /**
- * The newest observation of something, with the payload of its event; undefined when there is none. It is from a prover, unless
- * there is none of theirs.
+ * The newest observation of a key, with the payload of its event; undefined if there is none. It is from a prover,
+ * unless there is none of a prover.
  */
 export async function findNewest(
   { db, tenantId }: Context,

@@ -6,7 +6,7 @@ import { claimCall, makeCallable } from '../../testing/invocations.ts';
 import { done, eventsOf, refused } from '../../testing/leases.ts';
 import { outcomeTester } from '../../testing/outcomes.ts';
 
-/** Skills that decisions call (core, sections 7.4 and 14). */
+/** Skills that decisions call (see docs/reference/approvals.md#outcomes). */
 let baton: TestCoordination;
 let person: Actor;
 let executor: Actor;

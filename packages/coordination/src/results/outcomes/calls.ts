@@ -16,15 +16,15 @@ import type { Subject } from './decision-actions.ts';
 
 type ActionError = NonNullable<ActionResult['error']>;
 
-/** How far a call is that an outcome makes. */
+/** The state of an outcome's call. */
 export type CallStep =
   | { is: 'done'; result: ActionResult }
   | { is: 'waiting'; result: ActionResult; error: ActionError }
   | { is: 'failed'; result: ActionResult; error: ActionError };
 
 /**
- * Calls a skill in the name of the decider, or looks at the call that was made before (core, section 14). A failure for
- * which reactions are declared is no failure of the outcome.
+ * Calls a skill in the name of the decider, or checks the call that was requested before. A failure with declared
+ * reactions doesn't fail the outcome. See docs/reference/approvals.md#outcomes.
  */
 export async function doCall(
   acting: Context,
@@ -104,7 +104,7 @@ function failed(before: ActionResult, result: JsonObject | null, error: ActionEr
   return { is: 'failed', result: failure, error };
 }
 
-/** The subject for a reaction: `$.invocation` is the call that has ended. */
+/** The subject for a reaction: `$.invocation` is the ended call. */
 export async function withCall(acting: Context, subject: Subject, cause: ActionResult): Promise<Subject> {
   const end = await getInvocationEnd(acting, String(cause.result?.['invocationId']));
   if (end === undefined) throw new Error('the call of an outcome is missing');

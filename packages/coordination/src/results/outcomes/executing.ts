@@ -22,14 +22,15 @@ import {
   updateOutcome,
 } from './outcomes.sql.ts';
 
-/** Unexpected failures in a row before an outcome is given up, and the pauses between them. */
+/** Unexpected failures in a row before an outcome fails, and the delays between them. */
 const failuresMax = 8;
 const pauseSecondsMin = 2;
 const pauseSecondsMax = 300;
 
 /**
- * Does what a decision leads to, as far as it goes, in one transaction and in the name of the decider (core, section 14).
- * @returns 1, or 0 where another transaction has a task or the outcome locked: it stays due
+ * Executes the outcome of a decision as far as possible, in one transaction and in the name of the decider. See
+ * docs/reference/approvals.md#outcomes.
+ * @returns 1, or 0 if another transaction has locked a task or the outcome: it stays due
  */
 export async function executeOutcome(context: Context, approvalId: string): Promise<number> {
   const { db, tenantId } = context;
@@ -57,7 +58,9 @@ export async function executeOutcome(context: Context, approvalId: string): Prom
   return 1;
 }
 
-/** The tasks that the actions name, so that all are locked at once; what names none fails when it is its turn. */
+/**
+ * The tasks that the actions name, so that all are locked at once; an action without a valid task fails in its turn.
+ */
 async function targetsOf(context: Context, outcome: OutcomeOfApprovalRow, task: Task): Promise<string[]> {
   const lookup = lookupOfOutcome(context, outcome, task);
   const ids: string[] = [];
@@ -78,13 +81,13 @@ async function targetsOf(context: Context, outcome: OutcomeOfApprovalRow, task: 
   return ids;
 }
 
-/** What the expressions stood for when it was decided. Only what was decided before that was stored is looked up now. */
+/** The values of the expressions at the decision. Decisions from before these were stored resolve them now. */
 function lookupOfOutcome(context: Context, outcome: OutcomeOfApprovalRow, task: Task): Lookup {
   const now = lookupOf(context, task, { approval: approvalOf(outcome) });
   return outcome.expression_values === null ? now : lookupIn(outcome.expression_values, now);
 }
 
-/** What `$.approval` stands for. */
+/** The value of `$.approval`. */
 function approvalOf(outcome: OutcomeOfApprovalRow) {
   return {
     id: outcome.approval_id,
@@ -95,7 +98,7 @@ function approvalOf(outcome: OutcomeOfApprovalRow) {
   };
 }
 
-/** Does the actions that are left, in their order, up to the first that fails or has to wait. */
+/** Executes the remaining actions in order, up to the first that fails or has to wait. */
 async function doActions(acting: Context, outcome: OutcomeOfApprovalRow, subject: Subject): Promise<void> {
   const steps = stepsOf(outcome.declared);
   const results = steps.map(({ action }, index) => outcome.actions[index] ?? untried(action, index));
@@ -132,7 +135,7 @@ async function doActions(acting: Context, outcome: OutcomeOfApprovalRow, subject
   emit(acting, outcomeExecuted, aboutOf(outcome), payload);
 }
 
-/** Looks again later. The event is written once for each wait, not for each look. */
+/** Schedules the next attempt. The event is written once for each wait, not for each attempt. */
 async function defer(
   acting: Context,
   outcome: OutcomeOfApprovalRow,
@@ -158,7 +161,7 @@ async function defer(
   });
 }
 
-/** Ends an outcome as failed, and files work for the decider, once: somebody has to look at it. */
+/** Ends an outcome as failed and creates a task for the decider, once, so that a person handles it. */
 async function failOutcome(
   context: Context,
   outcome: OutcomeOfApprovalRow,
@@ -179,8 +182,8 @@ async function failOutcome(
 }
 
 /**
- * Notes that a try failed unexpectedly, and so changed nothing: the next one comes after a pause that doubles, and after
- * the last the outcome has failed.
+ * Records an unexpected failure of an attempt, which was rolled back. The next attempt follows after a delay that
+ * doubles; after the last one the outcome fails.
  */
 export async function noteFailedTry(context: Context, approvalId: string): Promise<number> {
   const outcome = await context.db.row(lockDueOutcome(context.tenantId, approvalId));

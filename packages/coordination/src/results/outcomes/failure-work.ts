@@ -6,9 +6,9 @@ import type { Context } from '../context.ts';
 import type { OutcomeOfApprovalRow } from './outcome.ts';
 
 /**
- * Files a task for the decider of an outcome that failed, in the name of the core itself: in the approval's workspace, or
- * where that takes no tasks, in none.
- * @returns the id of the task; null where none could be made
+ * Creates a task for the decider of a failed outcome, in the name of the core itself: in the approval's workspace, or
+ * without a workspace if that one takes no tasks.
+ * @returns the id of the task; null if none could be created
  */
 export async function fileFailureWork(
   context: Context,
@@ -27,8 +27,8 @@ export async function fileFailureWork(
   const core = { ...context, caller };
   for (const workspaceId of new Set([outcome.workspace_id, null])) {
     const request = NewTask.parse({
-      title: 'What you decided could not be done',
-      description: `What follows from approval ${outcome.approval_id} (${outcome.outcome}) failed: ${error.code}.`,
+      title: 'The outcome of your decision failed',
+      description: `The outcome of approval ${outcome.approval_id} (${outcome.outcome}) failed: ${error.code}.`,
       priority: 'high',
       assigneeId: outcome.decision_by_principal_id,
       workspaceId,

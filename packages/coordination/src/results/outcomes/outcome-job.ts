@@ -9,8 +9,8 @@ import { type DueOutcomeRow, findDueOutcomes } from './outcomes.sql.ts';
 const batchMax = 50;
 
 /**
- * Does what decisions lead to (core, section 19), each in a transaction of its own. One that fails unexpectedly is tried
- * again after a pause, and keeps no other.
+ * Executes the outcomes of decisions, each in a transaction of its own. An outcome that fails unexpectedly is retried
+ * after a delay, without blocking the others. See docs/reference/approvals.md#outcomes.
  */
 export function doDueOutcomes({ pool, command, log }: JobTools<Context>): Job {
   const name = 'approval-outcomes';
@@ -24,7 +24,7 @@ export function doDueOutcomes({ pool, command, log }: JobTools<Context>): Job {
           return await command(name, tenantId, (context) => executeOutcome(context, id));
         } catch (error) {
           if (isUnreachable(error) || isRepeatable(error)) throw error;
-          log.error({ err: error, job: name, id }, 'what a decision leads to failed unexpectedly');
+          log.error({ err: error, job: name, id }, 'the outcome of a decision failed unexpectedly');
           return command(name, tenantId, (context) => noteFailedTry(context, id));
         }
       },

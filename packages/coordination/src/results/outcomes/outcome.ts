@@ -11,14 +11,14 @@ import { outcomeStatuses } from '../approvals/approval.ts';
 
 const OutcomeError = z.strictObject({ code: z.string(), details: FreeObject });
 
-/** What a decision leads to, and how far that is (core, section 14). */
+/** The outcome of a decision, and its progress. See docs/reference/approvals.md#outcomes. */
 export const ApprovalOutcome = z
   .strictObject({
     approvalId: Uuid,
     outcome: z
       .enum(['approved', 'rejected'])
       .nullable()
-      .meta({ description: 'Null where nothing is declared.' }),
+      .meta({ description: '`null` if no outcome is declared.' }),
     outcomeStatus: z.enum(outcomeStatuses).nullable(),
     attempts: z.int(),
     lastError: OutcomeError.nullable(),
@@ -51,7 +51,7 @@ export type OutcomeRow = RowOf<
   }
 >;
 
-/** An outcome with what of its approval it needs. */
+/** An outcome with the fields of its approval that it needs. */
 export type OutcomeOfApprovalRow = OutcomeRow &
   Pick<
     ApprovalRow,
@@ -63,7 +63,7 @@ export type OutcomeOfApprovalRow = OutcomeRow &
     | 'decision_comment'
   >;
 
-/** What an approval leads to; every field of the outcome is null where nothing is declared. */
+/** The outcome of an approval; every field is null if none is declared. */
 export function outcomeOf(
   approvalId: string,
   row: (OutcomeRow & Pick<ApprovalRow, 'outcome_status'>) | undefined,
@@ -94,15 +94,15 @@ export function outcomeOf(
   };
 }
 
-/** One thing that an outcome does in its turn. */
+/** One action of an outcome in its turn. */
 export interface Step {
   readonly action: DecisionAction;
-  /** For what follows from a call of a skill: the index of the call, and how it must have ended. */
+  /** For reactions to a call of a skill: the index of the call, and the end that triggers them. */
   readonly reactsTo: number | null;
   readonly when: 'success' | 'failure' | null;
 }
 
-/** The actions of an outcome in their order; after a call of a skill stand its reactions. */
+/** The actions of an outcome in order; the reactions to a call follow it. */
 export function stepsOf(declared: readonly DecisionAction[]): Step[] {
   const steps: Step[] = [];
   for (const action of declared) {
@@ -115,7 +115,7 @@ export function stepsOf(declared: readonly DecisionAction[]): Step[] {
   return steps;
 }
 
-/** An action that was not tried yet. */
+/** An action that was not attempted yet. */
 export function untried(action: DecisionAction, index: number): ActionResult {
   return { index, action: kindOf(action), status: 'not_executed', attempts: 0, result: null, error: null };
 }

@@ -10,9 +10,10 @@ export const outcomesApi = [
     id: 'getApprovalOutcome',
     method: 'GET',
     path: '/approvals/{id}/outcome',
-    summary: 'What a decision leads to, and how far that is.',
+    summary: 'Read the outcome of a decision and its progress.',
     description:
-      "The task's type declares it. The worker does it in the name of the decider; while a task that it changes is claimed or held back, it waits.",
+      "The task's type declares the outcome. A worker executes it in the name of the decider; it waits while a " +
+      'task that it changes is claimed or held back.',
     permission: 'approvals.read',
     params,
     returns: { 200: ApprovalOutcome },
@@ -23,9 +24,10 @@ export const outcomesApi = [
     id: 'replayApprovalOutcome',
     method: 'POST',
     path: '/approvals/{id}:replay-outcome',
-    summary: 'Have what a decision leads to tried again.',
+    summary: 'Retry the outcome of a decision.',
     description:
-      'For the decider, or an administrator, once it has failed or hangs. What was done before stays done; the worker tries the rest.',
+      'For the decider, or an administrator, once the outcome has failed or hangs. Completed actions are not ' +
+      'repeated; a worker retries the others.',
     permission: 'approvals.decide',
     params,
     returns: { 200: ApprovalOutcome },

@@ -22,7 +22,7 @@ export const outcomeFailed = defineEvent(
   'approval',
   z.strictObject({
     ...about,
-    /** Null where the decider's credential, or the store, kept all of them from being tried. */
+    /** Null if the decider's credential, or the store, prevented every action. */
     failedAction: ActionSummary.nullable(),
     actions: z.array(ActionSummary),
     failureWorkTaskId: Uuid.nullable(),

@@ -4,7 +4,7 @@ import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
 import { done } from '../../testing/leases.ts';
 import { approval } from '../approvals/approvals.fixtures.ts';
 
-/** What the caller's own decision led to, failed. */
+/** The failed outcome of the caller's own decision. */
 const failedOutcome = defineObject({
   async make({ baton, actor, get }) {
     const { id, tenantId } = (await get(approval)) as { id: string; tenantId: string };

@@ -23,7 +23,7 @@ export function lockOutcome(tenantId: string, approvalId: string) {
 
 export type DueOutcomeRow = Pick<OutcomeRow, 'approval_id' | 'tenant_id'> & { next_attempt_at: string };
 
-/** Outcomes with something to do, the longest due first; each is checked again under its lock. */
+/** Pending outcomes, the longest due first; each is checked again under its lock. */
 export function findDueOutcomes([nextAttemptAt, approvalId]: QueuePosition, rowsMax: number) {
   return sql<DueOutcomeRow>`
     select approval_id, tenant_id, next_attempt_at from approval_outcomes
@@ -32,7 +32,7 @@ export function findDueOutcomes([nextAttemptAt, approvalId]: QueuePosition, rows
     order by next_attempt_at, approval_id limit ${rowsMax}`;
 }
 
-/** The same with its lock, if it is due and nobody else has it. */
+/** Locks an outcome if it is due and not locked already. */
 export function lockDueOutcome(tenantId: string, approvalId: string) {
   return sql<OutcomeOfApprovalRow>`
     select o.*, a.task_id, a.workspace_id, a.outcome_status, a.decision_by_principal_id, a.decision_at, a.decision_comment
@@ -41,7 +41,7 @@ export function lockDueOutcome(tenantId: string, approvalId: string) {
     for no key update skip locked`;
 }
 
-/** Locks tasks, in the order of their ids; those that another transaction has locked are left out. */
+/** Locks tasks in the order of their ids; skips those that another transaction has locked. */
 export function lockFreeTasks(tenantId: string, taskIds: readonly string[]) {
   return sql<TaskRow>`
     select t.*, tt.key as type_key, tt.version as type_version,
@@ -52,7 +52,7 @@ export function lockFreeTasks(tenantId: string, taskIds: readonly string[]) {
     for no key update of t skip locked`;
 }
 
-/** Whether an approval was requested again, at whatever remove, and rejected then. */
+/** Whether a later request in the chain of renewals of an approval was rejected. */
 export function hasRejectedRenewal(tenantId: string, approvalId: string) {
   return sql<{ has: boolean }>`
     with recursive renewal as (
@@ -63,21 +63,21 @@ export function hasRejectedRenewal(tenantId: string, approvalId: string) {
     select exists (select from renewal where status = 'rejected') as has`;
 }
 
-/** How far an outcome is after a look at it. */
+/** The state of an outcome after an attempt. */
 export interface OutcomeProgress {
   status: 'pending' | 'deferred' | 'executed' | 'failed';
   actions: readonly ActionResult[];
-  /** Whether this was a try, which a look at a claim that is still live is none of. */
+  /** Whether this counts as an attempt; a check of a claim that is still live does not. */
   isAttempt: boolean;
   /** Unexpected failures in a row. */
   failures: number;
   lastError: ActionResult['error'];
-  /** In how many seconds to look again; null for an outcome that ends. */
+  /** Seconds until the next attempt; null for an outcome that ends. */
   againSeconds: number | null;
   failureTaskId: string | null;
 }
 
-/** Writes it to the outcome and to its approval, which are both locked. */
+/** Writes the state to the outcome and to its approval, which are both locked. */
 export function updateOutcome(tenantId: string, approvalId: string, progress: OutcomeProgress) {
   const isOver = progress.againSeconds === null;
   return sql`
@@ -95,7 +95,7 @@ export function updateOutcome(tenantId: string, approvalId: string, progress: Ou
     from outcome where a.id = outcome.approval_id`;
 }
 
-/** Makes it due now, and forgets its failures. */
+/** Makes it due now and resets its failures. */
 export function updateOutcomeToReplay(tenantId: string, approvalId: string, credential: CredentialSnapshot) {
   return sql`
     with outcome as (

@@ -5,15 +5,15 @@ import { fail } from '../errors.ts';
 import { type ApprovalOutcome, outcomeOf } from './outcome.ts';
 import { findOutcome, lockOutcome, updateOutcomeToReplay } from './outcomes.sql.ts';
 
-/** What an approval leads to. @throws Refusal `not_found` */
+/** The outcome of an approval. @throws Refusal `not_found` */
 export async function getOutcome(context: Context, approvalId: string): Promise<ApprovalOutcome> {
   await getApprovalRow(context, approvalId);
   return outcomeOf(approvalId, await context.db.row(findOutcome(context.tenantId, approvalId)));
 }
 
 /**
- * Has an outcome that failed, or that hangs, tried again: what was done before stays done. For the decider, whose present
- * credential it is then tried with, or an administrator.
+ * Retries an outcome that failed or hangs, without repeating completed actions. For the decider, whose present
+ * credential is then used, or an administrator.
  * @throws Refusal `permission_denied`, `not_found`, `outcome_not_replayable`, `not_eligible`
  */
 export async function replayOutcome(context: Context, approvalId: string): Promise<ApprovalOutcome> {

@@ -1,12 +1,12 @@
 import { sql } from '@baton/kernel/database/sql';
 
-/** Whoever worked on a task: the holders of its claims, under which its runs were. */
+/** The principals that worked on a task: the holders of its claims, under which its runs were. */
 export function findWorkersOf(tenantId: string, taskId: string) {
   return sql<{ id: string }>`
     select distinct holder_id as id from claims where task_id = ${taskId} and tenant_id = ${tenantId}`;
 }
 
-/** Whoever requested an approval, those that it asks again, and the completion whose checks they are. */
+/** The principals that requested an approval, the approvals that it replaces, and the completion that it checks. */
 export function findRequestersOf(tenantId: string, approvalId: string) {
   return sql<{ id: string }>`
     with recursive asked as (
@@ -22,7 +22,7 @@ export function findRequestersOf(tenantId: string, approvalId: string) {
     where v.requester_id is not null`;
 }
 
-/** Those of the principals that hold a role in the whole tenant, in a workspace, or above it. */
+/** Those of the principals that hold a role in the whole tenant, in a workspace, or in an ancestor. */
 export function findHoldersAmong(
   tenantId: string,
   roleId: string,

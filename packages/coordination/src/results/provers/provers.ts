@@ -6,16 +6,19 @@ import { findHoldersAmong, findRequestersOf, findWorkersOf } from './provers.sql
 export interface Provers {
   /** The principal that the check names. */
   readonly principalId: string | null;
-  /** The role that a prover has, where the task is. */
+  /** The role that a prover must hold where the task is. */
   readonly roleId: string | null;
   readonly workspaceId: string | null;
-  /** Holders of the task's claims and the requester of its completion: their evidence doesn't count, unless the check names them. */
+  /**
+   * Holders of the task's claims and the requester of its completion: their evidence doesn't count, unless the check
+   * names them.
+   */
   readonly barred: readonly string[];
 }
 
 /**
- * Whoever worked on a task, and whoever asks whether it is done.
- * @param requesterIds null stands for a declaration
+ * The principals that worked on a task, and the requesters of its completion.
+ * @param requesterIds null for a declaration
  */
 export async function findParties(
   { db, tenantId }: Context,
@@ -26,7 +29,7 @@ export async function findParties(
   return [...new Set([...workers, ...requesterIds.filter((id) => id !== null)])];
 }
 
-/** Whoever worked on the task of an approval, and whoever requested it, also where it is requested again. */
+/** The principals that worked on the task of an approval, and its requesters, including those of earlier requests. */
 export async function findPartiesOfApproval(
   context: Context,
   { id, taskId }: { id: string; taskId: string },
@@ -37,9 +40,9 @@ export async function findPartiesOfApproval(
 }
 
 /**
- * Who may prove something about a task.
- * @param requesterId who asks whether it is done; null where a declaration does
- * @param asked `prover` of the check's spec: `{principalId}` or `{roleId}`
+ * The principals that may prove something about a task.
+ * @param requesterId the requester of the completion; null for a declaration
+ * @param asked the `prover` of the check's spec: `{principalId}` or `{roleId}`
  */
 export async function findProvers(
   context: Context,

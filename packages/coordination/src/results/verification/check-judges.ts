@@ -17,13 +17,13 @@ type Judge = (context: Context, judged: Judged) => Promise<Verdict>;
 const artifactsMax = 50;
 const ownWork = "A task can't be approved by somebody who worked on it or requested its completion.";
 
-/** The look at a check of each kind. Nothing passes by default: what nobody can judge fails. */
+/** Evaluates one check of each kind. Nothing passes by default: a check without an evaluation fails. */
 export const judges: Record<AttemptCheck['kind'], Judge> = {
   deterministic: (context, judged) =>
     skillOfCheck(judged.check) === undefined ? judgeArtifact(context, judged) : judgeBySkill(context, judged),
   external_state: judgeExternalState,
   human: judgeByPerson,
-  // No judge can be called yet: the person whom the check names for that case decides, else nobody does.
+  // No model can be called yet: the fallback person of the check decides; without one the check fails.
   async llm_judge(context, judged) {
     const { approver, approverRole } = judged.check.spec ?? {};
     if (approver === undefined && approverRole === undefined) return { is: 'failed', reason: 'no_decision' };
@@ -31,7 +31,7 @@ export const judges: Record<AttemptCheck['kind'], Judge> = {
   },
 };
 
-/** The task has an artifact of the type that was not superseded, with content and of a media type that fit. */
+/** Passes if the task has an artifact of the type that was not superseded and whose content and media type match. */
 async function judgeArtifact({ db, tenantId }: Context, { task, check }: Judged): Promise<Verdict> {
   const wanted = check.spec?.['artifact'] as { type: string; mediaTypes?: string[]; content?: string };
   const found = await db.rows(findOutputs(tenantId, task.id, wanted.type, artifactsMax));
@@ -47,7 +47,7 @@ async function judgeArtifact({ db, tenantId }: Context, { task, check }: Judged)
   return { is: 'passed', evidence: [`artifact:${fitting.id}`] };
 }
 
-/** Whether `text/plain; charset=utf-8` is one of `text/plain`, `text/*` or anything. */
+/** Whether `text/plain; charset=utf-8` matches `text/plain`, `text/*` or anything. */
 function isOneOf(mediaType: string, ranges: readonly string[]): boolean {
   const [bare = ''] = mediaType.toLowerCase().split(';');
   const [kind = ''] = bare.split('/');
@@ -56,12 +56,12 @@ function isOneOf(mediaType: string, ranges: readonly string[]): boolean {
 }
 
 /**
- * A person says yes or no, through a gate that this attempt asks for this check: another approval of the task decides
+ * A person decides through a gate that this attempt requests for this check; other approvals of the task decide
  * something else.
  */
 async function judgeByPerson(context: Context, judged: Judged): Promise<Verdict> {
   const { attempt, task, check, acting, hasWaited } = judged;
-  // Where the task was changed after the decision, the newest one asks again.
+  // If the task was changed after the decision, the newest request replaces it.
   const asked = hasWaited
     ? await context.db.row(findNewestOfCheck(context.tenantId, attempt, check.key))
     : undefined;
@@ -103,7 +103,7 @@ interface Decider {
   requiredRoleId: string | null;
 }
 
-/** The first of them who is a person and active, and neither did the work nor asks whether it is done. */
+/** The first active person among them who neither did the work nor requested the completion. */
 async function personFor(
   context: Context,
   ids: readonly (string | null)[],

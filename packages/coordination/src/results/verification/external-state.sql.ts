@@ -3,14 +3,14 @@ import type { AttemptRow } from '../../work/verifications/attempt.ts';
 import { coreTypes } from '../artifacts/artifact.ts';
 import type { Provers } from '../provers/provers.ts';
 
-/** Something recorded here that evidence names: whose it is, and which task it is about. */
+/** A recorded item that evidence names: its author, and the task that it concerns. */
 export interface RecordedFactRow {
   id: string;
   author: string;
   task_id: string | null;
 }
 
-/** The artifacts and observations among the ids. Of an artifact that the core records, nobody says whose claim it is. */
+/** The artifacts and observations among the ids. An artifact that the core records is nobody's claim. */
 export function findRecordedFacts(tenantId: string, ids: readonly string[]) {
   return sql<RecordedFactRow>`
     select id, created_by as author, task_id from artifacts
@@ -22,7 +22,7 @@ export function findRecordedFacts(tenantId: string, ids: readonly string[]) {
 
 /**
  * An event of a type on a task since an attempt began; an observation about the task counts as one on it.
- * @param provers whose event it must be; null for anybody's
+ * @param provers the required authors of the event; null for anybody
  */
 export function findEventOfTask(
   tenantId: string,
@@ -32,7 +32,7 @@ export function findEventOfTask(
   provers: Provers | null,
 ) {
   const { principalId = null, roleId = null, workspaceId = null, barred = [] } = provers ?? {};
-  // An event without an actor is from no prover.
+  // An event without an actor is not from a prover.
   const isOfAnybody = provers === null;
   return sql<{ id: string; author: string | null }>`
     with holders as materialized (

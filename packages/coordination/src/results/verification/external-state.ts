@@ -8,13 +8,13 @@ import type { Judged, Verdict } from './judgement.ts';
 
 const evidenceMax = 5;
 const evidenceCharactersMax = 200;
-/** Of what doesn't count, so many are named. */
+/** Number of evidence items that don't count and are named in the result. */
 const notCountedMax = 20;
 const notFromProver = 'The evidence is from principals who may not prove this check.';
 
 /**
- * Waits for evidence that names the check or, where it names one, for an event on the task since the attempt began. Only what
- * is from a prover counts; the rest is named.
+ * Waits for evidence that names the check or, if the check names an event, for that event on the task since the attempt
+ * began. Only evidence from a prover counts; the result names the rest.
  */
 export async function judgeExternalState(context: Context, judged: Judged): Promise<Verdict> {
   const { attempt, task, check, hasWaited } = judged;
@@ -76,9 +76,8 @@ async function sort(
 }
 
 /**
- * An observation counts by its author, and an artifact by its author too, where they are about this very task: of what is
- * about something else, a prover, or the rule that took it for evidence, must say that it belongs here. Anything else counts by
- * whoever added it.
+ * An observation or an artifact counts by its author if it concerns this task. If it concerns something else, a prover,
+ * or the rule that added it as evidence, must have added it here. Other evidence counts by the principal that added it.
  */
 function isProof(
   { kind, addedByPrincipalId: addedBy = '' }: TaskEvidence,
@@ -101,7 +100,7 @@ function factIdOf(item: TaskEvidence): string | undefined {
   return item.kind === 'artifact' ? item.artifactId : undefined;
 }
 
-/** `external:ci/12`, `observation:<id>` and the like, as results have it. */
+/** `external:ci/12`, `observation:<id>` and the like, in the form of results. */
 function nameOf(item: TaskEvidence): string {
   return `${item.kind}:${idOf(item)}`.slice(0, evidenceCharactersMax).toWellFormed();
 }

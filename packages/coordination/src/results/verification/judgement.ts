@@ -7,19 +7,19 @@ import type { AttemptCheck, CheckResult, NotCounted } from '../../work/verificat
 import type { Context } from '../context.ts';
 import type { JudgedAttemptRow } from './verifications.sql.ts';
 
-/** An attempt while it is judged. */
+/** An attempt during its evaluation. */
 export interface Judgement {
   attempt: JudgedAttemptRow;
   /** Locked. */
   task: TaskRow;
   rules: TypeRules;
-  /** Those of the attempt, and those that were added to the task since. */
+  /** The checks of the attempt, and those that were added to the task since. */
   checks: AttemptCheck[];
-  /** Of the first of the checks. */
+  /** The results of the first checks. */
   results: CheckResult[];
 }
 
-/** Why a check failed (core, section 8.8). */
+/** Why a check failed. See docs/reference/completion.md#verification-attempts. */
 export type FailureReason =
   | 'no_result'
   | 'not_a_prover'
@@ -36,7 +36,7 @@ export type FailureReason =
   | 'invalid_transition'
   | 'credential_inactive';
 
-/** What a look at a check came to. */
+/** The result of evaluating a check. */
 export type Verdict =
   | { is: 'passed'; evidence: string[]; notCounted?: NotCounted[] }
   | { is: 'failed'; reason: FailureReason; message?: string; evidence?: string[]; notCounted?: NotCounted[] }
@@ -52,15 +52,15 @@ export interface Judged {
   /** All checks of the attempt, and the results of the first of them. */
   checks: readonly AttemptCheck[];
   results: readonly CheckResult[];
-  /** The context of who asked for the completion, in which people are asked and skills called. */
+  /** The context of the requester of the completion, in which approvals are requested and skills called. */
   acting: Context;
   /** The values of expressions of the task. */
   lookup: Lookup;
-  /** Whether this check has waited before: what `attempt` says of a wait is about it. Else it is about another. */
+  /** Whether this check has waited before: then the wait in `attempt` belongs to it, else to another check. */
   hasWaited: boolean;
 }
 
-/** What a person's decision, or that nobody has decided yet, means for the check that it is asked for. */
+/** The effect of a person's decision, or of a pending request, on its check. */
 export function verdictOf({ id: approvalId, status, decision_comment: comment }: ApprovalRow): Verdict {
   const evidence = [`approval:${approvalId}`];
   if (status === 'pending') return { is: 'waiting', for: 'waiting_human', approvalId };

@@ -22,17 +22,18 @@ import {
   updateNextLook,
 } from './verifications.sql.ts';
 
-/** Those that were there at first, and those that were added since. More are a fault of whoever keeps adding. */
+/** Limit on the checks of an attempt, those added since included; more indicate a faulty client. */
 const checksMax = 300;
 /**
- * A decision wakes the attempt that waits for it, so the looks between are rare: 100,000 that wait for people, each looked
- * at every 15 s, would take 6,700 transactions a second.
+ * A decision wakes the attempt that waits for it, so polls can be rare: 100,000 attempts that wait for people, each
+ * polled every 15 s, would take 6,700 transactions a second.
  */
 const personLookSecondsMax = 3600;
 
 /**
- * Judges an attempt that is due, as far as it goes, in the name of who asked for the completion (core, section 8.8).
- * @returns 1, or 0 where another transaction has its task locked: it stays due
+ * Evaluates an attempt that is due, as far as possible, in the name of the requester of the completion. See
+ * docs/reference/completion.md#verification-attempts.
+ * @returns 1, or 0 if another transaction has locked its task: it stays due
  */
 export async function judgeAttempt(context: Context, attemptId: string): Promise<number> {
   const { db, tenantId } = context;
@@ -57,14 +58,17 @@ export async function judgeAttempt(context: Context, attemptId: string): Promise
   return 1;
 }
 
-/** Takes back what the attempt has asked for: it is over, and nobody waits for an answer. */
+/** Cancels the pending requests of an ended attempt. */
 async function takeBack(context: Context, attempt: JudgedAttemptRow): Promise<void> {
   if (attempt.owns_approval && attempt.approval_id !== null)
     await withdrawApproval(context, attempt.approval_id);
   if (attempt.skill_invocation_id !== null) await withdrawCall(context, attempt.skill_invocation_id);
 }
 
-/** @param acting the context of who asked for the completion, in which approvals are asked for and the task is completed */
+/**
+ * @param acting the context of the requester of the completion, in which approvals are requested and the task is
+ * completed
+ */
 async function judge(context: Context, acting: Context, judgement: Judgement): Promise<void> {
   const { attempt, task, checks, results } = judgement;
   const [lookup, conditions] = [lookupOf(context, taskOf(task)), lookupOfConditions(context, taskOf(task))];
@@ -95,7 +99,7 @@ async function judge(context: Context, acting: Context, judgement: Judgement): P
     if (verdict.is === 'failed') return failAt(context, judgement, verdict);
     results.push(resultOf(check, 'passed', verdict));
   }
-  // A gate that was asked for meanwhile holds back a completion, whoever asks for it.
+  // A gate that was requested meanwhile blocks the completion, regardless of its requester.
   if (task.pending_gates > 0) return wait(context, judgement, undefined, isWaiting && !waitsForCheck);
   if (await failRefusedCheck(context, judgement)) return;
   const fault = await passAttempt(acting, judgement);
@@ -103,7 +107,7 @@ async function judge(context: Context, acting: Context, judgement: Judgement): P
 }
 
 /**
- * Fails the attempt at a check to which a person agreed, and then not to what the task was changed to.
+ * Fails the attempt at a check whose changed subject a person rejected after having approved the previous one.
  * @returns whether there is one
  */
 async function failRefusedCheck(context: Context, judgement: Judgement): Promise<boolean> {
@@ -121,7 +125,7 @@ async function failRefusedCheck(context: Context, judgement: Judgement): Promise
   return false;
 }
 
-/** Checks that the task or its type has now and that were not judged: whoever adds one while an attempt is open is heard. */
+/** Checks that the task or its type has now and that were not evaluated: checks added during an attempt count. */
 function addedChecks({ task, rules, checks }: Judgement): AttemptCheck[] {
   const known = new Set(checks.map(canonicalJson));
   return checksOf(rules, task).filter((check) => !known.has(canonicalJson(check)));
@@ -159,7 +163,7 @@ async function wait(
   await db.run(updateAttempt(tenantId, attempt.id, progress));
 }
 
-/** Fails the attempt at the check that is in turn; where all have passed, at none. */
+/** Fails the attempt at the current check; if all have passed, at none. */
 async function failAt(
   context: Context,
   judgement: Judgement,

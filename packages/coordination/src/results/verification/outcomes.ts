@@ -11,11 +11,11 @@ import type { FailureReason, Judgement } from './judgement.ts';
 import { taskVerified, verificationFailed } from './verification.events.ts';
 import { countFailuresInRow, updateAttempt, updateTaskToUnverified } from './verifications.sql.ts';
 
-/** At the third failure in a row somebody has to look at the task. */
+/** After the third failure in a row a person has to examine the task. */
 const failuresBeforeBlocked = 3;
 
 /**
- * Completes the task of an attempt whose checks have all passed, in the context of who asked for the completion.
+ * Completes the task of an attempt whose checks have all passed, in the context of the requester of the completion.
  * @returns why it can't be completed; undefined when it was
  */
 export async function passAttempt(acting: Context, judgement: Judgement): Promise<FailureReason | undefined> {
@@ -37,7 +37,7 @@ export async function passAttempt(acting: Context, judgement: Judgement): Promis
   return undefined;
 }
 
-/** Ends an attempt as failed: the task goes back to be worked on, or is blocked, and a comment says why. */
+/** Ends an attempt as failed: releases the task for more work or blocks it, and adds a comment with the reason. */
 export async function failAttempt(
   context: Context,
   judgement: Judgement,
@@ -68,7 +68,7 @@ export async function failAttempt(
   );
 }
 
-/** The first blocked status that can be reached, where that is due; else the release status, else where the task is. */
+/** The first reachable blocked status, if the task should be blocked; else the release status, else the current one. */
 function statusAfterFailure(
   { lifecycle }: TypeRules,
   { status, category }: TaskRow,

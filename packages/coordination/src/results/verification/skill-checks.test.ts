@@ -5,7 +5,7 @@ import { claimCall, makeCallable, makeCallWorker } from '../../testing/invocatio
 import { done, eventsOf, makeTask, refused } from '../../testing/leases.ts';
 import { checkBy, letTimePass, makeJudge, openVerification } from '../../testing/verification.ts';
 
-/** Checks that a skill judges (core, sections 8.7 and 8.8). */
+/** Checks that a skill judges (see docs/reference/completion.md#checks). */
 let baton: TestCoordination;
 let judge: ReturnType<typeof makeJudge>;
 let executor: Actor;

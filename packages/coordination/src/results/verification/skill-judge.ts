@@ -23,14 +23,17 @@ import {
 import { type Judged, type Verdict, verdictOf } from './judgement.ts';
 import { findNewestOfCheck } from './verifications.sql.ts';
 
-/** A skill judges a check (core, section 8.8): it is called once for the attempt, and its output is compared. */
+/**
+ * Verifies a check by a skill: calls it once for the attempt and compares its output. See
+ * docs/reference/completion.md#checks.
+ */
 
 export async function judgeBySkill(context: Context, judged: Judged): Promise<Verdict> {
   const { attempt, hasWaited } = judged;
   const called = hasWaited ? attempt.skill_invocation_id : null;
   if (called === null) return call(context, judged);
   const end = await getInvocationEnd(context, called);
-  if (end === undefined) throw new Error('the call that an attempt waits for is missing');
+  if (end === undefined) throw new Error('the pending call of an attempt is missing');
   if (end.status !== 'pending' && end.status !== 'running') return verdictOnCall(judged, end);
   if (attempt.waited_seconds < context.settings.CP_VERIFICATION_SKILL_TIMEOUT_SECONDS)
     return { is: 'waiting', for: 'running', invocationId: called };
@@ -38,20 +41,20 @@ export async function judgeBySkill(context: Context, judged: Judged): Promise<Ve
   return {
     is: 'failed',
     reason: 'no_result',
-    message: 'The skill did not answer in time.',
+    message: 'The skill did not respond in time.',
     evidence: [`invocation:${called}`],
   };
 }
 
-/** Takes back the call that an attempt waited for, if it lives still. */
+/** Cancels the attempt's call if it is still live. */
 export async function withdrawCall(context: Context, invocationId: string): Promise<void> {
   const over = { code: 'cancelled', reason: 'verification_over', initiator: 'system' } as const;
   await cancelCalls(context, [invocationId], over);
 }
 
 /**
- * Requests the call in the name of who asked for the completion. One with effects outside is what a person agreed to: the
- * inputs are those that the person was shown, whatever the task says by now.
+ * Requests the call in the name of the requester of the completion. For a skill with external effects, the inputs are
+ * those that a person approved, whatever the task contains by now.
  */
 async function call(context: Context, judged: Judged): Promise<Verdict> {
   const { acting, check, lookup } = judged;
@@ -80,7 +83,7 @@ async function callAsAgreed(
     const inputs = await valueOfDocument(check.spec?.['inputs'] ?? {}, lookupIn(subject.values, lookup));
     if (showsCall(subject, ref, inputs)) return request(judged, inputs, { kind: 'approval', approvalId });
   }
-  // The check was added or changed after the person had agreed.
+  // The check was added or changed after the approval.
   const why = `Check ${check.key} calls ${ref}.`;
   const subjectNow = subjectTaskOf(acting, taskOf(task));
   const renewal = await renewApproval(acting, subjectNow, approval, why, { verificationId: attempt.id, key });
@@ -108,8 +111,8 @@ function refused(why: string): Verdict {
 }
 
 /**
- * The last check before this one in which a person agreed under the same condition, with its newest approval. Where the task
- * was changed after the decision, that is the one that asks again.
+ * The last earlier check with the same condition that a person approved, with its newest approval. If the task was
+ * changed after the decision, that is the renewed request.
  */
 async function findAllowing(
   context: Context,
@@ -139,6 +142,6 @@ function verdictOnCall({ check }: Judged, end: InvocationEnd): Verdict {
   }
   const missed = missesExpected(end, check.spec?.['expect'] as JsonObject | undefined);
   if (missed === undefined) return { is: 'passed', evidence };
-  const message = eventText(`The output has another value of ${missed}.`);
+  const message = eventText(`The output doesn't have the required value of ${missed}.`);
   return { is: 'failed', reason: 'expectation_not_met', message, evidence };
 }

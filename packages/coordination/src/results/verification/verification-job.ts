@@ -6,7 +6,10 @@ import { type DueAttemptRow, findDueAttempts } from './verifications.sql.ts';
 
 const batchMax = 50;
 
-/** Judges the attempts that are due (core, section 19), each in a transaction of its own. */
+/**
+ * Evaluates the attempts that are due, each in a transaction of its own. See
+ * docs/reference/completion.md#verification-attempts.
+ */
 export function judgeDueAttempts({ pool, command, log }: JobTools<Context>): Job {
   const name = 'verifications';
   return createDueJob<DueAttemptRow>(

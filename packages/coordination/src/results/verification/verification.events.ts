@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/http/service';
 import { Uuid } from '@baton/values/wire';
 
-/** `checks` counts them; a result has no message, evidence or details: those are for readers of the task. */
+/** `checks` counts them; a result has no message, evidence or details, which only readers of the task see. */
 const judged = {
   publicId: z.string(),
   taskId: Uuid,
@@ -26,7 +26,7 @@ export const taskVerified = defineEvent(
   z.strictObject({ ...judged, artifactId: Uuid }),
 );
 
-/** `failedCheck` is null where every check had passed and the task still could not be completed. */
+/** `failedCheck` is null if every check passed and the task still could not be completed. */
 export const verificationFailed = defineEvent(
   'task.verification_failed',
   'task',

@@ -9,7 +9,7 @@ export const verificationsApi = [
     id: 'listTaskVerifications',
     method: 'GET',
     path: '/tasks/{ref}/verifications',
-    summary: 'List the attempts to verify that a task is done, newest first.',
+    summary: 'List the verification attempts of a task, newest first.',
     permission: 'tasks.read',
     params: { ref: TaskRef },
     paging: true,

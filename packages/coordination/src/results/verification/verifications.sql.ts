@@ -15,17 +15,17 @@ import type {
 
 const build = queryBuilder<{ verifications: AttemptRow }>();
 
-/** The number of an attempt rises with its time, and the index of the task's attempts has it. */
+/** The number of an attempt rises with its time, and the index of the task's attempts contains it. */
 const newestFirst: ListOrder<ListedAttemptRow> = {
   cursor: 'verifications',
   columns: { attempt: 'integer' },
   direction: 'desc',
 };
 
-/** Of a description in a list: a page has 200 attempts of 132 checks and more. */
+/** Length of a description in a list: a page has 200 attempts of 132 checks and more. */
 const descriptionCharactersMax = 200;
 
-/** The checks as a list shows them: their specs, of up to 16 KiB each, don't leave the store. */
+/** The checks for a list, without their specs of up to 16 KiB each. */
 const shownChecks = fragment<AttemptCheck[]>`(
   select coalesce(jsonb_agg(jsonb_build_object('key', c ->> 'key', 'kind', c ->> 'kind', 'source', c ->> 'source',
     'description', left(c ->> 'description', ${descriptionCharactersMax}::integer)) order by n), '[]')
@@ -61,7 +61,7 @@ export function findAttempts(tenantId: string, taskId: string, page: Page) {
 
 export type DueAttemptRow = Pick<AttemptRow, 'id' | 'tenant_id'> & { next_check_at: string };
 
-/** Attempts with something to do, the longest due first; each is checked again under its task's lock. */
+/** Pending attempts, the longest due first; each is checked again under its task's lock. */
 export function findDueAttempts([nextCheckAt, id]: QueuePosition, rowsMax: number) {
   return sql<DueAttemptRow>`
     select id, tenant_id, next_check_at from verifications
@@ -70,7 +70,7 @@ export function findDueAttempts([nextCheckAt, id]: QueuePosition, rowsMax: numbe
     order by next_check_at, id limit ${rowsMax}`;
 }
 
-/** Locks the task of an attempt; no row while another transaction has it locked: the attempt stays due. */
+/** Locks the task of an attempt; returns no row while another transaction has it locked: the attempt stays due. */
 export function lockFreeTaskOfAttempt(tenantId: string, attemptId: string) {
   return sql<TaskRow>`
     select t.*, tt.key as type_key, tt.version as type_version,
@@ -81,7 +81,7 @@ export function lockFreeTaskOfAttempt(tenantId: string, attemptId: string) {
     for no key update of t skip locked`;
 }
 
-/** An attempt, and for how long its present check has waited. */
+/** An attempt, and how long its current check has waited. */
 export type JudgedAttemptRow = AttemptRow & { waited_seconds: number };
 
 export function findAttempt(tenantId: string, attemptId: string) {
@@ -90,23 +90,23 @@ export function findAttempt(tenantId: string, attemptId: string) {
     from verifications v where v.id = ${attemptId} and v.tenant_id = ${tenantId}`;
 }
 
-/** What judging changes of an attempt. */
+/** The fields of an attempt that an evaluation changes. */
 export interface AttemptProgress {
   status: AttemptRow['status'];
   checks: readonly AttemptCheck[];
   results: readonly CheckResult[];
-  /** What the present check asked a person. */
+  /** The approval that the current check requested. */
   approvalId: string | null;
-  /** The call that the present check waits for. */
+  /** The call that the current check waits for. */
   skillInvocationId: string | null;
-  /** In how many seconds to look again; null for an attempt that ends. */
+  /** Seconds until the next evaluation; null for an attempt that ends. */
   lookAgainSeconds: number | null;
-  /** Whether the check waited before: then the wait goes on. */
+  /** Whether the check waited before: then the wait continues. */
   waitGoesOn: boolean;
   notCounted: readonly NotCounted[];
 }
 
-/** Writes how far an attempt is, under its task's lock. */
+/** Writes the state of an attempt, under its task's lock. */
 export function updateAttempt(tenantId: string, attemptId: string, progress: AttemptProgress) {
   const isOver = progress.lookAgainSeconds === null;
   return sql<AttemptRow>`
@@ -122,7 +122,7 @@ export function updateAttempt(tenantId: string, attemptId: string, progress: Att
     returning *`;
 }
 
-/** The same wait goes on. */
+/** The same wait continues. */
 export function updateNextLook(
   tenantId: string,
   attemptId: string,
@@ -135,7 +135,7 @@ export function updateNextLook(
     where id = ${attemptId} and tenant_id = ${tenantId}`;
 }
 
-/** Nothing is left to do for an attempt that has ended. */
+/** An ended attempt has nothing left to do. */
 export function updateAttemptToSettled(tenantId: string, attemptId: string) {
   return sql`
     update verifications set next_check_at = null
@@ -144,7 +144,7 @@ export function updateAttemptToSettled(tenantId: string, attemptId: string) {
 
 type AttemptOfTask = Pick<AttemptRow, 'id' | 'task_id'>;
 
-/** The newest approval that an attempt has requested for a check; none where it has requested none yet. */
+/** The newest approval that an attempt has requested for a check, if any. */
 export function findNewestOfCheck(tenantId: string, { id, task_id }: AttemptOfTask, key: string) {
   return sql<ApprovalRow>`
     select * from approvals
@@ -152,7 +152,7 @@ export function findNewestOfCheck(tenantId: string, { id, task_id }: AttemptOfTa
     order by created_at desc, id desc limit 1`;
 }
 
-/** The newest approvals of an attempt, of each check one, that nobody has agreed to. */
+/** The newest approval of each check of an attempt that nobody has approved. */
 export function findRefusedChecks(tenantId: string, { id, task_id }: AttemptOfTask) {
   return sql<ApprovalRow>`
     select a.* from (
@@ -164,7 +164,7 @@ export function findRefusedChecks(tenantId: string, { id, task_id }: AttemptOfTa
     order by a.created_at, a.id`;
 }
 
-/** How many attempts of a task have failed since one last passed. */
+/** The number of failed attempts of a task since one last passed. */
 export function countFailuresInRow(tenantId: string, taskId: string) {
   return sql<{ failures: number }>`
     select count(*)::int as failures from verifications
@@ -172,7 +172,7 @@ export function countFailuresInRow(tenantId: string, taskId: string) {
       select max(attempt) from verifications where task_id = ${taskId} and status = 'passed'), 0)`;
 }
 
-/** Moves a locked task whose verification has failed, or leaves it where it is; its next version either way. */
+/** Moves a locked task whose verification has failed, or keeps its status; increments its version either way. */
 export function updateTaskToUnverified(tenantId: string, taskId: string, status: string, category: string) {
   return sql<TaskRow>`
     update tasks t
@@ -183,7 +183,7 @@ export function updateTaskToUnverified(tenantId: string, taskId: string, status:
       (select project_id from workspaces where id = t.workspace_id) as project_id`;
 }
 
-/** An active person who holds a role in the whole tenant, in a workspace, or above it, and is none of the barred. */
+/** An active person who holds a role in the whole tenant, in a workspace, or in an ancestor, and is not barred. */
 export function findRoleHolder(
   tenantId: string,
   roleId: string,

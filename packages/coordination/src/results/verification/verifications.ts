@@ -6,7 +6,10 @@ import { attemptOf, type TaskVerification } from '../../work/verifications/attem
 import type { Context } from '../context.ts';
 import { findAttempts } from './verifications.sql.ts';
 
-/** The attempts to verify a task, newest first (core, section 8.8). @throws Refusal `not_found`, `invalid_cursor` */
+/**
+ * The attempts to verify a task, newest first. See docs/reference/completion.md#verification-attempts.
+ * @throws Refusal `not_found`, `invalid_cursor`
+ */
 export async function listTaskVerifications(
   context: Context,
   ref: TaskRef,

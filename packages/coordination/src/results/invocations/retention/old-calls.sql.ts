@@ -3,7 +3,7 @@ import type { QueuePosition } from '../../../service/queue-walk.ts';
 
 export type OldCallRow = { id: string; tenant_id: string; finished_at: string };
 
-/** Calls of all tenants that ended so long ago; those that an approval allowed are left out. */
+/** Calls of all tenants that ended this long ago, except those that an approval permitted. */
 export function findOldCalls([finishedAt, id]: QueuePosition, ageSeconds: number, rowsMax: number) {
   return sql<OldCallRow>`
     select id, tenant_id, finished_at from skill_invocations
@@ -14,8 +14,9 @@ export function findOldCalls([finishedAt, id]: QueuePosition, ageSeconds: number
 }
 
 /**
- * Forgets those of these calls that nothing reads any more: an open attempt of a verification, a rule's evaluation that waits,
- * an outcome that may still go on or be replayed, and a running run that may call its execution's skill just once do.
+ * Deletes those of these calls that nothing reads any more. Readers are an open attempt of a verification, a pending
+ * evaluation of a rule, an outcome that may continue or be replayed, and a running run that may call its execution's
+ * skill only once.
  */
 export function deleteCalls(ids: readonly string[], tenantIds: readonly string[]) {
   return sql<{ id: string }>`

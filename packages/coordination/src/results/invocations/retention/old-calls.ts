@@ -7,8 +7,8 @@ import { deleteCalls, findOldCalls, type OldCallRow } from './old-calls.sql.ts';
 const batchMax = 200;
 
 /**
- * Forgets calls of skills CP_SKILL_INVOCATIONS_RETENTION_SECONDS after their end. What still reads one keeps it, and one that an
- * approval allowed is kept as long as the approval, so that it allows no second.
+ * Deletes calls of skills CP_SKILL_INVOCATIONS_RETENTION_SECONDS after their end. A call that is still read is kept,
+ * and one that an approval permitted is kept as long as the approval, so that it permits no second call.
  */
 export function forgetOldCalls({ pool, settings }: JobTools<Context>): Job {
   const { CP_SKILL_INVOCATIONS_RETENTION_SECONDS: ageSeconds } = settings;
