@@ -6,7 +6,7 @@ import { errors as lowerErrors } from '../organisation/errors.ts';
 export const errors = {
   invalid_approval_schema: invalid(
     'The gates that the type declares are malformed.',
-    'Correct what `details.reason` says at `details.path`.',
+    'Correct the declaration at `details.path`; `details.reason` names the problem.',
   ),
   invalid_completion_schema: invalid(
     'The actions on completion that the type declares are malformed.',
@@ -62,7 +62,7 @@ export const errors = {
   ),
   invalid_context_schema: invalid(
     'The declared context is malformed.',
-    'Correct what `details.message` says at `details.path`. An anchor has the form `type:key`.',
+    'Correct the value at `details.path`; `details.message` describes the problem. An anchor has the form `type:key`.',
     {
       refused:
         'POST /task-types {"key":"bug","displayName":"Bug","contextSchema":{"anchors":["customFields.service"]}}',

@@ -22,7 +22,7 @@ export const errors = {
   ),
   claim_not_active: conflict(
     'The claim was released or taken over.',
-    'Stop working on the task. `details.status` says how the claim ended; claim the task again to continue.',
+    'Stop working on the task. Claim the task again to continue. `details.status` is how the claim ended.',
   ),
   claim_not_expired: conflict(
     'The claim is still active, so it cannot be taken over.',
@@ -30,7 +30,7 @@ export const errors = {
   ),
   session_not_active: conflict(
     'The session is closed or stale.',
-    'Open a new session; `details.status` says how this one ended.',
+    'Open a new session. `details.status` is how this one ended.',
   ),
   run_already_active: conflict(
     'The task already has a running run.',

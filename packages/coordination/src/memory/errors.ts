@@ -26,7 +26,7 @@ export const errors = {
   ),
   memory_timeout: unavailable(
     'The memory service did not respond in time.',
-    'Retry later, or ask for less: fewer anchors, a smaller depth, a smaller budget of tokens.',
+    'Retry later, or request less: fewer anchors, a smaller depth, a smaller budget of tokens.',
   ),
   memory_unavailable: badGateway(
     'The memory service failed or rejected the request.',

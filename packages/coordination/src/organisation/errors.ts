@@ -106,7 +106,7 @@ export const errors = {
   ),
   invalid_skill_contract: invalid(
     'The contract of the skill is malformed, or contradicts the skill.',
-    'Correct what `details.message` says at `details.field`. Protocol and schemas belong to the contract only.',
+    'Correct `details.field`; `details.message` describes the problem. Protocol and schemas belong to the contract only.',
   ),
   unsupported_skill_condition: invalid(
     'Conditions before or after a skill call are not evaluated.',
@@ -114,7 +114,7 @@ export const errors = {
   ),
   invalid_lifecycle_schema: invalid(
     'The lifecycle is malformed.',
-    'Correct what `details.message` says at `details.path`. The initial status and both ends of each transition must be declared statuses.',
+    'Correct the value at `details.path`; `details.message` describes the problem. The initial status and both ends of each transition must be declared statuses.',
     {
       refused:
         'POST /task-types {"key":"bug","displayName":"Bug","lifecycleSchema":{"initialStatus":"new","statuses":[{"key":"open","category":"ready"}]}}',

@@ -30,7 +30,7 @@ export const errors = {
   ),
   invalid_process: invalid(
     'The definition of the process has problems.',
-    'Correct each entry of `details.problems`; its code and path say what and where.',
+    'Correct each entry of `details.problems`; each has a code and a path.',
   ),
   process_version_conflict: conflict(
     'This version of the process exists with different content, or its number is not above the latest.',

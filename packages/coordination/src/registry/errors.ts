@@ -70,7 +70,7 @@ export const errors = {
   ),
   invalid_connection_type: invalid(
     'The connection type is malformed.',
-    'Correct what `details.message` says at `details.field`.',
+    'Correct `details.field`; `details.message` describes the problem.',
   ),
   connection_type_version_exists: conflict(
     'The tenant has this version of the connection type with different content.',
@@ -90,7 +90,7 @@ export const errors = {
   ),
   invalid_connection_settings: invalid(
     'The settings do not match the schema of the connection type.',
-    'Correct each entry of `details.errors`; `settingsSchema` of the type says what is expected.',
+    'Correct each entry of `details.errors`; the schema is `settingsSchema` of the type.',
   ),
   connection_key_taken: conflict(
     'The tenant already has a connection with this key.',

@@ -36,7 +36,7 @@ export const errors = {
   ),
   unknown_skill: invalid(
     'The rule names a skill that does not exist or cannot be called.',
-    'Register or enable `details.skill`; `details.reason` says why it cannot be called.',
+    'Register or enable `details.skill`; `details.reason` is why it cannot be called.',
   ),
   rule_skill_side_effects: invalid(
     'A skill with external effects cannot interpret events for a rule.',

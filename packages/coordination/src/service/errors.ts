@@ -26,7 +26,7 @@ export const errors = {
   ),
   permission_denied: forbidden(
     'The caller has none of the permissions of which one is required.',
-    'Ask an administrator for one of `details.required`. `GET /harness/context` lists the permissions of a credential.',
+    'Ask an administrator for one of `details.required`. `GET /harness/context` lists those that the caller has.',
   ),
   not_found: notFound(
     'There is no such object or path, or it is not visible to the caller.',
@@ -117,7 +117,7 @@ export const errors = {
   ),
   invalid_json_schema: invalid(
     'The document is not a JSON Schema of draft 2020-12, refers to another document, or is too expensive to evaluate.',
-    'Correct what `details.message` says at `details.path`. Put shared parts into `$defs` of the same document.',
+    'Correct the value at `details.path`; `details.message` describes the problem. Put shared parts into `$defs` of the same document.',
     {
       refused:
         'POST /task-types {"key":"bug","displayName":"Bug","fieldSchema":{"$ref":"https://example.com/bug.json"}}',
@@ -134,7 +134,7 @@ export const errors = {
     'Flatten `details.field` to at most `details.maxDepth` levels.',
   ),
   secret_material_rejected: invalid(
-    'A value looks like a secret.',
+    'A value resembles a secret.',
     'Keep the secret in a secret store and send a reference to it. `details.path` names the place. Revoke the secret if it was real.',
     {
       refused: 'POST /tasks {"title":"Deploy","customFields":{"apiKey":"k-1234"}}',
