@@ -232,7 +232,7 @@ longTest('a coding agent whose work fails the check pushes nothing', { skip: mis
 });
 
 longTest(
-  'a coding agent pushes under its lease, through the hook that asks for one',
+  'a coding agent pushes under its lease, through the hook that requires one',
   {
     skip: missing('git'),
   },

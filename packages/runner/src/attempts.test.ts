@@ -99,7 +99,7 @@ describe('attempts of the runner', { concurrency: 4 }, () => {
     assert.deepEqual(await statusesOf(task), ['failed', 'failed']);
   });
 
-  test('a command says how long to wait, as its provider told it', async () => {
+  test('a command sets the delay that its provider requires', async () => {
     const { agent, tasks } = await runners.agentWith('Rate limited');
     const [task] = tasks as [Task];
     const exec = `${say({ do: 'retry_after', seconds: 7200 })}; exit 75`;
@@ -109,7 +109,7 @@ describe('attempts of the runner', { concurrency: 4 }, () => {
     assert.ok(Math.abs(pauseMs - 7_200_000) < 10_000, `it pauses for ${pauseMs} ms`);
   });
 
-  test('--task does one task, whoever it is assigned to, or says why not', async () => {
+  test('--task works on one task with any assignee, or reports why not', async () => {
     const { agent, tasks } = await runners.agentWith('More urgent', 'The wanted one');
     const [other, wanted] = tasks as [Task, Task];
     const stranger = await baton.participant();
@@ -148,7 +148,7 @@ describe('attempts of the runner', { concurrency: 4 }, () => {
     assert.deepEqual([code, said], [1, 'There is no active workspace nowhere that this agent sees.\n']);
   });
 
-  test('what cannot be stored of a good command is changed or left out, and said on the task', async () => {
+  test('reports of a good command that cannot be stored are changed or omitted, with a comment on the task', async () => {
     const { agent, tasks } = await runners.agentWith('Reports too much');
     const [task] = tasks as [Task];
     const checkpoint = (kind: string, data: string) =>
@@ -184,11 +184,11 @@ describe('attempts of the runner', { concurrency: 4 }, () => {
     const said = [
       /the checkpoint "nul": characters that cannot be stored were replaced/,
       /the checkpoint "numbers": numbers that would have been rounded are stored as text/,
-      /the checkpoint "deep" was left out: it is nested more than 20 levels deep/,
-      /the checkpoint "large" was left out: it has \d+ bytes, more than 65536/,
+      /the checkpoint "deep" was not stored: it is nested more than 20 levels deep/,
+      /the checkpoint "large" was not stored: it has \d+ bytes, more than 65536/,
       /a line for the runner was not stored: it has more than 262144 bytes/,
-      /"do":"comment" was left out: secret_material_rejected/,
-      /"do":"output" was left out: it has \d+ bytes, more than 65536/,
+      /"do":"comment" was not stored: secret_material_rejected/,
+      /"do":"output" was not stored: it has \d+ bytes, more than 65536/,
     ];
     const comment = (await runners.bodies(task)).join('\n');
     for (const note of said) {
@@ -213,7 +213,7 @@ describe('attempts of the runner', { concurrency: 4 }, () => {
     assert.equal(await runner.ended, 0, runner.output());
   });
 
-  test('an agent that may not read task types is told so in one sentence', async () => {
+  test('an agent that may not read task types gets one sentence about it', async () => {
     const agent = await baton.participant(['sessions.open', 'tasks.read', 'tasks.write', 'tasks.claim']);
     const [code, output] = await codeOf(runners.run(agent, 'true', '--once'));
     assert.equal(code, 1);

@@ -45,7 +45,7 @@ test('the fixed mark counts at the beginning of a line only, and other text of a
       ]);
 });
 
-test('a marked line that is too long is told once, and the next one is found', () => {
+test('a marked line that is too long is reported once, and the next one is found', () => {
   const long = `${mark} ${'x'.repeat(lineBytesMax)}`;
   for (const partBytes of [4099, 64 * 1024, 10 * lineBytesMax])
     assert.deepEqual(linesOf(`${long}\nb${long}\n${order}\n`, { partBytes }), [

@@ -56,7 +56,7 @@ async function eventually<Value>(
 }
 
 const textOf = (path: string) => (existsSync(path) ? readFileSync(path, 'utf8') : undefined);
-/** Of a command. By a rename: whoever reads a file that is just written anew finds it empty, and an empty text is the number 0. */
+/** Written by a command, with a rename: a reader could otherwise find an empty file, which is the number 0. */
 const signsOfLife =
   'while :; do date +%s%N > "$PLACE/next"; mv "$PLACE/next" "$PLACE/alive"; sleep 0.1; done';
 const lastSignMs = ({ place }: { place: string }) => Number(textOf(join(place, 'alive'))) / 1e6;
@@ -77,7 +77,7 @@ async function prolonged(task: Task): Promise<void> {
 
 // Most of them wait: for a lease, a grace, a program that starts. Those that wait longest come first.
 describe('the runner', { concurrency: 8 }, () => {
-  test('a command is gone before its lease may be over, when the runner itself stands still', async () => {
+  test('a command ends before its lease may have expired, when the runner itself is stopped', async () => {
     const { agent, tasks } = await agentWith('Stopped runner');
     const runner = run(agent, `trap "" TERM; ${signsOfLife}`, '--once', '--lease-seconds', '10');
     const alive = () => textOf(join(runner.place, 'alive'));
@@ -98,7 +98,7 @@ describe('the runner', { concurrency: 8 }, () => {
     assert.equal(await runner.ended, 1);
   });
 
-  test('a command is gone before its lease may be over, when the service does not answer', async () => {
+  test('a command ends before its lease may have expired, when the service does not respond', async () => {
     const { agent, tasks } = await agentWith('Silence');
     const between = await silentProxy(baton.url);
     proxies.push(between);
@@ -241,7 +241,7 @@ describe('the runner', { concurrency: 8 }, () => {
     const [task] = tasks as [Task];
     const runner = run(agent, 'exit 75', '--once');
     assert.equal(await runner.ended, 1);
-    // Who wrote the title must not command the terminal in which the runner stands.
+    // The author of the title must not control the runner's terminal.
     assert.match(runner.output(), / begins: Later \[2J $/m);
     for (const moving of ['\u001b', '\u202e']) assert.ok(!runner.output().includes(moving));
     const { status, failureReason } = (await lastRun(task)) ?? {};
@@ -249,7 +249,7 @@ describe('the runner', { concurrency: 8 }, () => {
     assert.equal((await baton.admin.tasks.get(task.id)).status, 'todo');
   });
 
-  test('a person is asked, the command is stopped, and goes on in a new run after the decision', async () => {
+  test('an approval is requested, the command is stopped, and continues in a new run after the decision', async () => {
     const { agent, tasks } = await agentWith('Needs a yes');
     const [task] = tasks as [Task];
     const person = await baton.participant(['tasks.read', 'approvals.read', 'approvals.decide'], 'human');
@@ -281,7 +281,7 @@ describe('the runner', { concurrency: 8 }, () => {
     assert.equal(await runner.ended, 0, runner.output());
   });
 
-  test('a run that somebody cancels has its command stopped, first asked, then killed', async () => {
+  test('the command of a cancelled run gets SIGTERM, then SIGKILL', async () => {
     const { agent, tasks } = await agentWith('Cancelled');
     const [task] = tasks as [Task];
     const runner = run(
@@ -378,7 +378,7 @@ describe('the runner', { concurrency: 8 }, () => {
     const last = alive(killed.place);
     await eventually('a sign that it lives on', () => alive(killed.place) !== last || undefined);
     const next = again(second.agent, killed.place, 'true', '--type', 'other');
-    await next.prints(/an earlier runner had left behind: [1-9] processes/);
+    await next.prints(/the remaining processes of an earlier runner: [1-9] processes/);
     assert.ok(await isGone(killed.place));
     next.child.kill('SIGTERM');
     await next.ended;
@@ -400,7 +400,7 @@ describe('the runner', { concurrency: 8 }, () => {
     assert.equal(await runner.ended, 0);
   });
 
-  test('a runner that is asked to end gives back what it works on', async () => {
+  test('a runner that gets SIGTERM releases its tasks', async () => {
     const { agent, tasks } = await agentWith('Not finished');
     const [task] = tasks as [Task];
     const runner = run(agent, 'touch "$PLACE/began"; sleep 60');
@@ -435,7 +435,7 @@ describe('the runner', { concurrency: 8 }, () => {
     assert.ok((log?.sizeBytes ?? 0) < 10_500_000, String(log?.sizeBytes));
   });
 
-  /** Lets one runner run what the titles of tasks say, all at once, until every run has failed. @returns why, by title */
+  /** Lets one runner execute the titles of tasks as commands, all at once, until every run has failed. @returns the reasons, by title */
   async function failuresOf(...commands: string[]): Promise<string[]> {
     const { agent, tasks } = await agentWith(...commands);
     const runner = run(agent, 'sh -c "$BATON_TASK_TITLE"', '--parallel', String(commands.length));
@@ -452,7 +452,7 @@ describe('the runner', { concurrency: 8 }, () => {
     return said;
   }
 
-  test('a line for the runner that makes no sense fails the run, and says why', async () => {
+  test('an invalid line for the runner fails the run, with the reason', async () => {
     const lines: [string, RegExp][] = [
       ['nonsense', /it is not valid JSON/],
       ['{"do":"dance"}', /"do" is one of/],
@@ -494,7 +494,7 @@ describe('the runner', { concurrency: 8 }, () => {
     }
   });
 
-  test("text that doesn't end its line can't swallow what the command asks next", async () => {
+  test("text without a line end can't hide the next line of the command", async () => {
     const { agent, tasks } = await agentWith('Open line', 'Long open line', 'Traced');
     const prints = [
       "printf '::baton:: open'",
@@ -594,7 +594,7 @@ describe('the runner', { concurrency: 8 }, () => {
     assert.equal(stream.take(Buffer.from('third-token, and')).toString(), '***, and');
   });
 
-  test('of more secrets than are looked for, tokens and values of one line come first', () => {
+  test('if there are too many secrets to search, tokens and values of one line come first', () => {
     const linesOf = (name: string) =>
       Array.from({ length: 150 }, (_, n) => `${name}, line ${n} of a long key`);
     const secrets = new Secrets(['pat_12345678'], {
@@ -607,7 +607,7 @@ describe('the runner', { concurrency: 8 }, () => {
     assert.equal(secrets.leftOut, 102);
   });
 
-  test('where the disk is full, a command goes on and is heard, and the person is told', async () => {
+  test('if the disk is full, a command continues, its lines are executed, and the log reports it', async () => {
     const { agent, tasks } = await agentWith('Full disk');
     const exec = `head -c 500000 /dev/zero | tr '\\0' x; echo; ${say({ do: 'output', data: { heard: true } })}`;
     const place = join(folder, 'full');
@@ -629,7 +629,7 @@ describe('the runner', { concurrency: 8 }, () => {
     assert.deepEqual([status, output], ['succeeded', { heard: true }]);
   });
 
-  test('an end that the service refuses for good fails the run, and says why', async () => {
+  test('an end that the service rejects permanently fails the run, with the reason', async () => {
     const nobody = crypto.randomUUID();
     const [unknown, tooMany] = await failuresOf(
       say({ do: 'ask_approval', question: 'May I?', personId: nobody }),
