@@ -33,7 +33,7 @@ import { forgetOldCalls } from '../results/invocations/retention/old-calls.ts';
 import { withdrawCalls } from '../results/invocations/withdrawing.ts';
 import { doDueOutcomes } from '../results/outcomes/outcome-job.ts';
 import { judgeDueAttempts } from '../results/verification/verification-job.ts';
-import { forgetOldEvaluations, forgetOldWork } from '../rules/evaluations/retention/old-looks.ts';
+import { forgetOldEvaluations, forgetOldWork } from '../rules/evaluations/retention/old-evaluations.ts';
 import { lookAgainAtWaiting, runRuleSchedules, runRules } from '../rules/evaluations/rule-jobs.ts';
 import type { Job } from '../service/job.ts';
 import { moveDueTasks, settleStarts } from '../work/available/due-tasks.ts';

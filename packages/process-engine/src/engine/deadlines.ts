@@ -1,10 +1,10 @@
 import type { JsonObject } from '@baton/values/wire';
 import type { Assignee, Escalation } from '../language/forms.ts';
-import { endVote } from './approving.ts';
 import { type Machine, ProcessFault } from './machine.ts';
 import { failElement } from './sequences.ts';
 import type { Deadline, ElementNode, ProcessState, SlaState, Timer } from './state.ts';
 import { evaluated, evaluatedBy } from './step-kinds.ts';
+import { endVote } from './votes.ts';
 
 /**
  * The consequences of a missed deadline: one warning and one breach per attempt, and escalations

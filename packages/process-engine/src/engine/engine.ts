@@ -1,12 +1,11 @@
 import type { Json, JsonObject } from '@baton/values/wire';
 import { valuesForForm } from '../forms/form-values.ts';
-import { forgetAsked, leaveVote, takeVote, takeVoters } from './approving.ts';
-import { takeChild } from './calling.ts';
+import { takeChild } from './calls.ts';
 import { type CaseMemory, caseOf, hashOfCase } from './case/case.ts';
 import { escalate, passDeadline } from './deadlines.ts';
 import type { Definition } from './definition-lists.ts';
 import { beginCancel, goOnAfterPause, park, suspendNow } from './endings.ts';
-import { handle, handlersFor, isOfTrigger, startCorrelation, tellCorrelated } from './handling.ts';
+import { handle, handlersFor, isOfTrigger, startCorrelation, tellCorrelated } from './handlers.ts';
 import { activityId } from './ids/activity-ids.ts';
 import type { Act, CallEnd, Input } from './inputs.ts';
 import { type EngineTools, Machine, ProcessFault } from './machine.ts';
@@ -23,6 +22,7 @@ import {
   timeOut,
 } from './step-kinds.ts';
 import { beginDeadline, cancelTimersOf, countDeadline, recount } from './timers.ts';
+import { forgetAsked, leaveVote, takeVote, takeVoters } from './votes.ts';
 
 const titleCharactersMax = 500;
 

@@ -3,7 +3,7 @@ import type { DecisionTable } from '../language/definition.ts';
 import type { Due, Escalation } from '../language/forms.ts';
 import type { Recall, Remember, Step, StepKind } from '../language/step.ts';
 import { isAnchor } from './anchor.ts';
-import { openCall, waitedForBy } from './calling.ts';
+import { openCall, waitedForBy } from './calls.ts';
 import { completeInstance, suspendNow } from './endings.ts';
 import { activityId } from './ids/activity-ids.ts';
 import type { Input } from './inputs.ts';

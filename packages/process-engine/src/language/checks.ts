@@ -9,7 +9,7 @@ import {
   withResult,
 } from './environments.ts';
 import { compileExpression, type ExpressionEnvironment, type Program } from './expressions/expressions.ts';
-import { ExpressionProblem } from './expressions/parsing.ts';
+import { ExpressionProblem } from './expressions/parse-expression.ts';
 import { dyn, isWritable, mayFit, nameOf, type SchemaReading, type Type } from './expressions/types.ts';
 import { checkingFlow } from './flow.ts';
 import { type ProcessProblem, problem, warning } from './problems.ts';

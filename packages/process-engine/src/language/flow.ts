@@ -1,5 +1,5 @@
 import type { ProcessSpec, Stage } from './definition.ts';
-import { ExpressionProblem, type Node, parseExpression } from './expressions/parsing.ts';
+import { ExpressionProblem, type Node, parseExpression } from './expressions/parse-expression.ts';
 import { type ProcessProblem, pointer, problem, warning } from './problems.ts';
 import { innerStepsOf, type Step } from './step.ts';
 

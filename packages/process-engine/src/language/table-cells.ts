@@ -1,4 +1,4 @@
-import type { Node } from './expressions/parsing.ts';
+import type { Node } from './expressions/parse-expression.ts';
 
 /** The values that a cell of a decision table matches, as far as its form shows them. */
 

@@ -1,7 +1,7 @@
 import type { DecisionTable, ProcessSpec } from './definition.ts';
 import { type ProcessEnvironments, variableOf } from './environments.ts';
 import { compileExpression } from './expressions/expressions.ts';
-import { ExpressionProblem, parseExpression } from './expressions/parsing.ts';
+import { ExpressionProblem, parseExpression } from './expressions/parse-expression.ts';
 import { type ProcessProblem, problem, warning } from './problems.ts';
 import { admits, type Cell, cellOf, covers, overlap, samplesOf } from './table-cells.ts';
 

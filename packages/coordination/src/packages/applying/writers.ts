@@ -4,7 +4,7 @@ import { NewTaskType } from '../../definitions/task-types/task-type.ts';
 import { createTaskType, deprecateTaskType } from '../../definitions/task-types/task-types.ts';
 import { holdCalendar, publishCalendar, retireCalendar } from '../../organisation/calendars/calendars.ts';
 import { retireDefinition } from '../../processes/definitions/definitions.ts';
-import { holdDefinition, publishDefinition } from '../../processes/definitions/publishing.ts';
+import { holdDefinition, publishDefinition } from '../../processes/definitions/publish-definition.ts';
 import { retireAgent } from '../../registry/agent-retirement/retiring.ts';
 import { AgentSpec } from '../../registry/agents/agent-spec.ts';
 import { lockLinkedAgent, publishAgent } from '../../registry/agents/publishing.ts';
@@ -22,7 +22,7 @@ import type { Context } from '../context.ts';
 import { type ErrorCode, fail } from '../errors.ts';
 import type { Change } from '../planning/changes.ts';
 import type { ObjectKind } from '../source/package-source.ts';
-import { publishView, retireView } from '../views/publishing/publishing.ts';
+import { publishView, retireView } from '../views/publishing/publish-view.ts';
 import type { ViewSpec } from '../views/view-spec.ts';
 
 /** The package that writes; the reason of each retirement names it. */

@@ -1,6 +1,6 @@
 import { endpoint } from '../context.ts';
 import { PackageRecord, RecordedPackage } from './package.ts';
-import { recordPackage } from './recording.ts';
+import { recordPackage } from './record-package.ts';
 
 export const packagesApi = [
   endpoint({

@@ -3,7 +3,7 @@ import { Refusal } from '@baton/kernel/http/refusal';
 import { inSlices } from '@baton/kernel/limits/slices';
 import { CalendarSpec } from '@baton/process-engine/calendars/calendar';
 import { pointer, reported } from '@baton/process-engine/language/problems';
-import { readingDefinition } from '@baton/process-engine/language/reading';
+import { readingDefinition } from '@baton/process-engine/language/read-definition';
 import type { JsonObject } from '@baton/values/wire';
 import { NewTaskType } from '../../definitions/task-types/task-type.ts';
 import { CalendarRequest } from '../../organisation/calendars/calendar.ts';

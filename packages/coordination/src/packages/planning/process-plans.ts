@@ -1,7 +1,7 @@
 import type { ProcessSpec } from '@baton/process-engine/language/definition';
 import { elementsOf } from '@baton/process-engine/language/elements';
+import { earlierVersion } from '../../processes/definitions/declared-migrations.ts';
 import { getDefinitionRow } from '../../processes/definitions/definitions.ts';
-import { earlierVersion } from '../../processes/definitions/migrations.ts';
 import { foreseeAllInTurn, replayAllInTurn } from '../../processes/instances/replay/candidate.ts';
 import { openInstancesOf } from '../../processes/triggers/triggers.ts';
 import { holds } from '../../service/permissions.ts';

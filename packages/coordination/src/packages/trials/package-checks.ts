@@ -6,7 +6,7 @@ import { WorkingCalendar } from '@baton/process-engine/calendars/working-calenda
 import type { ProcessSpec } from '@baton/process-engine/language/definition';
 import { elementsOf } from '@baton/process-engine/language/elements';
 import { pointer, problem, reported } from '@baton/process-engine/language/problems';
-import { readingDefinition } from '@baton/process-engine/language/reading';
+import { readingDefinition } from '@baton/process-engine/language/read-definition';
 import { prepareSchema } from '@baton/values/json-schema/schema';
 import { parseLifecycle } from '../../definitions/task-types/lifecycle-grammar.ts';
 import { systemLifecycle } from '../../definitions/task-types/system-type.ts';

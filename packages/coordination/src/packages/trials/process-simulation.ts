@@ -5,7 +5,7 @@ import {
   isResumedBy,
   ownHandlersOf,
   startCorrelation,
-} from '@baton/process-engine/engine/handling';
+} from '@baton/process-engine/engine/handlers';
 import { activityId } from '@baton/process-engine/engine/ids/activity-ids';
 import type { Act, Effect, Input } from '@baton/process-engine/engine/inputs';
 import { type EngineTools, ProcessFault } from '@baton/process-engine/engine/machine';

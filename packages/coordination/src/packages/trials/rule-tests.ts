@@ -13,7 +13,7 @@ import {
   renderFields,
   renderRefs,
   renderTaskType,
-} from '../../rules/acts/rendering.ts';
+} from '../../rules/acts/render-action.ts';
 import { ActRefused } from '../../rules/acts/work-item.ts';
 import type { RuleRow } from '../../rules/catalog/rule.ts';
 import { closingKinds, creatingKinds } from '../../rules/documents/action.ts';

@@ -11,7 +11,7 @@ import { preparedOf } from '../../processes/instances/definitions-in-use.ts';
 import { AnyJson } from '../../rules/documents/any-json.ts';
 import type { Context } from '../context.ts';
 import { type PackageDocument, PackageProblem, PackageSource } from '../source/package-source.ts';
-import { readPackage } from '../source/reading-package.ts';
+import { readPackage } from '../source/read-package.ts';
 import { Coverage } from './coverage.ts';
 import { type Failure, failuresOf } from './expectations.ts';
 import { EngineTime, NotSimulated, type Outcome, TimeOver } from './outcome.ts';

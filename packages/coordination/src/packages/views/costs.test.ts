@@ -8,7 +8,7 @@ import { done, makeTask, refused } from '../../testing/leases.ts';
 import { pagesReadBy } from '../../testing/pages-read.ts';
 import { blockOf, insertTestView } from '../../testing/views.ts';
 import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
-import { keysOfRows } from './asking.ts';
+import { keysOfRows } from './block-query.ts';
 import { findBlockRows, type Looking, rowsLookedAtMax } from './rows.sql.ts';
 import { sources } from './sources.ts';
 

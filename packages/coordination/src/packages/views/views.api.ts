@@ -1,7 +1,7 @@
 import { pageOf, QueryWord } from '@baton/values/wire';
 import { PackageFilter } from '../../organisation/package-link.ts';
 import { endpoint } from '../context.ts';
-import { queryView } from './querying.ts';
+import { queryView } from './query-view.ts';
 import { ListedView, View, ViewKey, ViewQuery, ViewRows } from './view.ts';
 import { getView, listViews } from './views.ts';
 

@@ -3,7 +3,7 @@ import { type RowOf, wireMapper } from '@baton/kernel/database/row';
 import type { ProcessSpec } from '@baton/process-engine/language/definition';
 import { Assignee } from '@baton/process-engine/language/forms';
 import { ProcessProblem } from '@baton/process-engine/language/problems';
-import { specBytesMax } from '@baton/process-engine/language/reading';
+import { specBytesMax } from '@baton/process-engine/language/read-definition';
 import { TypeKey } from '@baton/values/keys';
 import { FreeObject, type JsonObject, pageOf, Timestamp, Uuid } from '@baton/values/wire';
 import { PackageLink } from '../../organisation/package-link.ts';

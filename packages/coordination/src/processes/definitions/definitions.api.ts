@@ -12,7 +12,7 @@ import {
 } from './definition.ts';
 import { definitionPublished, definitionRestored, definitionRetired } from './definitions.events.ts';
 import { getDefinition, listDefinitions, listDefinitionVersions, retireDefinition } from './definitions.ts';
-import { publishDefinition } from './publishing.ts';
+import { publishDefinition } from './publish-definition.ts';
 
 export const processDefinitionsApi = [
   endpoint({

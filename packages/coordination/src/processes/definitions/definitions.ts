@@ -1,6 +1,6 @@
 import { type ItemPage, listPage } from '@baton/kernel/database/list';
 import type { Page } from '@baton/kernel/http/paging';
-import { specBytesMax } from '@baton/process-engine/language/reading';
+import { specBytesMax } from '@baton/process-engine/language/read-definition';
 import { eventText } from '@baton/values/event-text';
 import type { VersionRef } from '@baton/values/keys';
 import { emit } from '../../ledger/journal/journal.ts';

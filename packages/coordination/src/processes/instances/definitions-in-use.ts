@@ -3,7 +3,7 @@ import type { WorkingCalendar } from '@baton/process-engine/calendars/working-ca
 import { type Definition, prepareDefinition } from '@baton/process-engine/engine/definition-lists';
 import type { ElementMap } from '@baton/process-engine/engine/inputs';
 import { type EngineTools, ProcessFault, type Roots } from '@baton/process-engine/engine/machine';
-import { takeMigration } from '@baton/process-engine/engine/migration/migrating';
+import { takeMigration } from '@baton/process-engine/engine/migration/migrate-instance';
 import { planMigration } from '@baton/process-engine/engine/migration/migration-plan';
 import { migrationFailed } from '@baton/process-engine/engine/state';
 import { calendarTextsOf } from '@baton/process-engine/language/calendar-texts';

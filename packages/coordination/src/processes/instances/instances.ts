@@ -12,7 +12,6 @@ import { requireSight, viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { getDefinitionRow } from '../definitions/definitions.ts';
 import { fail } from '../errors.ts';
-import { migrateInstance, type Running, takeOrPark, tellPassed } from './advancing.ts';
 import { requireData } from './child-instances.ts';
 import { missedTargetOf, toolsFor, useDefinition } from './definitions-in-use.ts';
 import {
@@ -34,7 +33,8 @@ import {
   readClock,
 } from './instances.sql.ts';
 import { agentOf, Identities } from './people/identity.ts';
-import { startInstance } from './starting.ts';
+import { startInstance } from './start-instance.ts';
+import { migrateInstance, type Running, takeOrPark, tellPassed } from './take-input.ts';
 
 /** How long a start waits for a concurrent start with the same key. */
 const busyMsMax = 2000;

@@ -14,10 +14,10 @@ import {
   startProcessInstance,
 } from '../../testing/process-instances.ts';
 import { insertTestType } from '../../testing/task-type.ts';
-import { judge } from './testing/judging.ts';
-import { killAtRandom } from './testing/killing.ts';
+import { judge } from './testing/compare-instance.ts';
+import { killAtRandom } from './testing/kill-workers.ts';
+import { actAtRandom, newKey, type Played, type Players, untilQuiet } from './testing/play-instances.ts';
 import { publishable, shortened, type World, withoutProblems } from './testing/playable.ts';
-import { actAtRandom, newKey, type Played, type Players, untilQuiet } from './testing/playing.ts';
 
 // Random processes in the whole service, while its workers are killed, against a reference interpreter: each ends as the
 // interpreter says, has each effect once, and waits for something visible where it has not ended.

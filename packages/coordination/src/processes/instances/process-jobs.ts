@@ -1,6 +1,6 @@
 import { Refusal } from '@baton/kernel/http/refusal';
 import type { Input } from '@baton/process-engine/engine/inputs';
-import { correlatedAnew } from '@baton/process-engine/engine/migration/correlating';
+import { correlatedAnew } from '@baton/process-engine/engine/migration/recorrelate';
 import { dueTimersOf } from '@baton/process-engine/engine/timers';
 import { newTraceHex } from '@baton/values/ids';
 import { undoneOnFailure } from '../../ledger/savepoint.ts';
@@ -12,7 +12,6 @@ import { createPutOff } from '../../service/put-off.ts';
 import { createDueJob, createWalk } from '../../service/queue-walk.ts';
 import type { Context } from '../context.ts';
 import { processConsumer } from '../triggers/triggers.ts';
-import { migrateInstance, type Running, takeFromSource, takeOrPark } from './advancing.ts';
 import { prepareTarget, toolsFor, useDefinition } from './definitions-in-use.ts';
 import { doEffect } from './effects.ts';
 import type { InstanceRow } from './instance.ts';
@@ -42,7 +41,7 @@ import {
 } from './instances.sql.ts';
 import { earliestOf, effectEntry, type LeftOpen, leftOpenOf, refusalEntry } from './left-open/left-open.ts';
 import { linksMax } from './loops/links.ts';
-import { type Asked, askRecall } from './memory/asking.ts';
+import { type Asked, askRecall } from './memory/recall-query.ts';
 import {
   activeMigration,
   type DueMigrationRow,
@@ -52,6 +51,7 @@ import {
 } from './migration/migrations.ts';
 import { agentOf, Identities } from './people/identity.ts';
 import { takeProcessTurn } from './process-turn.ts';
+import { migrateInstance, type Running, takeFromSource, takeOrPark } from './take-input.ts';
 
 const batchMax = 100;
 /** Timers that fire at the same time, each on a connection of its own. */

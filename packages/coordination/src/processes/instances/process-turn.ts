@@ -1,5 +1,5 @@
 import type { Input } from '@baton/process-engine/engine/inputs';
-import { correlatedAnew } from '@baton/process-engine/engine/migration/correlating';
+import { correlatedAnew } from '@baton/process-engine/engine/migration/recorrelate';
 import { ownKey } from '@baton/process-engine/engine/waits';
 import { findOutputOfTask } from '../../execution/runs/runs.ts';
 import type { EventRow } from '../../ledger/journal/event.ts';
@@ -18,13 +18,13 @@ import { findTaskUnseen } from '../../work/tasks/tasks.ts';
 import type { Context } from '../context.ts';
 import { SightOfAuthors } from '../definitions/authors.ts';
 import { keepTriggeredPlace, processConsumer, triggeringKeys, triggerKeyOf } from '../triggers/triggers.ts';
-import { takeFromSource } from './advancing.ts';
 import { findChildEnd, isEnd } from './child-instances.ts';
 import { toolsFor, useDefinition } from './definitions-in-use.ts';
 import { findWaitedKeys, findWaiting, lockInstance } from './instances.sql.ts';
 import { linksTo, sourceOfEvent } from './loops/links.ts';
 import { agentOf, Identities } from './people/identity.ts';
-import { startByEvent } from './starting.ts';
+import { startByEvent } from './start-instance.ts';
+import { takeFromSource } from './take-input.ts';
 import {
   type Concern,
   concernOf,

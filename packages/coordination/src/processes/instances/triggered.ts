@@ -1,6 +1,6 @@
-import { isOfTrigger, startCorrelation } from '@baton/process-engine/engine/handling';
+import { isOfTrigger, startCorrelation } from '@baton/process-engine/engine/handlers';
 import { ProcessFault } from '@baton/process-engine/engine/machine';
-import { correlatedAnew } from '@baton/process-engine/engine/migration/correlating';
+import { correlatedAnew } from '@baton/process-engine/engine/migration/recorrelate';
 import type { EventRoot } from '@baton/process-engine/engine/state';
 import type { Trigger } from '@baton/process-engine/language/forms';
 import type { Json, JsonObject } from '@baton/values/wire';
@@ -16,7 +16,7 @@ import {
 } from '../triggers/triggers.ts';
 import { type DefinitionInUse, toolsFor, useDefinition } from './definitions-in-use.ts';
 import { findInput, findInstance, findOpenOfKey, type WaitingRow } from './instances.sql.ts';
-import { startedInstanceId } from './starting.ts';
+import { startedInstanceId } from './start-instance.ts';
 
 /** The instances that the triggers of definitions find for an event (docs/reference/processes.md#triggers). */
 

@@ -24,7 +24,7 @@ import {
   itemsOfAction,
   renderFields,
   renderTaskType,
-} from '../acts/rendering.ts';
+} from '../acts/render-action.ts';
 import { ActRefused, isUnavailable } from '../acts/work-item.ts';
 import { RuleRequest, type RuleRow } from '../catalog/rule.ts';
 import { checkRule } from '../catalog/rules.ts';
@@ -32,7 +32,7 @@ import type { Context } from '../context.ts';
 import { creatingKinds } from '../documents/action.ts';
 import { readsRoot } from '../documents/warnings.ts';
 import { findActingAgent, seeingAs } from './authorities.ts';
-import { requireRights } from './evaluating.ts';
+import { requireRights } from './evaluate-rule.ts';
 import { evaluationStatuses } from './evaluation.ts';
 import { mayCauseRules } from './turn.ts';
 

@@ -5,11 +5,11 @@ import { ruleConsumer } from '../catalog/rules.ts';
 import type { Context } from '../context.ts';
 import { createTurnJob } from '../journal-turns/turn-job.ts';
 import { AuthorityChanged } from './authorities.ts';
+import { findDueRules, findTenantsOnSchedule } from './enabled-rules.sql.ts';
 import { findDueEvaluations, findTenantsDue } from './evaluations.sql.ts';
-import { lookAgain } from './looking-again.ts';
+import { lookAgain } from './pending-evaluations.ts';
 import { runSchedule } from './schedule.ts';
 import { takeTurn } from './turn.ts';
-import { findDueRules, findTenantsOnSchedule } from './turns.sql.ts';
 
 type Tools = JobTools<Context>;
 

@@ -4,9 +4,9 @@ import { everySecondsOf, ruleConsumer } from '../catalog/rules.ts';
 import type { Context } from '../context.ts';
 import { lockPlace } from '../journal-turns/turns.ts';
 import { lockAuthorities } from './authorities.ts';
-import { attempt } from './breaking.ts';
-import { evaluate, recordBroken, turnMsMax } from './evaluating.ts';
-import { findRuleOfEvaluation, takeSlot } from './turns.sql.ts';
+import { findRuleOfEvaluation, takeSlot } from './enabled-rules.sql.ts';
+import { evaluate, recordBroken, turnMsMax } from './evaluate-rule.ts';
+import { attempt } from './savepoint.ts';
 
 /**
  * Evaluates a rule whose schedule is due (docs/reference/rules.md#trigger). The due time is taken and the next one set

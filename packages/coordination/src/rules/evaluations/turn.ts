@@ -19,11 +19,11 @@ import {
   type TurnRow,
 } from '../journal-turns/turns.ts';
 import { type Authorities, lockAuthorities } from './authorities.ts';
-import { attempt } from './breaking.ts';
-import { evaluate, type Look, recordBroken, turnMsMax } from './evaluating.ts';
+import { findEnabledRules, hasEnabledRules, shareRules } from './enabled-rules.sql.ts';
+import { evaluate, type Look, recordBroken, turnMsMax } from './evaluate-rule.ts';
 import { wakeWaiting } from './evaluations.sql.ts';
-import { goOnWithLeft } from './looking-again.ts';
-import { findEnabledRules, hasEnabledRules, shareRules } from './turns.sql.ts';
+import { goOnWithLeft } from './pending-evaluations.ts';
+import { attempt } from './savepoint.ts';
 
 /** A turn ends after this many evaluations, or after `turnMsMax`. */
 const evaluationsMax = 100;

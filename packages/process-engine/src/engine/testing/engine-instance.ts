@@ -7,7 +7,7 @@ import { prepareDefinition } from '../definition-lists.ts';
 import { newState, takeInput } from '../engine.ts';
 import type { Act, Effect, ElementMap, Input, ProcessEvent } from '../inputs.ts';
 import { type EngineTools, ProcessFault, type Roots } from '../machine.ts';
-import { takeMigration } from '../migration/migrating.ts';
+import { takeMigration } from '../migration/migrate-instance.ts';
 import { planMigration } from '../migration/migration-plan.ts';
 import type { EventRoot, ProcessState } from '../state.ts';
 

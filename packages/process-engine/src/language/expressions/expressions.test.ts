@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '@baton/values/wire';
 import { CalendarSpec } from '../../calendars/calendar.ts';
 import { WorkingCalendar } from '../../calendars/working-calendar.ts';
 import { compileExpression, evaluate, type Program } from './expressions.ts';
-import { ExpressionProblem } from './parsing.ts';
+import { ExpressionProblem } from './parse-expression.ts';
 import { bool, dyn, mapOf, nameOf, objectOf, string, type Type, timestamp, typeOfSchema } from './types.ts';
 
 const schema: JsonObject = {

@@ -10,7 +10,7 @@ import {
   reading,
   type Scope,
   typeError,
-} from './compiling.ts';
+} from './compiler.ts';
 import { listFunctions } from './list-functions.ts';
 import { compileBind, compileOptional, macroOf, optionalValue } from './macros.ts';
 import {
@@ -23,7 +23,7 @@ import {
   compileTernary,
 } from './operators.ts';
 import { mayTake, type Overload, overloadsByName, runFirst } from './overloads.ts';
-import { type Node, parseExpression } from './parsing.ts';
+import { type Node, parseExpression } from './parse-expression.ts';
 import { jsonOf } from './results.ts';
 import { type CalendarLookup, CostExceeded, Run } from './run.ts';
 import { requirePattern, textFunctions } from './text-functions.ts';

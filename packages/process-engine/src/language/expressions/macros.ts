@@ -1,6 +1,6 @@
-import { asDeclared, type Compile, type Part, part, type Scope, typeError } from './compiling.ts';
+import { asDeclared, type Compile, type Part, part, type Scope, typeError } from './compiler.ts';
 import { booleanOf, requireBool } from './operators.ts';
-import type { Node } from './parsing.ts';
+import type { Node } from './parse-expression.ts';
 import { CostExceeded, type Run } from './run.ts';
 import { bool, dyn, listOf, optionalOf, string, type Type } from './types.ts';
 import { ExpressionFault, isMap, Optional, type Value } from './values.ts';

@@ -1,5 +1,5 @@
-import { type Compile, noOverload, type Part, part, type Scope, typeError } from './compiling.ts';
-import type { Node } from './parsing.ts';
+import { type Compile, noOverload, type Part, part, type Scope, typeError } from './compiler.ts';
+import type { Node } from './parse-expression.ts';
 import { CostExceeded, type Run } from './run.ts';
 import { areComparable, bool, dyn, eitherOf, type Scalar, type Type } from './types.ts';
 import {

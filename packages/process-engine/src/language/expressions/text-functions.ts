@@ -6,7 +6,7 @@ import {
   patternSizeMax,
 } from '@baton/values/json-schema/patterns';
 import { type Overload, overload } from './overloads.ts';
-import { ExpressionProblem } from './parsing.ts';
+import { ExpressionProblem } from './parse-expression.ts';
 import type { Run } from './run.ts';
 import { bool, int, listOf, string } from './types.ts';
 import { ExpressionFault, textSteps, type Value, wholeOf } from './values.ts';

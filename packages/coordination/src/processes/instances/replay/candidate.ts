@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { ConcurrencyLimit } from '@baton/kernel/limits/concurrency-limit';
 import type { ProcessSpec } from '@baton/process-engine/language/definition';
 import { ProcessProblem, problemsMax } from '@baton/process-engine/language/problems';
-import { sizeFault, specBytesMax } from '@baton/process-engine/language/reading';
+import { sizeFault, specBytesMax } from '@baton/process-engine/language/read-definition';
 import { Uuid } from '@baton/values/wire';
 import type { Context } from '../../context.ts';
+import { judgeDefinition } from '../../definitions/definition-problems.ts';
 import { getDefinitionRow } from '../../definitions/definitions.ts';
-import { judgeDefinition } from '../../definitions/judging.ts';
 import { fail } from '../../errors.ts';
-import { foreseeDeadlines, type MovedDeadline } from './foreseeing.ts';
+import { foreseeDeadlines, type MovedDeadline } from './predict-deadlines.ts';
 import {
   callMsMax,
   namedRows,

@@ -18,7 +18,7 @@ import {
   listOfReplayed,
   type ReplayedRow,
 } from './replay.sql.ts';
-import { type Candidate, type Line, type Replay, replaying } from './replaying.ts';
+import { type Candidate, type Line, type Replay, replaying } from './replay-instance.ts';
 
 /** Replays instances with another definition, by reads alone (docs/reference/processes.md#replay). */
 

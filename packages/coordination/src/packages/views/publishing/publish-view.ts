@@ -5,7 +5,7 @@ import type { Context } from '../../context.ts';
 import { fail } from '../../errors.ts';
 import { viewsMax } from '../view.ts';
 import type { ViewSpec } from '../view-spec.ts';
-import { hasViews, insertView, lockView, updateToRetired, updateView } from './publishing.sql.ts';
+import { hasViews, insertView, lockView, updateToRetired, updateView } from './publish-view.sql.ts';
 import { viewPublished, viewRetired } from './views.events.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { Json } from '@baton/values/wire';
 import type { Definition } from '../definition-lists.ts';
-import { isOfTrigger, startCorrelation } from '../handling.ts';
+import { isOfTrigger, startCorrelation } from '../handlers.ts';
 import type { Input } from '../inputs.ts';
 import { type EngineTools, ProcessFault } from '../machine.ts';
 import type { EventRoot } from '../state.ts';

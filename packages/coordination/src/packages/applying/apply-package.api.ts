@@ -41,11 +41,11 @@ import {
 import { inPlanTurn } from '../catalog/turns.ts';
 import { type Context, endpoint } from '../context.ts';
 import { AppliedPackage, PackageApplication, PackagePlan, PackagePlanRequest } from '../planning/plan.ts';
-import { planPackage, showPlan } from '../planning/planning.ts';
+import { planPackage, showPlan } from '../planning/plan-package.ts';
 import { foreseeProcesses, replayProcesses } from '../planning/process-plans.ts';
-import { readPackage } from '../source/reading-package.ts';
+import { readPackage } from '../source/read-package.ts';
 import { viewPublished, viewRetired } from '../views/publishing/views.events.ts';
-import { applyPackage, type PreparedApplication, prepareApplication } from './applying.ts';
+import { applyPackage, type PreparedApplication, prepareApplication } from './apply-package.ts';
 import { writerCodes } from './writers.ts';
 
 /** @throws errors that are no refusal */

@@ -1,13 +1,12 @@
 import { getInvocationEnd } from '../../results/invocations/requesting.ts';
 import type { Caller } from '../../service/caller.ts';
 import { type Cause, rootsOf } from '../acts/cause.ts';
-import { closeTarget } from '../acts/closing.ts';
+import { closeTarget } from '../acts/close-work.ts';
 import { type Acting, attemptAct, untouched, type WorkItem, waitingReason } from '../acts/work-item.ts';
 import type { RuleRow } from '../catalog/rule.ts';
 import type { Context } from '../context.ts';
-import { skillRootOf, withdrawCall } from './asking.ts';
 import { lockAuthorities } from './authorities.ts';
-import { attempt } from './breaking.ts';
+import { findRuleOfEvaluation, shareRule } from './enabled-rules.sql.ts';
 import {
   act,
   actingOf,
@@ -19,10 +18,11 @@ import {
   type Look,
   requireRights,
   turnMsMax,
-} from './evaluating.ts';
+} from './evaluate-rule.ts';
 import { type EvaluationRow, type Finding, failed } from './evaluation.ts';
 import { findEvaluation, findLeft, lockDueEvaluation, updateFailedLook } from './evaluations.sql.ts';
-import { findRuleOfEvaluation, shareRule } from './turns.sql.ts';
+import { attempt } from './savepoint.ts';
+import { skillRootOf, withdrawCall } from './skill-call.ts';
 
 /**
  * Continues a pending evaluation: processes what remains, or ends it because its rule has changed or it waited too long

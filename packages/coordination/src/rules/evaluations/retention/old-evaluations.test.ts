@@ -5,7 +5,7 @@ import { newId } from '@baton/values/ids';
 import { startCoordination, type TestCoordination } from '../../../testing/coordination.ts';
 import { done, makeTask, refused } from '../../../testing/leases.ts';
 import { evaluationsOf, makeRule, makeRuleWorker, observe, observed } from '../../../testing/rules.ts';
-import { forgetOldEvaluations, forgetOldWork } from './old-looks.ts';
+import { forgetOldEvaluations, forgetOldWork } from './old-evaluations.ts';
 
 let baton: TestCoordination;
 let worker: ReturnType<typeof makeRuleWorker>;

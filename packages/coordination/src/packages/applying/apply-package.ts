@@ -5,7 +5,7 @@ import { lockPackages } from '../../organisation/version-lock.ts';
 import { declareSettings } from '../../registry/package-settings/declaring.ts';
 import { canonicalHash } from '../../service/durable-text/canonical.ts';
 import { holds, type Permission } from '../../service/permissions.ts';
-import { installPackage } from '../catalog/recording.ts';
+import { installPackage } from '../catalog/record-package.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { type Change, isWriting, nameOf, wasOf } from '../planning/changes.ts';
@@ -21,9 +21,9 @@ import {
   type ReadContent,
   readWorld,
   worldProblems,
-} from '../planning/planning.ts';
+} from '../planning/plan-package.ts';
 import { type Manifest, type ObjectKind, objectKinds } from '../source/package-source.ts';
-import type { ReadPackage } from '../source/reading-package.ts';
+import type { ReadPackage } from '../source/read-package.ts';
 import {
   type AppliedObject,
   deleteObjects,

@@ -8,7 +8,7 @@ import {
   findOldEvaluations,
   type OldEvaluationRow,
   tidyWorkKeys,
-} from './old-looks.sql.ts';
+} from './old-evaluations.sql.ts';
 
 const batchMax = 500;
 /** A turn reads at most 900 events (CP_RULES_BATCH_SIZE), and ends at one of them. */

@@ -1,6 +1,5 @@
 import { canonicalJson } from '@baton/values/canonical-json';
 import type { JsonObject } from '@baton/values/wire';
-import { goOnVoting } from '../approving.ts';
 import { breach } from '../deadlines.ts';
 import type { Input } from '../inputs.ts';
 import { type Machine, ProcessFault } from '../machine.ts';
@@ -14,8 +13,9 @@ import {
   type Undoable,
 } from '../state.ts';
 import { freeze, timerOf } from '../timers.ts';
+import { goOnVoting } from '../votes.ts';
+import { retime } from './migrate-timers.ts';
 import type { MigrationPlan } from './migration-plan.ts';
-import { retime } from './retiming.ts';
 
 /**
  * Migrates an instance to a later version of its definition (docs/reference/processes.md#migration). Open elements that

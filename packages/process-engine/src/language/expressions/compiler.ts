@@ -1,5 +1,5 @@
-import type { Node } from './parsing.ts';
-import { ExpressionProblem } from './parsing.ts';
+import type { Node } from './parse-expression.ts';
+import { ExpressionProblem } from './parse-expression.ts';
 import type { Run } from './run.ts';
 import { instantOf, spanOf } from './time-functions.ts';
 import { dyn, nameOf, type Type } from './types.ts';

@@ -17,8 +17,8 @@ import { findRoleId } from '../role-names.ts';
 import { workDerived, workHeadOf } from './acts.events.ts';
 import { lockWorkKey, updateWorkKey } from './acts.sql.ts';
 import type { RuleRoots } from './cause.ts';
-import { changeWork } from './changing.ts';
-import { dedupKeyOf, newTaskOf, renderFields, renderRefs, renderTaskType } from './rendering.ts';
+import { dedupKeyOf, newTaskOf, renderFields, renderRefs, renderTaskType } from './render-action.ts';
+import { changeWork } from './update-work.ts';
 import { type Acting, refuseAct, requirePermission, touch, untouched, type WorkItem } from './work-item.ts';
 
 const dependsOnMax = 50;

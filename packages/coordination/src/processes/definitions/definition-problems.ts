@@ -3,12 +3,12 @@ import { checkingDefinition } from '@baton/process-engine/language/checks';
 import type { ProcessSpec } from '@baton/process-engine/language/definition';
 import { elementsOf } from '@baton/process-engine/language/elements';
 import { type ProcessProblem, problem, reported } from '@baton/process-engine/language/problems';
-import { type ReadDefinition, readingDefinition } from '@baton/process-engine/language/reading';
+import { type ReadDefinition, readingDefinition } from '@baton/process-engine/language/read-definition';
 import type { Json } from '@baton/values/wire';
 import { canonicalHash } from '../../service/durable-text/canonical.ts';
 import type { Context } from '../context.ts';
+import { problemsOfMigrations } from './declared-migrations.ts';
 import type { KeyedDefinitionRow } from './definition.ts';
-import { problemsOfMigrations } from './migrations.ts';
 import { findExportedOutputs, problemsOfReferences } from './references.ts';
 
 /** The problems of a definition, published or not (docs/reference/processes.md#problems). */

@@ -8,10 +8,10 @@ import { canonicalHash } from '../../service/durable-text/canonical.ts';
 import { isInSight } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import type { Manifest, PackageProblem } from '../source/package-source.ts';
-import type { ReadPackage } from '../source/reading-package.ts';
+import type { ReadPackage } from '../source/read-package.ts';
+import { judgeChanges } from './change-refusals.ts';
 import { type Change, changing, type Desired, isWriting, nameOf, showingChanges } from './changes.ts';
 import { readDocuments, toldOf } from './desired.ts';
-import { judgeChanges } from './judging.ts';
 import {
   changesMax,
   type PackagePlan,

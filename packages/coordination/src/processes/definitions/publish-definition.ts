@@ -3,7 +3,11 @@ import type { ProcessSpec } from '@baton/process-engine/language/definition';
 import { elementsOf } from '@baton/process-engine/language/elements';
 import { isObject } from '@baton/process-engine/language/expressions/types';
 import type { ProcessProblem } from '@baton/process-engine/language/problems';
-import { type ReadDefinition, readingDefinition, sizeFault } from '@baton/process-engine/language/reading';
+import {
+  type ReadDefinition,
+  readingDefinition,
+  sizeFault,
+} from '@baton/process-engine/language/read-definition';
 import { newId } from '@baton/values/ids';
 import { nodesOf } from '@baton/values/json';
 import type { Json } from '@baton/values/wire';
@@ -17,12 +21,14 @@ import { requireSight } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { keepTriggers } from '../triggers/triggers.ts';
+import { keepMigrations } from './declared-migrations.ts';
 import {
   definitionOf,
   type KeyedDefinitionRow,
   type ProcessDefinition,
   type ProcessDefinitionRequest,
 } from './definition.ts';
+import { hashOf, problemsOf } from './definition-problems.ts';
 import { definitionPublished, definitionRestored, elementsNamedMax } from './definitions.events.ts';
 import {
   deleteReferences,
@@ -33,8 +39,6 @@ import {
   lockProcessKey,
   updateLatestToEarlier,
 } from './definitions.sql.ts';
-import { hashOf, problemsOf } from './judging.ts';
-import { keepMigrations } from './migrations.ts';
 
 const expressionProfile = 'cp/1';
 /** Increased when the engine interprets definitions differently. */

@@ -3,7 +3,7 @@ import type { EventDeclaration } from '@baton/kernel/http/service';
 import { slaStateOf } from '@baton/process-engine/engine/deadlines';
 import type { Definition } from '@baton/process-engine/engine/definition-lists';
 import { takeInput } from '@baton/process-engine/engine/engine';
-import { isResumedBy, ownHandlersOf } from '@baton/process-engine/engine/handling';
+import { isResumedBy, ownHandlersOf } from '@baton/process-engine/engine/handlers';
 import type { Act, Input, ProcessEvent } from '@baton/process-engine/engine/inputs';
 import { type EngineTools, ProcessFault } from '@baton/process-engine/engine/machine';
 import { migrationFailed, type Parked, type ProcessState } from '@baton/process-engine/engine/state';

@@ -9,8 +9,8 @@ import type { ModelTimer } from '@baton/process-engine/engine/testing/interprete
 import { shownModel, shownState } from '@baton/process-engine/engine/testing/shown-states';
 import type { Json, JsonObject } from '@baton/values/wire';
 import { type LeftOpen, objectOf } from '../left-open/left-open.ts';
+import type { Played } from './play-instances.ts';
 import { eventOf } from './playable.ts';
-import type { Played } from './playing.ts';
 
 /**
  * Judges an instance that was played: the reference interpreter takes the inputs that the instance's journal holds, in their

@@ -1,7 +1,7 @@
 import type { ActionKind } from '../documents/action.ts';
-import { updateWork } from './changing.ts';
-import { closeWork } from './closing.ts';
-import { fileWork } from './filing.ts';
+import { closeWork } from './close-work.ts';
+import { fileWork } from './file-work.ts';
+import { updateWork } from './update-work.ts';
 import type { Act } from './work-item.ts';
 
 /** The handler of each kind of action, called once per item. */

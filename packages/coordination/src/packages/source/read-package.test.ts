@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { describe, test } from 'node:test';
 import { isLongProof } from '@baton/testing/depth';
-import { readPackage } from './reading-package.ts';
+import { readPackage } from './read-package.ts';
 
 const manifest = { path: 'package.yaml', content: 'key: desk\nversion: "1.0"\n' };
 const documentOf = (kind: string, key: string, spec: object = {}) => ({

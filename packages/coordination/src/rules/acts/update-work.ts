@@ -8,7 +8,7 @@ import { lockTaskRow } from '../../work/tasks/tasks.ts';
 import { workHeadOf, workReconciled } from './acts.events.ts';
 import { findWorkKey } from './acts.sql.ts';
 import type { RuleRoots } from './cause.ts';
-import { dedupKeyOf, renderFields } from './rendering.ts';
+import { dedupKeyOf, renderFields } from './render-action.ts';
 import {
   type Acting,
   refuseAct,

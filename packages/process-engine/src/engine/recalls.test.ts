@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '@baton/values/wire';
-import { isResumedBy } from './handling.ts';
+import { isResumedBy } from './handlers.ts';
 import { human, Instance, note, stage, start } from './testing/engine-instance.ts';
 import { waitsOf } from './waits.ts';
 

@@ -15,7 +15,7 @@ import { defaultCheck } from '../documents/action.ts';
 import { workHeadOf, workReconciled } from './acts.events.ts';
 import { findWorkKey } from './acts.sql.ts';
 import type { RuleRoots } from './cause.ts';
-import { dedupKeyOf } from './rendering.ts';
+import { dedupKeyOf } from './render-action.ts';
 import {
   type Acting,
   refuseAct,

@@ -5,7 +5,7 @@ import { holds, holdsOnSome, judgesObjects, permittedIds } from '../../service/p
 import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { type Asked, askedOf, keysOfGroups, keysOfRows } from './asking.ts';
+import { type Asked, askedOf, keysOfGroups, keysOfRows } from './block-query.ts';
 import { startOf } from './cursors.ts';
 import type { FieldType } from './field-values.ts';
 import {

@@ -3,7 +3,7 @@ import type { Definition } from '@baton/process-engine/engine/definition-lists';
 import { newState, takeInput } from '@baton/process-engine/engine/engine';
 import type { Act, ElementMap, Input, JournalNote } from '@baton/process-engine/engine/inputs';
 import { type EngineTools, ProcessFault } from '@baton/process-engine/engine/machine';
-import { correlatedAnew } from '@baton/process-engine/engine/migration/correlating';
+import { correlatedAnew } from '@baton/process-engine/engine/migration/recorrelate';
 import type { ProcessState } from '@baton/process-engine/engine/state';
 import { dueTimersOf } from '@baton/process-engine/engine/timers';
 import type { JsonObject } from '@baton/values/wire';

@@ -6,7 +6,7 @@ import { reported } from '@baton/process-engine/language/problems';
 import type { JsonObject } from '@baton/values/wire';
 import type { NewTaskType } from '../../definitions/task-types/task-type.ts';
 import { checkTaskType } from '../../definitions/task-types/task-types.ts';
-import { problemsOfMigrations } from '../../processes/definitions/migrations.ts';
+import { problemsOfMigrations } from '../../processes/definitions/declared-migrations.ts';
 import type { GivenNames } from '../../processes/definitions/references.ts';
 import type { AgentSpec } from '../../registry/agents/agent-spec.ts';
 import { validateAgent } from '../../registry/agents/publishing.ts';

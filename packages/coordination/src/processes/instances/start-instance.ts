@@ -4,11 +4,11 @@ import type { EventRoot } from '@baton/process-engine/engine/state';
 import type { JsonObject } from '@baton/values/wire';
 import type { Caller } from '../../service/caller.ts';
 import type { Context } from '../context.ts';
-import { parkBefore, takeOrPark } from './advancing.ts';
 import { toolsFor, useDefinition } from './definitions-in-use.ts';
 import type { InstanceRow } from './instance.ts';
 import { insertInput, insertInstance, readClock } from './instances.sql.ts';
 import { linksMax, loopFault } from './loops/links.ts';
+import { parkBefore, takeOrPark } from './take-input.ts';
 
 /** Starts instances (docs/reference/processes.md#instances). */
 

@@ -7,9 +7,9 @@ import { type ProcessProblem, problem } from '@baton/process-engine/language/pro
 import { newId } from '@baton/values/ids';
 import { isInSight } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
+import { upsertMigration } from './declared-migrations.sql.ts';
 import type { KeyedDefinitionRow } from './definition.ts';
 import { findDefinition } from './definitions.sql.ts';
-import { upsertMigration } from './migrations.sql.ts';
 
 /** The versions whose instances migrate to a later version (docs/reference/processes.md#migration). */
 

@@ -6,10 +6,10 @@ import { ConditionFault, holdsCondition } from '../../definitions/declared-actio
 import { emit } from '../../ledger/journal/journal.ts';
 import { type Caller, nobody } from '../../service/caller.ts';
 import { isInSight } from '../../service/sight/sight.ts';
-import { actOf } from '../acts/acting.ts';
+import { actOf } from '../acts/action-handlers.ts';
 import { type Cause, evidenceOf, type RuleRoots, rootsOf } from '../acts/cause.ts';
 import { findChain } from '../acts/chain.ts';
-import { itemsOfAction } from '../acts/rendering.ts';
+import { itemsOfAction } from '../acts/render-action.ts';
 import {
   type Acting,
   attemptAct,
@@ -22,12 +22,12 @@ import type { RuleRow } from '../catalog/rule.ts';
 import type { Context } from '../context.ts';
 import { isAuthorFiltered } from '../documents/action.ts';
 import { readsEvents, readsRoot } from '../documents/warnings.ts';
-import { askSkill } from './asking.ts';
 import { seeingAs } from './authorities.ts';
 import { type EvaluationResult, type Finding, failed, waitingLimit } from './evaluation.ts';
 import { ruleEvaluated } from './evaluations.events.ts';
 import { insertEvaluation, updateEvaluation } from './evaluations.sql.ts';
 import { mayNotWait } from './evaluations.ts';
+import { askSkill } from './skill-call.ts';
 
 /**
  * How long one transaction continues with items and evaluations: readers of every tenant's journal wait for its end.
