@@ -104,7 +104,7 @@ describe('evidence', () => {
   const fact = { kind: 'external', externalRef: { system: 's', id: '1' } };
   const rows: [string, unknown[], string][] = [
     [
-      'facts of every kind',
+      'every kind of fact',
       [
         { kind: 'observation', observationId: id },
         { kind: 'artifact', artifactId: id },

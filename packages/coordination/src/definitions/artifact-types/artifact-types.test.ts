@@ -14,7 +14,7 @@ after(() => baton.close());
 const wanted = { key: 'report', displayName: 'Report', mediaTypes: ['text/plain'] };
 const make = (body: object = {}) => baton.admin.post('/artifact-types', { ...wanted, ...body });
 
-test('POST makes the next version of the key, and says so in the journal', async () => {
+test('POST creates the next version of the key and emits an event', async () => {
   const metadataSchema = { required: ['pages'], properties: { pages: { type: 'integer' }, token: true } };
   const {
     id,
@@ -57,7 +57,7 @@ test('POST makes the next version of the key, and says so in the journal', async
   assert.deepEqual([plain?.payload['maxBytes'], plain?.payload['declaresMetadataSchema']], [null, false]);
 });
 
-test('of simultaneous versions of one key each has a number of its own, without a gap', async () => {
+test('concurrent versions of one key get different numbers, without a gap', async () => {
   const made = await Promise.all(Array.from({ length: 12 }, () => make({ key: 'rush' })));
   const versions = await Promise.all(
     made.map(async (answer) => (await done(Promise.resolve(answer), 201)).version),
@@ -162,7 +162,7 @@ test('GET finds a type by its key (the newest version), by key@version and by it
     await refused(get(encodeURIComponent(absent)), 404, 'not_found');
 });
 
-test('a key that looks like an id is found by it, unless it is the id of another type', async () => {
+test('a key with the form of an id is found by it, unless it is the id of another type', async () => {
   const key = newId();
   const { id } = await done(make({ key }), 201);
   assert.equal((await done(baton.admin.get(`/artifact-types/${key}`))).id, id);
@@ -171,7 +171,7 @@ test('a key that looks like an id is found by it, unless it is the id of another
   assert.equal((await done(baton.admin.get(`/artifact-types/${id}@1`))).id, other.id);
 });
 
-test('lists newest first by pages, narrowed by key and package', async () => {
+test('lists newest first in pages, filtered by key and package', async () => {
   for (let n = 0; n < 3; n += 1) await done(make({ key: 'listed' }), 201);
   const versionsOf = async (query: string) =>
     (await done(baton.admin.get(`/artifact-types?${query}`))).items.map(
@@ -183,7 +183,7 @@ test('lists newest first by pages, narrowed by key and package', async () => {
   assert.deepEqual(await versionsOf(`key=listed&limit=2&cursor=${nextCursor}`), [1]);
   await refused(baton.admin.get('/artifact-types?cursor=x'), 422, 'invalid_cursor');
 });
-test('a range of media types lies within another', () => {
+test('a range of media types is contained in another', () => {
   const within: [string, string][] = [
     ['a/b', 'a/b'],
     ['a/b', 'a/*'],

@@ -52,7 +52,7 @@ const document = fc.dictionary(
   ),
 ) as fc.Arbitrary<Json>;
 
-/** The grammar of section 8.3 once more, as slowly and plainly as it can be said. */
+/** The grammar of docs/reference/rules.md#condition once more, as slow and plain as possible. */
 function naive(part: any, roots: Roots): boolean {
   if (part === true || part === false) return part;
   const name = Object.keys(part)[0] as string;
@@ -117,7 +117,7 @@ const attempt = (judge: () => boolean) => {
   }
 };
 
-test('conditions hold as a naive evaluator says, or fail where it does', () => {
+test('conditions have the result of a naive evaluator, or fail where it fails', () => {
   fc.assert(
     fc.property(condition, document, document, (one, payload, task) => {
       const roots = { payload, task };
@@ -137,7 +137,7 @@ test('conditions hold as a naive evaluator says, or fail where it does', () => {
   );
 });
 
-test('the bounds of a condition: 16 operators deep, 256 nodes, 16 KiB, 50 parts, known roots', () => {
+test('the limits of a condition: 16 levels, 256 nodes, 16 KiB, 50 parts, known roots', () => {
   let deep: Json = { exists: 'payload.a' };
   for (let level = 1; level < 16; level += 1) deep = { not: deep };
   const bounds = { levelsMax: 16, roots: ['payload'] };
@@ -152,7 +152,7 @@ test('the bounds of a condition: 16 operators deep, 256 nodes, 16 KiB, 50 parts,
   assert.match(findConditionFault({ eq: ['x'.repeat(16_384), 1] }, bounds) ?? '', /16384 bytes/);
 });
 
-test('a condition stops after so many steps, whatever it compares', () => {
+test('a condition stops after the maximum number of steps, whatever it compares', () => {
   const list = Array.from({ length: 20_000 }, (_, n) => n);
   const roots = { payload: { list, same: [...list] } };
   const costly = { or: Array(20).fill({ ne: [{ var: 'payload.list' }, { var: 'payload.same' }] }) };

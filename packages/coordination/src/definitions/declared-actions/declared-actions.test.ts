@@ -33,7 +33,7 @@ async function refusal(parsing: Promise<unknown>): Promise<Record<string, unknow
   return { code: error.code, ...error.details };
 }
 
-test('documents that say nothing, and documents that say everything, are accepted as they are', async () => {
+test('empty documents and documents with every member are accepted unchanged', async () => {
   const everything = {
     ...work,
     description: 'See $.spawnedBy.publicId: $.task.artifact[report].metadata.risk|truncate:80',
@@ -91,7 +91,7 @@ test('documents that say nothing, and documents that say everything, are accepte
   assert.deepEqual(await parseCompletionSchema(context, onComplete), onComplete);
 });
 
-test('each fault is named by its path, as a JSON pointer', async () => {
+test('each fault has its path, as a JSON pointer', async () => {
   const gate = '/gates/default/outcomes/approved/0';
   const many = (count: number) => Array(count).fill({ completeTask: {} });
   const faults: [unknown, string][] = [
@@ -200,7 +200,7 @@ test('a decision calls a skill with inputs of the task, and reacts to the end of
   }
 });
 
-test('a completed task makes work and comments only, of what is known then', async () => {
+test('a completed task only creates work and comments, from values that are known then', async () => {
   const faults: [unknown, string][] = [
     [completed({ completeTask: {} }), '/onComplete/actions/0/completeTask'],
     [completed({ comment: { body: '$.approval.comment' } }), '/onComplete/actions/0/comment/body'],
@@ -216,7 +216,7 @@ test('a completed task makes work and comments only, of what is known then', asy
   }
 });
 
-test('a document is bounded and holds no secret by name', async () => {
+test('a document is limited and has no members with names of secrets', async () => {
   assert.equal((await refusal(parseApprovalSchema(context, [])))['code'], 'invalid_document');
   const wide = completed(...Array(10).fill({ comment: { body: 'x'.repeat(9000) } }));
   assert.equal((await refusal(parseCompletionSchema(context, wide)))['code'], 'payload_too_large');
@@ -228,7 +228,7 @@ test('a document is bounded and holds no secret by name', async () => {
   assert.equal((await refusal(parseCompletionSchema(context, nested)))['code'], 'payload_too_deep');
 });
 
-test('a condition is made of known operators, within bounds', async () => {
+test('a condition consists of known operators, within limits', async () => {
   const good: Json[] = [
     false,
     { not: { not: true } },
@@ -268,7 +268,7 @@ const values: Record<string, Json> = {
 };
 const lookup = async ({ root, path }: Expression) => values[`${root} ${path}`] ?? null;
 
-test('a text that is one expression keeps the kind of its value, among other text it is written out', async () => {
+test('a text of one expression keeps the type of its value; within other text it is inserted as text', async () => {
   const cases: [string, Json][] = [
     ['$.task.customFields.count', 3],
     ['$.task.customFields.list', [1, 2]],
@@ -288,12 +288,12 @@ test('a text that is one expression keeps the kind of its value, among other tex
   });
 });
 
-test('a required expression without a value is an error, wherever it stands', async () => {
+test('a required expression without a value is an error at any depth', async () => {
   for (const text of ['$.spawnedBy.publicId!', 'from $.spawnedBy.publicId!|truncate:5'])
     await assert.rejects(valueOfText(text, lookup), UnresolvedExpression);
 });
 
-test('what looks like an expression has to be one, in time that grows with the text alone', () => {
+test('a text with the start of an expression must be a valid one, and is parsed in linear time', () => {
   const roots = ['task', 'spawnedBy', 'approval'] as const;
   for (const text of [
     '$.task',

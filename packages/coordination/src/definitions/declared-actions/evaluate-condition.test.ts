@@ -50,7 +50,7 @@ const faulty: Json[] = [
   { in: [1, at('name')] },
 ];
 
-test('conditions hold, fail, or compare what has no order', () => {
+test('conditions are true, false, or compare values without an order', () => {
   for (const condition of [...holding, ...failing, ...faulty])
     assert.equal(findConditionFault(condition), undefined, JSON.stringify(condition));
   for (const condition of holding)

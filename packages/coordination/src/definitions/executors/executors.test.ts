@@ -58,7 +58,7 @@ test('lists the active members of the workspace with their roles there, newest f
   assert.deepEqual([second.principalId, second.kind, second.roles], [person.principalId, 'human', []]);
 });
 
-test('comes in pages', async () => {
+test('is paginated', async () => {
   const workspace = await makeWorkspace(baton);
   const members = [await baton.actor(), await baton.actor(), await baton.actor()];
   for (const { principalId } of members) await join(workspace.id, principalId);
@@ -105,7 +105,7 @@ const reasonsOf = async (workspaceId: string, by = baton.admin) => {
   return new Map<string, string>(items.map((item: any) => [item.principalId, item.reason]));
 };
 
-test('running agents whose specs cover the workspace and the type are among them, and say so', async () => {
+test('running agents whose specs cover the workspace and the type are included, with that reason', async () => {
   const above = await makeWorkspace(baton);
   const here = await makeWorkspace(baton, { parentId: above.id });
   const type = await done(baton.admin.get(`/task-types/${typeId}`));
@@ -135,7 +135,7 @@ test('running agents whose specs cover the workspace and the type are among them
   assert.equal(reasons.has(revoked.principalId), false, 'without a binding');
 });
 
-test('each comes once, in pages: an agent that is a member says what its spec says, or is a member like others', async () => {
+test('each is listed once, in pages: a member that is an agent has the reason of its spec, or else that of a member', async () => {
   const workspace = await makeWorkspace(baton);
   const person = await baton.actor({ kind: 'human' });
   const covers = await makeAgent({ workspace: workspace.id });
@@ -162,7 +162,7 @@ test('each comes once, in pages: an agent that is a member says what its spec sa
   );
 });
 
-test('an agent follows its spec and its state: what it says last counts', async () => {
+test('the newest spec and state of an agent count', async () => {
   const workspace = await makeWorkspace(baton);
   const { key, principalId } = await makeAgent({ workspace: workspace.id });
   const reason = async () => (await reasonsOf(workspace.id)).get(principalId);
@@ -178,7 +178,7 @@ test('an agent follows its spec and its state: what it says last counts', async 
   assert.equal(await reason(), undefined);
 });
 
-test('work in a project is in its workspaces, and with includeSubprojects in those of projects below', async () => {
+test('work in a project covers its workspaces, and with includeSubprojects those of projects below', async () => {
   const root = await makeProject(baton);
   const under = await makeWorkspace(baton, { parentId: root.workspaceId });
   const sub = await makeSubproject(baton, root);
@@ -197,7 +197,7 @@ test('work in a project is in its workspaces, and with includeSubprojects in tho
   }
 });
 
-test('an agent that works out of the caller’s sight is not told of, though it covers what they see', async () => {
+test('an agent that works in workspaces that the caller can’t see is not listed, even if its spec covers visible ones', async () => {
   const root = await makeProject(baton);
   const under = await makeWorkspace(baton, { parentId: root.workspaceId });
   const { person } = await makeNarrowPerson(baton);

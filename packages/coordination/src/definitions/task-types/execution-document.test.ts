@@ -19,7 +19,7 @@ const stored = async (execution: unknown) => {
 
 const retry = { backoffSeconds: 60, maxBackoffSeconds: 3600 };
 
-test('a new version stores what it leaves out: a pause of a minute that doubles to an hour, and startDate holds', async () => {
+test('a new version stores the defaults: a pause of a minute that doubles to an hour, and startDateHolds', async () => {
   for (const left of [undefined, null, {}, { retry: null, startDateHolds: null }, { retry: {} }])
     assert.deepEqual(await stored(left), { retry, startDateHolds: true }, JSON.stringify(left));
   assert.deepEqual(await stored({ progressTimeoutSeconds: 9, startDateHolds: false }), {
@@ -29,7 +29,7 @@ test('a new version stores what it leaves out: a pause of a minute that doubles 
   });
 });
 
-test('what is stored is taken again as it is', async () => {
+test('the stored form is accepted unchanged', async () => {
   const whole = {
     retry: {
       maxAttempts: 1000,
@@ -44,7 +44,7 @@ test('what is stored is taken again as it is', async () => {
   assert.deepEqual(repeated.retry.retryOn, ['a', 'b']);
 });
 
-test('each number, word and name beyond its bounds is refused with its path', async () => {
+test('each number, word and name out of bounds is refused with its path', async () => {
   const faults: [unknown, string][] = [
     [{ retry: { maxAttempts: 0 } }, 'retry.maxAttempts'],
     [{ retry: { maxAttempts: 1001 } }, 'retry.maxAttempts'],

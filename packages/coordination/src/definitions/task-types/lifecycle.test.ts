@@ -87,7 +87,7 @@ const calls = fc.array(
   { minLength: 12, maxLength: 16 },
 );
 
-/** The rules of the contract (core, section 7.3), read from the document as it was sent, word by word. */
+/** The documented rules (docs/reference/definitions.md#lifecycle), applied literally to the document as sent. */
 class NaiveTask {
   readonly type: Sent;
   readonly completionStatus: string;
@@ -125,7 +125,7 @@ class NaiveTask {
     if (this.category(to) === 'terminal_success') return 'invalid_status';
     if (to === this.status || !this.leads(this.status, to)) return 'invalid_transition';
     this.status = to;
-    // Whoever cancels a task takes it from its holder.
+    // Cancelling a task ends the claim of its holder.
     if (this.category() === 'terminal_cancelled') this.isClaimed = false;
     return undefined;
   }
@@ -240,7 +240,7 @@ async function tell(worker: Worker, typeKey: string, sent: Sent, history: [strin
   }
 }
 
-test(`in any lifecycle each call makes the moves that the contract says, in ${callsMin.toLocaleString('en')} calls`, async () => {
+test(`in any lifecycle, each call makes the documented moves, in ${callsMin.toLocaleString('en')} calls`, async () => {
   await Promise.all(
     workers.map(async (worker, lane) => {
       let histories = 0;

@@ -43,7 +43,7 @@ test('every tenant has the type task in version 1, with the system lifecycle', a
   assert.deepEqual(await done(baton.otherAdmin.get(`/task-types/${id}`)), items[0]);
 });
 
-test('lists newest first by pages, narrowed by key and status', async () => {
+test('lists newest first in pages, filtered by key and status', async () => {
   for (const version of [1, 2, 3])
     await insertTestType(baton, { key: 'build', version, status: version === 1 ? 'deprecated' : 'active' });
   const versionsOf = async (query: string) =>
@@ -97,7 +97,7 @@ const lifecycleSchema = {
 };
 
 describe('POST makes the next version of the key', () => {
-  test('with every document, and says in the journal what it declares', async () => {
+  test('with every document, and the event has a summary of its declarations', async () => {
     await done(
       baton.admin.post('/artifact-types', {
         key: 'report',
@@ -199,19 +199,15 @@ describe('POST makes the next version of the key', () => {
       2,
     );
     const [event] = await eventsOf(baton, type.id);
-    const {
-      declaresContextProfile,
-      declaresInstructions,
-      declaresArtifactSchema,
-      execution: told,
-    } = event?.payload ?? {};
+    const { declaresContextProfile, declaresInstructions, declaresArtifactSchema, execution } =
+      event?.payload ?? {};
     assert.deepEqual(
-      [declaresContextProfile, declaresInstructions, declaresArtifactSchema, told],
+      [declaresContextProfile, declaresInstructions, declaresArtifactSchema, execution],
       [false, false, false, systemExecution],
     );
   });
 
-  test('of simultaneous versions each has a number of its own, without a gap', async () => {
+  test('concurrent versions get different numbers, without a gap', async () => {
     const answers = await Promise.all(Array.from({ length: 12 }, () => make({ key: 'rush' })));
     const versions = answers.map(({ status, body }) => (assert.equal(status, 201), body.version));
     assert.deepEqual(
@@ -220,7 +216,7 @@ describe('POST makes the next version of the key', () => {
     );
   });
 
-  test('tasks move by its lifecycle: claimed, given back and completed along its edges', async () => {
+  test('tasks follow its lifecycle: claimed, released and completed along its edges', async () => {
     const { id: typeId } = await done(make({ key: 'moving', lifecycleSchema }), 201);
     const task = await makeTask(baton, { typeId });
     assert.deepEqual([task.status, task.systemStatusCategory], ['new', 'backlog']);
@@ -594,7 +590,7 @@ describe('a malformed type is refused with the code of the document', () => {
       for (const [key, value] of Object.entries(details ?? {})) assert.deepEqual(given[key], value);
     });
 
-  test('a skill that is registered can not be called: without contract, or disabled', async () => {
+  test("a registered skill without a contract, or a disabled one, can't be called", async () => {
     const register = async (version: string, status: string) => {
       const skill = { name: 'paint', version, protocol: 'http' };
       const { id } = await done(baton.admin.post('/skills', skill), 201);
@@ -614,7 +610,7 @@ describe('a malformed type is refused with the code of the document', () => {
     assert.deepEqual(await reasonOf('1', baton.otherAdmin), { reason: 'not_found', skill: 'paint@1' });
   });
 
-  test('of two faults the one that the contract names first is told', async () => {
+  test('of two faults, the first in the documented order is returned', async () => {
     const faults: [string, object][] = [
       ['invalid_task_execution', { execution: 1 }],
       ['invalid_json_schema', { fieldSchema: { type: 1 } }],
@@ -639,7 +635,7 @@ describe('a malformed type is refused with the code of the document', () => {
     );
   });
 
-  test('nothing is written, and no version is used up', async () => {
+  test('nothing is written, and no version number is used', async () => {
     const before = (await done(make({ key: 'kept' }), 201)).version;
     await refused(make({ key: 'kept', acceptance: [1] }), 422, 'invalid_acceptance');
     assert.equal((await done(make({ key: 'kept' }), 201)).version, before + 1);
@@ -647,7 +643,7 @@ describe('a malformed type is refused with the code of the document', () => {
 });
 
 describe(':deprecate', () => {
-  test('takes a version out of use: new tasks get it only where they name it; repeated, it changes nothing', async () => {
+  test('deprecates a version: new tasks only use it if they name it; repeating it changes nothing', async () => {
     const [first, second] = [await done(make({ key: 'worn' }), 201), await done(make({ key: 'worn' }), 201)];
     const deprecated = await done(baton.admin.post(`/task-types/${second.id}:deprecate`));
     assert.deepEqual({ ...deprecated, updatedAt: 0 }, { ...second, status: 'deprecated', updatedAt: 0 });
@@ -669,7 +665,7 @@ describe(':deprecate', () => {
       await refused(baton.admin.post(`/task-types/${absent}:deprecate`), 404, 'not_found');
   });
 
-  test('of the type task one version stays active, also when both are deprecated at once', async () => {
+  test('one version of the type task stays active, even if both are deprecated at once', async () => {
     for (let round = 0; round < byDepth(10, 50); round += 1) {
       const [old] = (await done(list('key=task&status=active'))).items;
       const { id } = await done(make({ key: 'task' }), 201);

@@ -33,7 +33,7 @@ const list = (runId: string, query = '') => worker.actor.get(`/runs/${runId}/act
 const unused = { inputTokens: null, outputTokens: null, costMicros: null, currency: null };
 
 describe('POST /runs/{id}/actions', () => {
-  test('is completed unless said otherwise, numbered, and writes no event', async () => {
+  test('is completed by default, numbered, and emits no event', async () => {
     const { task, run } = await makeRun(baton, worker);
     const metadata = { tool: 'make', flags: ['-j2'] };
     const first = await done(act(run.id, { externalReference: 'ci/1', metadata }), 201);
@@ -128,7 +128,7 @@ describe('POST /runs/{id}/actions', () => {
     assert.equal((await done(list(run.id))).items.length, 2);
   });
 
-  test('the end of a run is never held back by its budgets', async () => {
+  test('budgets never prevent the end of a run', async () => {
     for (const verb of ['succeed', 'fail']) {
       const { run } = await makeRun(baton, worker, {
         run: { maxActions: 1, maxTokens: 1, maxCostMicros: 1, maxDurationSeconds: 1 },
@@ -164,7 +164,7 @@ describe('skills', () => {
     await refused(act(run.id, { skill: 'lint@2' }), 403, 'tool_not_authorized');
   });
 
-  test('an action by a skill whose protocol the session did not name is recorded with that protocol', async () => {
+  test('an action by a skill whose protocol the session did not list is recorded with that protocol', async () => {
     const { actor } = await makeWorker(baton);
     await skillOf(actor.principalId, 'paint', '1');
     const runIn = async (capabilities: string[] | undefined) => {
@@ -173,7 +173,7 @@ describe('skills', () => {
       const { run } = await makeRun(baton, by);
       return (body: object) => done(act(run.id, body, by), 201);
     };
-    // Without any protocol a session says nothing about them (organisation, section 11).
+    // A session without any protocol declares nothing about them (docs/reference/agents.md#tools).
     for (const capabilities of [
       undefined,
       [],
@@ -188,7 +188,7 @@ describe('skills', () => {
     assert.deepEqual(metadata, { n: 1, capabilityMismatch: 'mcp' });
   });
 
-  test('only the service says that a protocol does not fit, and it takes nothing of the bytes of metadata', async () => {
+  test("only the service reports a protocol mismatch, and it doesn't count for the bytes of metadata", async () => {
     const { actor } = await makeWorker(baton);
     await skillOf(actor.principalId, 'draw', '1');
     const harness = { type: 'test', capabilities: ['skills.protocol.local'] };
@@ -204,7 +204,7 @@ describe('skills', () => {
     assert.deepEqual(finished.metadata, metadata);
   });
 
-  test('a launched run uses only what its handle grants, before its other refusals', async () => {
+  test('a launched run can only use the skills that its handle grants, which is its first refusal', async () => {
     await skillOf(rival.actor.principalId, 'review', '1');
     const { handle, child } = await makeFamily(baton, { parent: worker, child: rival });
     const asChild = (skill: string) => act(child.run.id, { skill }, rival);
@@ -216,7 +216,7 @@ describe('skills', () => {
     await refused(asChild('review@'), 403, 'child_grant_exceeded');
   });
 
-  test('a skill without its version is the newest that is assigned and granted', async () => {
+  test('a skill without a version is the newest assigned and granted one', async () => {
     const { principalId } = rival.actor;
     const older = await skillOf(principalId, 'ship', '1');
     const newer = await skillOf(principalId, 'ship', '2');
@@ -237,7 +237,7 @@ describe('skills', () => {
 describe('budgets of runs that launch others', () => {
   const use = (by: Worker, runId: string, usage: object) => act(runId, { usage }, by);
 
-  test('what children use counts in the budgets above, at any depth and over every attempt', async () => {
+  test('the usage of children counts against the budgets above, at any depth and in every attempt', async () => {
     const made = await makeRun(baton, worker, { run: { maxTokens: 100, maxCostMicros: 1000 } });
     const start = async (by: Worker, runId: string, launcher: Worker) => {
       const { childTask } = await done(launch(launcher, runId), 201);
@@ -275,7 +275,7 @@ describe('budgets of runs that launch others', () => {
     assert.deepEqual(above, { budget: 'maxCostMicros', limit: 10, used: 10, runId: run.id });
   });
 
-  test('what a child spends is in the currency of every budget above it', async () => {
+  test('the costs of a child are in the currency of every budget above it', async () => {
     const parent = await makeRun(baton, worker, { run: { maxCostMicros: 100 } });
     const first = await done(launch(worker, parent.run.id), 201);
     const middle = await startChild(rival, first.childTask.id);
@@ -300,7 +300,7 @@ describe('budgets of runs that launch others', () => {
 });
 
 describe('usage', () => {
-  test('is summed on the run; a budget refuses what comes after it is used up', async () => {
+  test('is summed on the run; a used-up budget refuses further actions', async () => {
     const { run } = await makeRun(baton, worker, { run: { maxTokens: 100, maxCostMicros: 1000 } });
     assert.deepEqual(
       [run.maxTokens, run.maxCostMicros, run.currency, run.usage],
@@ -317,7 +317,7 @@ describe('usage', () => {
     assert.deepEqual(spent, { budget: 'maxTokens', limit: 100, used: 101, runId: run.id });
   });
 
-  test('a budget of money counts its own currency; without one any currency is taken', async () => {
+  test('a money budget counts its own currency; without one, any currency is accepted', async () => {
     const { run } = await makeRun(baton, worker, { run: { maxCostMicros: 10, currency: 'EUR' } });
     await refused(act(run.id, { usage: { costMicros: 1 } }), 422, 'invalid_action');
     await done(act(run.id, { usage: { costMicros: 10, currency: 'EUR' } }), 201);
@@ -334,7 +334,7 @@ describe('usage', () => {
     ]);
   });
 
-  test('a start with an unknown currency, or a budget beyond its bounds, is refused', async () => {
+  test('a start with an unknown currency, or a budget out of bounds, is refused', async () => {
     const start = (body: object) =>
       worker.actor.post(`/tasks/${newId()}:start-run`, { claimId: newId(), fencingToken: 1, ...body });
     await refused(start({ currency: 'QQQ' }), 422, 'invalid_budget');
@@ -343,7 +343,7 @@ describe('usage', () => {
       for (const value of [0, -1, 1.5]) await refused(start({ [field]: value }), 400, 'invalid_request');
   });
 
-  test('sums stay exact integers, however much is used', async () => {
+  test('sums stay exact integers for any usage', async () => {
     const { run } = await makeRun(baton, worker);
     await baton.pool.run(sql`
       update runs set input_tokens = 9007199254740990, costs = '{"USD": 9007199254740990}' where id = ${run.id}`);
@@ -411,7 +411,7 @@ describe('POST /runs/{id}/actions/{aid}:finish', () => {
     assert.deepEqual((await done(list(run.id))).items, [action]);
   });
 
-  test('neither a budget nor a cancellation keeps a started action from its end', async () => {
+  test('neither a budget nor a cancellation prevents the end of a started action', async () => {
     const { run } = await makeRun(baton, worker, { run: { maxActions: 1, maxTokens: 1 } });
     const action = await done(act(run.id, { status: 'started', usage: { inputTokens: 9 } }), 201);
     await baton.pool.run(sql`update runs set cancel_applied_at = now() where id = ${run.id}`);

@@ -28,7 +28,7 @@ const check = (runId: string, body: object = { kind: 'step' }, by = worker) =>
 const list = (runId: string, query = '', by = worker.actor) => by.get(`/runs/${runId}/checkpoints${query}`);
 const seqsOf = ({ items }: { items: { seq: number }[] }) => items.map(({ seq }) => seq);
 
-test('a checkpoint is kept with the next number of its run, and the journal says so without its data', async () => {
+test('a checkpoint gets the next number of its run, and its event excludes the data', async () => {
   const { task, run } = await makeRun(baton, worker);
   const first = await done(
     check(run.id, { kind: 'tests_green', data: { commit: 'abc', n: [1, null] } }),
@@ -86,7 +86,7 @@ test('refuses in the order kind, document, run, status, holder, gate, duration',
   assert.deepEqual(await done(list(run.id)), { items: [], nextCursor: null });
 });
 
-test('a run of an earlier claim of the same principal writes nothing under the new one', async () => {
+test("a run of an earlier claim of the same principal can't write under the new one", async () => {
   const { task, run } = await makeRun(baton, worker);
   await endClaimLease(baton, task.id);
   await claimTask(worker, task.id);
@@ -117,7 +117,7 @@ test('without limit and cursor the list is whole; a page ends with a cursor of i
   await refused(list(run.id, '', baton.otherAdmin), 404, 'not_found');
 });
 
-test('a list ends after 4 MiB of documents and leads on from there', async () => {
+test('a list ends after 4 MiB of documents, with a cursor for the rest', async () => {
   const { run } = await makeRun(baton, worker);
   const data = { text: 'x'.repeat(65_000) };
   for (let n = 0; n < 70; n += 1) await done(check(run.id, { kind: 'large', data }), 201);
@@ -128,7 +128,7 @@ test('a list ends after 4 MiB of documents and leads on from there', async () =>
   assert.equal(rest.nextCursor, null);
 });
 
-test('reading takes tasks.read or tasks.claim', async () => {
+test('reading requires tasks.read or tasks.claim', async () => {
   const { run } = await makeRun(baton, worker);
   for (const permission of ['tasks.read', 'tasks.claim'] as const)
     await done(list(run.id, '', await baton.actor({ permissions: [permission] })));

@@ -43,7 +43,7 @@ const expire = (id: string) =>
   baton.pool.run(sql`update child_handles set expires_at = now() - interval '1 second' where id = ${id}`);
 
 describe('POST /runs/{id}/child-handles', () => {
-  test('makes a task, the relation to it and the handle, in one transaction', async () => {
+  test('creates a task, the relation to it and the handle, in one transaction', async () => {
     const { run, task } = await makeRun(baton, worker);
     const before = Date.now();
     const answer = await launch(worker, run.id, {
@@ -114,7 +114,7 @@ describe('POST /runs/{id}/child-handles', () => {
     assert.equal(row?.secret_hash, createHash('sha256').update(secret).digest('hex'));
   });
 
-  test('a known correlation id is answered with its child, before anything else is looked at', async () => {
+  test('a known correlation id returns its child before any other check', async () => {
     const { run } = await makeRun(baton, worker);
     const first = await done(launch(worker, run.id, { correlationId: 'a' }), 201);
     const key = newKey();
@@ -182,7 +182,7 @@ describe('POST /runs/{id}/child-handles', () => {
     assert.deepEqual((await done(list(run.id))).items, []);
   });
 
-  test('a session whose delegation is over launches nothing, and ends', async () => {
+  test('a session whose delegation has ended launches nothing, and ends', async () => {
     const human = await baton.actor({ kind: 'human' });
     const delegationId = await delegate(human, worker.actor, baton);
     const sessionId = await openSession(worker.actor, { onBehalfOf: human.principalId });
@@ -192,7 +192,7 @@ describe('POST /runs/{id}/child-handles', () => {
     assert.equal((await done(baton.admin.get(`/sessions/${sessionId}`))).status, 'closed');
   });
 
-  test('grants only narrow: a child gives on at most what it got, and what is left out is inherited', async () => {
+  test('grants only narrow: a child passes on at most its own rights, and omitted kinds are inherited', async () => {
     const few = ['tasks.claim', 'tasks.read', 'tasks.write', 'sessions.open'] as const;
     const parent = await makeWorker(baton, { permissions: few });
     const made = await makeFamily(baton, { parent, child: helper });
@@ -207,7 +207,7 @@ describe('POST /runs/{id}/child-handles', () => {
     assert.deepEqual(all.childHandle.grant.permissions, few.toSorted());
   });
 
-  test('capabilities and skills are granted as they are assigned, without those that are disabled', async () => {
+  test('capabilities and skills are granted as assigned, without disabled ones', async () => {
     const parent = await makeWorker(baton);
     const assign = (kind: string, body: object) =>
       done(baton.admin.post(`/principals/${parent.actor.principalId}/${kind}`, body), 201);
@@ -241,7 +241,7 @@ describe('POST /runs/{id}/child-handles', () => {
     assert.deepEqual(await refused(launch(worker, run.id), 422, 'child_depth_exceeded'), { maxDepth: 8 });
   });
 
-  test('a run launches nothing any more when its own launch was revoked, or its time is over', async () => {
+  test("a run can't launch after its own launch was revoked or has expired", async () => {
     const [revoked, late] = [await family(), await family()];
     await done(revoke(revoked.handle.id));
     await refused(launch(helper, revoked.child.run.id), 409, 'child_handle_revoked');
@@ -251,7 +251,7 @@ describe('POST /runs/{id}/child-handles', () => {
 });
 
 describe('a launched task', () => {
-  test('its run is bound to the handle, and the run that launched it is told', async () => {
+  test('its run is bound to the handle, and the launching run gets an event', async () => {
     const { run, handle, childTask, child } = await family();
     const bound = await readHandle(handle.id);
     assert.deepEqual([bound.childRunId, bound.status, bound.handleVersion], [child.run.id, 'running', 2]);
@@ -266,7 +266,7 @@ describe('a launched task', () => {
     });
   });
 
-  test('start-run is refused when revoked, over its time, without tasks.claim, and after its run has ended', async () => {
+  test('start-run is refused if revoked, expired, without tasks.claim, and after its run has ended', async () => {
     const { run } = await makeRun(baton, worker);
     const launched = async (more: object = {}) => {
       const { childHandle, childTask } = await done(launch(worker, run.id, more), 201);
@@ -290,7 +290,7 @@ describe('a launched task', () => {
     assert.deepEqual(bound, { childHandleId: ended.handle.id, runId: first.id });
   });
 
-  test('after a suspended run, and after one whose lease was lost, the next one takes its place', async () => {
+  test('after a suspended run, and after one with a lost lease, the next run replaces it', async () => {
     const { handle, childTask, child, run } = await family();
     await endClaimLease(baton, childTask.id);
     const second = await startChild(worker, childTask.id);
@@ -306,7 +306,7 @@ describe('a launched task', () => {
     assert.deepEqual(types.slice(1), ['run.child.launched', started, started, started, 'run.child.resolved']);
   });
 
-  test('writes in the name of its run what the handle grants, and nothing else', async () => {
+  test('may write as its run only within the grant of the handle', async () => {
     const permissions = ['tasks.claim', 'tasks.read'];
     const { child, childTask } = await family({ grant: { permissions } });
     const make = (runId?: string) =>
@@ -333,7 +333,7 @@ describe('the result of a child', () => {
   const succeed = (runId: string, output?: object) =>
     helper.actor.post(`/runs/${runId}:succeed`, output === undefined ? {} : { output });
 
-  test('is written once, with its hash, and the run that launched it is told without its words', async () => {
+  test('is written once, with its hash, and the launching run gets an event without its text', async () => {
     const { run, handle, childTask, child } = await family();
     const artifact = await done(
       helper.actor.post('/artifacts', {
@@ -388,7 +388,7 @@ describe('the result of a child', () => {
     );
   });
 
-  test('a failed or cancelled child leaves its reason, and a failure is taken whatever its output holds', async () => {
+  test('a failed or cancelled child stores its reason, and a failure is accepted with any output', async () => {
     const [failed, cancelled] = [await family(), await family()];
     const output = { data: { transcript: 'all of it' } };
     const failureReason = `broken ${'x'.repeat(1_993)}`;
@@ -433,7 +433,7 @@ describe('the result of a child', () => {
     await done(succeed(child.run.id));
   });
 
-  test('stands also when others end the child: a disable, a cancelled task, a completion past it', async () => {
+  test('is also stored if others end the child: a disable, a cancelled task, a completion without the run', async () => {
     const victim = await makeWorker(baton);
     const disabled = await makeFamily(baton, { parent: worker, child: victim });
     await done(baton.admin.post(`/principals/${victim.actor.principalId}:disable`));
@@ -456,7 +456,7 @@ describe('the result of a child', () => {
 });
 
 describe('GET /runs/{id}/child-handles', () => {
-  test('lists oldest first by pages, and by whether the child may still do something', async () => {
+  test('lists oldest first in pages, filtered by whether the child is active', async () => {
     const { run } = await makeRun(baton, worker);
     const made: string[] = [];
     for (const correlationId of ['a', 'b', 'c'])
@@ -477,7 +477,7 @@ describe('GET /runs/{id}/child-handles', () => {
     await refused(list(newId()), 404, 'not_found');
   });
 
-  test('tells a launch that is over from one whose task was cancelled', async () => {
+  test('distinguishes an expired launch from one whose task was cancelled', async () => {
     const { run } = await makeRun(baton, worker);
     const [late, dropped] = [
       await done(launch(worker, run.id), 201),
@@ -494,7 +494,7 @@ describe('GET /runs/{id}/child-handles', () => {
 });
 
 describe('GET /child-handles/{idOrToken}', () => {
-  test('reads by id and by token; a wrong secret and another tenant’s handle are absent', async () => {
+  test('reads by id and by token; a wrong secret and another tenant’s handle are not found', async () => {
     const { run } = await makeRun(baton, worker);
     const { childHandle, handleToken } = await done(launch(worker, run.id), 201);
     assert.deepEqual(await readHandle(childHandle.id.toUpperCase()), childHandle);
@@ -515,7 +515,7 @@ describe('GET /child-handles/{idOrToken}', () => {
 });
 
 describe('POST /child-handles/{id}:revoke', () => {
-  test('is for the run that launched it and for whoever manages claims; repeated, it changes nothing', async () => {
+  test('is allowed for the launching run and for managers of claims; repeating it changes nothing', async () => {
     const { run } = await makeRun(baton, worker);
     const { childHandle } = await done(launch(worker, run.id), 201);
     await refused(
@@ -556,7 +556,7 @@ describe('POST /child-handles/{id}:revoke', () => {
   });
 
   for (const path of ['/child-handles', '/runs/:run/child-handles'])
-    test(`asks the child to stop when it is told to, by ${path}`, async () => {
+    test(`sends a cancel request to the child if requested, by ${path}`, async () => {
       const { run, handle, child } = await family();
       const url = `${path.replace(':run', run.id)}/${handle.id}:revoke`;
       const { childHandle } = await done(worker.actor.post(url, { reason: 'known', cancelChild: true }));
@@ -583,7 +583,7 @@ describe('POST /child-handles/{id}:revoke', () => {
       });
     });
 
-  test('under a run finds the handles of that run alone', async () => {
+  test('under a run, only the handles of that run are found', async () => {
     const { run } = await makeRun(baton, worker);
     const other = await makeRun(baton, worker);
     const { childHandle } = await done(launch(worker, run.id), 201);

@@ -14,7 +14,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-test('a launched run without tasks.write in its grant launches nothing', async () => {
+test("a launched run without tasks.write in its grant can't launch children", async () => {
   const grant = { permissions: ['tasks.claim', 'tasks.read'] };
   const made = await makeFamily(baton, { parent, child }, { grant });
   const launched = launch(child, made.child.run.id, { grant: { permissions: ['admin'] } });
@@ -27,7 +27,7 @@ test('a launched run without tasks.write in its grant launches nothing', async (
   await done(launch(child, writer.child.run.id), 201);
 });
 
-test('a launch that was revoked or is over is refused as that, before its grant is looked at', async () => {
+test('a revoked or expired launch is refused as such, before its grant is checked', async () => {
   const made = await makeFamily(baton, { parent, child }, { grant: { permissions: ['tasks.claim'] } });
   const expire = (when: string) =>
     baton.pool.run(

@@ -24,7 +24,7 @@ afterEach(async () => {
 after(() => baton.close());
 
 const violations = {
-  'a run launches nothing after its own launch was revoked': sql`
+  "a run can't launch after its own launch was revoked": sql`
     select h.id from child_handles h join events revoked on revoked.payload ->> 'childHandleId' = h.id::text
       and revoked.type = 'run.child.revoked'
     join events launched on launched.entity_id = h.child_run_id and launched.type = 'run.child.launched'
@@ -38,7 +38,7 @@ for (const cancelChild of [false, true])
   test(`a revocation${cancelChild ? ' that cancels the child' : ''} waits for the launch under it that came first`, async () => {
     const made = await makeFamily(baton, { parent, child });
     const { launching, revoking } = await baton.pool.transaction(async (tx) => {
-      // A launch makes a task of the type after it has looked at its own handle.
+      // A launch creates a task of the type after it has read its own handle.
       await tx.run(sql`select from task_types where id = ${made.childTask.typeId} for update`);
       const sent = launch(child, made.child.run.id);
       await untilBlockedBy(tx, baton, sent);
@@ -49,7 +49,7 @@ for (const cancelChild of [false, true])
     assert.deepEqual([(await launching).status, (await revoking).status], [201, 200]);
   });
 
-test('a launch and the revocation of its run’s own launch at once: the launch came first or is refused', async () => {
+test('a launch beside the revocation of its run’s own launch is either first or refused', async () => {
   const seen = new Set<string>();
   for (let round = 0; round < raceRounds; round += 1) {
     const made = await makeFamily(baton, { parent, child });

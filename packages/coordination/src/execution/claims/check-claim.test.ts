@@ -36,7 +36,7 @@ type Held = Awaited<ReturnType<typeof held>>;
 const check = (claim: Held['claim'], fencingToken = claim.fencingToken, by = gateway) =>
   by.post(`/claims/${claim.id}:check`, { fencingToken });
 
-test('a live claim is live, for anybody who may read tasks, and nothing changes', async () => {
+test('a live claim is live, for every reader of tasks, and nothing changes', async () => {
   const { task, claim } = await held();
   assert.deepEqual(await done(check(claim)), {
     live: true,
@@ -48,7 +48,7 @@ test('a live claim is live, for anybody who may read tasks, and nothing changes'
   assert.deepEqual(await done(worker.actor.get(`/claims/${claim.id}`)), claim);
 });
 
-test('says why a claim is not live', async () => {
+test('returns the reason why a claim is not live', async () => {
   const takeOver = async ({ task }: Held) => {
     await endClaimLease(baton, task.id);
     await claimTask(worker, task.id);
@@ -86,13 +86,13 @@ test('says why a claim is not live', async () => {
   }
 });
 
-test('another token than that of the claim is superseded', async () => {
+test('a token other than that of the claim is superseded', async () => {
   const { claim } = await held();
   for (const token of [0, 2, -1, 2 ** 53 - 1])
     assert.equal((await done(check(claim, token))).reason, 'superseded');
 });
 
-test('the end of a delegation, or of its person, is the end of the claim', async () => {
+test('the end of a delegation, or a disabled person, ends the claim', async () => {
   const human = await baton.actor({ kind: 'human' });
   const delegationId = await delegate(human, worker.actor, baton);
   const { claim } = await held({ onBehalfOf: human.principalId });

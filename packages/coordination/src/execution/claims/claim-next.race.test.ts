@@ -63,7 +63,7 @@ for (const [priority, count] of [
     assert.deepEqual(left, { rows: 0 });
   });
 
-test('against :claim, releases and dead claims: never two live claims, tokens rise by one, and nothing gets lost', async () => {
+test('beside :claim, releases and dead claims: never two live claims, tokens increase by one, and no task is lost', async () => {
   const priority = 3;
   await fill(60, priority);
   const ids = (

@@ -49,8 +49,8 @@ async function otherTenant(): Promise<{ admin: Actor; worker: Worker; make(more?
   };
 }
 
-describe('what :claim-next hands out', () => {
-  test('the task as it is after the claim, and the claim; the events are those of :claim', async () => {
+describe('the tasks that :claim-next claims', () => {
+  test('the task after the claim, and the claim; the events are those of :claim', async () => {
     const { assigneeId, make } = await pile();
     const task = await make();
     const [item, ...rest] = await itemsOf({ assigneeId, ttlSeconds: 60, intent: 'next' });
@@ -94,7 +94,7 @@ describe('what :claim-next hands out', () => {
     );
   });
 
-  test('one when no count is given, as many as are asked for, fewer when there are fewer, none when there is none', async () => {
+  test('one by default, the requested number, fewer if there are fewer, none if there are none', async () => {
     const { assigneeId, make } = await pile();
     const ids: string[] = [];
     for (let n = 0; n < 6; n += 1) ids.push((await make()).id);
@@ -104,7 +104,7 @@ describe('what :claim-next hands out', () => {
     assert.deepEqual(await idsOf({ assigneeId, count: 100 }), []);
   });
 
-  test('the most urgent first, then the oldest; what comes back keeps its age', async () => {
+  test('by priority, then age; a released task keeps its age', async () => {
     const { worker: other, make } = await otherTenant();
     const made: Record<string, string> = {};
     for (const [name, priority] of [
@@ -122,7 +122,7 @@ describe('what :claim-next hands out', () => {
     assert.deepEqual(await idsOf({ count: 9 }, other), [made['a'], made['c'], made['d']]);
   });
 
-  test('children of one parent do not keep the others waiting, one by one and in a batch', async () => {
+  test('children of one parent do not delay other tasks, one by one and in a batch', async () => {
     for (const count of [1, 8]) {
       const { worker: other, make } = await otherTenant();
       const [first, second] = [
@@ -150,7 +150,7 @@ describe('what :claim-next hands out', () => {
     }
   });
 
-  test('nothing that :claim would refuse: ended, claimed, waiting, gated, out of reach', async () => {
+  test('nothing that :claim would refuse: ended, claimed, waiting, gated, ineligible', async () => {
     const { assigneeId, make } = await pile();
     const { id: roleId, slug } = await done(baton.admin.post('/roles', { slug: 'next', name: 'R' }), 201);
     const [ended, claimed, waiting, gated, required, free] = [
@@ -170,7 +170,7 @@ describe('what :claim-next hands out', () => {
     assert.deepEqual(await idsOf({ assigneeId, count: 100 }), []);
   });
 
-  test('what a dead claim holds, with its end before the new claim, whichever way it was claimed', async () => {
+  test('the task of a dead claim, with its end before the new claim, however it was claimed', async () => {
     const { assigneeId, make } = await pile();
     const task = await make();
     const [other, gone] = [await makeWorker(baton), await makeWorker(baton)];
@@ -200,7 +200,7 @@ describe('what :claim-next hands out', () => {
     );
   });
 
-  test('a task that was claimed by its name and given back, or reopened, is in the queue again', async () => {
+  test('a task that was claimed by id and released, or reopened, is in the queue again', async () => {
     const { assigneeId, make } = await pile();
     const task = await make();
     const claim = await claimTask(worker, task.id);
@@ -229,7 +229,7 @@ describe('what :claim-next hands out', () => {
   });
 });
 
-describe('what :claim-next refuses', () => {
+describe('the refusals of :claim-next', () => {
   test('a caller without tasks.read, a session that is not its own, dead or unknown', async () => {
     const blind = await makeWorker(baton, { permissions: ['tasks.claim', 'sessions.open'] });
     const details = await refused(claimNext(blind), 403, 'permission_denied');
@@ -257,7 +257,7 @@ describe('what :claim-next refuses', () => {
   });
 });
 
-test('a key makes the answer repeatable', async () => {
+test('a key makes the response repeatable', async () => {
   const { assigneeId, make } = await pile();
   await make();
   await make();

@@ -80,7 +80,7 @@ async function makeWorld(): Promise<World> {
   return { taskIds: made.map(({ id }) => id), claims: [], runIds: [] };
 }
 
-/** Whoever changed the title held the claim at that place of the journal. */
+/** The principal that changed the title held the claim at that position of the journal. */
 async function checkWriters(): Promise<void> {
   const strays = await baton.pool.rows(sql`
     select * from (
@@ -93,7 +93,7 @@ async function checkWriters(): Promise<void> {
   assert.deepEqual(strays, [], 'a stale writer wrote');
 }
 
-test('all agents at once: no failure, one active claim, rising tokens, and no stale writer writes', async () => {
+test('all agents at once: no failure, one active claim, increasing tokens, and no write by a stale holder', async () => {
   const together = 6;
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 24, maxLength: 48 }), async (steps) => {

@@ -77,7 +77,7 @@ test('a dead claim is taken over by one rival only, each time with the next fenc
   ]);
 });
 
-test('the journal has every claim once, and every dead one before its successor', async () => {
+test('the journal contains every claim once, and every dead one before its successor', async () => {
   const events = await baton.pool.rows<{ type: string; task_id: string; token: number }>(sql`
     select type, coalesce(payload ->> 'taskId', entity_id::text) as task_id, (payload ->> 'fencingToken')::int as token
     from events where type in ('task.claimed', 'claim.expired') order by position, sequence`);

@@ -40,7 +40,7 @@ async function block(taskId: string, prerequisiteId: string) {
 }
 
 describe('POST /tasks/{ref}:claim', () => {
-  test('grants the lease, moves the task to the claim status and says so', async () => {
+  test('grants the lease, moves the task to the claim status and emits the event', async () => {
     const task = await makeTask(baton);
     const claim = await claimTask(worker, task.publicId.toLowerCase(), { intent: 'try', ttlSeconds: 60 });
     assert.equal(claim.id, claim.claimId);
@@ -148,7 +148,7 @@ describe('POST /tasks/{ref}:claim', () => {
     await refused(claim(worker.sessionId), 404, 'not_found');
   });
 
-  test('takes over a claim whose lease is over: the dead one becomes stale and says expired', async () => {
+  test('takes over a claim whose lease has expired: the dead one becomes stale, with an expired event', async () => {
     const task = await makeTask(baton);
     const dead = await claimTask(worker, task.id);
     await endClaimLease(baton, task.id);
@@ -178,7 +178,7 @@ describe('POST /tasks/{ref}:claim', () => {
     assert.equal((await claimTask(rival, other.id)).fencingToken, 2);
   });
 
-  test('under a session whose delegation is over it closes that session, which is kept', async () => {
+  test('under a session whose delegation has ended, it closes that session, which is committed', async () => {
     const human = await baton.actor({ kind: 'human' });
     const delegationId = await delegate(human, worker.actor, baton);
     const sessionId = await openSession(worker.actor, { onBehalfOf: human.principalId });
@@ -201,7 +201,7 @@ describe('POST /tasks/{ref}:claim', () => {
     });
   });
 
-  test('moves the task only along a declared edge, and never fails for want of one', async () => {
+  test("moves the task only along a declared edge, and doesn't fail without one", async () => {
     const lifecycle = {
       statuses: [
         { key: 'new', category: 'active' as const, displayName: 'New' },
@@ -225,7 +225,7 @@ describe('POST /tasks/{ref}:claim', () => {
 });
 
 describe('GET /claims', () => {
-  test('pages newest first, filters, and shows nothing of another tenant', async () => {
+  test('lists newest first in pages, with filters, and without those of another tenant', async () => {
     const session = await openSession(worker.actor);
     const claims = [];
     for (let count = 0; count < 3; count += 1) {
@@ -256,7 +256,7 @@ describe('GET /claims', () => {
 });
 
 describe('POST /claims/{id}:heartbeat', () => {
-  test('moves the lease of the claim and its task together, may shorten it, and writes no event', async () => {
+  test('extends or shortens the lease of the claim and its task together, and emits no event', async () => {
     const task = await makeTask(baton);
     const claim = await claimTask(worker, task.id, { ttlSeconds: 900 });
     const { version } = await readTask(task.id);
@@ -277,7 +277,7 @@ describe('POST /claims/{id}:heartbeat', () => {
     assert.deepEqual(await typesOf(task.id, claim.id), ['task.created', 'task.claimed']);
   });
 
-  test('is refused for a stranger, for an ended claim, for an over lease and for a dead session, in this order', async () => {
+  test('is refused for another principal, an ended claim, an expired lease and a dead session, in this order', async () => {
     const [task, other] = [await makeTask(baton), await makeTask(baton)];
     const session = await openSession(worker.actor);
     const claim = await claimTask({ ...worker, sessionId: session }, task.id);
@@ -304,7 +304,7 @@ describe('POST /claims/{id}:heartbeat', () => {
     await done(manager.post(`/claims/${held.id}:heartbeat`, { ttlSeconds: 30 }));
   });
 
-  test('under a session whose delegation is over it closes that session', async () => {
+  test('under a session whose delegation has ended, it closes that session', async () => {
     const human = await baton.actor({ kind: 'human' });
     const delegationId = await delegate(human, worker.actor, baton);
     const sessionId = await openSession(worker.actor, { onBehalfOf: human.principalId });
@@ -319,7 +319,7 @@ describe('POST /claims/{id}:heartbeat', () => {
 });
 
 describe('POST /claims/{id}:release', () => {
-  test('frees the task, moves it to the release status and says so', async () => {
+  test('frees the task, moves it to the release status and emits the event', async () => {
     const task = await makeTask(baton);
     const claim = await claimTask(worker, task.id);
     const released = await done(worker.actor.post(`/claims/${claim.id}:release`, { reason: 'lunch' }));
@@ -344,7 +344,7 @@ describe('POST /claims/{id}:release', () => {
     assert.equal((await typesOf(claim.id)).length, 1);
   });
 
-  test('leaves a task where it is that no longer stands in the claim status', async () => {
+  test("doesn't move a task that is no longer in the claim status", async () => {
     const task = await makeTask(baton);
     const claim = await claimTask(worker, task.id);
     await baton.pool.run(
@@ -355,7 +355,7 @@ describe('POST /claims/{id}:release', () => {
     assert.equal((await readTask(task.id)).status, 'blocked');
   });
 
-  test('is for the holder or a manager', async () => {
+  test('is allowed for the holder or a manager', async () => {
     const task = await makeTask(baton);
     const claim = await claimTask(worker, task.id);
     const release = `/claims/${claim.id}:release`;
@@ -386,7 +386,7 @@ describe('POST /claims/{id}:release', () => {
     assert.deepEqual(events.at(-1)?.payload, { releasedClaims: 2 });
   });
 
-  test('the heartbeat that finds its session over releases its claims in the same change', async () => {
+  test('a heartbeat of an expired session releases its claims in the same transaction', async () => {
     const session = await openSession(worker.actor);
     const task = await makeTask(baton);
     const claim = await claimTask({ ...worker, sessionId: session }, task.id);
@@ -407,7 +407,7 @@ describe('POST /claims/{id}:reclaim', () => {
   const reclaim = (by: Worker, claimId: string, more: object = {}) =>
     by.actor.post(`/claims/${claimId}:reclaim`, { sessionId: by.sessionId, ...more });
 
-  test('takes the task of a dead claim, and refuses while the claim is live', async () => {
+  test('takes over the task of a dead claim, and is refused while the claim is live', async () => {
     const task = await makeTask(baton);
     const claim = await claimTask(worker, task.id);
     const live = await refused(reclaim(rival, claim.id), 409, 'claim_not_expired');
@@ -421,7 +421,7 @@ describe('POST /claims/{id}:reclaim', () => {
     assert.equal(second.claimId, taken.id);
   });
 
-  test('of a claim whose session is dead succeeds; of a released one it acts like :claim', async () => {
+  test('succeeds for a claim with a dead session; for a released one it works like :claim', async () => {
     const [task, other] = [await makeTask(baton), await makeTask(baton)];
     const session = await openSession(worker.actor);
     const dead = await claimTask({ ...worker, sessionId: session }, task.id);
@@ -432,7 +432,7 @@ describe('POST /claims/{id}:reclaim', () => {
     assert.equal((await done(reclaim(rival, ended.id))).fencingToken, 2);
   });
 
-  test('makes the checks of :claim after its own, and is open to claims.manage', async () => {
+  test('runs the checks of :claim after its own, and is allowed with claims.manage', async () => {
     const [task, prerequisite] = [await makeTask(baton), await makeTask(baton)];
     const claim = await claimTask(worker, task.id);
     const manager = await makeWorker(baton, { permissions: ['claims.manage', 'sessions.open'] });
@@ -464,7 +464,7 @@ describe('POST /claims/{id}:reclaim', () => {
     await refused(reclaim(manager, claim.id), 422, 'task_not_claimable');
   });
 
-  test('under a session whose delegation is over it closes that session', async () => {
+  test('under a session whose delegation has ended, it closes that session', async () => {
     const human = await baton.actor({ kind: 'human' });
     const delegationId = await delegate(human, rival.actor, baton);
     const sessionId = await openSession(rival.actor, { onBehalfOf: human.principalId });
@@ -494,7 +494,7 @@ test('claim_takeovers_total counts a take-over when it succeeded', async () => {
   assert.equal(await takeovers(), before + 1);
 });
 
-test('what claims name without a foreign key can be neither removed nor renumbered', async () => {
+test('rows that claims reference without a foreign key can be neither removed nor renumbered', async () => {
   for (const table of ['sessions', 'principals'])
     for (const text of [
       `delete from ${table}`,

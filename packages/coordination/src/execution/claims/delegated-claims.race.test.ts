@@ -31,7 +31,7 @@ async function claimDuring(meanwhile: () => ReturnType<typeof sql> | undefined) 
   return claiming;
 }
 
-test('a claim in the name of a person waits for a command that has the person alone, then succeeds', async () => {
+test('a claim in the name of a person waits for a command with an exclusive lock on the person, then succeeds', async () => {
   const answer = await claimDuring(() => undefined);
   assert.equal(answer.status, 200, JSON.stringify(answer.body));
 });

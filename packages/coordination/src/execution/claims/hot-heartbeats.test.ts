@@ -30,7 +30,9 @@ async function tally(): Promise<Tally> {
   return Object.fromEntries(rows.map(({ name, ...counts }) => [name, counts]));
 }
 
-/** Waits until nothing more is counted: a connection tells what it did at most once a second, with its next statement. */
+/**
+ * Waits until the counters stop: a connection reports its statistics at most once a second, with its next statement.
+ */
 async function settledTally(): Promise<Tally> {
   let last = '';
   let since = performance.now();
@@ -71,13 +73,13 @@ async function coldTables(held: readonly string[]): Promise<string[]> {
     const [from, to] = [before[table], after[table]] as [Tally[string], Tally[string]];
     const updates = to.updates - from.updates;
     const share = (to.hot - from.hot) / updates;
-    // A connection that got no statement since has not told of its last second.
+    // A connection without a later statement has not reported its last second.
     assert.ok(updates >= (holdersMax * beatsOfEach) / 2, `${table}: ${updates} updates`);
     return share >= hotMin ? [] : [`${table}: ${(100 * share).toFixed(1)} % of ${updates}`];
   });
 }
 
-test('a sweeper puts a live lease off to its end, and finds one that a heartbeat shortened', async () => {
+test('a sweeper postpones a live lease to its end, and finds one that a heartbeat shortened', async () => {
   const { tools, close } = makeWorkerTools(baton);
   const jobs = [expireDueClaims(tools), expireDueSessions(tools)];
   const sessionId = await openSession(worker.actor);

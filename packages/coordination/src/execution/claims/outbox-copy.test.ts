@@ -32,6 +32,8 @@ test('with CP_OUTBOX_ENABLED=false every statement that writes events writes no 
 test('sinks without the copy are refused at the start', () => {
   assert.throws(
     () => readCoordinationSettings({ CP_SINKS_FILE: '/sinks.json', CP_OUTBOX_ENABLED: 'false' }),
-    new Error('CP_SINKS_FILE requires CP_OUTBOX_ENABLED: without the outbox, nothing is delivered to a sink.'),
+    new Error(
+      'CP_SINKS_FILE requires CP_OUTBOX_ENABLED: without the outbox, nothing is delivered to a sink.',
+    ),
   );
 });

@@ -28,7 +28,7 @@ async function entriesRead(act: () => Promise<unknown> = claim): Promise<number>
   return row?.entries ?? 0;
 }
 
-test('a search for work that was planned on empty tables reads nothing of the live claims', async () => {
+test("a search for work that was planned on empty tables doesn't read the live claims", async () => {
   const live = 400;
   await baton.pool.run(sql`vacuum (analyze)`);
   const search = () => done(worker.actor.get('/work/available'));
@@ -46,7 +46,7 @@ test('a search for work that was planned on empty tables reads nothing of the li
   );
 });
 
-test('a claim that was planned on empty tables reads no more of the claims while they grow', async () => {
+test('a claim that was planned on empty tables reads no more claims as they grow', async () => {
   await baton.pool.run(sql`vacuum (analyze)`);
   const before = await entriesRead();
   for (let round = 0; round < rounds; round += 1) await claim();

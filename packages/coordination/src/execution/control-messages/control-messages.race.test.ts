@@ -32,7 +32,7 @@ after(() => baton.close());
 const violations = {
   'the messages of a run are numbered from one without a gap': sql`
     select run_id from run_control_messages group by run_id having max(seq) <> count(*) or min(seq) <> 1`,
-  'a message is resolved once, as its events say': sql`
+  'a message is resolved once, as in its events': sql`
     select m.id from run_control_messages m
     left join events e on e.payload ->> 'controlMessageId' = m.id::text
       and e.type in ('run.control_message.applied', 'run.control_message.rejected', 'run.control_message.superseded')
@@ -105,7 +105,7 @@ test('two launches under one correlation id, in two processes, make one child', 
   }
 });
 
-test('one key in two processes makes one message, and both senders learn the same', async () => {
+test('one key in two processes creates one message, and both senders get the same response', async () => {
   for (let round = 0; round < rounds; round += 1) {
     const { run } = await makeRun(baton, worker);
     const key = newKey();
@@ -123,7 +123,7 @@ test('one key in two processes makes one message, and both senders learn the sam
   }
 });
 
-test('of senders who expect the same version of a run one wins', async () => {
+test('of senders that expect the same version of a run, one wins', async () => {
   const { run } = await makeRun(baton, worker);
   for (let version = 1; version <= rounds; version += 1) {
     const message = { operation: 'queue', directive: 'x', expectedRunVersion: version };
@@ -155,7 +155,7 @@ test('an acknowledgement and a forced cancellation: the message is resolved by o
   }
 });
 
-test('a forced cancellation and launches: no child of the run is left to run, or launched after it', async () => {
+test('a forced cancellation beside launches: no child of the run keeps running, or is launched after it', async () => {
   for (let round = 0; round < rounds; round += 1) {
     const { run, task } = await makeRun(baton, worker);
     const [cancelled, ...launched] = await Promise.all([
@@ -197,7 +197,7 @@ test('a forced cancellation and the start of a child’s run: it is cancelled, o
   }
 });
 
-test('a forced cancellation does not wait for a completion below, which waits for a task that it may end', async () => {
+test('a forced cancellation does not wait for a completion below, which waits for a task that the cancellation may end', async () => {
   const { run } = await makeRun(baton, worker);
   const [waiting, first] = [await done(launch(worker, run.id), 201), await done(launch(worker, run.id), 201)];
   const [waits, works] = [
@@ -238,7 +238,7 @@ test('the worker waits for a task below that others lock again and again', async
   await finishCascades();
 });
 
-test('forced cancellations above one another, and ends of the runs below: each run ends once', async () => {
+test('nested forced cancellations beside ends of the runs below: each run ends once', async () => {
   for (let round = 0; round < rounds; round += 1) {
     const top = await makeFamily(baton, { parent: worker, child: helper });
     const { childTask } = await done(launch(helper, top.child.run.id), 201);
@@ -258,7 +258,7 @@ test('forced cancellations above one another, and ends of the runs below: each r
   }
 });
 
-test('a revocation and the start of the child’s run: after it nothing starts', async () => {
+test('a revocation beside the start of the child’s run: no run starts after it', async () => {
   for (let round = 0; round < rounds; round += 1) {
     const { run } = await makeRun(baton, worker);
     const { childHandle, childTask } = await done(launch(worker, run.id), 201);
@@ -270,7 +270,7 @@ test('a revocation and the start of the child’s run: after it nothing starts',
     assert.equal(revoked.status, 200, JSON.stringify(revoked.body));
     if (started.status === 201) {
       const { cancelRequestedAt } = await done(baton.admin.get(`/runs/${started.body.id}`));
-      assert.ok(cancelRequestedAt !== null, 'a run that came first is asked to stop');
+      assert.ok(cancelRequestedAt !== null, 'a run that was first gets the cancel request');
     } else assert.equal(started.body.error.code, 'child_handle_revoked');
   }
 });
@@ -288,7 +288,7 @@ test('a start that waited for a revocation is refused by it', async () => {
   await refused(started.answer, 409, 'child_handle_revoked');
 });
 
-test('a revocation and the end of the child’s run wait for one another in one order', async () => {
+test('a revocation and the end of the child’s run take their locks in the same order', async () => {
   for (let round = 0; round < rounds; round += 1) {
     const { handle, child } = await makeFamily(baton, { parent: worker, child: helper });
     const answers = await Promise.all([

@@ -62,7 +62,7 @@ async function acknowledge(
 }
 
 describe('POST /runs/{id}/control-messages', () => {
-  test('keeps the message, raises the version of the run, and tells the journal neither directive nor reason', async () => {
+  test('stores the message, increases the version of the run, and its event has neither directive nor reason', async () => {
     const { run, task } = await makeRun(baton, worker);
     const key = newId();
     const answer = await say(run.id, { reason: 'It is somebody else’s.' }, manager, key);
@@ -105,7 +105,7 @@ describe('POST /runs/{id}/control-messages', () => {
     });
   });
 
-  test('is for the run’s principal and for whoever manages claims, and every operation alike', async () => {
+  test('is allowed for the run’s principal and for managers of claims, for every operation', async () => {
     const { run } = await makeRun(baton, worker);
     for (const operation of ['queue', 'steer', 'redirect', 'request_cancel', 'force_cancel']) {
       const body = { operation, directive: null, reason: 'x', expectedRunVersion: 77, causalPosition: '' };
@@ -157,14 +157,14 @@ describe('POST /runs/{id}/control-messages', () => {
     await refused(say(newId(), force), 404, 'not_found');
   });
 
-  test('a key that the run has is its message, also when the store of answers has forgotten it', async () => {
+  test('a key that the run has returns its message, even after the idempotency record has expired', async () => {
     const { run } = await makeRun(baton, worker);
     const key = newId();
     const first = await done(say(run.id, {}, worker.actor, key), 201);
     const replayed = await say(run.id, {}, worker.actor, key);
     assert.deepEqual([replayed.status, replayed.headers.get('idempotency-replayed')], [201, 'true']);
     await baton.pool.run(sql`delete from idempotency_keys where key = ${key}`);
-    // The version that the first one expected is gone by now, and doesn't count.
+    // The version that the first one expected is outdated by now, and doesn't count.
     assert.deepEqual(await done(say(run.id, {}, worker.actor, key), 201), first);
     await baton.pool.run(sql`delete from idempotency_keys where key = ${key}`);
     await refused(say(run.id, { directive: 'other' }, worker.actor, key), 409, 'idempotency_key_reused');
@@ -172,7 +172,7 @@ describe('POST /runs/{id}/control-messages', () => {
     assert.equal((await done(list(run.id))).items.length, 1);
   });
 
-  test('the first request to cancel is noted on the run; the next ones are messages only', async () => {
+  test('the first cancel request is recorded on the run; later ones are only messages', async () => {
     const { run, task } = await makeRun(baton, worker);
     const ask = (expectedRunVersion: number, by = manager) =>
       done(
@@ -201,7 +201,7 @@ describe('POST /runs/{id}/control-messages', () => {
     });
   });
 
-  test('a run holds 200 open messages; requests to cancel find room beyond them', async () => {
+  test('a run accepts 200 open messages, and cancel requests beyond them', async () => {
     const { run, task } = await makeRun(baton, worker);
     await baton.pool.run(sql`
       insert into run_control_messages (id, tenant_id, run_id, task_id, seq, operation, status, causal_position, directive,
@@ -220,7 +220,7 @@ describe('POST /runs/{id}/control-messages', () => {
 });
 
 describe('GET /runs/{id}/control-messages', () => {
-  test('gives the messages in their order, by pages whose last cursor can be followed', async () => {
+  test('lists the messages in their order, in pages whose last cursor finds later ones', async () => {
     const { run } = await makeRun(baton, worker);
     const empty = await done(list(run.id));
     assert.deepEqual([empty.items, empty.hasMore], [[], false]);
@@ -237,7 +237,7 @@ describe('GET /runs/{id}/control-messages', () => {
     assert.deepEqual(seqs(await done(list(run.id, `?cursor=${empty.nextCursor}`))), [1, 2, 3, 4]);
   });
 
-  test('refuses the cursor of another run, and a run that is not there', async () => {
+  test('refuses the cursor of another run, and an unknown run', async () => {
     const [one, other] = [await makeRun(baton, worker), await makeRun(baton, worker)];
     const { nextCursor } = await done(list(one.run.id));
     await refused(list(other.run.id, `?cursor=${nextCursor}`), 422, 'invalid_cursor');
@@ -248,7 +248,7 @@ describe('GET /runs/{id}/control-messages', () => {
 });
 
 describe('POST /runs/{id}/control-messages/{messageId}:acknowledge', () => {
-  test('resolves the message, raises both versions, and is progress of the run', async () => {
+  test('resolves the message, increases both versions, and counts as progress of the run', async () => {
     const made = await makeRun(baton, worker);
     const { controlMessage: message } = await done(say(made.run.id, { reason: 'why' }, manager), 201);
     const body = await done(acknowledge(made, message));
@@ -359,7 +359,7 @@ describe('POST /runs/{id}/control-messages/{messageId}:acknowledge', () => {
     await refused(acknowledge(made, second), 409, 'run_not_active');
   });
 
-  test('a session whose delegation is over acknowledges nothing, and ends', async () => {
+  test('a session whose delegation has ended acknowledges nothing, and ends', async () => {
     const human = await baton.actor({ kind: 'human' });
     const delegationId = await delegate(human, worker.actor, baton);
     const sessionId = await openSession(worker.actor, { onBehalfOf: human.principalId });
@@ -385,7 +385,7 @@ describe('POST /runs/{id}:request-cancel', () => {
   const request = (runId: string, body?: object, by: Actor = worker.actor) =>
     by.post(`/runs/${runId}:request-cancel`, body);
 
-  test('notes the request on the run and makes a control message of it; repeated, it changes nothing', async () => {
+  test('records the request on the run and adds a control message; repeating it changes nothing', async () => {
     const { run, task } = await makeRun(baton, worker);
     const asked = await done(request(run.id, { reason: 'enough' }, manager));
     assert.deepEqual(
@@ -413,7 +413,7 @@ describe('POST /runs/{id}:request-cancel', () => {
     });
   });
 
-  test('is refused to others, and where there is nothing to cancel', async () => {
+  test('is refused for others, and for a run that has ended', async () => {
     const { run } = await makeRun(baton, worker);
     const details = await refused(request(run.id, undefined, rival.actor), 403, 'permission_denied');
     assert.deepEqual(details, { required: ['claims.manage'] });

@@ -127,7 +127,7 @@ describe('force_cancel', () => {
     assert.equal(await counted(), before + 2);
   });
 
-  test('of an orphaned run leaves the task’s new claim alone', async () => {
+  test("of an orphaned run doesn't affect the task’s new claim", async () => {
     const { run, task, claim } = await makeRun(baton, worker);
     await done(worker.actor.post(`/claims/${claim.id}:release`));
     const taken = await done(helper.actor.post(`/tasks/${task.id}:claim`, { sessionId: helper.sessionId }));
@@ -136,7 +136,7 @@ describe('force_cancel', () => {
     assert.equal((await read(`/claims/${taken.id}`)).status, 'active');
   });
 
-  test('sent again under its key is the same answer; under another one the run has ended', async () => {
+  test('repeated under its key, it returns the same response; under another key, the run has ended', async () => {
     const { run } = await makeRun(baton, worker);
     const key = newKey();
     const first = await done(force(run.id, {}, key), 201);
@@ -144,7 +144,7 @@ describe('force_cancel', () => {
     await refused(force(run.id, { expectedRunVersion: 3 }), 409, 'run_not_active');
   });
 
-  test('checks the version, and changes nothing when it is another', async () => {
+  test('checks the version, and changes nothing if it differs', async () => {
     const { run, claim } = await makeRun(baton, worker);
     await refused(force(run.id, { expectedRunVersion: 2 }), 409, 'run_version_conflict');
     assert.deepEqual(
@@ -192,7 +192,7 @@ describe('force_cancel below the run', () => {
     assert.deepEqual(types.slice(-3), ['run.control_message.applied', 'run.cancelled', 'run.child.resolved']);
   });
 
-  test('finds descendants through tasks that run nothing, by any relation spawned_by, and ends where it meets a cycle', async () => {
+  test('finds descendants through tasks without runs, by any relation spawned_by, and stops at a cycle', async () => {
     const { run, task } = await makeRun(baton, worker);
     const between = await makeTask(baton);
     const below = await makeRun(baton, helper);
@@ -209,7 +209,7 @@ describe('force_cancel below the run', () => {
     assert.equal((await runOf(aside.run.id)).status, 'running');
   });
 
-  test('revokes what was launched and not taken up, but for what is to outlive its parent', async () => {
+  test('revokes pending launches, except for those that may outlive their parent', async () => {
     const { run } = await makeRun(baton, worker);
     const [tied, free] = [
       await done(launch(worker, run.id), 201),
@@ -268,7 +268,7 @@ describe('force_cancel below the run', () => {
     assert.equal(background[0]?.actor_id, null);
   });
 
-  test('by an executor without claims.manage reaches what was launched, and nothing that was only related', async () => {
+  test('by an executor without claims.manage, it cancels launched tasks, but not tasks that are only related', async () => {
     const executor = await makeWorker(baton, {
       permissions: ['sessions.open', 'tasks.claim', 'tasks.read', 'tasks.write'],
     });
@@ -293,7 +293,7 @@ describe('force_cancel below the run', () => {
   });
 });
 
-test('a run below that cannot be written keeps neither the cancellation nor the other runs', async () => {
+test('a run below that cannot be written blocks neither the cancellation nor the other runs', async () => {
   const made = await makeRun(baton, worker);
   const below = [await makeRun(baton, helper), await makeRun(baton, helper), await makeRun(baton, helper)];
   for (const each of below) await relate(each.task.id, made.task.id);
@@ -322,7 +322,7 @@ test('a run below that cannot be written keeps neither the cancellation nor the 
   assert.deepEqual(await baton.pool.rows(sql`select from run_cascades`), []);
 });
 
-test('what the worker cannot cancel is put off and keeps no other', async () => {
+test('runs that the worker cannot cancel are postponed and block no other', async () => {
   const { run, task } = await makeRun(baton, worker);
   const { controlMessage } = await done(force(run.id), 201);
   const below = [await makeRun(baton, helper), await makeRun(baton, helper), await makeRun(baton, helper)];
@@ -366,7 +366,7 @@ describe('request_cancel below the run', () => {
     );
   }
 
-  test('once it is applied, the children that are to be asked too get one each, and pass it on in their turn', async () => {
+  test('once applied, each child with a cascading policy gets a cancel request, and propagates it in turn', async () => {
     const made = await makeRun(baton, worker);
     const children = [];
     for (const policy of ['cascade_cooperative', 'detach']) {
@@ -416,7 +416,7 @@ describe('request_cancel below the run', () => {
     assert.equal((await messagesOf(deep.run.id)).length, 1);
   });
 
-  test('a child that cannot be written keeps neither the acknowledgement nor the other children', async () => {
+  test('a child that cannot be written blocks neither the acknowledgement nor the other children', async () => {
     const made = await makeRun(baton, worker);
     const children: any[] = [];
     for (let n = 0; n < 3; n += 1) {
@@ -446,7 +446,7 @@ describe('request_cancel below the run', () => {
     assert.deepEqual(await baton.pool.rows(sql`select from run_cascades`), []);
   });
 
-  test('a rejected request reaches nobody below', async () => {
+  test('a rejected request is not propagated', async () => {
     const made = await family();
     const { controlMessage } = await done(say(baton.admin, made.run.id, ask), 201);
     const body = {

@@ -30,14 +30,14 @@ const takeKey = (runId: string, key: string) =>
     201,
   );
 
-test('a child cannot stand in the way of its own revocation', async () => {
+test('a child cannot prevent its own revocation', async () => {
   const { handle, child: below } = await family();
   await takeKey(below.run.id, `revoke:${handle.id}`);
   await done(parent.actor.post(`/child-handles/${handle.id}:revoke`, { cancelChild: true }));
   assert.notEqual((await runOf(below.run.id)).cancelRequestedAt, null);
 });
 
-test('a child cannot hide from the request to cancel that its parent applies', async () => {
+test('a child cannot escape the cancel request that its parent applies', async () => {
   const { run, claim, child: below } = await family();
   const ask = { operation: 'request_cancel', reason: 'stop' };
   const { controlMessage } = await done(say(baton.admin, run.id, ask), 201);
@@ -55,7 +55,7 @@ test('a child cannot hide from the request to cancel that its parent applies', a
   assert.notEqual((await runOf(below.run.id)).cancelRequestedAt, null);
 });
 
-test('a child cannot hide from a forced cancellation that the worker goes on with', async () => {
+test('a child cannot escape a forced cancellation that the worker continues', async () => {
   const { run, childTask, child: below } = await family();
   const { controlMessage } = await baton.pool.transaction(async (tx) => {
     await tx.run(sql`select from tasks where id = ${childTask.id} for update`);

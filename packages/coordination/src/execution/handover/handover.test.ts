@@ -36,7 +36,7 @@ async function askApproval(task: { id: string }): Promise<string> {
 }
 
 describe('POST /runs/{id}:suspend', () => {
-  test('ends the run for now, releases the claim and moves the task to its release status', async () => {
+  test('suspends the run, releases the claim and moves the task to its release status', async () => {
     const { task, claim, run } = await makeRun(baton, worker, { run: { metadata: { model: 'x' } } });
     const waitingForApprovalId = await askApproval(task);
     const answer = await done(suspend(run.id, { reason: 'needs a yes', waitingForApprovalId }));
@@ -114,7 +114,7 @@ describe('POST /runs/{id}:suspend', () => {
 });
 
 describe('POST /runs/{id}:handoff', () => {
-  test('leaves a checkpoint, ends the run for now and frees the task', async () => {
+  test('stores a checkpoint, suspends the run and frees the task', async () => {
     const { task, claim, run } = await makeRun(baton, worker, { run: { maxDurationSeconds: 1 } });
     const answer = await done(
       handOff(run.id, { reason: 'out of ideas', checkpoint: { kind: 'handoff', data } }),
@@ -187,7 +187,7 @@ describe('POST /runs/{id}:handoff', () => {
     }
   });
 
-  test('refuses in the order shape, size, what must not be kept, secrets, run, status, holder, gate', async () => {
+  test('refuses in the order shape, size, unsafe content, secrets, run, status, holder, gate', async () => {
     const { task, run } = await makeRun(baton, worker);
     const withMore = (more: object) => ({ checkpoint: { data: { ...data, ...more } } });
     const large = { more: 'x'.repeat(70_000) };

@@ -27,7 +27,7 @@ after(() => baton.close());
 
 const read = (runId: string) => done(worker.actor.get(`/runs/${runId}/context`));
 
-test('of a bare run it holds run, task and claim, and empty lists', async () => {
+test('for a new run, it has the run, task and claim, and empty lists', async () => {
   const { task, claim, run } = await makeRun(baton, worker, {
     task: { description: 'all of it', priority: 'high' },
     run: { input: { branch: 'main' }, maxActions: 3, maxDurationSeconds: 60 },
@@ -85,7 +85,7 @@ test('of a bare run it holds run, task and claim, and empty lists', async () => 
   assert.ok(items.some(({ type }: { type: string }) => type === 'run.checkpointed'));
 });
 
-test('holds what belongs to the task and to the run, the newest first where it is cut', async () => {
+test('has the data of the task and of the run, with the newest first in limited lists', async () => {
   const skill = await done(
     baton.admin.post('/skills', { name: 'lint', version: '1', protocol: 'mcp', sideEffects: 'none' }),
     201,
@@ -143,7 +143,7 @@ test('holds what belongs to the task and to the run, the newest first where it i
   assert.deepEqual((await read(run.id)).availableSkills, []);
 });
 
-test('shows the newest 50 checkpoints over all attempts, while their data come to 1 MiB', async () => {
+test('has the newest 50 checkpoints of all attempts, up to 1 MiB of their data', async () => {
   const { task, claim, run } = await makeRun(baton, worker);
   const check = (runId: string, data: object = {}) =>
     done(worker.actor.post(`/runs/${runId}/checkpoints`, { kind: 'step', data }), 201);
@@ -165,7 +165,7 @@ test('shows the newest 50 checkpoints over all attempts, while their data come t
   assert.equal((await read(second.id)).checkpoints.length, Math.ceil(1_048_576 / 65_011));
 });
 
-test('names the workspace, the instructions that hold now, and the inputs of the type', async () => {
+test('has the workspace, the current instructions, and the inputs of the type', async () => {
   const artifactSchema = {
     inputs: [
       { key: 'plan', type: 'plan', from: 'depends_on', required: false },
@@ -202,7 +202,7 @@ test('names the workspace, the instructions that hold now, and the inputs of the
   assert.match(run.instructionsHash, /^sha256:[0-9a-f]{64}$/);
 });
 
-test('its inputs are those that the task is given, of each task that they come from, newest first', async () => {
+test('its inputs are the artifacts passed to the task, of each source task, newest first', async () => {
   const inputs = [
     { key: 'plan', type: 'plan', from: 'parent' },
     { key: 'draft', type: 'draft', from: 'spawned_by' },
@@ -235,7 +235,7 @@ test('its inputs are those that the task is given, of each task that they come f
     await done(reader.get(`/artifacts/${artifactId}?forTask=${task.id}`));
 });
 
-test('names no task of a workspace out of sight, and no artifact of such a task', async () => {
+test('excludes tasks of an invisible workspace, and their artifacts', async () => {
   const { person, mine, other } = await makeNarrowPerson(baton);
   const inputs = [{ key: 'plan', type: 'plan', from: 'parent' }];
   const typeId = await insertTestType(baton, { key: 'shown', artifactSchema: { inputs } });

@@ -32,7 +32,7 @@ const startRun = (worker: { actor: { post: any } }, claim: any) =>
     201,
   );
 
-test('an actor without anything finds itself, its tenant and empty lists', async () => {
+test('an actor without claims gets itself, its tenant and empty lists', async () => {
   const actor = await baton.actor({ permissions: ['tasks.read', 'events.read', 'sessions.open'] });
   const { eventCursor, principal, tenant, ...rest } = await done(actor.get('/harness/context'));
   assert.match(eventCursor, /^ec1_[A-Za-z0-9_-]+$/);
@@ -55,7 +55,7 @@ test('an actor without anything finds itself, its tenant and empty lists', async
   });
 });
 
-test('needs no permission, and shows what remains of it under the scopes of the token', async () => {
+test('needs no permission, and lists the permissions within the scopes of the token', async () => {
   const none = await baton.actor({ permissions: [] });
   assert.deepEqual((await done(none.get('/harness/context'))).permissions, []);
   const reader = await baton.actor({
@@ -65,7 +65,7 @@ test('needs no permission, and shows what remains of it under the scopes of the 
   assert.deepEqual((await done(reader.get('/harness/context'))).permissions, ['tasks.read']);
 });
 
-test('shows live sessions newest first, live claims, and every running run with its claim', async () => {
+test('has live sessions newest first, live claims, and every running run with its claim', async () => {
   const worker = await makeWorker(baton);
   const second = await openSession(worker.actor, {
     harness: { type: 'acme', version: '3', protocolVersion: '2', capabilities: ['resume'] },
@@ -112,7 +112,7 @@ test('shows live sessions newest first, live claims, and every running run with 
       cancelRequestedAt: null,
     },
   ]);
-  // An ended session of the caller is still shown when it is asked for.
+  // An ended session of the caller is still returned if it is requested.
   assert.equal(
     (await done(worker.actor.get(`/harness/context?sessionId=${closed}`))).session.status,
     'closed',
@@ -126,7 +126,7 @@ test('a foreign or unknown session is not found', async () => {
   await refused(baton.otherAdmin.get(`/harness/context?sessionId=${worker.sessionId}`), 404, 'not_found');
 });
 
-test('a restarted executor finds its orphaned run, fails it and takes the task up again', async () => {
+test('a restarted executor finds its orphaned run, fails it and claims the task again', async () => {
   const worker = await makeWorker(baton);
   const task = await makeTask(baton);
   const orphan = await startRun(worker, await claimTask(worker, task.id));
@@ -145,7 +145,7 @@ test('a restarted executor finds its orphaned run, fails it and takes the task u
   assert.deepEqual([next.attempt, next.fencingToken], [2, 2]);
 });
 
-test('a claim under a session that is over is not shown: it protects nothing', async () => {
+test('a claim under an ended session is not listed: it protects nothing', async () => {
   const worker = await makeWorker(baton);
   const claim = await claimTask(worker, (await makeTask(baton)).id);
   await endSessionLease(baton, worker.sessionId);
@@ -154,7 +154,7 @@ test('a claim under a session that is over is not shown: it protects nothing', a
   assert.equal((await done(worker.actor.get(`/claims/${claim.id}`))).status, 'active');
 });
 
-test('shows what the caller has been given: roles, capabilities and skills', async () => {
+test("has the caller's roles, capabilities and skills", async () => {
   const actor = await baton.actor();
   const [role, capability, skill] = [
     await done(baton.admin.post('/roles', { slug: 'reviewer', name: 'R' }), 201),
@@ -192,7 +192,7 @@ describe('pendingApprovals', () => {
     return id;
   }
 
-  test('are those that the caller can decide now: assigned, or by a role held where they belong', async () => {
+  test('are those that the caller can decide now: assigned, or by a role in their workspace', async () => {
     const person = await baton.actor({ kind: 'human', permissions: [...permissionNames] });
     const { principalId } = person;
     const [top, aside] = [await makeWorkspace(baton), await makeWorkspace(baton)];
@@ -233,7 +233,7 @@ describe('pendingApprovals', () => {
     assert.equal((await pendingOf(person)).length, 3);
   });
 
-  test('are not displaced by newer ones that the person may not decide or does not see', async () => {
+  test("are not displaced by newer ones that the person can't decide or see", async () => {
     const { person, mine, other } = await makeNarrowPerson(baton);
     const { principalId } = person;
     const role = await done(baton.admin.post('/roles', { slug: `r${newId()}`, name: 'R' }), 201);
@@ -251,7 +251,7 @@ describe('pendingApprovals', () => {
     assert.deepEqual(await pendingOf(person), [own.id, byRole.id]);
   });
 
-  test('are none for who may not decide: without the permission, or no person', async () => {
+  test('are empty for callers who may not decide: without the permission, or not a person', async () => {
     const task = await makeTask(baton);
     const reader = await baton.actor({ kind: 'human', permissions: ['approvals.read'] });
     await ask({ task: task.id, assignedPrincipalId: reader.principalId });
@@ -263,7 +263,7 @@ describe('pendingApprovals', () => {
     assert.deepEqual(await pendingOf(agent), []);
   });
 
-  test('show the newest 50, and nothing out of the sight of the caller', async () => {
+  test("has the newest 50, and none that the caller can't see", async () => {
     const person = await baton.actor({ kind: 'human' });
     const workspace = await makeWorkspace(baton);
     const hidden = await makeTask(baton, { workspaceId: workspace.id });
@@ -279,7 +279,7 @@ describe('pendingApprovals', () => {
   });
 });
 
-test('shows the newest 20 suspended runs', async () => {
+test('has the newest 20 suspended runs', async () => {
   const worker = await makeWorker(baton);
   const runs: string[] = [];
   for (let count = 0; count < 22; count += 1) {
@@ -295,7 +295,7 @@ test('shows the newest 20 suspended runs', async () => {
   );
 });
 
-test('the journal read from its cursor has every event that follows', async () => {
+test('the journal from its cursor contains every later event', async () => {
   const worker = await makeWorker(baton);
   const { eventCursor } = await done(worker.actor.get('/harness/context'));
   const claim = await claimTask(worker, (await makeTask(baton)).id);

@@ -40,7 +40,7 @@ const compile = (made: Made, body: object = {}, by = worker) =>
 const remark = (runId: string, body: object = {}, by = worker) =>
   by.actor.post(`/runs/${runId}/harness-manifest/ephemeral`, { kind: 'note', summary: 'hm', ...body });
 
-/** The hash as the contract defines it: sorted keys, no white space, NFC, UTF-8. */
+/** The documented hash: sorted keys, no white space, NFC, UTF-8. */
 function hashOf(document: unknown): string {
   const canonical = (value: unknown): string => {
     if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
@@ -53,7 +53,7 @@ function hashOf(document: unknown): string {
 }
 
 describe('a start of a run', () => {
-  test('records version 1: who, which run, its tools and budgets', async () => {
+  test('records version 1: principal, run, tools and budgets', async () => {
     const made = await makeRun(baton, worker, {
       run: { maxTokens: 10, maxCostMicros: 20, maxActions: 3, maxDurationSeconds: 60 },
     });
@@ -121,7 +121,7 @@ describe('a start of a run', () => {
     );
   });
 
-  test('lists the assigned skills as tools, and what the harness can execute of them', async () => {
+  test('lists the assigned skills as tools, and those that the harness can execute', async () => {
     const skills = [];
     for (const [name, protocol] of [
       ['scan', 'http'],
@@ -153,7 +153,7 @@ describe('a start of a run', () => {
     assert.equal((await done(compile(free, {}, rival), 201)).base.toolPolicy.length, 2);
   });
 
-  test('names the instructions of its type by hash and reference', async () => {
+  test('identifies the instructions of its type by hash and reference', async () => {
     const instructions = 'Prüfe alles.';
     const { id: typeId } = await done(
       baton.admin.post('/task-types', { key: 'told', displayName: 'Told', instructions }),
@@ -170,7 +170,7 @@ describe('a start of a run', () => {
     assert.equal((await read(run.id)).base.run.instructionsHash, hash);
   });
 
-  test('a refused start records nothing', async () => {
+  test('a refused start records no manifest', async () => {
     const task = await makeTask(baton);
     const claim = await claimTask(worker, task.id);
     const count = async () =>
@@ -183,7 +183,7 @@ describe('a start of a run', () => {
 });
 
 describe('POST /runs/{id}/harness-manifest:compile', () => {
-  test('an unchanged base is the active version; what the harness declares makes the next', async () => {
+  test('an unchanged base keeps the active version; declarations of the harness create the next', async () => {
     const made = await makeRun(baton, worker);
     const first = await read(made.run.id);
     assert.deepEqual(await done(compile(made, { unknown: { field: 1.5 } })), first);
@@ -332,7 +332,7 @@ describe('POST /runs/{id}/harness-manifest/ephemeral', () => {
   });
 });
 
-test('a compilation says what the projects above the task allow, and every version which context was recorded for the claim', async () => {
+test('a compilation contains the policy of the projects above the task, and every version the context of its claim', async () => {
   const template = await makeTemplate(baton);
   const top = await makeProject(baton, { templateId: template.id });
   const below = await makeProject(baton, { templateId: template.id, parentWorkspaceId: top.workspaceId });

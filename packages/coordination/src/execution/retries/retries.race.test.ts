@@ -31,7 +31,7 @@ const claim = ({ actor, sessionId }: Worker, id: string) => actor.post(`/tasks/$
 const failedAttempts = async (id: string): Promise<number | undefined> =>
   (await baton.pool.row<{ n: number }>(sql`select failed_attempts as n from tasks where id = ${id}`))?.n;
 
-test('nobody gets a task between its failure and the release of its claim', async () => {
+test('no one can claim a task between its failure and the release of its claim', async () => {
   for (let round = 0; round < rounds; round += 1) {
     const held = await makeRun(baton, worker);
     const giveBack = async () => {
@@ -50,7 +50,7 @@ test('nobody gets a task between its failure and the release of its claim', asyn
   }
 });
 
-test('a claim beside make-available gets the task or is told that it is not due, and the pause is over', async () => {
+test('a claim beside make-available gets the task or is refused as not due, and the pause has ended', async () => {
   for (let round = 0; round < rounds; round += 1) {
     const { id } = await makeTask(baton);
     await failOnce(baton, worker, id);
@@ -67,7 +67,7 @@ test('a claim beside make-available gets the task or is told that it is not due,
   }
 });
 
-test('at the moment at which it comes due exactly one of many gets a task, and not before', async () => {
+test('when a task becomes due, exactly one of many callers claims it, and none before', async () => {
   const key = `t${newId()}`;
   const execution = { retry: { backoffSeconds: 1, maxBackoffSeconds: 1 } };
   await done(baton.admin.post('/task-types', { key, displayName: key, execution }), 201);
@@ -97,7 +97,7 @@ test('at the moment at which it comes due exactly one of many gets a task, and n
     assert.ok(acquiredAt >= (dueAt.get(taskId) as string), `${acquiredAt} is before ${dueAt.get(taskId)}`);
 });
 
-test('a failure and the end of the lease under it, at the same time, are one failed attempt', async () => {
+test('a failure and the concurrent end of its lease count as one failed attempt', async () => {
   const job = expireDueClaims(background.tools);
   for (let round = 0; round < rounds; round += 1) {
     const { task, run } = await makeRun(baton, worker);

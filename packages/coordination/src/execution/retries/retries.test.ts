@@ -53,7 +53,7 @@ function assertPause(task: { availableAt: string | null }, seconds: number): voi
   assert.ok(left <= seconds && left > seconds - 30, `${left} s are left, and not ${seconds}`);
 }
 
-test('a task that failed is not offered again at once: the pause doubles up to its longest', async () => {
+test('a failed task is not available immediately: the pause doubles up to its maximum', async () => {
   const typeKey = await typed({ backoffSeconds: 100, maxBackoffSeconds: 350 });
   const { id } = await makeTask(baton, { typeKey });
   for (const seconds of [100, 200, 350, 350]) {
@@ -62,7 +62,7 @@ test('a task that failed is not offered again at once: the pause doubles up to i
   }
 });
 
-test('the built-in type and new ones pause for a minute, one that was published before not at all', async () => {
+test('the built-in type and new ones pause for a minute, older versions not at all', async () => {
   const bare = await typed({});
   for (const typeKey of ['task', bare]) {
     const { id } = await makeTask(baton, { typeKey });
@@ -81,7 +81,7 @@ test('the built-in type and new ones pause for a minute, one that was published 
   assertPause(await failOnce(baton, worker, id, { retryAfterSeconds: 90 }), 90);
 });
 
-test('during a pause a task is neither offered nor claimed, by anybody; then it is, though nobody has written it', async () => {
+test('during a pause, a task is neither available nor claimable for anyone; afterwards it is, without a write', async () => {
   const assignee = await baton.actor();
   const rival = await makeWorker(baton);
   const { id } = await makeTask(baton, { assigneeId: assignee.principalId });
@@ -122,7 +122,7 @@ test('during a pause a task is neither offered nor claimed, by anybody; then it 
   );
 });
 
-test('the pause is the longer one of the backoff and of what the executor asks for, and its event says so', async () => {
+test("the pause is the longer one of the backoff and the executor's request, and its event has it", async () => {
   const { id } = await makeTask(baton);
   const { task, claim, run } = await makeRun(baton, worker);
   assert.equal(task.availableAt, null);
@@ -152,7 +152,7 @@ test('the pause is the longer one of the backoff and of what the executor asks f
     await refused(worker.actor.post(`/runs/${other.id}:fail`, { retryAfterSeconds }), 400, 'invalid_request');
 });
 
-test('a run that is cancelled or suspended counts nothing; one that succeeds begins the count anew', async () => {
+test("a cancelled or suspended run doesn't count; a succeeded one resets the count", async () => {
   const typeKey = await typed({ backoffSeconds: 100, maxBackoffSeconds: 10_000 });
   const { id } = await makeTask(baton, { typeKey });
   assertPause(await failOnce(baton, worker, id), 100);
@@ -173,7 +173,7 @@ test('a run that is cancelled or suspended counts nothing; one that succeeds beg
   assertPause(await failOnce(baton, worker, id), 100);
 });
 
-test('after maxAttempts the task moves to its blocked status, a comment of the core and an event say why', async () => {
+test('after maxAttempts, the task moves to its blocked status, and a comment of the service and an event have the reason', async () => {
   const typeKey = await typed({ maxAttempts: 2 });
   const { id, publicId } = await makeTask(baton, { typeKey });
   await failOnce(baton, worker, id);
@@ -211,7 +211,7 @@ test('after maxAttempts the task moves to its blocked status, a comment of the c
   assertPause(await failOnce(baton, worker, id), 60);
 });
 
-test('a reason that retryOn does not name ends the attempts at once; an expired lease never does', async () => {
+test('a reason that retryOn does not list ends the attempts immediately; an expired lease never does', async () => {
   const typeKey = await typed({ retryOn: ['rate_limited', 'timeout'] });
   const { id } = await makeTask(baton, { typeKey });
   assertPause(await failOnce(baton, worker, id, { failureReason: 'rate_limited: slow down' }), 60);
@@ -224,7 +224,7 @@ test('a reason that retryOn does not name ends the attempts at once; an expired 
   assert.equal(task.status, 'blocked');
 });
 
-test('a type without a blocked status holds the task back until somebody makes it available', async () => {
+test('without a blocked status in its type, a task is on hold until make-available is called', async () => {
   const lifecycleSchema = {
     statuses: [
       { key: 'new', category: 'active' },
@@ -254,7 +254,7 @@ test('a type without a blocked status holds the task back until somebody makes i
   await claimTask(worker, id);
 });
 
-test('attempts that have ended are reported once, however often a run fails afterwards', async () => {
+test('the end of the attempts is reported once, however often a run fails afterwards', async () => {
   const statuses = [
     { key: 'open', category: 'active' },
     { key: 'done', category: 'terminal_success' },
@@ -292,7 +292,7 @@ test('attempts that have ended are reported once, however often a run fails afte
   assert.deepEqual(await reports(next.task.id), [1, 1]);
 });
 
-test('a move from an on-hold status to one that claims start from begins the count anew', async () => {
+test('a move from an on-hold status to one that allows claims resets the count', async () => {
   const statuses = [
     { key: 'open', category: 'active' },
     { key: 'waiting', category: 'blocked' },
@@ -318,7 +318,7 @@ test('a move from an on-hold status to one that claims start from begins the cou
   assertPause(failed, 100);
 });
 
-test('an expired lease counts as a failed attempt without a pause, whoever ends it, and only once', async () => {
+test('an expired lease counts as a failed attempt without a pause, whichever command ends it, and only once', async () => {
   const typeKey = await typed({ backoffSeconds: 100, maxBackoffSeconds: 10_000 });
   const { id } = await makeTask(baton, { typeKey });
   const expire = async () => {
@@ -346,7 +346,7 @@ test('an expired lease counts as a failed attempt without a pause, whoever ends 
   assertPause(await failOnce(baton, worker, id), 1600);
 });
 
-test('a run that failed is not counted again when the lease under it runs out', async () => {
+test('a failed run is not counted again when its lease expires', async () => {
   const typeKey = await typed({ backoffSeconds: 100, maxBackoffSeconds: 10_000 });
   const { task, run } = await makeRun(baton, worker, { task: { typeKey } });
   await done(worker.actor.post(`/runs/${run.id}:fail`, {}));
@@ -356,7 +356,7 @@ test('a run that failed is not counted again when the lease under it runs out', 
   assertPause(await failOnce(baton, worker, task.id), 200);
 });
 
-test('an executor that comes back late, or after a restart, makes no pause; one whose task has another holder none at all', async () => {
+test('a late or restarted executor causes no pause, and one whose task has another holder has no effect', async () => {
   const typeKey = await typed({ backoffSeconds: 100, maxBackoffSeconds: 10_000 });
   const late = await makeRun(baton, worker, { task: { typeKey } });
   await endClaimLease(baton, late.task.id);
@@ -379,7 +379,7 @@ test('an executor that comes back late, or after a restart, makes no pause; one 
   assert.deepEqual([held.availableAt, held.version], [null, version]);
 });
 
-test('an expired lease that was the last attempt holds the task back at once, and the worker blocks it', async () => {
+test('an expired lease of the last attempt puts the task on hold immediately, and the worker blocks it', async () => {
   const typeKey = await typed({ maxAttempts: 1 });
   const rival = await makeWorker(baton);
   const claim = (id: string) => rival.actor.post(`/tasks/${id}:claim`, { sessionId: rival.sessionId });
@@ -411,7 +411,7 @@ test('an expired lease that was the last attempt holds the task back at once, an
   assert.equal((await read(other.id)).status, 'todo');
 });
 
-test('a lease that runs out after its run failed is no further attempt: the task is taken over without a worker', async () => {
+test('a lease that expires after its run failed is no further attempt: the task is taken over without a worker', async () => {
   const typeKey = await typed({ maxAttempts: 2, backoffSeconds: 100 });
   const rival = await makeWorker(baton);
   const failed = async () => {
@@ -437,7 +437,7 @@ test('a lease that runs out after its run failed is no further attempt: the task
   );
 });
 
-test('a task whose holder failed and is gone is not taken over during the pause', async () => {
+test('a task whose holder failed and disappeared is not taken over during the pause', async () => {
   const { task, claim, run } = await makeRun(baton, worker);
   await done(worker.actor.post(`/runs/${run.id}:fail`, {}));
   await endClaimLease(baton, task.id);

@@ -6,11 +6,11 @@ import { type Answer, startCoordination, type TestCoordination } from '../../tes
 import { checkLeaseInvariants } from '../../testing/lease-invariants.ts';
 import { claimTask, done, endClaimLease, makeRun, makeWorker, type Worker } from '../../testing/leases.ts';
 
-// Invariants of what is written under a run:
+// Invariants of writes under a run:
 // - one holder: of a heartbeat and a reclaim at the lease's end, one succeeds at most, and the last token is the live one;
-// - one end: a run succeeds exactly if its task is completed by it, whoever cancels at the same moment;
+// - one end: a run succeeds exactly if it completes its task, even with a concurrent cancel;
 // - no gaps: actions and checkpoints are numbered from 1 without gaps, and never more than a budget allows;
-// - once: an action is finished once, and what it used is counted once;
+// - once: an action is finished once, and its usage is counted once;
 // - no writer after its time: in the journal, no checkpoint of a run follows the claim of the next holder.
 
 let baton: TestCoordination;
@@ -102,7 +102,7 @@ test('one end: a task that is completed and cancelled at the same moment', async
   assert.equal(seen.size, 2, [...seen].join());
 });
 
-test('no gaps: actions and checkpoints from everywhere at once, within the budget', async () => {
+test('no gaps: concurrent actions and checkpoints, within the budget', async () => {
   const { run } = await makeRun(baton, worker, { run: { maxActions: 15 } });
   const act = () => worker.actor.post(`/runs/${run.id}/actions`, { action: 'a', usage: { inputTokens: 1 } });
   const check = () => worker.actor.post(`/runs/${run.id}/checkpoints`, { kind: 'c' });
@@ -140,7 +140,7 @@ test('once: an action is finished by one of several', async () => {
   }
 });
 
-test('no writer after its time: checkpoints at the moment of a take-over', async () => {
+test('no late writer: checkpoints during a take-over', async () => {
   const seen = new Set<string>();
   for (let round = 0; round < raceRounds; round += 1) {
     const { task, run } = await makeRun(baton, worker);

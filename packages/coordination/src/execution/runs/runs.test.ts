@@ -53,7 +53,7 @@ async function delegated() {
 }
 
 describe('POST /tasks/{ref}:start-run', () => {
-  test('starts the first attempt under the live claim and leaves claim and task alone', async () => {
+  test("starts the first attempt under the live claim and doesn't change claim and task", async () => {
     const task = await makeTask(baton);
     const claim = await claimTask(worker, task.id);
     const before = await readTask(task.id);
@@ -151,7 +151,7 @@ describe('POST /tasks/{ref}:start-run', () => {
     await refused(start(worker, claim), 422, 'task_not_runnable');
   });
 
-  test('a claim that is over, or whose session is dead, starts nothing', async () => {
+  test('a claim that has ended, or whose session is dead, starts no run', async () => {
     const tasks = [await makeTask(baton), await makeTask(baton), await makeTask(baton)];
     const [released, expired] = [await claimTask(worker, tasks[0].id), await claimTask(worker, tasks[1].id)];
     const sessionId = await openSession(worker.actor);
@@ -185,7 +185,7 @@ describe('POST /tasks/{ref}:start-run', () => {
     assert.deepEqual(events[1]?.payload, { taskId: task.id, reason: 'superseded', attempt: 1 });
   });
 
-  test('under a session whose delegation is over it closes that session and answers stale_claim', async () => {
+  test('under a session whose delegation has ended, it closes that session and returns stale_claim', async () => {
     const { by, end } = await delegated();
     const claim = await claimTask(by, (await makeTask(baton)).id);
     await end();
@@ -196,7 +196,7 @@ describe('POST /tasks/{ref}:start-run', () => {
 });
 
 describe('GET /runs', () => {
-  test('pages newest first and filters by task, claim, principal and status', async () => {
+  test('lists newest first in pages, filtered by task, claim, principal and status', async () => {
     const agent = await makeWorker(baton);
     const runs = [];
     for (let count = 0; count < 3; count += 1) runs.push((await running(agent)).run);
@@ -310,7 +310,7 @@ describe('POST /runs/{id}:succeed', () => {
     assert.equal((await readTask(task.id)).activeClaimId, claim.id);
   });
 
-  test('an undeclared edge to the completion status is invalid_transition, and the run goes on', async () => {
+  test('an undeclared edge to the completion status is invalid_transition, and the run continues', async () => {
     const lifecycle = {
       statuses: [
         { key: 'new', category: 'active' as const, displayName: 'New' },
@@ -328,7 +328,7 @@ describe('POST /runs/{id}:succeed', () => {
     await done(worker.actor.post(`/runs/${run.id}:succeed`, { completeTask: false }));
   });
 
-  test('under a session whose delegation is over it closes that session and the run goes on', async () => {
+  test('under a session whose delegation has ended, it closes that session and the run continues', async () => {
     const { by, end } = await delegated();
     const { run } = await running(by);
     await end();
@@ -339,7 +339,7 @@ describe('POST /runs/{id}:succeed', () => {
 });
 
 describe('POST /runs/{id}:fail', () => {
-  test('ends the run for its principal without a live claim, and leaves claim and task alone', async () => {
+  test("ends the run for its principal without a live claim, and doesn't change claim and task", async () => {
     const { task, claim, run } = await running(worker);
     await endClaimLease(baton, task.id);
     const taken = await claimTask(rival, task.id);
@@ -366,7 +366,7 @@ describe('POST /runs/{id}:fail', () => {
     assert.deepEqual(details, { runId: run.id, status: 'failed' });
   });
 
-  test('is for its principal or a manager, and says failed when no reason is given', async () => {
+  test('is allowed for its principal or a manager, with failed as the default reason', async () => {
     const { run } = await running(worker);
     const fail = `/runs/${run.id}:fail`;
     const stranger = await baton.actor({ permissions: ['tasks.claim'] });
@@ -393,7 +393,7 @@ describe('POST /runs/{id}:fail', () => {
 });
 
 describe('POST /runs/{id}:cancel', () => {
-  test('ends the run for its principal or a manager and leaves claim and task alone', async () => {
+  test("ends the run for its principal or a manager, and doesn't change claim and task", async () => {
     const { task, claim, run } = await running(worker);
     const cancel = `/runs/${run.id}:cancel`;
     const stranger = await baton.actor({ permissions: ['tasks.claim'] });
@@ -427,7 +427,7 @@ describe('POST /tasks/{ref}:complete', () => {
     await done(complete(worker, await readTask(task.id), claim));
   });
 
-  test('fails the run that an older claim left behind as superseded', async () => {
+  test('fails a run left running under an older claim as superseded', async () => {
     const { task, run } = await running(worker);
     await endClaimLease(baton, task.id);
     const claim = await claimTask(rival, task.id);
@@ -443,7 +443,7 @@ describe('POST /tasks/{ref}:complete', () => {
   });
 });
 
-test('a write under a claim whose delegation is over is stale, and closes the session', async () => {
+test('a write under a claim whose delegation has ended is stale, and closes the session', async () => {
   for (const write of ['patch', 'complete'] as const) {
     const { by, end } = await delegated();
     const task = await makeTask(baton);
@@ -461,7 +461,7 @@ test('a write under a claim whose delegation is over is stale, and closes the se
   }
 });
 
-test('a stalled agent that wakes up after a take-over is refused everywhere, and nothing is written', async () => {
+test('a stalled agent that resumes after a take-over is refused by every call, and nothing is written', async () => {
   const { task, claim, run } = await running(worker);
   await endClaimLease(baton, task.id);
   const taken = await claimTask(rival, task.id);

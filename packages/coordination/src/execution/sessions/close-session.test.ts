@@ -6,7 +6,7 @@ import { type Answer, startCoordination, type TestCoordination } from '../../tes
 import { claimTask, done, makeTask, openSession, refused } from '../../testing/leases.ts';
 import { untilBlockedBy } from '../../testing/waiting.ts';
 
-// No write under a session succeeds after its close was acknowledged (core, section 25). A close takes the session's lock
+// No write under a session succeeds after its close was acknowledged (docs/reference/sessions.md#consequences-of-an-end). A close takes the session's lock
 // alone; what doesn't share that lock may be under way and be committed later.
 
 let baton: TestCoordination;

@@ -46,7 +46,7 @@ async function listed(actor: Actor, query = ''): Promise<string[]> {
   }
 }
 
-test('of sessions, a person with a narrow sight gets own ones, and those that work in visible places only', async () => {
+test('a person with restricted visibility gets their own sessions, and those that only work in visible workspaces', async () => {
   const agent = await baton.actor();
   await delegate(person, agent, baton);
   const visible = [
@@ -86,10 +86,10 @@ test('of sessions, a person with a narrow sight gets own ones, and those that wo
   assert.equal((await done(baton.admin.get(`/sessions/${hidden[0]}`))).status, 'active');
   for (const id of visible) await done(person.post(`/sessions/${id}:heartbeat`));
   assert.equal((await done(person.post(`/sessions/${visible[2]}:close`))).status, 'closed');
-  assert.ok((await listed(person)).includes(visible[2] as string), 'also of what is over');
+  assert.ok((await listed(person)).includes(visible[2] as string), 'ended ones are included');
 });
 
-test('a session of a registered agent is in sight where the agent is filed', async () => {
+test("a session of a registered agent is visible if the agent's workspace is", async () => {
   const agentIn = async (workspace: string) => {
     const { key } = await publishAgent(baton.admin, agentSpec({ work: { workspace } }), newId());
     const actor = await baton.actor();
@@ -103,7 +103,7 @@ test('a session of a registered agent is in sight where the agent is filed', asy
   assert.deepEqual([ids.includes(seen), ids.includes(unseen)], [true, false]);
 });
 
-test('a session with more claims than are looked at is not shown', async () => {
+test('a session with more claims than the check reads is not listed', async () => {
   const id = await sessionIn(mine.id);
   assert.ok((await listed(person)).includes(id));
   await baton.pool.run(sql`

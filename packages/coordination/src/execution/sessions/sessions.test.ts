@@ -42,7 +42,7 @@ test('POST /sessions opens an active session with the usual lease of 300 seconds
   });
 });
 
-test('a harness is recorded with its known capabilities only, each once and in the order given', async () => {
+test('only known capabilities of a harness are recorded, without duplicates and in the given order', async () => {
   const session = await open(agent, {
     clientVersion: '1.2',
     metadata: { team: 'blue' },
@@ -65,7 +65,7 @@ test('a harness is recorded with its known capabilities only, each once and in t
   assert.equal(lifeSeconds(session.startedAt, session.expiresAt), 10);
 });
 
-test('a harness that names no version speaks protocol version 1', async () => {
+test('a harness without a version uses protocol version 1', async () => {
   const session = await open(agent, { harness: { type: 'plain' } });
   assert.equal(session.protocolVersion, '1');
   assert.equal(session.harnessVersion, '');
@@ -93,7 +93,7 @@ test('POST /sessions refuses in the order protocol version, harness type, ttl', 
   await refused(agent.post('/sessions', { ...form, harness: { type: 7 } }), 400, 'invalid_request');
 });
 
-test('metadata and environment are bounded documents', async () => {
+test('metadata and environment are limited documents', async () => {
   await refused(
     agent.post('/sessions', { ...form, metadata: { text: 'x'.repeat(70_000) } }),
     422,
@@ -132,7 +132,7 @@ test('onBehalfOf needs an active person and a live delegation from them to the c
   await refused(agent.post('/sessions', { ...form, onBehalfOf }), 403, 'delegation_required');
 });
 
-test('a session is read by its owner or with sessions.manage, and by nobody else', async () => {
+test('a session can be read by its owner or with sessions.manage only', async () => {
   const session = await open(agent);
   const stranger = await baton.actor({ permissions: ['sessions.open'] });
   assert.deepEqual((await agent.get(`/sessions/${session.id}`)).body, session);
@@ -165,7 +165,7 @@ test('GET /sessions pages newest first and filters by status', async () => {
   await refused(manager.get('/sessions?cursor=abc'), 422, 'invalid_cursor');
 });
 
-test('a heartbeat moves the lease, may shorten it, and writes no event', async () => {
+test('a heartbeat extends or shortens the lease, and emits no event', async () => {
   const session = await open(agent, { ttlSeconds: 900 });
   const beat = (await agent.post(`/sessions/${session.id}:heartbeat`, { ttlSeconds: 60 })).body;
   assert.equal(lifeSeconds(beat.heartbeatAt, beat.expiresAt), 60);
@@ -182,7 +182,7 @@ test('a heartbeat moves the lease, may shorten it, and writes no event', async (
   );
 });
 
-test('a heartbeat refuses a stranger, an unknown session, a closed one and a wrong ttl, in this order', async () => {
+test('a heartbeat refuses another principal, an unknown session, a closed one and an invalid ttl, in this order', async () => {
   const session = await open(agent);
   const stranger = await baton.actor({ permissions: ['sessions.open'] });
   await refused(
@@ -207,7 +207,7 @@ test('a heartbeat refuses a stranger, an unknown session, a closed one and a wro
   assert.deepEqual(closed, { sessionId: session.id, status: 'closed' });
 });
 
-test('close answers the closed session, and a repeat changes and writes nothing', async () => {
+test('close returns the closed session, and a repeat changes nothing and emits no event', async () => {
   const session = await open(agent);
   const closed = await agent.post(`/sessions/${session.id}:close`, {});
   assert.equal(closed.status, 200);
@@ -225,7 +225,7 @@ test('close answers the closed session, and a repeat changes and writes nothing'
   await refused(agent.post(`/sessions/${newId()}:close`), 404, 'not_found');
 });
 
-test('a heartbeat after the lease is over answers session_expired and records it all the same', async () => {
+test('a heartbeat after the lease has expired returns session_expired and still records it', async () => {
   const session = await open(agent);
   await endSessionLease(baton, session.id);
   await refused(agent.post(`/sessions/${session.id}:heartbeat`), 409, 'session_expired');

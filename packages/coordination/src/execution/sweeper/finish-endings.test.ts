@@ -84,7 +84,7 @@ async function releasesAround(type: string, entityId: string, { actor }: Worker)
     where e.type = 'claim.released' and c.holder_id = ${actor.principalId}`);
 }
 
-test('a disable answers after the first 100 claims; the worker releases the others in batches', async () => {
+test('a disable returns after the first 100 claims; the worker releases the others in batches', async () => {
   const worker = await makeHolder();
   const id = worker.actor.principalId;
   await done(baton.admin.post(`/principals/${id}:disable`));
@@ -119,7 +119,7 @@ test('a disable answers after the first 100 claims; the worker releases the othe
   await checkLeaseInvariants(baton);
 });
 
-test('sessions of before a disable stay dead after an enable, also before the worker has closed them', async () => {
+test('sessions from before a disable stay dead after an enable, even before the worker has closed them', async () => {
   const human = await baton.actor({ kind: 'human' });
   const agent = await baton.actor();
   await delegate(human, agent, baton);
@@ -155,7 +155,7 @@ test('sessions of before a disable stay dead after an enable, also before the wo
   );
   const states = await baton.pool.rows<{ status: string }>(sql`
     select distinct status from sessions where id = any (${later}::uuid[])`);
-  assert.deepEqual(states, [{ status: 'active' }], 'the worker has not come by');
+  assert.deepEqual(states, [{ status: 'active' }], 'the worker has not handled it yet');
 
   const task = await makeTask(baton);
   for (const { actor, sessionId } of [own, onBehalf])
@@ -194,7 +194,7 @@ test('sessions of before a disable stay dead after an enable, also before the wo
   await claimTask({ actor: human, sessionId: await openSession(human) }, task.id);
 });
 
-test('a close answers after the first 100 claims; the worker releases the others in batches', async () => {
+test('a close returns after the first 100 claims; the worker releases the others in batches', async () => {
   const worker = await makeHolder();
   const session = await done(worker.actor.post(`/sessions/${worker.sessionId}:close`));
   assert.equal(session.status, 'closed');
@@ -209,7 +209,7 @@ test('a close answers after the first 100 claims; the worker releases the others
   await checkLeaseInvariants(baton);
 });
 
-test('a session over its lease becomes stale with the first 100 claims; the others follow in batches', async () => {
+test('an expired session becomes stale with the first 100 claims; the others follow in batches', async () => {
   const worker = await makeHolder();
   await endSessionLease(baton, worker.sessionId);
   assert.equal(await jobs.sessions.run(), 1);
@@ -223,7 +223,7 @@ test('a session over its lease becomes stale with the first 100 claims; the othe
   await checkLeaseInvariants(baton);
 });
 
-test('a disable waits for no task that somebody has locked: the worker releases it later', async () => {
+test("a disable doesn't wait for locked tasks: the worker releases them later", async () => {
   const worker = await makeWorker(baton);
   const [locked, free] = [await makeTask(baton), await makeTask(baton)];
   for (const { id } of [locked, free]) await claimTask(worker, id);

@@ -65,7 +65,7 @@ async function claimSome(holder: Worker, count: number): Promise<string[]> {
   return ids;
 }
 
-/** Each failure is in the log with its id; until the pause of 5 s is over it isn't tried again. */
+/** Each failure is logged with its id, and not retried until the pause of 5 s has ended. */
 function assertTriedOnce(ids: readonly string[], beganAt: number): void {
   const triesMax = 1 + Math.floor((performance.now() - beganAt) / 5000);
   const tried = logged.map((line) => JSON.parse(line).id as string);
@@ -75,7 +75,7 @@ function assertTriedOnce(ids: readonly string[], beganAt: number): void {
   }
 }
 
-test('100 sessions that cannot be ended, the longest over their lease, do not keep the one behind', async (t) => {
+test('the 100 oldest expired sessions, which cannot be ended, do not block the next one', async (t) => {
   const { actor } = await makeWorker(baton);
   const bad = await Promise.all(Array.from({ length: batch }, () => openSession(actor)));
   const good = await openSession(actor);
@@ -98,7 +98,7 @@ test('100 sessions that cannot be ended, the longest over their lease, do not ke
   assert.equal(await others.run(), 0);
 });
 
-test('100 claims that cannot be expired, of other tenants too, do not keep the one behind', async (t) => {
+test('100 claims that cannot be expired, of other tenants too, do not block the next one', async (t) => {
   const holder = await makeWorker(baton);
   const ids = await claimSome(holder, batch + 1);
   const [good, ...bad] = ids.toReversed() as [string, ...string[]];
@@ -122,7 +122,7 @@ test('100 claims that cannot be expired, of other tenants too, do not keep the o
   assert.deepEqual(await activeOf(ids), []);
 });
 
-test('claims whose tasks others have locked do not keep the one behind', async () => {
+test('claims with locked tasks do not block the next one', async () => {
   const holder = await makeWorker(baton);
   const ids = await claimSome(holder, batch + 1);
   const rows = await baton.pool.rows<{ id: string; task_id: string }>(
@@ -148,7 +148,7 @@ test('claims whose tasks others have locked do not keep the one behind', async (
   assert.deepEqual(await activeOf(ids), []);
 });
 
-test('a session over its lease becomes stale, and its other claims are released, beside a claim that cannot be', async (t) => {
+test('an expired session becomes stale, and its other claims are released, despite a claim that cannot be', async (t) => {
   const holder = await makeWorker(baton);
   const ids = await claimSome(holder, 3);
   const bad = ids[1] as string;
@@ -198,7 +198,7 @@ for (const [act, end] of Object.entries(ends)) {
   });
 }
 
-test('claims and a session that cannot be ended do not stop what a disable left to the worker', async (t) => {
+test("claims and a session that cannot be ended do not block the worker's cleanup after a disable", async (t) => {
   const holder = await makeWorker(baton);
   const { actor } = holder;
   const id = actor.principalId;
@@ -228,7 +228,7 @@ test('claims and a session that cannot be ended do not stop what a disable left 
   assert.deepEqual(open, []);
 });
 
-test('100 endings that cannot be finished do not keep the one behind', async (t) => {
+test('100 endings that cannot be finished do not block the next one', async (t) => {
   const [idle, holder] = [await makeWorker(baton), await makeWorker(baton)];
   const bad = Array.from({ length: batch }, () => newId());
   await baton.pool.run(sql`

@@ -22,7 +22,7 @@ const queued = async () =>
     ({ task_id: id }) => id,
   );
 
-test('takes out what a live claim holds, at first of any age, and leaves what is free, dead or locked', async () => {
+test('removes tasks with live claims, in the first round of any age, and keeps free, dead and locked ones', async () => {
   const agent = await makeWorker(baton);
   const [free, held, dead, locked] = [
     ...[await makeTask(baton), await makeTask(baton), await makeTask(baton), await makeTask(baton)],
@@ -35,10 +35,10 @@ test('takes out what a live claim holds, at first of any age, and leaves what is
   const ids = (...tasks: { id: string }[]) => tasks.map(({ id }) => id).sort();
   await baton.pool.transaction(async (tx) => {
     await tx.run(sql`select from tasks where id = ${locked.id} for update`);
-    assert.equal(await job.run(), 4, 'looks at the whole queue');
+    assert.equal(await job.run(), 4, 'walks the whole queue');
   });
   assert.deepEqual((await queued()).sort(), ids(free, dead, locked));
-  assert.equal(await job.run(), 0, 'what is older than the last seconds was looked at before');
+  assert.equal(await job.run(), 0, 'older rows were already checked');
   await done(agent.actor.post(`/claims/${claim.id}:release`, {}));
   assert.deepEqual((await queued()).sort(), ids(free, held, dead, locked));
   await claimTask(agent, free.id);

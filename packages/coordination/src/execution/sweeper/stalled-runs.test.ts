@@ -39,7 +39,7 @@ async function stalledIds(query = ''): Promise<string[]> {
   return items.map(({ id }: { id: string }) => id);
 }
 
-test('a run that is silent for longer than its type allows gets one event per silence', async () => {
+test('a run without progress for longer than its type allows gets one event per stall', async () => {
   const { task, run } = await makeRun(baton, worker, { task: { typeId } });
   await beSilent(run.id, 59);
   assert.equal(await sweep(), 0);
@@ -71,7 +71,7 @@ test('a run that is silent for longer than its type allows gets one event per si
   await done(worker.actor.post(`/runs/${run.id}:fail`));
 });
 
-test('stalled=true lists them newest first, before and after a sweeper came by, and with the other filters', async () => {
+test('stalled=true lists them newest first, before and after the sweeper has run, and with the other filters', async () => {
   const runs = [];
   for (let n = 0; n < 4; n += 1) runs.push((await makeRun(baton, worker, { task: { typeId } })).run);
   const [first, second, third, lively] = runs;

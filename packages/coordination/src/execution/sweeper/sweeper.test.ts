@@ -48,7 +48,7 @@ const traces = (ids: readonly string[]) =>
       where entity_id = any (${ids}::uuid[]) and request_id = 'worker'`,
   );
 
-test('a session over its lease becomes stale and its claims are released with session_expired', async () => {
+test('an expired session becomes stale and its claims are released with session_expired', async () => {
   const worker = await makeWorker(baton);
   const live = await openSession(worker.actor);
   const task = await makeTask(baton);
@@ -74,7 +74,7 @@ test('a session over its lease becomes stale and its claims are released with se
   ]);
 });
 
-test('a claim over its lease becomes stale and its task is free, at the release status', async () => {
+test('an expired claim becomes stale and its task is free, in the release status', async () => {
   const worker = await makeWorker(baton);
   const [task, moved] = [await makeTask(baton), await makeTask(baton)];
   const [claim, other] = [await claimTask(worker, task.id), await claimTask(worker, moved.id)];
@@ -149,7 +149,7 @@ test('several sweepers at once expire every session and claim of every tenant on
   assert.equal(outbox?.count, 0);
 });
 
-test('a heartbeat at the instant of the sweep either keeps its claim or finds it over', async () => {
+test('a heartbeat at the instant of the sweep either keeps its claim or finds it expired', async () => {
   const worker = await makeWorker(baton);
   const outcomes = { kept: 0, swept: 0 };
   for (let round = 0; round < raceRounds; round += 1) {
@@ -173,7 +173,7 @@ test('a heartbeat at the instant of the sweep either keeps its claim or finds it
   assert.ok(outcomes.kept > 0 && outcomes.swept > 0, JSON.stringify(outcomes));
 });
 
-test('a claim that cannot be expired for good does not keep the others of its tenant', async (t) => {
+test('a claim that can never be expired does not block the others of its tenant', async (t) => {
   const worker = await makeWorker(baton);
   const tasks = await Promise.all([0, 1, 2].map(() => makeTask(baton)));
   const claims = await Promise.all(tasks.map(({ id }) => claimTask(worker, id)));

@@ -36,7 +36,7 @@ const sets = async () =>
 const available = async () =>
   (await done(agent.actor.get('/work/available?limit=200'))).items.map(({ id }: { id: string }) => id);
 
-test('of a task whose requirements change, and end, no set stays behind', async () => {
+test('the sets of a task whose requirements change, and are removed, are deleted', async () => {
   const task = await makeTask(baton, asking('a'));
   for (const [n, names] of [['b'], ['c'], ['a', 'b'], ['a', 'c']].entries())
     await done(baton.admin.patch(`/tasks/${task.id}`, asking(...names), { 'if-match': `task-${n + 1}` }));
@@ -55,7 +55,7 @@ test('of a task whose requirements change, and end, no set stays behind', async 
   assert.equal(await sets(), 0);
 });
 
-test('a set that others have in the queue is kept, and one that is claimed comes back with its task', async () => {
+test('a set that other queued tasks have is kept, and that of a claimed task is restored with it', async () => {
   const [first, second] = [await makeTask(baton, asking('a')), await makeTask(baton, asking('a'))];
   const claim = await claimTask(agent, first.id);
   await baton.pool.run(sql`delete from work_queue where task_id = ${first.id}`);
@@ -76,7 +76,7 @@ test('a set that others have in the queue is kept, and one that is claimed comes
   assert.equal(await forget(), 2);
 });
 
-test('a task that comes into the queue while its set is being forgotten is found, whichever is first', async () => {
+test('a task that is queued while its set is being deleted is found, in either order', async () => {
   const gone = await makeTask(baton, asking('c'));
   await done(baton.admin.post(`/tasks/${gone.id}:complete`, {}, { 'if-match': 'task-1' }));
   const made = await baton.pool.transaction(async (tx) => {

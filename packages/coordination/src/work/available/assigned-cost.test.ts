@@ -23,7 +23,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-test('10,000 more urgent tasks that are assigned to others, or start later, cost those nothing who look for work', async () => {
+test("10,000 more urgent tasks that are assigned to others, or start later, don't slow down a search for work", async () => {
   const { id: workspaceId } = await makeWorkspace(baton);
   const ready = await makeTask(baton, { priority: 'low', workspaceId });
   const others = [await baton.actor(), await baton.actor()];

@@ -61,7 +61,7 @@ async function settle(): Promise<void> {
   while ((await isNoted()) !== undefined) if ((await job.run()) === 0) await sleep(20);
 }
 
-test('a task that starts tomorrow is not offered today, nor claimed; claimability says until when', async () => {
+test('a task that starts tomorrow is neither available nor claimable today; claimability has the date', async () => {
   const { id: workspaceId } = await makeWorkspace(baton);
   const { id, availableAt } = await makeTask(baton, { startDate: tomorrow, workspaceId });
   assert.equal(availableAt, tomorrow);
@@ -91,7 +91,7 @@ test('a task that starts tomorrow is not offered today, nor claimed; claimabilit
   await claimTask(worker, id);
 });
 
-test('a change of startDate moves it at once, and whoever holds the task goes on', async () => {
+test('a change of startDate applies immediately, and the holder of the task continues', async () => {
   const { id: workspaceId } = await makeWorkspace(baton);
   const { id } = await makeTask(baton, { startDate: tomorrow, workspaceId });
   assert.deepEqual(await offered(workspaceId), []);
@@ -109,7 +109,7 @@ test('a change of startDate moves it at once, and whoever holds the task goes on
   assert.deepEqual(await offered(workspaceId), [id]);
 });
 
-test('its own switch per type: a version without startDateHolds offers the task today', async () => {
+test('configurable per type: a version without startDateHolds makes the task available today', async () => {
   const [off, on] = [`t${newId()}`, `t${newId()}`];
   const publish = (key: string, execution?: object) =>
     done(baton.admin.post('/task-types', { key, displayName: key, ...(execution && { execution }) }), 201);
@@ -132,7 +132,7 @@ test('its own switch per type: a version without startDateHolds offers the task 
   assert.equal((await makeTask(baton, { typeKey: old, startDate: tomorrow })).availableAt, null);
 });
 
-test('a date begins at midnight in the zone of the nearest calendar above, another instant when it says', async () => {
+test('a date begins at midnight in the zone of the nearest calendar above, another instant at its own time', async () => {
   const date = dateOf(inDays(3));
   const [kiritimati, samoa] = [`c${newId()}`, `c${newId()}`];
   await publishCalendar(kiritimati, 'Pacific/Kiritimati');
@@ -197,7 +197,7 @@ test('a zone that PostgreSQL does not know counts as UTC', async () => {
   assert.equal((await makeTask(baton, { workspaceId, startDate })).availableAt, startDate);
 });
 
-test('the worker moves tasks that came due to where searches find them, a batch after the other', async () => {
+test('the worker moves due tasks to the searched sets, batch by batch', async () => {
   const { id: workspaceId } = await makeWorkspace(baton);
   const ids: string[] = [];
   for (let n = 0; n < 3; n += 1)
@@ -218,7 +218,7 @@ test('the worker moves tasks that came due to where searches find them, a batch 
   assert.deepEqual(await offered(workspaceId), ids.slice(0, 2));
 });
 
-test('make-available ends the pause and its count, says so once, and changes nothing without one', async () => {
+test('make-available ends the pause and its count, emits one event, and changes nothing without a pause', async () => {
   const { id } = await makeTask(baton);
   const paused = await failOnce(baton, worker, id);
   const free = await done(worker.actor.post(`/tasks/${paused.publicId}:make-available`));
@@ -237,10 +237,10 @@ test('make-available ends the pause and its count, says so once, and changes not
     ],
   );
   const { availableAt } = await failOnce(baton, worker, id);
-  assert.ok(Date.parse(availableAt) - Date.now() <= 60_000, 'the count begins anew');
+  assert.ok(Date.parse(availableAt) - Date.now() <= 60_000, 'the count is reset');
 });
 
-test('of a task of a process step only its addressee, or a person who operates processes, ends the pause', async () => {
+test("only the addressee of a process step's task, or a person who operates processes, ends the pause", async () => {
   const { id } = await makeTask(baton);
   await failOnce(baton, worker, id);
   const addressee = await makeWorker(baton);
@@ -256,7 +256,7 @@ test('of a task of a process step only its addressee, or a person who operates p
   assert.equal((await done(free(baton.admin))).availableAt, null);
 });
 
-test('it leaves the start of a task and its blocked status as they are', async () => {
+test("it doesn't change the start of a task or its blocked status", async () => {
   const { id } = await makeTask(baton);
   await failOnce(baton, worker, id);
   await change(id, { startDate: tomorrow });
@@ -268,7 +268,7 @@ test('it leaves the start of a task and its blocked status as they are', async (
   await refused(claim(id), 422, 'task_not_claimable');
 });
 
-test('a blocked status holds a task back unless its lifecycle names it; who holds the task keeps it', async () => {
+test('a blocked status puts a task on hold unless its lifecycle lists it; its holder keeps it', async () => {
   const key = `t${newId()}`;
   const statuses = [
     { key: 'open', category: 'active' },

@@ -22,7 +22,7 @@ before(async () => {
 after(() => baton.close());
 
 const work = (query = '', by = baton.admin) => by.get(`/work/available?${query}`);
-/** Ids of the available work, each page asked for with `limit`. */
+/** Ids of the available work, in pages of `limit`. */
 async function availableTo(assigneeId: string, limit = 50): Promise<string[]> {
   const ids: string[] = [];
   let cursor = '';
@@ -41,7 +41,7 @@ async function assignee(): Promise<{ actor: Actor; make(more?: object): Promise<
   return { actor, make: (more = {}) => makeTask(baton, { assigneeId: actor.principalId, ...more }) };
 }
 
-test('hands out whole records: the most urgent first, then the oldest', async () => {
+test('returns whole records, by priority, then age', async () => {
   const other = await baton.actor({ tenantId: baton.otherTenantId });
   const made = new Map<string, any>();
   for (const [title, priority] of [
@@ -67,7 +67,7 @@ test('hands out whole records: the most urgent first, then the oldest', async ()
   );
 });
 
-test('leaves out what is terminal or blocked; backlog stays, and what is moved out of a blocked status comes back', async () => {
+test('excludes terminal and blocked tasks; backlog is included, and so is a task that leaves a blocked status', async () => {
   const { actor, make } = await assignee();
   const [backlog, blocked, completed, cancelled] = [
     await make({ status: 'backlog' }),
@@ -85,7 +85,7 @@ test('leaves out what is terminal or blocked; backlog stays, and what is moved o
   assert.deepEqual(await availableTo(actor.principalId), [backlog.id, blocked.id]);
 });
 
-test('leaves out what waits, until every prerequisite is done or the relation is removed', async () => {
+test('excludes waiting tasks, until every prerequisite is done or the relation is removed', async () => {
   const { actor, make } = await assignee();
   const [task, first, second] = [await make(), await make(), await make()];
   const relate = (from: string, toTask: string, type: string) =>
@@ -103,7 +103,7 @@ test('leaves out what waits, until every prerequisite is done or the relation is
   assert.deepEqual(await availableTo(actor.principalId), [task.id]);
 });
 
-test('leaves out what a live claim holds, and brings it back when claim or session is dead', async () => {
+test('excludes tasks with a live claim, and includes them again when claim or session is dead', async () => {
   const { actor, make } = await assignee();
   const worker = await makeWorker(baton);
   const { id } = await make();
@@ -152,7 +152,7 @@ test('an unknown workspace or project is 404, a cursor of another list 422', asy
   await refused(work('assignedToMe=yes'), 400, 'invalid_request');
 });
 
-test('shows exactly what claimability calls claimable, in full pages, whatever happened before', async () => {
+test('lists exactly the claimable tasks, in full pages, after any history', async () => {
   const worker = await makeWorker(baton);
   const count = 7;
   const index = fc.nat(count - 1);
@@ -195,7 +195,7 @@ test('shows exactly what claimability calls claimable, in full pages, whatever h
   );
 });
 
-test('a walk while others insert and claim repeats nothing and misses nothing that stays available', async () => {
+test('paging while others insert and claim neither repeats a task nor misses one that stays available', async () => {
   const { actor, make } = await assignee();
   const worker = await makeWorker(baton);
   const urgency = ['critical', 'high', 'medium', 'low'];

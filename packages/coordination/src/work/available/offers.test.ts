@@ -54,7 +54,7 @@ async function world() {
   return { top, inside, nested, own, within, other };
 }
 
-test('an archived project offers nothing down to a nested project, and everything again when it is restored', async () => {
+test('the tasks of an archived project are unavailable, down to a nested project, until it is restored', async () => {
   const { top, nested, own, within, other } = await world();
   const all = [own, within, other].sort();
   assert.deepEqual((await offered(top.workspaceId)).sort(), all);
@@ -84,7 +84,7 @@ test('an archived project offers nothing down to a nested project, and everythin
   assert.deepEqual((await queued(top.workspaceId)).sort(), all);
 });
 
-test('what changes while a project is archived is not offered before it is restored; :claim takes it all the same', async () => {
+test('tasks that change while a project is archived are unavailable until it is restored; :claim still accepts them', async () => {
   const { top, own } = await world();
   const held = await claimTask(worker, own);
   await act(top, 'archive');
@@ -104,7 +104,7 @@ test('what changes while a project is archived is not offered before it is resto
   assert.ok((await offered(top.workspaceId)).includes(own));
 });
 
-test('a workspace that moves between projects, or gets one, is offered as its project is', async () => {
+test('the tasks of a workspace that moves between projects, or gets one, are available as in its project', async () => {
   const [archived, active] = [await make(), await make()];
   const moving = await makeWorkspace(baton, { parentId: active.workspaceId });
   const task = await makeTask(baton, { workspaceId: moving.id });
@@ -124,7 +124,7 @@ test('a workspace that moves between projects, or gets one, is offered as its pr
   assert.deepEqual([await offered(moving.id), await projectOf()], [[task.id], own.id]);
 });
 
-test('the worker goes through all tasks of a large project, in batches, and may be interrupted', async () => {
+test('the worker processes all tasks of a large project, in batches, and can be interrupted', async () => {
   const { id, workspaceId } = await make();
   const tasks = 2600;
   await baton.pool.run(sql`
@@ -154,7 +154,7 @@ test('the worker goes through all tasks of a large project, in batches, and may 
   assert.equal(left?.n, 0);
 });
 
-test('claimability says that the project is archived, and decides nothing by it', async () => {
+test('claimability reports that the project is archived, without an effect on the decision', async () => {
   const { top, within } = await world();
   const { archivedAt } = await act(top, 'archive');
   const { claimable, reasons } = await done(worker.actor.get(`/tasks/${within}/claimability`));

@@ -45,7 +45,7 @@ async function world() {
 const ownFirst = ['mine high', 'mine low', 'open critical', 'open medium'];
 const byPriority = ['theirs critical', 'open critical', 'mine high', 'open medium', 'mine low', 'theirs low'];
 
-test("the caller's own tasks come first, those of others not at all; with includeAssigned all by priority", async () => {
+test("the caller's own tasks are first, those of others excluded; with includeAssigned, all by priority", async () => {
   const { actor, workspaceId } = await world();
   const scope = `workspaceId=${workspaceId}`;
   for (const limit of [200, 1, 2, 3, 4]) {
@@ -69,7 +69,7 @@ test('the same of the whole tenant, where nothing narrows the search', async () 
   ]);
 });
 
-test('claim-next hands out the own tasks first, then unassigned ones, and those of others only when asked', async () => {
+test("claim-next assigns the caller's own tasks first, then unassigned ones, and those of others only on request", async () => {
   const { actor, sessionId, workspaceId } = await world();
   const next = async (more: object): Promise<string[]> =>
     titlesOf((await done(actor.post('/work:claim-next', { sessionId, workspaceId, ...more }))).items);
@@ -87,7 +87,7 @@ test('without a filter, too: an own task is taken before a more urgent one of no
   assert.match(titlesOf(items)[2], /critical/);
 });
 
-test('what is assigned to somebody else meanwhile leaves the queue of others, and comes back with the assignment', async () => {
+test('a task that is reassigned leaves the queue of others, and returns with the assignment', async () => {
   const { actor, other, workspaceId } = await world();
   const scope = `workspaceId=${workspaceId}`;
   const { items } = await done(actor.get(`/work/available?${scope}`));
@@ -110,13 +110,13 @@ test('what is assigned to somebody else meanwhile leaves the queue of others, an
 const byPlace = (title: string) =>
   ['theirs critical', 'open critical', 'theirs low', 'open medium'].indexOf(title);
 
-test('a direct claim of what is assigned to somebody else is granted', async () => {
+test('a direct claim of a task that is assigned to another principal is granted', async () => {
   const { actor, sessionId, other } = await world();
   const task = await makeTask(baton, { assigneeId: other.principalId });
   await done(actor.post(`/tasks/${task.id}:claim`, { sessionId }));
 });
 
-test('own tasks with requirements are offered to whom fulfils them, and to nobody else', async () => {
+test('own tasks with requirements are only available to a principal that meets them', async () => {
   const { actor, sessionId } = await makeWorker(baton);
   const name = `c${Date.now()}`;
   const capability = await done(baton.admin.post('/capabilities', { name }), 201);
@@ -134,7 +134,7 @@ test('own tasks with requirements are offered to whom fulfils them, and to nobod
   assert.equal(items[0].task.id, task.id);
 });
 
-test('a person who sees a part of the tree finds the own tasks of that part first', async () => {
+test('a person with restricted visibility finds their own visible tasks first', async () => {
   const { person, mine, other } = await makeNarrowPerson(baton);
   const assigneeId = person.principalId;
   await makeTask(baton, { title: 'open', workspaceId: mine.id, priority: 'critical' });
@@ -147,7 +147,7 @@ test('a person who sees a part of the tree finds the own tasks of that part firs
   assert.deepEqual(titlesOf(items), ['own', 'open']);
 });
 
-test('an own task whose lease ran out is offered before anybody has recorded that', async () => {
+test('an own task with an expired lease is available before the expiry is recorded', async () => {
   const { actor, sessionId, workspaceId } = await world();
   const { items } = await done(actor.post('/work:claim-next', { sessionId, workspaceId }));
   assert.deepEqual(await offered(actor, `workspaceId=${workspaceId}`), ownFirst.slice(1));

@@ -29,7 +29,7 @@ async function undo(): Promise<void> {
   });
 }
 
-test('the upgrade holds back what starts later or is blocked, and puts own tasks first, of the tasks that there are', async () => {
+test('the upgrade excludes existing tasks that start later or are blocked, and puts own ones first', async () => {
   const { actor } = await makeWorker(baton);
   const { id: workspaceId } = await makeWorkspace(baton);
   const other = await baton.actor();

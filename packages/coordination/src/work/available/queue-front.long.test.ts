@@ -27,7 +27,7 @@ async function pagesRead(): Promise<number> {
   return row?.pages ?? 0;
 }
 
-test('beside an idle transaction, what was handed out before it is read past once in a while, not by each call', async () => {
+test('beside an idle transaction, dead queue rows are read once in a while, not by each call', async () => {
   for (let made = 0; made < 60; made += 1) await makeTask(baton, { title: 'waiting' });
   await baton.pool.transaction(async (idle) => {
     await idle.run(sql`set local idle_in_transaction_session_timeout = 0`);
@@ -45,6 +45,6 @@ test('beside an idle transaction, what was handed out before it is read past onc
     assert.ok(perCall < 300, `a call read ${perCall} pages of the queue's indexes`);
     const urgent = await makeTask(baton, { title: 'urgent', priority: 'critical' });
     const [first] = await next(100);
-    assert.equal(first.task.id, urgent.id, 'a call that asks for more than there is searches from the front');
+    assert.equal(first.task.id, urgent.id, 'a call for more tasks than available searches from the front');
   });
 });

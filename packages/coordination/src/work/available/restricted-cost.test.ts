@@ -15,7 +15,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-test('tasks that wait for an input cost those nothing who look for work', async () => {
+test("tasks that wait for an input don't slow down a search for work", async () => {
   await done(
     baton.admin.post('/artifact-types', { key: 'plan', displayName: 'plan', mediaTypes: ['*/*'] }),
     201,

@@ -15,7 +15,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-test('sets of requirements that no task in the queue has cost nothing', async () => {
+test("sets of requirements without queued tasks don't slow down a search", async () => {
   const { principalId } = worker.actor;
   const capability = await done(baton.admin.post('/capabilities', { name: 'welding' }), 201);
   await done(

@@ -10,7 +10,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-test('of simultaneous edits with one If-Match one wins, and one revision is kept', async () => {
+test('of concurrent edits with the same If-Match, one wins, and one revision is stored', async () => {
   const { id: taskId } = await makeTask(baton);
   for (let round = 0; round < raceRounds; round += 1) {
     const comment = await done(baton.admin.post(`/tasks/${taskId}/comments`, { body: 'contested' }), 201);

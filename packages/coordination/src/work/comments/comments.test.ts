@@ -46,7 +46,7 @@ const artifactOf = (taskId?: string) => {
 };
 
 describe('POST /tasks/{ref}/comments', () => {
-  test('keeps the text without the blanks around it, and says so without the text', async () => {
+  test('stores the trimmed text, and emits an event without the text', async () => {
     const { status, body, headers } = await baton.admin.post(`/tasks/${task.publicId}/comments`, {
       body: '  seen it \n fail\n',
     });
@@ -76,7 +76,7 @@ describe('POST /tasks/{ref}/comments', () => {
     });
   });
 
-  test('may be about a run and an artifact of the task', async () => {
+  test('may refer to a run and an artifact of the task', async () => {
     const { id } = await makeTask(baton);
     const [run, artifact] = [await runOf(id), await artifactOf(id)];
     const about = { runId: run.id, artifactId: artifact.id };
@@ -106,7 +106,7 @@ describe('POST /tasks/{ref}/comments', () => {
     await refused(say('see there', { artifactId: foreign.id }, mine.id), 404, 'not_found');
   });
 
-  test('a run or an artifact that the writer does not see is unknown, in evidence too', async () => {
+  test("a run or an artifact that the author can't see is unknown, in evidence too", async () => {
     const member = await baton.actor({ kind: 'human' });
     const [mine, other] = [await makeWorkspace(baton), await makeWorkspace(baton)];
     const join = { principalId: member.principalId };
@@ -152,13 +152,13 @@ describe('POST /tasks/{ref}/comments', () => {
     await done(say(`${' '.repeat(100)}${'x'.repeat(10_000)}`), 201);
   });
 
-  test('a closed task takes comments', async () => {
+  test('a closed task accepts comments', async () => {
     const closed = await makeTask(baton);
     await done(baton.admin.post(`/tasks/${closed.id}:complete`, {}, { 'if-match': 'task-1' }));
     await done(say('well done', {}, closed.id), 201);
   });
 
-  test('a held task takes comments without its claim, and keeps its version', async () => {
+  test('a claimed task accepts comments without its claim, and keeps its version', async () => {
     const held = await makeTask(baton);
     await claimTask(worker, held.id);
     const { version } = await done(baton.admin.get(`/tasks/${held.id}`));
@@ -195,7 +195,7 @@ describe('GET /tasks/{ref}/comments', () => {
 });
 
 describe('PATCH /tasks/{ref}/comments/{id}', () => {
-  test('replaces the text and keeps the one before as a revision', async () => {
+  test('replaces the text and stores the previous one as a revision', async () => {
     const first = await done(say('one'), 201);
     const { body: second, headers } = await edit(first, ' two ');
     assert.equal(headers.get('etag'), '"comment-2"');

@@ -25,7 +25,7 @@ const complete = (n: number, taskId: string) =>
     headers: { 'if-match': 'task-1' },
   });
 
-test('however many tasks that declare work of one key are completed at once, it is made once', async () => {
+test('if many tasks that declare work with the same key are completed at once, it is created once', async () => {
   const ensureWork = { type: 'task', key: 'round-$.task.customFields.round', title: 'once' };
   await insertTestType(baton, {
     key: 'once',
@@ -50,7 +50,7 @@ test('however many tasks that declare work of one key are completed at once, it 
   assert.equal(counted?.count, rounds);
 });
 
-test('two that make the works of two keys in opposite orders at once both complete, and each work is made once', async () => {
+test('two concurrent completions that create work with two keys in opposite orders succeed, and each work is created once', async () => {
   const action = (key: string) => ({
     ensureWork: { type: 'task', key: `${key}-$.task.customFields.round`, title: 'pair' },
   });

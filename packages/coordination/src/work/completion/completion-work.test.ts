@@ -41,7 +41,7 @@ const taskOf = async (id: unknown) => done(baton.admin.get(`/tasks/${String(id)}
 // biome-ignore lint/suspicious/noExplicitAny: the payload of an event is what the tests are about
 const actionsOf = (event: WrittenEvent | undefined) => event?.payload['actions'] as any[];
 
-test('the type declares work and comments, and whoever completes the task makes them, by either call', async () => {
+test('the declared work and comments of a type are created in the name of the completing caller, by either call', async () => {
   for (const act of [complete, succeed]) {
     const spawner = await makeTask(baton, { title: 'origin' });
     const task = await taskThat(
@@ -101,7 +101,7 @@ test('the type declares work and comments, and whoever completes the task makes 
   }
 });
 
-test('the approval of declared work may be anybody’s who has a role', async () => {
+test('the approval of declared work may require a role', async () => {
   const role = await done(baton.admin.post('/roles', { slug: 'releaser', name: 'Releaser' }), 201);
   const requestApproval = { approverRole: role.id };
   const task = await taskThat({ actions: [{ ensureWork: { ...work, requestApproval } }] });
@@ -110,7 +110,7 @@ test('the approval of declared work may be anybody’s who has a role', async ()
   assert.deepEqual([gate.gate, gate.requiredRoleId, gate.assignedPrincipalId], [true, role.id, null]);
 });
 
-test('the same key never makes a second task', async () => {
+test('the same key never creates a second task', async () => {
   const onComplete = { actions: [{ ensureWork: { ...work, key: 'release-notes' } }] };
   const [first, second] = [await taskThat(onComplete), await taskThat(onComplete)];
   const [made] = actionsOf((await complete(first))[0]);
@@ -133,7 +133,7 @@ test('nothing is done unless every condition has a value', async () => {
   }
 });
 
-test('a failed action undoes neither the completion nor what was done before it, and ends the rest', async () => {
+test('a failed action rolls back neither the completion nor the earlier actions, and the rest is skipped', async () => {
   const comment = { comment: { body: 'first' } };
   const broken: [object, string][] = [
     [{ ensureWork: { ...work, type: 'absent' } }, 'not_found'],
@@ -159,13 +159,13 @@ test('a failed action undoes neither the completion nor what was done before it,
       assert.equal((await taskOf(task.id)).systemStatusCategory, 'terminal_success');
       assert.equal((await done(baton.admin.get(`/tasks/${task.id}/comments`))).items.length, 1);
     }
-  // What a failed action had written is gone: neither tasks nor keys of them.
+  // The writes of a failed action are rolled back: neither tasks nor keys remain.
   const rows = await baton.pool.row<{ count: number }>(sql`
     select count(*)::integer as count from ensured_work where task_id is null or key in ('x', 'y')`);
   assert.equal(rows?.count, 0);
 });
 
-test('the work is made by the rights of whoever completes: without tasks.write none is', async () => {
+test('the work is created with the permissions of the completing caller: without tasks.write, none is', async () => {
   const task = await taskThat({ actions: [{ ensureWork: work }] });
   const actor = await baton.actor({ permissions: ['tasks.claim', 'sessions.open'] });
   const sessionId = (await done(actor.post('/sessions', { clientName: 'test' }), 201)).id;

@@ -83,7 +83,7 @@ describe('POST /goals', () => {
     assert.deepEqual(createdFrom, { kind: 'harness', evidence: [] });
   });
 
-  test('refuses in the order of the contract', async () => {
+  test('refuses in the documented order', async () => {
     const gone = await makeWorkspace(baton);
     await done(baton.admin.post(`/workspaces/${gone.id}:archive`));
     const [here, there] = [await makeWorkspace(baton), await makeWorkspace(baton)];
@@ -127,7 +127,7 @@ describe('POST /goals', () => {
     assert.equal((await make({ desiredState: '😀'.repeat(10_000) })).version, 1);
   });
 
-  test('goals stand 32 levels deep at most: 422 goal_too_deep, also for a goal with subgoals that moves', async () => {
+  test('goals have at most 32 levels: 422 goal_too_deep, also for a moved goal with subgoals', async () => {
     const chain = async (levels: number) => {
       const ids: string[] = [];
       for (let n = 0; n < levels; n += 1) ids.push((await make({ parentGoalId: ids.at(-1) ?? null })).id);
@@ -143,7 +143,7 @@ describe('POST /goals', () => {
 });
 
 describe('PATCH /goals/{id}', () => {
-  test('changes what it names; the event tells values, of the state only that, of criteria how many', async () => {
+  test('changes the given fields; the event has values, a flag for the state and a count for criteria', async () => {
     const parent = await make();
     const { id } = await make();
     const ownerId = baton.admin.principalId;
@@ -163,7 +163,7 @@ describe('PATCH /goals/{id}', () => {
     );
   });
 
-  test('a goal is closed, closed otherwise and opened again', async () => {
+  test('a goal is closed, closed with another status and reopened', async () => {
     const { id } = await make();
     const achieved = await done(change(id, 1, { status: 'achieved' }));
     assert.deepEqual([achieved.status, achieved.closedAt], ['achieved', achieved.updatedAt]);
@@ -178,7 +178,7 @@ describe('PATCH /goals/{id}', () => {
     assert.deepEqual(events.at(-1)?.payload, { ...last, fromStatus: 'abandoned' });
   });
 
-  test('refuses in the order of the contract', async () => {
+  test('refuses in the documented order', async () => {
     const [here, there] = [await makeWorkspace(baton), await makeWorkspace(baton)];
     const { id } = await make({ workspaceId: here.id });
     const child = await make({ workspaceId: here.id, parentGoalId: id });
@@ -219,7 +219,7 @@ test('GET /goals lists newest first, by status, workspace, owner and parent', as
   const { principalId: ownerId } = await baton.actor();
   const first = await make({ workspaceId });
   const second = await make({ ownerId, parentGoalId: first.id }).catch(() => undefined);
-  assert.equal(second, undefined, 'a goal of the whole tenant stands below none of a workspace');
+  assert.equal(second, undefined, "a goal of the whole tenant can't be below one of a workspace");
   const child = await make({ ownerId, workspaceId, parentGoalId: first.id });
   await done(change(first.id, 1, { status: 'abandoned' }));
   const list = async (query: string) =>
@@ -242,7 +242,7 @@ describe('the goal of a task', () => {
   const changeTask = (id: string, version: number, body: object) =>
     baton.admin.patch(`/tasks/${id}`, body, { 'if-match': `task-${version}` });
 
-  test('is set by POST and PATCH, told by the events, and taken away by null', async () => {
+  test('is set by POST and PATCH, included in the events, and cleared by null', async () => {
     const goal = await make();
     const task = await makeTask(baton, { goalId: goal.id });
     assert.equal(task.goalId, goal.id);
@@ -258,7 +258,7 @@ describe('the goal of a task', () => {
     );
   });
 
-  test('is of the task’s workspace or of the whole tenant, else 404; an abandoned one is 422, an achieved one taken', async () => {
+  test('belongs to the task’s workspace or to the whole tenant, otherwise 404; an abandoned one is 422, an achieved one accepted', async () => {
     const [here, there] = [await makeWorkspace(baton), await makeWorkspace(baton)];
     const local = await make({ workspaceId: here.id });
     const closed = await make();
@@ -281,14 +281,14 @@ describe('the goal of a task', () => {
     assert.deepEqual(
       await refused(post({ goalId: newId(), evidence: [unknown] }), 404, 'not_found'),
       { artifactId: unknown.artifactId },
-      'evidence is looked up first',
+      'evidence is checked first',
     );
     await refused(post({ goalId: newId(), parentTask: newId() }), 404, 'not_found').then((details) =>
       assert.ok('goalId' in details, 'the parent last'),
     );
   });
 
-  test('stays behind when the task leaves its workspace: 422 goal_workspace_mismatch', async () => {
+  test("can't follow a task to another workspace: 422 goal_workspace_mismatch", async () => {
     const [here, there] = [await makeWorkspace(baton), await makeWorkspace(baton)];
     const [local, common] = [await make({ workspaceId: here.id }), await make()];
     const task = await makeTask(baton, { workspaceId: here.id, goalId: local.id });
@@ -303,7 +303,7 @@ describe('the goal of a task', () => {
     await done(changeTask(left.id, 1, { workspaceId: there.id, goalId: null }));
   });
 
-  test('narrows GET /tasks, also together with a workspace', async () => {
+  test('filters GET /tasks, also together with a workspace', async () => {
     const { id: workspaceId } = await makeWorkspace(baton);
     const goal = await make();
     const [a, b] = [
@@ -337,7 +337,7 @@ test('GET /goals/{id}/work pages the tasks of a goal, with those of its subgoals
   const page = await done(baton.admin.get(`/goals/${goal.id}/work?includeSubgoals=true&limit=1`));
   assert.deepEqual(await work(`includeSubgoals=true&limit=2&cursor=${page.nextCursor}`), [deep, first]);
   await done(change(sub.id, 1, { parentGoalId: null }));
-  assert.deepEqual(await work('includeSubgoals=true'), [second, first], 'a moved goal takes its work along');
+  assert.deepEqual(await work('includeSubgoals=true'), [second, first], 'a moved goal keeps its work');
   await refused(
     baton.admin.get(`/goals/${goal.id}/work?systemStatusCategory=x`),
     422,
@@ -352,7 +352,7 @@ test('GET /goals/{id}/work pages the tasks of a goal, with those of its subgoals
 });
 
 describe('races', () => {
-  test('two goals moved below each other at once never close a cycle: one stands', async () => {
+  test('two goals moved below each other at once never close a cycle: one move succeeds', async () => {
     for (let round = 0; round < raceRounds; round += 1) {
       const [a, b] = [await make(), await make()];
       const answers = await Promise.all([
@@ -369,7 +369,7 @@ describe('races', () => {
     assert.deepEqual(wrong, []);
   });
 
-  test('a task that is linked while its goal is abandoned comes before that, or is refused', async () => {
+  test('a task that is linked while its goal is abandoned is either first or refused', async () => {
     for (let round = 0; round < raceRounds; round += 1) {
       const goal = await make();
       const [linked, abandoned] = await Promise.all([

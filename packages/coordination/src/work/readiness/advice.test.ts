@@ -37,7 +37,7 @@ test('a claimed task: since its claim, and who may release it', async () => {
   assert.deepEqual(actsOf((await claimability(task.id, reader)).reasons[0]), [['release_claim', false]]);
 });
 
-test('a task that waits: since the oldest relation, and what holds each prerequisite back itself', async () => {
+test('a waiting task: since the oldest relation, with the obstacles of each prerequisite', async () => {
   const worker = await makeWorker(baton);
   const role = await done(baton.admin.post('/roles', { slug: `r-${word()}`, name: 'R' }), 201);
   const [task, held, waiting, further, cancelled, foreign] = [
@@ -120,7 +120,7 @@ test('an ended task: since its end, and reopened only where its lifecycle has a 
   ]);
 });
 
-test('a caller who lacks something: what to give, and that nobody at all is eligible', async () => {
+test('a caller with missing requirements: what to grant, and that no one is eligible', async () => {
   const role = await done(baton.admin.post('/roles', { slug: `r-${word()}`, name: 'R' }), 201);
   const capability = await done(baton.admin.post('/capabilities', { name: word() }), 201);
   const task = await makeTask(baton, {

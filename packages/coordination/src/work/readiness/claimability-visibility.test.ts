@@ -32,7 +32,7 @@ async function makeWaiting(...workspaces: any[]) {
 
 const claimabilityOf = (id: string, by: Actor) => done(by.get(`/tasks/${id}/claimability`));
 
-test('of prerequisites out of sight, claimability and the refusal of a claim say only how many there are', async () => {
+test('for invisible prerequisites, claimability and the refusal of a claim give only their number', async () => {
   const { task, prerequisites, relations } = await makeWaiting(mine, other, other);
   const [seen] = prerequisites as [any];
   const shown = {
@@ -58,7 +58,7 @@ test('of prerequisites out of sight, claimability and the refusal of a claim say
   assert.deepEqual([whole.blockedBy.length, Object.hasOwn(whole, 'blockedOutOfSight')], [3, false]);
 });
 
-test('that only tasks out of sight hold a task back is told without them', async () => {
+test('a task that is blocked only by invisible tasks is reported without them', async () => {
   const { task } = await makeWaiting(other);
   const { claimable, reasons } = await claimabilityOf(task.id, person);
   const [{ since, ...reason }] = reasons;
@@ -69,7 +69,7 @@ test('that only tasks out of sight hold a task back is told without them', async
   );
 });
 
-test('relations to tasks out of sight are not listed, and not removed: they are like none', async () => {
+test('relations to invisible tasks are neither listed nor removable, like unknown ones', async () => {
   const { task, relations } = await makeWaiting(mine, other);
   const [seen, hidden] = relations as [any, any];
   const list = async (by: Actor) => (await done(by.get(`/tasks/${task.id}/relations`))).items;

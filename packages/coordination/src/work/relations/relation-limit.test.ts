@@ -24,7 +24,7 @@ async function makeHub(count: number, more: object = {}) {
   return hub;
 }
 
-test('a task has at most 1,000 relations, both directions counted; a removed one makes room', async () => {
+test('a task has at most 1,000 relations in both directions together; removing one makes room', async () => {
   const hub = await makeHub(relationsMax - 1);
   const [last, other] = [await makeTask(baton), await makeTask(baton)];
   const { id } = await done(relate(last.id, hub.id, 'depends_on'), 201);
@@ -35,14 +35,14 @@ test('a task has at most 1,000 relations, both directions counted; a removed one
     assert.deepEqual(await refused(relate(other.id, hub.id, type), 422, 'invalid_relation'), details);
   }
   assert.deepEqual(await relationsOf(other.id), []);
-  // What the contract tells first is told first.
+  // The first refusal in the documented order is returned.
   await refused(relate(last.id, hub.id, 'depends_on'), 409, 'relation_exists');
   await refused(relate(hub.id, last.id, 'depends_on'), 422, 'dependency_cycle');
   await done(baton.admin.delete(`/tasks/${hub.id}/relations/${id}`), 204);
   await done(relate(other.id, hub.id), 201);
 });
 
-test('a new task below one with 1,000 relations is refused, and not made', async () => {
+test('a new task below one with 1,000 relations is refused, and not created', async () => {
   const hub = await makeHub(relationsMax);
   const title = `below ${hub.id}`;
   const details = await refused(
@@ -54,7 +54,7 @@ test('a new task below one with 1,000 relations is refused, and not made', async
   assert.deepEqual((await done(baton.admin.get(`/tasks?q=${title}`))).items, []);
 });
 
-test('a run of a task with 1,000 relations launches no child, and its context has them all', async () => {
+test("a run of a task with 1,000 relations can't launch a child, and its context has them all", async () => {
   const worker = await makeWorker(baton);
   const { task, run } = await makeRun(baton, worker);
   await relateToNew(baton, task.id, relationsMax);
@@ -64,7 +64,7 @@ test('a run of a task with 1,000 relations launches no child, and its context ha
   assert.deepEqual(relations, await relationsOf(task.id));
 });
 
-test('work that a completion declares fails by the same code, and the completion stands', async () => {
+test('declared completion work fails with the same code, and the completion is kept', async () => {
   const ensureWork = { type: 'task', key: 'after-$.task.publicId', title: 'Follow up' };
   await insertTestType(baton, {
     key: 'hub',

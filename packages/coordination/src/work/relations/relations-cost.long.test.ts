@@ -37,7 +37,7 @@ async function makeAwaited(): Promise<string> {
   return id;
 }
 
-test('1,000 tasks that wait for one, and for its artifact, make its completion and the artifact take less than 2 s', async () => {
+test('with 1,000 tasks that wait for one and for its artifact, its completion and the artifact take less than 2 s', async () => {
   const id = await makeAwaited();
   const ms = async (act: () => Promise<unknown>) => {
     const start = performance.now();

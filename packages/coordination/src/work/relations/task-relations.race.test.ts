@@ -27,7 +27,7 @@ async function relate(process: number, from: string, toTask: string, type: strin
   return response.json();
 }
 
-test('of two relations at once that together close a cycle exactly one stands', async () => {
+test('of two relations at once that together close a cycle, exactly one is stored', async () => {
   const types = ['parent', 'blocks', 'depends_on'];
   for (let round = 0; round < raceRounds; round += 1) {
     const type = types[round % types.length] as string;
@@ -38,7 +38,7 @@ test('of two relations at once that together close a cycle exactly one stands', 
   }
 });
 
-test('of three relations at once, said in both ways, that together close a cycle exactly two stand', async () => {
+test('of three relations at once, in both directions, that together close a cycle, exactly two are stored', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const [a, b, c] = await Promise.all([makeTask(baton), makeTask(baton), makeTask(baton)]);
     const answers = await Promise.all([
@@ -51,7 +51,7 @@ test('of three relations at once, said in both ways, that together close a cycle
   }
 });
 
-test('of the same relation made twice at once one is made, the other names it', async () => {
+test('of two equal relations at once, one is created, and the other refusal contains it', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const type = ['related_to', 'blocks'][round % 2] as string;
     const [a, b] = await Promise.all([makeTask(baton), makeTask(baton)]);
@@ -64,7 +64,7 @@ test('of the same relation made twice at once one is made, the other names it', 
   }
 });
 
-test('relations added and removed while their ends complete leave every count of open prerequisites right', async () => {
+test('relations added and removed while their ends complete keep every count of open prerequisites correct', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const tasks = await Promise.all(Array.from({ length: 5 }, () => makeTask(baton)));
     const [hub, ...others] = tasks.map(({ id }) => id) as [string, ...string[]];
@@ -92,7 +92,7 @@ test('relations added and removed while their ends complete leave every count of
   }
 });
 
-test('of rivals for the last place among 1,000 relations of a task exactly one gets it', async () => {
+test('of rivals for the 1,000th relation of a task, exactly one succeeds', async () => {
   const worker = await makeWorker(baton);
   for (let round = 0; round < byDepth(3, 10); round += 1) {
     const { task, run } = await makeRun(baton, worker);
@@ -126,7 +126,7 @@ test('two completions whose tasks wait for each other and for a third do not dea
     await tx.run(sql`select from tasks where id = ${middle.id} for no key update`);
     const completed = baton.admin.post(`/tasks/${first.id}:complete`, {}, { 'if-match': 'task-1' });
     await untilBlockedBy(tx, baton, completed);
-    // As the completion of the middle one does, whose statement then wants the waiting one. PostgreSQL looks for a
+    // Like the completion of the middle one, whose statement then locks the waiting one. PostgreSQL checks for a
     // deadlock, and ends one of the two, after a second of waiting.
     await tx.run(sql`set local lock_timeout = '300ms'`);
     await tx.run(sql`

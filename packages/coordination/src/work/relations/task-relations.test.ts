@@ -73,7 +73,7 @@ test('cycles are refused among parents, and in the joint graph of blocks and dep
   await done(relate(b.id, c.id, 'parent'), 201);
   await refused(relate(c.id, a.id, 'parent'), 422, 'dependency_cycle');
   await refused(relate(b.id, a.id, 'parent'), 422, 'dependency_cycle');
-  // c waits for b, b waits for a: said in both ways.
+  // c waits for b, b waits for a: expressed in both directions.
   await done(relate(b.id, c.id, 'blocks'), 201);
   await done(relate(b.id, a.id, 'depends_on'), 201);
   await refused(relate(a.id, c.id, 'depends_on'), 422, 'dependency_cycle');
@@ -117,7 +117,7 @@ test('DELETE removes it from either end, with its event on the task of the path'
   await done(relate(b.id, a.id, 'blocks'), 201);
 });
 
-test('claimability names every obstacle, and a cancelled prerequisite keeps blocking', async () => {
+test('claimability lists every obstacle, and a cancelled prerequisite keeps blocking', async () => {
   const worker = await makeWorker(baton);
   const [task, first, second] = await makeTasks(3);
   assert.deepEqual(await claimabilityOf(task.publicId), {
@@ -198,7 +198,7 @@ test('transitions and requirements of a task', async () => {
     await refused(baton.admin.get(`/tasks/${newId()}/${what}`), 404, 'not_found');
 });
 
-test('whatever is added, removed and completed, a relation stands iff it closes no cycle, and open prerequisites are counted right', async () => {
+test('after any additions, removals and completions, a relation is stored iff it closes no cycle, and open prerequisites are counted correctly', async () => {
   const nodes = 6;
   const pair = { from: fc.nat(nodes - 1), to: fc.nat(nodes - 1) };
   const step = fc.oneof(

@@ -69,7 +69,7 @@ test('tasks and work of a project, of those below it, and within a workspace', a
   assert.deepEqual(await claimed({ includeSubprojects: true }), ids(c));
 });
 
-test('a project out of sight is 404, one in sight shows its tasks', async () => {
+test('an invisible project is 404, a visible one lists its tasks', async () => {
   const { person, mine, other } = await makeNarrowPerson(baton);
   const [seen, hidden] = [await make({ workspaceId: mine.id }), await make({ workspaceId: other.id })];
   const task = await makeTask(baton, { workspaceId: mine.id });
@@ -81,7 +81,7 @@ test('a project out of sight is 404, one in sight shows its tasks', async () => 
 
 /** So many are looked into, remembered while others are passed, and looked up one by one (tasks-within.ts). */
 for (const workspaces of [7, 300, 2100])
-  test(`pages of a project with ${workspaces} workspaces are those of all tasks, however its tasks lie`, async () => {
+  test(`pages of a project with ${workspaces} workspaces are those of all tasks, for any distribution of its tasks`, async () => {
     const { tenantId, pool } = baton;
     const top = await make();
     const ids = Array.from({ length: workspaces - 1 }, newId);

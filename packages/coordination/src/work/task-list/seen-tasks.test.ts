@@ -24,7 +24,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-test('one search, repeated ones and what the person sees give the same pages', async () => {
+test("one search, repeated ones and the viewer's list give the same pages", async () => {
   const page = { limit: 3, cursor: undefined };
   const idsOf = (rows: readonly { id: string }[]) => rows.map(({ id }) => id);
   for (const order of ['createdAt', 'startDate', 'dueDate'] satisfies TaskOrder[])

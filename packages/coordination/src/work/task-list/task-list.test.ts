@@ -78,7 +78,7 @@ describe('GET /tasks', () => {
     assert.deepEqual(await titlesOf('status=shelved&typeKey=task'), []);
   });
 
-  test('narrows by status, category, type, priority, owner and assignee, all together', async () => {
+  test('filters by status, category, type, priority, owner and assignee, all together', async () => {
     await insertTestType(baton, { key: 'filtered' });
     const owner = await baton.actor();
     const common = { typeKey: 'filtered', ownerId: owner.principalId };
@@ -99,7 +99,7 @@ describe('GET /tasks', () => {
     assert.deepEqual(await titlesOf(`ownerId=${newId()}`), []);
   });
 
-  test('narrows by dates, both ends included, and drops the undated', async () => {
+  test('filters by dates, both ends included, and excludes undated tasks', async () => {
     const owner = await baton.actor();
     const make = (title: string, more: object) =>
       makeTask(baton, { title, ownerId: owner.principalId, ...more });
@@ -130,7 +130,7 @@ describe('GET /tasks', () => {
     assert.ok((await titlesOf('q=')).length > 0);
   });
 
-  test('q finds what the comparison alone would find, in any alphabet and length', async () => {
+  test('q finds the same tasks as a plain comparison, in any alphabet and length', async () => {
     const texts = [
       'ΟΔΟΣ Straße',
       'İstanbul ŁÓDŹ',
@@ -203,7 +203,7 @@ describe('GET /tasks', () => {
     }
   });
 
-  test('refuses values that name nothing, in their order', async () => {
+  test('refuses unknown values, in their order', async () => {
     const long = `status=${'x'.repeat(65)}`;
     const wrong = [
       'systemStatusCategory=odd',
@@ -237,7 +237,7 @@ describe('GET /tasks', () => {
     await refused(list('limit=many'), 400, 'invalid_request');
   });
 
-  test('a cursor belongs to its ordering', async () => {
+  test('a cursor is bound to its ordering', async () => {
     await makeTask(baton);
     await makeTask(baton);
     const { nextCursor } = await done(list('limit=1'));
@@ -255,7 +255,7 @@ describe('GET /tasks', () => {
     for (const cursor of forged) assert.equal((await list(`cursor=${cursor}`)).status, 422);
   });
 
-  test('a walk over pages of any length misses nothing that was there and repeats nothing, while others insert', async () => {
+  test('paging with any page size neither misses an existing task nor repeats one, while others insert', async () => {
     const owner = await baton.actor();
     const mine = `ownerId=${owner.principalId}`;
     const dates = fc.option(fc.integer({ min: 0, max: 3 }), { nil: null });

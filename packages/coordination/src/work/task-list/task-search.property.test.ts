@@ -13,7 +13,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-/** More than the search reads before it asks the index. */
+/** More than the search reads before it uses the index. */
 const tasks = 700;
 /** Their numbers lie in 13 buckets of 32,768. */
 const numbersMax = 400_000;
@@ -78,7 +78,7 @@ async function found(by: Actor, query: string): Promise<string[]> {
 
 const priorities = ['critical', 'high', 'medium', 'low'];
 
-test('q finds what a naive filter finds, in every order and page, whatever the numbers and times of the tasks', async () => {
+test('q finds the same tasks as a naive filter, in every order and page, for any numbers and times of the tasks', async () => {
   const words = fc.array(word, { minLength: 12, maxLength: 12 });
   const made = words.chain((all) =>
     fc.record({
@@ -164,7 +164,7 @@ function distinct(given: readonly Given[], isInOrder: boolean): Given[] {
   }));
 }
 
-test('the index is asked for the rarest sequences, and for no more than it needs', () => {
+test('the index is queried for the rarest sequences, and for no more than needed', () => {
   const of = (counts: number[]) =>
     findRarestGrams({ grams: ['abc', 'bcd', 'cde', 'def'], counts, sample: 64 });
   assert.deepEqual(of([64, 0, 64, 0]), ['bcd', 'def']);

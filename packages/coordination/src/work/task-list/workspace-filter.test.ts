@@ -79,7 +79,7 @@ test('GET /work/available: the same, the most urgent first', async () => {
   assert.deepEqual(await numbers(`/work/available?workspaceId=${child.id}&includeAssigned=true`), [1, 3]);
 });
 
-test('a moved workspace takes its tasks out of the filter; an archived one is still read', async () => {
+test('the tasks of a moved workspace leave the filter; those of an archived one are still listed', async () => {
   const moved = await makeWorkspace(baton, { parentId: root.id });
   const task = await makeTask(baton, { workspaceId: moved.id });
   const ids = async () =>

@@ -26,7 +26,7 @@ const change = (id: string, body: object, version: number) =>
   baton.admin.patch(`/tasks/${id}`, body, { 'if-match': `task-${version}` });
 
 describe('requirements of a task', () => {
-  test('are stored with the task, in the order given, each once', async () => {
+  test('are stored with the task, in the given order, without duplicates', async () => {
     const [role, capability, pinned, any] = [
       await makeRole(),
       await makeCapability(),
@@ -52,7 +52,7 @@ describe('requirements of a task', () => {
     await refused(baton.otherAdmin.get(`/tasks/${task.id}/requirements`), 404, 'not_found');
   });
 
-  test('a malformed name is 422 invalid_requirement, a name of nothing unknown_requirement', async () => {
+  test('a malformed name is 422 invalid_requirement, an unknown one unknown_requirement', async () => {
     const post = (requirements: object) => baton.admin.post('/tasks', { title: 'x', requirements });
     for (const [requirements, field] of [
       [{ roles: ['Not A Slug'] }, 'role'],
@@ -80,7 +80,7 @@ describe('requirements of a task', () => {
       await refused(post({ [kind]: Array.from({ length: 51 }, (_, n) => `r-${n}`) }), 400, 'invalid_request');
   });
 
-  test('a disabled skill is nothing; a name is its newest active version, else the newest not disabled', async () => {
+  test('a disabled skill is unknown; a name selects its newest active version, or the newest enabled one', async () => {
     const first = await makeSkill({ version: '1' });
     const second = await makeSkill({ name: first.name, version: '2' });
     const idOf = async () => {
@@ -101,7 +101,7 @@ describe('requirements of a task', () => {
     await refused(post(first.name), 422, 'unknown_requirement');
   });
 
-  test('the slug of a role is looked up from the workspace upward, the tenant last', async () => {
+  test('the slug of a role is looked up from the workspace upward, and last in the tenant', async () => {
     const above = await makeWorkspace();
     const below = await makeWorkspace({ parentId: above.id });
     const slug = `r-${word()}`;
@@ -149,7 +149,7 @@ describe('requirements of a task', () => {
     await refused(change(task.id, { requirements: { roles: ['nothing'] } }, 3), 422, 'unknown_requirement');
   });
 
-  test('a task that moves takes the role of the same slug there, or is not moved', async () => {
+  test('a moved task gets the role with the same slug there, or the move is refused', async () => {
     const [from, to, without] = [await makeWorkspace(), await makeWorkspace(), await makeWorkspace()];
     const slug = `r-${word()}`;
     const [there, here] = [
@@ -175,8 +175,8 @@ describe('requirements of a task', () => {
   });
 });
 
-describe('who may claim', () => {
-  test('only who has every role, capability and skill; what is missing is listed by name', async () => {
+describe('eligible callers', () => {
+  test('are those with every role, capability and skill; missing ones are listed by name', async () => {
     const [role, capability, pinned, any] = [
       await makeRole(),
       await makeCapability(),
@@ -262,7 +262,7 @@ describe('who may claim', () => {
     );
   });
 
-  test('a workspace that is moved takes its tasks under the roles held there', async () => {
+  test('the tasks of a moved workspace are subject to the roles held there', async () => {
     const [from, to] = [await makeWorkspace(), await makeWorkspace()];
     const workspace = await makeWorkspace({ parentId: from.id });
     const role = await makeRole();
@@ -275,7 +275,7 @@ describe('who may claim', () => {
     await done(claimed());
   });
 
-  test('a revoked role and a disabled skill no longer count; a claim that stands is kept', async () => {
+  test('a revoked role and a disabled skill no longer count; a live claim is kept', async () => {
     const [role, skill] = [await makeRole(), await makeSkill()];
     const worker = await makeWorker(baton);
     await give(worker.actor, 'roles', { roleId: role.id });

@@ -42,7 +42,7 @@ async function insertRun(claim: { id: string; taskId: string; fencingToken: numb
 }
 
 describe('PATCH /tasks/{ref}', () => {
-  test('changes what is named, raises the version, and says so in one event', async () => {
+  test('changes the given fields, increases the version, and emits one event', async () => {
     const task = await makeTask(baton, { startDate: '2026-01-01', customFields: { a: 1 } });
     const owner = await baton.actor();
     const check = { key: 'seen', kind: 'human', description: 'seen' };
@@ -104,7 +104,7 @@ describe('PATCH /tasks/{ref}', () => {
     });
   });
 
-  test('null clears owner, assignee and dates, and is refused on every other field', async () => {
+  test('null clears owner, assignee and dates, and is refused for every other field', async () => {
     const person = baton.admin.principalId;
     const { id } = await makeTask(baton, { ownerId: person, assigneeId: person, dueDate: '2026-01-01' });
     const cleared = await done(patch(id, { ownerId: null, assigneeId: null, dueDate: null }, 1));
@@ -126,7 +126,7 @@ describe('PATCH /tasks/{ref}', () => {
     }
   });
 
-  test('values that are stored already are no change: 200, same version, no event', async () => {
+  test('unchanged values have no effect: 200, same version, no event', async () => {
     const given = {
       title: 'as it is',
       description: 'd',
@@ -148,7 +148,7 @@ describe('PATCH /tasks/{ref}', () => {
     assert.equal((await eventsOf(baton, task.id)).length, 1);
   });
 
-  test('a patch without any field but those of the claim is refused', async () => {
+  test('a patch with only the fields of the claim is refused', async () => {
     const { id } = await makeTask(baton);
     await refused(patch(id, {}, 1), 422, 'empty_update');
     const claim = await claimTask(worker, id);
@@ -183,7 +183,7 @@ describe('PATCH /tasks/{ref}', () => {
     assert.equal(events.at(-1)?.session_id, worker.sessionId);
   });
 
-  test('an ended claim must not be presented, and a dead one stops no change', async () => {
+  test("an ended claim must not be presented, and a dead one doesn't prevent a change", async () => {
     const { id } = await makeTask(baton);
     await refused(patch(id, { title: 'x', claimId: newId(), fencingToken: 1 }, 1), 409, 'stale_claim');
     const claim = await claimTask(worker, id);
@@ -193,7 +193,7 @@ describe('PATCH /tasks/{ref}', () => {
     await done(patch(id, { title: 'x' }, 2));
   });
 
-  test('a claim of a session whose delegation is over is ended and refused', async () => {
+  test('a claim of a session whose delegation has ended is ended and refused', async () => {
     const human = await baton.actor({ kind: 'human' });
     const { id } = await makeTask(baton);
     const delegation = await delegate(human, worker.actor, baton);
@@ -206,7 +206,7 @@ describe('PATCH /tasks/{ref}', () => {
     assert.equal(session.status, 'closed');
   });
 
-  test('checks its fields in the order of the contract', async () => {
+  test('checks its fields in the documented order', async () => {
     const { id } = await makeTask(baton);
     const somebody = newId();
     const rows: [object, number, string][] = [
@@ -259,7 +259,7 @@ describe('PATCH /tasks/{ref}', () => {
     assert.equal((await eventsOf(baton, id)).length, 1);
   });
 
-  test('custom fields are replaced whole and must fit the type', async () => {
+  test("custom fields are replaced as a whole and must match the type's schema", async () => {
     await insertTestType(baton, {
       key: 'pointed',
       fieldSchema: { properties: { points: { type: 'integer' } }, required: ['points'] },
@@ -275,7 +275,7 @@ describe('PATCH /tasks/{ref}', () => {
     await done(patch(id, { evidence: [fact] }, 2));
   });
 
-  test('evidence that is kept must still name checks that exist, and dates that are kept still be in order', async () => {
+  test('unchanged evidence must still refer to existing checks, and unchanged dates still be in order', async () => {
     const check = { key: 'a', kind: 'human', description: 'd' };
     const fact = { kind: 'external', externalRef: { system: 's', id: '1' }, check: 'a' };
     const { id } = await makeTask(baton, { acceptance: [check], evidence: [fact], dueDate: '2026-01-02' });
@@ -285,7 +285,7 @@ describe('PATCH /tasks/{ref}', () => {
     await done(patch(id, { acceptance: [], evidence: [] }, 1));
   });
 
-  test('a status move needs a declared edge, and success is reached by :complete only', async () => {
+  test('a status change needs a declared edge, and success is only reached by :complete', async () => {
     const { id } = await makeTask(baton, { status: 'backlog' });
     const same = await refused(patch(id, { status: 'backlog' }, 1), 422, 'invalid_transition');
     assert.deepEqual(same, {
@@ -302,7 +302,7 @@ describe('PATCH /tasks/{ref}', () => {
     assert.equal(renamed.version, 3);
   });
 
-  test('a type that lets a completed task go back takes its completion time away', async () => {
+  test('if a type allows reopening a completed task, that clears its completion time', async () => {
     const lifecycle: Lifecycle = {
       statuses: [
         { key: 'open', category: 'active', displayName: 'Open' },
@@ -354,7 +354,7 @@ describe('PATCH /tasks/{ref}', () => {
     assert.equal(released.status, 'released');
   });
 
-  test('moving to cancelled fails a run that a dead claim left behind', async () => {
+  test('moving to cancelled fails a run left running under a dead claim', async () => {
     const { id } = await makeTask(baton);
     const claim = await claimTask(worker, id);
     const runId = await insertRun(claim);
@@ -375,7 +375,7 @@ describe('POST /tasks/{ref}:complete', () => {
   const complete = (id: string, version: number, body: object | undefined = {}, by = baton.admin) =>
     by.post(`/tasks/${id}:complete`, body, { 'if-match': `"task-${version}"` });
 
-  test('moves the task to its completion status, notes when, and says so', async () => {
+  test('moves the task to its completion status, records the time, and emits the event', async () => {
     const task = await makeTask(baton);
     const { status, body, headers } = await complete(task.publicId, 1, undefined);
     assert.equal(status, 200);
@@ -399,7 +399,7 @@ describe('POST /tasks/{ref}:complete', () => {
     });
   });
 
-  test('by the holder it releases the claim with reason completed', async () => {
+  test('by the holder, it releases the claim with reason completed', async () => {
     const { id } = await makeTask(baton);
     const claim = await claimTask(worker, id);
     const task = await done(complete(id, 2, { claimId: claim.id, fencingToken: 1 }, worker.actor));
@@ -463,7 +463,7 @@ describe('POST /tasks/{ref}:complete', () => {
     await done(complete(id, 3, right, worker.actor));
   });
 
-  test('a run that an older claim left behind is failed as superseded', async () => {
+  test('a run left running under an older claim is failed as superseded', async () => {
     const { id } = await makeTask(baton);
     const runId = await insertRun(await claimTask(worker, id));
     await endClaimLease(baton, id);
@@ -472,7 +472,7 @@ describe('POST /tasks/{ref}:complete', () => {
     assert.deepEqual([failed?.type, failed?.payload['reason']], ['run.failed', 'superseded']);
   });
 
-  test('a claim of a session whose delegation is over is ended and refused', async () => {
+  test('a claim of a session whose delegation has ended is ended and refused', async () => {
     const human = await baton.actor({ kind: 'human' });
     const { id } = await makeTask(baton);
     const delegation = await delegate(human, worker.actor, baton);

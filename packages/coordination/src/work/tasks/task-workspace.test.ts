@@ -19,7 +19,7 @@ const change = (id: string, version: number, body: object) =>
   baton.admin.patch(`/tasks/${id}`, body, { 'if-match': `task-${version}` });
 const archive = (id: string) => done(baton.admin.post(`/workspaces/${id}:archive`));
 
-test('a task is filed in its workspace, and so are its events', async () => {
+test('a task belongs to its workspace, and so do its events', async () => {
   const { id: workspaceId } = await makeWorkspace(baton);
   const task = await done(create({ workspaceId }), 201);
   assert.equal(task.workspaceId, workspaceId);
@@ -90,7 +90,7 @@ test('PATCH refuses an unknown, an archived and a narrower workspace, after owne
   await refused(change(id, 1, { ...wrong, workspaceId: narrow.id, assigneeId: newId() }), 404, 'not_found');
 });
 
-test('a task whose workspace was archived or narrowed since is changed all the same', async () => {
+test('a task can still be changed after its workspace was archived or restricted', async () => {
   const { id: workspaceId } = await makeWorkspace(baton);
   const task = await done(create({ workspaceId }), 201);
   await done(changeWorkspace(baton, workspaceId, 1, { taskTypes: [] }));

@@ -12,7 +12,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-test('of simultaneous patches with one If-Match one wins, the others see its version', async () => {
+test('of concurrent patches with the same If-Match, one wins, and the others get its version', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const { id } = await makeTask(baton);
     const answers = await Promise.all(
@@ -33,7 +33,7 @@ test('of simultaneous patches with one If-Match one wins, the others see its ver
   }
 });
 
-test('of simultaneous completions one wins, and the task is completed once', async () => {
+test('of concurrent completions, one wins, and the task is completed once', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const { id } = await makeTask(baton);
     const answers = await Promise.all(
@@ -45,7 +45,7 @@ test('of simultaneous completions one wins, and the task is completed once', asy
   }
 });
 
-test('of a completion and a claim at once one wins: never a live claim on a completed task', async () => {
+test('of a concurrent completion and claim, one wins: never a live claim on a completed task', async () => {
   const outcomes = { completed: 0, claimed: 0 };
   for (let round = 0; round < 2 * raceRounds; round += 1) {
     const { id } = await makeTask(baton);

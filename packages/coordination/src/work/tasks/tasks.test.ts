@@ -15,7 +15,7 @@ after(() => baton.close());
 const make = (body: object) => baton.admin.post('/tasks', { title: 'a task', ...body });
 
 describe('POST /tasks', () => {
-  test('answers 201 with the whole record, version 1 and its ETag', async () => {
+  test('returns 201 with the whole record, version 1 and its ETag', async () => {
     const { status, body, headers } = await make({ title: 'first of all', description: 'words' });
     assert.equal(status, 201);
     assert.equal(headers.get('etag'), '"task-1"');
@@ -56,7 +56,7 @@ describe('POST /tasks', () => {
     assert.deepEqual((await baton.admin.get(`/tasks/${id}`)).body, body);
   });
 
-  test('takes everything that a task can be given, and null for what it may leave out', async () => {
+  test('accepts every field of a task, and null for optional ones', async () => {
     const worker = await baton.actor();
     const { status, body } = await make({
       priority: 'critical',
@@ -146,7 +146,7 @@ describe('POST /tasks', () => {
     assert.deepEqual((await done(patch([]))).evidence, []);
   });
 
-  test('numbers the tasks of a tenant one after another, simultaneous ones too, and never gives a number twice', async () => {
+  test('numbers the tasks of a tenant consecutively, concurrent ones too, without duplicates', async () => {
     const first = (await make({})).body.publicId;
     await refused(make({ title: ' ' }), 422, 'invalid_title');
     const rivals = await Promise.all(Array.from({ length: 20 }, () => make({})));
@@ -159,7 +159,7 @@ describe('POST /tasks', () => {
     assert.equal(other.body.publicId, 'TASK-000001');
   });
 
-  test('writes task.created with references and safe fields only', async () => {
+  test('emits task.created with references and safe fields only', async () => {
     const secret = `ghp_${'a1B2'.repeat(9)}`;
     const { body } = await make({
       title: `rotate ${secret} ${'é'.repeat(100)}`,
@@ -220,7 +220,7 @@ describe('POST /tasks', () => {
     assert.equal((await agent.post('/tasks', { title: 'found by an agent' })).body.origin.kind, 'harness');
   });
 
-  test('names bounds of the form with 400', async () => {
+  test('refuses schema violations with 400', async () => {
     for (const body of [
       { title: '' },
       { title: 'x'.repeat(501) },
@@ -240,7 +240,7 @@ describe('POST /tasks', () => {
       await refused(make(body), 400, 'invalid_request');
   });
 
-  test('checks in the order of the contract, each with its code', async () => {
+  test('checks in the documented order, each with its code', async () => {
     const somebody = newId();
     const deep = JSON.parse(`${'{"a":'.repeat(21)}1${'}'.repeat(21)}`);
     const check = { key: 'a', kind: 'human', description: 'd' };
@@ -303,7 +303,7 @@ describe('POST /tasks', () => {
     assert.equal((await make({ status: 'todo' })).status, 201);
   });
 
-  test('custom fields must fit the schema of the type: at most 20 errors, shape before schema before secrets', async () => {
+  test('custom fields must match the schema of the type: at most 20 errors, shape before schema before secrets', async () => {
     const typeId = await insertTestType(baton, {
       key: 'estimate',
       fieldSchema: {
@@ -350,7 +350,7 @@ describe('POST /tasks', () => {
     await refused(make({ typeId: newId() }), 404, 'not_found');
   });
 
-  test('a failed command keeps no task and no event', async () => {
+  test('a failed command stores no task and no event', async () => {
     const count = () =>
       baton.pool.row<{ tasks: number; events: number }>(sql`
         select (select count(*) from tasks) as tasks, (select count(*) from events) as events`);
@@ -369,7 +369,7 @@ describe('GET /tasks/{ref}', () => {
     }
   });
 
-  test('answers 404 for what is absent, malformed or of another tenant', async () => {
+  test("returns 404 for an absent or malformed id and for another tenant's task", async () => {
     const foreign = (await baton.otherAdmin.post('/tasks', { title: 'elsewhere' })).body;
     for (const ref of [newId(), 'TASK-999999', 'TASK-1', 'TASK-99999999999999999', 'x', foreign.id])
       await refused(baton.admin.get(`/tasks/${ref}`), 404, 'not_found');

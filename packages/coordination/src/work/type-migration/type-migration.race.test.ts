@@ -79,7 +79,7 @@ async function checkStatuses(): Promise<void> {
   assert.deepEqual(wrong, []);
 }
 
-test('a migration against a claim: the claimed task has the status of its version, and a claimed one is not migrated', async () => {
+test('a migration beside a claim: the claimed task has the status of its version, and a claimed one is not migrated', async () => {
   const outcomes = { both: 0, claimed: 0 };
   for (let round = 0; round < raceRounds; round += 1) {
     const { id } = await makeTask(baton, { typeId: firstId });
@@ -121,7 +121,7 @@ test('a migration against a completion: one of them sees the version of the othe
   await checkStatuses();
 });
 
-test('batches against each other, against claims and against completions: each task is migrated once at most', async () => {
+test('batches beside each other, claims and completions: each task is migrated at most once', async () => {
   // A batch ends after a second. Tasks that the claims above excluded from migration would fill it.
   while ((await done(migrateAll())).migrated.length > 0);
   for (let round = 0; round < byDepth(5, 50); round += 1) {

@@ -69,7 +69,7 @@ const move = (task: { id: string; version: number }, status: string) =>
 const wantsPoints = { required: ['points'], properties: { points: { type: 'integer' } } };
 
 describe('POST /tasks/{ref}:migrate-type', () => {
-  test('gives the task the newest active version, keeps its status, and says so in the journal', async () => {
+  test('migrates the task to the newest active version, keeps its status, and emits the event', async () => {
     const types = await twoVersions();
     await done(baton.admin.post(`/task-types/${(await types.make({})).id}:deprecate`));
     const task = await oldTask(types);
@@ -104,7 +104,7 @@ describe('POST /tasks/{ref}:migrate-type', () => {
     assert.equal((await move(migrated, 'working')).status, 'working');
   });
 
-  test('also goes back to an older version, which is named', async () => {
+  test('also migrates to a named older version', async () => {
     const types = await twoVersions();
     const migrated = await done(
       migrate(await makeTask(baton, { typeId: types.second.id }), { typeVersion: 1 }),
@@ -112,7 +112,7 @@ describe('POST /tasks/{ref}:migrate-type', () => {
     assert.deepEqual([migrated.typeId, migrated.typeVersion], [types.first.id, 1]);
   });
 
-  test('the version that the task has already changes nothing, whatever else stands in the way', async () => {
+  test('migrating to the current version changes nothing, whatever the other obstacles', async () => {
     const types = await twoVersions();
     const { id } = await makeTask(baton, { typeId: types.second.id });
     await claimTask(worker, id);
@@ -219,7 +219,7 @@ describe('POST /tasks/{ref}:migrate-type', () => {
       assert.equal((await done(migrate(task))).typeVersion, 2);
     });
 
-    test('while a run that its claim has left behind is running', async () => {
+    test('while a run of an ended claim is running', async () => {
       const { id } = await oldTask(await twoVersions());
       const { claimId, fencingToken } = await claimTask(worker, id);
       const run = await done(worker.actor.post(`/tasks/${id}:start-run`, { claimId, fencingToken }), 201);
@@ -228,7 +228,7 @@ describe('POST /tasks/{ref}:migrate-type', () => {
       assert.deepEqual(await refused(migrate(task), 409, 'run_in_progress'), { taskId: id, runId: run.id });
     });
 
-    test('while it is being verified, or a person is asked about it', async () => {
+    test('while it is being verified, or an approval is pending', async () => {
       const types = await twoVersions();
       const checks = { acceptance: [{ key: 'seen', kind: 'human', description: 'd' }] };
       const { id } = await oldTask(types, checks);
@@ -248,7 +248,7 @@ describe('POST /tasks/{ref}:migrate-type', () => {
       });
     });
 
-    test('in a status that the new version has not, or has as a terminal one', async () => {
+    test('in a status that is missing or terminal in the new version', async () => {
       const types = await twoVersions();
       const task = await move(await oldTask(types), 'odd');
       const known = ['later', 'new', 'working'];
@@ -298,7 +298,7 @@ const migrateAll = (types: Versions, body: object = {}, actor = baton.admin) =>
   actor.post(`/task-types/${types.first.id}:migrate-tasks`, body);
 
 describe('POST /task-types/{id}:migrate-tasks', () => {
-  test('leaves out what the caller does not see', async () => {
+  test("excludes tasks that the caller can't see", async () => {
     const types = await twoVersions();
     const [seen, unseen] = [await makeWorkspace(baton), await makeWorkspace(baton)];
     const person = await baton.actor({ kind: 'human' });
@@ -311,7 +311,7 @@ describe('POST /task-types/{id}:migrate-tasks', () => {
     assert.deepEqual([migrated.map(({ taskId }: { taskId: string }) => taskId), skipped], [[task.id], []]);
   });
 
-  test('migrates what can be migrated, and skips the rest with the reason', async () => {
+  test('migrates possible tasks, and skips the rest with the reason', async () => {
     const types = await twoVersions({ fieldSchema: wantsPoints });
     const customFields = { points: 1 };
     const made = {
@@ -370,7 +370,7 @@ describe('POST /task-types/{id}:migrate-tasks', () => {
     assert.equal((await eventsOf(baton, made.odd.id)).length, 2);
   });
 
-  test('goes on from the cursor: each task is looked at once, those that were skipped too', async () => {
+  test('continues from the cursor: each task is processed once, skipped ones included', async () => {
     const types = await twoVersions();
     const tasks = [];
     for (let n = 0; n < 7; n += 1) {
@@ -393,7 +393,7 @@ describe('POST /task-types/{id}:migrate-tasks', () => {
     assert.deepEqual((await done(migrateAll(types))).migrated, []);
   });
 
-  test('a batch of 500 ends with a cursor, also one that takes long to judge', async () => {
+  test('a batch of 500 ends with a cursor, also one that takes long to check', async () => {
     const types = await twoVersions({
       fieldSchema: {
         properties: { list: { allOf: Array.from({ length: 400 }, () => ({ uniqueItems: true })) } },

@@ -5,7 +5,7 @@ import { raceRounds } from '@baton/testing/depth';
 import { sendRequest, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { makeTask, makeWorker, type Worker } from '../../testing/leases.ts';
 
-const acceptance = [{ key: 'looked-at', kind: 'human', description: 'Somebody has looked at it.' }];
+const acceptance = [{ key: 'looked-at', kind: 'human', description: 'A person has reviewed it.' }];
 
 let baton: TestCoordination;
 let second: { url: string };
@@ -44,7 +44,7 @@ test('a claim and the opening of an attempt never both win', async () => {
   assert.ok(won.claim > 0 || won.attempt > 0);
 });
 
-test('of several completions at once one opens an attempt, and there is never a second', async () => {
+test('of several concurrent completions, one opens an attempt, and there is never a second', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const task = await makeTask(baton, { acceptance });
     const answers = await Promise.all(

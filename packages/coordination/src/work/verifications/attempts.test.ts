@@ -22,7 +22,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-const humanCheck = { key: 'looked-at', kind: 'human', description: 'Somebody has looked at it.' };
+const humanCheck = { key: 'looked-at', kind: 'human', description: 'A person has reviewed it.' };
 const checked = (more: object = {}) => makeTask(baton, { acceptance: [humanCheck], ...more });
 const complete = (task: { id: string; version: number }, body: object = {}, by = baton.admin) =>
   by.post(`/tasks/${task.id}:complete`, body, { 'if-match': `task-${task.version}` });
@@ -37,7 +37,7 @@ async function open(more: object = {}) {
 }
 
 describe('POST /tasks/{ref}:complete of a task with checks', () => {
-  test('opens an attempt in the name of the caller, and the status stays', async () => {
+  test("opens an attempt in the name of the caller, and the status doesn't change", async () => {
     const task = await checked();
     const after = await done(complete(task));
     assert.equal(after.status, task.status);
@@ -74,7 +74,7 @@ describe('POST /tasks/{ref}:complete of a task with checks', () => {
     assert.equal(events[1]?.actor_id, baton.admin.principalId);
   });
 
-  test('an agent that holds the claim completes nothing: its claim is released, the attempt is open', async () => {
+  test("an agent that holds the claim doesn't complete the task: its claim is released, the attempt is open", async () => {
     const task = await checked();
     const claim = await claimTask(worker, task.id);
     const keys = { claimId: claim.id, fencingToken: claim.fencingToken };
@@ -87,7 +87,7 @@ describe('POST /tasks/{ref}:complete of a task with checks', () => {
     assert.deepEqual(types.slice(-2), ['claim.released', 'task.verification_started']);
   });
 
-  test('a second call answers the task as it is and opens nothing', async () => {
+  test('a second call returns the task unchanged and opens no attempt', async () => {
     const task = await open();
     assert.deepEqual(await done(complete(task)), task);
     assert.equal((await attemptsOf(task.id)).items.length, 1);
@@ -164,7 +164,7 @@ describe('POST /runs/{id}:succeed of a task with checks', () => {
 });
 
 describe('an open attempt', () => {
-  test('refuses a claim, and says so in claimability and work/available', async () => {
+  test('refuses a claim, and is listed in claimability and work/available', async () => {
     const task = await open();
     const details = await refused(
       worker.actor.post(`/tasks/${task.id}:claim`, { sessionId: worker.sessionId }),
@@ -196,7 +196,7 @@ describe('an open attempt', () => {
     );
   });
 
-  test('refuses to take over the claim that was released for it', async () => {
+  test('refuses a take-over of the claim that was released for it', async () => {
     const task = await checked();
     const claim = await claimTask(worker, task.id);
     await endClaimLease(baton, task.id);
@@ -229,7 +229,7 @@ describe('an open attempt', () => {
 });
 
 describe('GET /tasks/{ref}/verifications', () => {
-  test('shows the first 200 characters of what a check says, and not its spec', async () => {
+  test("has the first 200 characters of a check's description, and not its spec", async () => {
     const spec = { approver: baton.admin.principalId };
     const acceptance = [{ ...humanCheck, spec, description: 'é😀'.repeat(150) }];
     const task = await done(complete(await makeTask(baton, { acceptance })));

@@ -49,7 +49,7 @@ test('POST answers 201 for a new name and writes the event on the task, without 
   });
 });
 
-test('the same name again is 200: other metadata replace, equal ones change nothing', async () => {
+test('repeating a name is 200: other metadata replace, equal ones change nothing', async () => {
   const { id } = await makeTask(baton);
   const first = await done(put(id, 'B-1', { metadata: { a: 1, b: [1] } }), 201);
   assert.deepEqual(await done(put(id, 'B-1', { metadata: { b: [1], a: 1 } })), first);
@@ -59,7 +59,7 @@ test('the same name again is 200: other metadata replace, equal ones change noth
   assert.deepEqual(types, ['task.external_reference_added', 'task.external_reference_updated']);
 });
 
-test('POST refuses in the order of the contract', async () => {
+test('POST refuses in the documented order', async () => {
   const { id } = await makeTask(baton);
   const other = await makeTask(baton);
   await done(put(other.id, 'taken'), 201);
@@ -101,7 +101,7 @@ test('POST refuses in the order of the contract', async () => {
   });
 });
 
-test('a name is unique in a tenant by all three of its parts, however long', async () => {
+test('a name is unique in a tenant by all three of its parts, of any length', async () => {
   const { id } = await makeTask(baton);
   const long = '😀'.repeat(512);
   const parts = { externalSystem: long, externalType: long, externalId: long };
@@ -142,7 +142,7 @@ test('GET lists the names of a task newest first, and finds what has a name', as
   await refused(list({ ...nameOf('L-1'), cursor: 'x' }), 422, 'invalid_cursor');
 });
 
-test('who may not read tasks is refused by the first lookup, and finds nothing by the second', async () => {
+test('a caller without tasks.read is refused by the first lookup, and finds nothing with the second', async () => {
   const task = await makeTask(baton);
   await done(put(task.id, 'P-1'), 201);
   const planner = await baton.actor({ permissions: ['projects.read'] });
@@ -158,7 +158,7 @@ test('who may not read tasks is refused by the first lookup, and finds nothing b
   );
 });
 
-test('what is out of sight is neither found nor named by a conflict', async () => {
+test('invisible objects are neither found nor revealed by a conflict', async () => {
   const { id: workspaceId } = await makeWorkspace(baton);
   const hidden = await makeTask(baton, { workspaceId });
   const reference = await done(put(hidden.id, 'H-1'), 201);
@@ -196,7 +196,7 @@ test('DELETE answers 204 and writes the event; the name is free again', async ()
   await done(put(other.id, 'D-1'), 201);
 });
 
-test('of two tasks that are given one name at once one gets it', async () => {
+test('of two tasks that get the same name at once, one succeeds', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const [a, b] = [await makeTask(baton), await makeTask(baton)];
     const answers = await Promise.all([put(a.id, `R-${round}`), put(b.id, `R-${round}`)]);
@@ -205,7 +205,7 @@ test('of two tasks that are given one name at once one gets it', async () => {
   }
 });
 
-test('a name that is given and taken away at once is there or not, as its events say', async () => {
+test('a name that is set and removed at once is in the state of its last event', async () => {
   const { id } = await makeTask(baton);
   const reference = await done(put(id, 'S-1'), 201);
   for (let round = 0; round < raceRounds; round += 1) {

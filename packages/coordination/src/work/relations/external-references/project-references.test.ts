@@ -19,7 +19,7 @@ const nameOf = (externalId: string) => ({ externalSystem: 'jira', externalType: 
 const put = (id: string, externalId: string, more: object = {}) =>
   baton.admin.post(`/projects/${id}/external-references`, { ...nameOf(externalId), ...more });
 
-test('a project gets names of other systems by its own path and by /external-references', async () => {
+test('external names of a project are set by its own path and by /external-references', async () => {
   const { id } = await make();
   const first = await done(put(id, 'A-1', { metadata: { a: 1 } }), 201);
   assert.deepEqual([first.entityType, first.entityId, first.version], ['project', id, 1]);
@@ -58,7 +58,7 @@ test('a project gets names of other systems by its own path and by /external-ref
   );
 });
 
-test('what is wrong with a name is refused, and so is a name that another object has', async () => {
+test('an invalid name is refused, and so is a name that another object has', async () => {
   const { id } = await make();
   const task = await makeTask(baton);
   await done(
@@ -110,7 +110,7 @@ test('GET /projects finds what has a name, by system and id, and by type besides
   assert.deepEqual(await find({}, baton.otherAdmin), []);
 });
 
-test('names of a project out of sight are neither found nor told by a conflict', async () => {
+test('names of an invisible project are neither found nor revealed by a conflict', async () => {
   const { person, mine, other } = await makeNarrowPerson(baton);
   const [seen, hidden] = [await make({ workspaceId: mine.id }), await make({ workspaceId: other.id })];
   const reference = await done(put(hidden.id, 'H-1'), 201);

@@ -17,7 +17,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-test('tasks that are for others cost those nothing who look for work, and are found by whom they are for', async () => {
+test("tasks with other addressees don't slow down a search for work, and their addressees find them", async () => {
   const ready = await makeTask(baton, { priority: 'low' });
   const search = searchOf(baton, worker.actor.principalId);
   const before = await pagesOfSearches(baton, search);

@@ -22,7 +22,7 @@ async function begin(taskId: string): Promise<boolean> {
   return (await actor.post(`/tasks/${taskId}:start-run`, { claimId, fencingToken })).status === 201;
 }
 
-test('whoever added a check drops it before its claim or not at all', async () => {
+test('the author of a check removes it before its own claim or not at all', async () => {
   const { actor } = worker;
   for (let round = 0; round < raceRounds; round += 1) {
     const body = { title: 'raced', acceptance: [checkBy('human')] };
@@ -38,7 +38,7 @@ test('whoever added a check drops it before its claim or not at all', async () =
   }
 });
 
-test('removals of relations, completions of prerequisites and starts of work end, and count right', async () => {
+test('concurrent removals of relations, completions of prerequisites and starts of work end, with correct counts', async () => {
   const { actor } = worker;
   for (let round = 0; round < raceRounds; round += 1) {
     const [task, first, second] = await Promise.all([makeTask(baton), makeTask(baton), makeTask(baton)]);

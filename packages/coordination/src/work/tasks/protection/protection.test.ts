@@ -17,7 +17,10 @@ import { insertTestType } from '../../../testing/task-type.ts';
 import { checkBy, makeJudge } from '../../../testing/verification.ts';
 import { makeWorkspace } from '../../../testing/workspaces.ts';
 
-/** What a task must meet is taken away by whoever added it or by a person, and never by who works (trust, ruling 2). */
+/**
+ * Requirements of a task are removed by their author or by a person, and never by a principal that works on it
+ * (docs/reference/trust.md#nobody-proves-their-own-work).
+ */
 let baton: TestCoordination;
 let judge: ReturnType<typeof makeJudge>;
 let worker: Worker;
@@ -49,7 +52,7 @@ const claimOf = ({ id: claimId, fencingToken }: { id: string; fencingToken: numb
 const check = checkBy('human');
 
 describe('checks', () => {
-  test('the lease’s holder can neither drop nor soften a check, and the person decides all the same', async () => {
+  test('the lease’s holder can neither remove nor weaken a check, and the person still decides', async () => {
     const approver = checkBy('human', { spec: { approver: person.principalId } });
     const { task, claim, run } = await makeRun(baton, worker, { task: { acceptance: [approver] } });
     const { actor } = worker;
@@ -80,7 +83,7 @@ describe('checks', () => {
     assert.deepEqual(
       await keysOf(patch(task.id, actor, { acceptance: [] })),
       ['more', 'checked'],
-      'nor once its run is over',
+      'nor after its run has ended',
     );
     await done(patch(task.id, person, { acceptance: [approver] }));
     const again = await claimTask(worker, task.id);
@@ -95,7 +98,7 @@ describe('checks', () => {
     assert.equal((await read(task.id)).status, 'done');
   });
 
-  test('whoever added a check takes it away, another agent does not, a person does', async () => {
+  test("the author of a check can remove it, another agent can't, a person can", async () => {
     const other = await baton.actor();
     const made = await done(agent.post('/tasks', { title: 'own', acceptance: [check] }), 201);
     assert.equal(made.acceptance[0].addedByPrincipalId, agent.principalId);
@@ -106,7 +109,7 @@ describe('checks', () => {
     const changed = { ...check, description: 'Somebody has looked twice.' };
     await done(patch(made.id, baton.admin, { acceptance: [changed] }));
     const { acceptance } = await read(made.id);
-    assert.equal(acceptance[0].addedByPrincipalId, baton.admin.principalId, 'a change makes it theirs');
+    assert.equal(acceptance[0].addedByPrincipalId, baton.admin.principalId, 'a change makes them the author');
     const reader = await baton.actor({ kind: 'human', permissions: ['tasks.read'] });
     await refused(patch(made.id, reader, { acceptance: [] }), 403, 'permission_denied');
     await done(patch(made.id, person, { acceptance: [] }));
@@ -119,7 +122,7 @@ describe('checks', () => {
     assert.deepEqual(await keysOf(patch(task.id, own.actor, { acceptance: [] })), ['checked']);
   });
 
-  test('what was read is sent back: nothing changes, and no author is taken from the client', async () => {
+  test("sending back the read checks changes nothing, and the client can't set an author", async () => {
     const { id, version, acceptance } = await makeTask(baton, { acceptance: [check] });
     const sent = [{ ...acceptance[0], addedByPrincipalId: agent.principalId }];
     const same = await done(patch(id, agent, { acceptance: sent }));
@@ -128,7 +131,7 @@ describe('checks', () => {
     assert.equal(made.acceptance[0].addedByPrincipalId, agent.principalId);
   });
 
-  test('those from before have no known author, and are for people', async () => {
+  test('older ones have no known author, and are reserved for people', async () => {
     const { id } = await done(agent.post('/tasks', { title: 'old' }), 201);
     await baton.pool.run(sql`update tasks set acceptance = ${JSON.stringify([check])} where id = ${id}`);
     assert.equal((await read(id)).acceptance[0].addedByPrincipalId, null);
@@ -136,7 +139,7 @@ describe('checks', () => {
     await done(patch(id, person, { acceptance: [] }));
   });
 
-  test('the condition of a check is not emptied by who could not remove the check', async () => {
+  test("a principal that can't remove a check can't clear the field of its condition", async () => {
     const when = ['$.task.customFields.risky'];
     const typeKey = 'conditional';
     await insertTestType(baton, { key: typeKey, acceptance: [{ ...check, key: 'typed', when }] });
@@ -161,7 +164,7 @@ describe('checks', () => {
     await done(patch(unconditioned.id, person, { customFields: {} }));
   });
 
-  test('nor in the task that it came from, nor by a newer artifact without the value', async () => {
+  test('nor in the spawning task, nor by a newer artifact without the value', async () => {
     const when = ['$.spawnedBy.customFields.production'];
     await insertTestType(baton, { key: 'spawned', acceptance: [{ ...check, key: 'signed', when }] });
     const origin = await makeTask(baton, { customFields: { production: true } });
@@ -193,7 +196,7 @@ describe('checks', () => {
     assert.equal((await read(risky.task.id)).verification.status, 'waiting_human');
   });
 
-  test('those of a rule’s task are for people, also where an agent is the rule’s authority', async () => {
+  test('those of a rule’s task are reserved for people, even if the rule acts for an agent', async () => {
     const rules = makeRuleWorker(baton);
     await makeRule(agent, {
       trigger: { kind: 'event', type: 'goal.created' },
@@ -214,7 +217,7 @@ describe('a migration of the type', () => {
   const version = (number: number, more: object) =>
     insertTestType(baton, { key: 'shrinking', version: number, ...more });
 
-  test('takes checks and required outputs from nobody who worked, and from no one but people and the publisher', async () => {
+  test('may remove checks and required outputs only for people and the publisher, and never for a principal that worked on the task', async () => {
     await done(
       baton.admin.post('/artifact-types', { key: 'log', displayName: 'log', mediaTypes: ['*/*'] }),
       201,
@@ -251,7 +254,7 @@ describe('a migration of the type', () => {
 });
 
 describe('requirements', () => {
-  test('who works, or did not add them, does not drop or exchange them', async () => {
+  test("a principal that works on the task, or did not add them, can't remove or replace them", async () => {
     const make = (path: string, body: object) => done(baton.admin.post(path, body), 201);
     await make('/roles', { slug: 'reviewer', name: 'Reviewer' });
     for (const name of ['typescript', 'rust']) await make('/capabilities', { name, description: name });
@@ -276,7 +279,7 @@ describe('requirements', () => {
     await done(patch(own.id, agent, names({})));
   });
 
-  test('a move to where another role has the slug takes the role away', async () => {
+  test('a move to a workspace where another role has the slug removes the role', async () => {
     const make = (path: string, body: object) => done(baton.admin.post(path, body), 201);
     const [here, there] = [await makeWorkspace(baton), await makeWorkspace(baton)];
     await make('/roles', { slug: 'approver', name: 'Approver' });
@@ -292,13 +295,13 @@ describe('requirements', () => {
   });
 });
 
-describe('relations that hold a task back', () => {
+describe('relations that block a task', () => {
   const relate = async (from: string, to: string, type: string, by: Actor = baton.admin) =>
     done(by.post(`/tasks/${from}/relations`, { toTask: to, type }), 201);
   const remove = (task: string, relation: string, by: Actor) =>
     by.delete(`/tasks/${task}/relations/${relation}`);
 
-  test('are removed by whoever added them and by people, from either end', async () => {
+  test('can be removed by their author and by people, from either end', async () => {
     const [task, first] = [await makeTask(baton), await makeTask(baton)];
     for (const [from, to, type] of [
       [task.id, first.id, 'depends_on'],
@@ -324,7 +327,7 @@ describe('relations that hold a task back', () => {
     }
   });
 
-  test('are not removed by who works on the task that waits', async () => {
+  test("can't be removed by a principal that works on the waiting task", async () => {
     const own = await makeWorker(baton, { kind: 'human' });
     const { task } = await makeRun(baton, own);
     const first = await makeTask(baton);
