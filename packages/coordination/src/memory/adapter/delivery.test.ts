@@ -30,7 +30,7 @@ after(async () => {
   await baton.close();
 });
 
-/** Where an event stands. */
+/** The position of an event. */
 const placeOf = async (id: string) =>
   baton.pool.row<{ position: number; sequence: number }>(
     sql`select position, sequence from events where id = ${id}`,
@@ -49,7 +49,7 @@ const waitOf = async (tenantId: string) => {
 const batchesOf = (tenantId: string) =>
   memory.arrived.filter(({ namespace }) => namespace === namespaceOf(tenantId)).map(({ ids }) => ids);
 
-test('events are delivered in their order, at most 100 a turn, and the cursor passes what is not told', async () => {
+test('events are delivered in order, at most 100 per turn, and the cursor passes events that are not sent', async () => {
   const tenantId = await newTenant(baton);
   const ids = await writeTold(baton, tenantId, 120);
   const delivery = startDelivery(baton, memory);
@@ -86,7 +86,7 @@ test('an event of a transaction that is still open holds back itself and what fo
   assert.equal(memory.keptIds(namespaceOf(tenantId))[1], late[0]);
 });
 
-test('the least recently served tenant is next, whoever has written the most', async () => {
+test('the least recently served tenant is next, regardless of volume', async () => {
   const [first, second, third] = [await newTenant(baton), await newTenant(baton), await newTenant(baton)];
   const delivery = startDelivery(baton, memory);
   await delivery.turns();
@@ -146,7 +146,7 @@ for (const [how, behaviour] of [
   ['413 to the whole batch', (ids: Set<string>) => ({ refusedWhole: { ids, status: 413 } })],
 ] as const)
   for (const index of isLongProof || how.startsWith('a 207') ? [0, 17, 49] : [17])
-    test(`after ${how}, number ${index} of 50, all before it is delivered and the cursor stands just before it`, async () => {
+    test(`after ${how}, number ${index} of 50, all earlier events are delivered and the cursor is just before it`, async () => {
       const tenantId = await newTenant(baton);
       const ids = await writeTold(baton, tenantId, 50);
       const culprit = ids[index] as string;
@@ -163,7 +163,7 @@ for (const [how, behaviour] of [
       assert.equal(row.duplicates_total, 0);
       assert.match(row.parked_reason ?? '', /refuses this event/);
       assert.equal(row.lease_id, null);
-      // The event before the culprit is one that isn't told, or founded the tenant.
+      // The event before the culprit is one that isn't sent, or created the tenant.
       const before = await baton.pool.row(sql`
         select position, sequence from events where tenant_id = ${tenantId}
           and (position, sequence) < (select position, sequence from events where id = ${culprit})
@@ -180,7 +180,7 @@ for (const [how, behaviour] of [
       assert.equal(new Set(slices).size, slices.length, 'a slice was sent twice');
     });
 
-test('a poisoned tenant goes on by itself when the event is taken, and the count of failures begins anew', async () => {
+test('a tenant on hold continues when the event is accepted, and its failure count restarts', async () => {
   const tenantId = await newTenant(baton);
   const ids = await writeTold(baton, tenantId, 10);
   memory.behave({ refused: new Set([ids[3] as string]) }, namespaceOf(tenantId));
@@ -232,7 +232,7 @@ for (const [what, behaviour] of [
     },
   ],
   [
-    'a 200 with a result that says nothing',
+    'a 200 with an empty result',
     {
       answer: {
         status: 200,
@@ -281,7 +281,7 @@ test('a memory service that is out of reach, or silent, parks the tenant in time
   assert.match((await consumerOf(baton, tenantId)).parked_reason ?? '', /no answer within 1000 ms/);
 });
 
-test('the wait is 1 s, doubles up to 60 s, and is never shorter than what the service asks for', async () => {
+test('the delay is 1 s, doubles up to 60 s, and is never shorter than the requested one', async () => {
   const tenantId = await newTenant(baton);
   await writeTold(baton, tenantId, 1);
   memory.behave({ answer: { status: 503 } }, namespaceOf(tenantId));
@@ -309,7 +309,7 @@ test('the wait is 1 s, doubles up to 60 s, and is never shorter than what the se
     await turn();
   }
   assert.deepEqual(waits, [30, 60, 4]);
-  assert.equal((await consumerOf(baton, tenantId)).parked_at, since, 'parked since the first failure');
+  assert.equal((await consumerOf(baton, tenantId)).parked_at, since, 'on hold since the first failure');
 });
 
 test('a rebuild during a delivery wins: the late turn moves nothing', async () => {
@@ -373,7 +373,7 @@ test('requests hold at most CP_CONTEXT_BATCH_SIZE events and about 1 MB', async 
   assert.deepEqual(sizes, [16, 16, 8]);
 });
 
-test('a token of the own service account is asked for once, and anew after a 401', async () => {
+test('a token of the own service account is requested once, and again after a 401', async () => {
   const issued: string[] = [];
   const asked: unknown[] = [];
   const identity = createServer(async (req, res) => {

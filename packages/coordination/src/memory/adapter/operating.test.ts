@@ -69,7 +69,7 @@ test('the state may be read with operations.read, or with operations.manage', as
   assert.equal((await reader.post(`${path()}:redrive`)).status, 403);
 });
 
-test('a parked tenant shows where and why, and Retry-After says when it is tried again', async () => {
+test('a tenant on hold shows its event and reason, and Retry-After the delay until the next attempt', async () => {
   const [first, second] = await writeTold(baton, baton.tenantId, 2);
   memory.behave({ refused: new Set([second as string]) }, namespaceOf(baton.tenantId));
   const delivery = startDelivery(baton, memory, { CP_CONTEXT_RETRY_BACKOFF_BASE_SECONDS: '40' });
@@ -92,7 +92,7 @@ test('a parked tenant shows where and why, and Retry-After says when it is tried
   assert.ok(memory.keptIds(namespaceOf(baton.tenantId)).includes(first as string));
 });
 
-test('a redrive has the parked event tried at once, never moves the cursor, and may be repeated', async () => {
+test('a redrive retries the blocking event at once, never moves the cursor, and may be repeated', async () => {
   const before = await state();
   const { status, body } = await operator.post(`${path()}:redrive`, { reason: 'mended' });
   assert.equal(status, 200);
@@ -176,7 +176,7 @@ test('a rebuild to a cursor delivers what follows it, and unparks the tenant', a
   assert.ok(sent.length > 0 && !sent.includes(place.id));
 });
 
-test('a rebuild to where the cursor stands is allowed; forward it is refused', async () => {
+test('a rebuild to the current cursor is allowed; forward it is refused', async () => {
   await journalIsStable(baton.pool);
   const { cursor } = await state();
   const equal = await operator.post(`${path()}:rebuild`, { cursor });

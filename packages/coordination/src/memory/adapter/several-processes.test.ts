@@ -37,7 +37,7 @@ after(async () => {
 const start = (more: Record<string, string> = {}) =>
   startContextAdapter({ env: adapterEnv(baton, memory, more), isWatched: false, log: quietLog });
 
-/** `baton context-adapter`, when it says that it runs. */
+/** `baton context-adapter`, once it reports that it runs. */
 async function startProgram(): Promise<ChildProcess> {
   const env = adapterEnv(baton, memory, { CP_CONTEXT_ADAPTER_METRICS_PORT: '0', CP_LOG_LEVEL: 'info' });
   const child = spawn(

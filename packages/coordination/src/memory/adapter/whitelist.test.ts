@@ -8,7 +8,7 @@ import { readEventDeclarations } from '../../testing/event-catalog.ts';
 import { memoryItemOf } from './mapping.ts';
 import { whitelist } from './whitelist.ts';
 
-/** All types of these families are told, besides those that the contract leaves out. */
+/** All types of these families are sent, besides the documented exceptions. */
 const wholeFamilies: readonly { readonly prefix: string; readonly except: readonly string[] }[] = [
   { prefix: 'task.relation_', except: [] },
   {
@@ -27,7 +27,7 @@ const shapeOf = ({ payload }: EventDeclaration) =>
   (payload as unknown as { shape: Record<string, z.ZodType> }).shape;
 
 for (const [type, { content, fields }] of Object.entries(whitelist))
-  test(`${type} is told by fields that its payload has`, () => {
+  test(`${type} is sent with fields that its payload has`, () => {
     const declared = catalog.get(type);
     assert.ok(declared, 'the catalogue of events has no such type');
     const shape = shapeOf(declared);
@@ -42,16 +42,16 @@ for (const [type, { content, fields }] of Object.entries(whitelist))
     }
   });
 
-test('families of events are told whole, but for what the contract leaves out', () => {
+test('families of events are sent completely, with the documented exceptions', () => {
   for (const { prefix, except } of wholeFamilies) {
     const written = [...catalog.keys()].filter((type) => type.startsWith(prefix) && !except.includes(type));
     assert.ok(written.length > 0, prefix);
     for (const type of written) assert.ok(Object.hasOwn(whitelist, type), `${type} is missing`);
-    for (const type of except) assert.ok(!Object.hasOwn(whitelist, type), `${type} is told`);
+    for (const type of except) assert.ok(!Object.hasOwn(whitelist, type), `${type} is sent`);
   }
 });
 
-test('nothing tells custom fields, configuration, or what a person wrote to somebody', () => {
+test('no item contains custom fields, configuration, or messages between people', () => {
   for (const { fields } of Object.values(whitelist))
     for (const name of ['customFields', 'config', 'comment', 'body', 'description'])
       assert.ok(!fields.includes(name));
@@ -165,7 +165,7 @@ test('an observation keeps its own kind, instant, content and assertions', () =>
   ]);
 });
 
-test('changes are told without custom fields, in the sentence and in the data', () => {
+test('changes are sent without custom fields, in the sentence and in the data', () => {
   const item = memoryItemOf(
     eventRow({ payload: { publicId: 'TASK-1', version: 2, changes: { title: 'New', customFields: true } } }),
   );
@@ -188,12 +188,12 @@ test('what an event is about is named once, at most 20 times', () => {
   assert.ok((item?.scopes.length ?? 0) <= 20);
 });
 
-test('an event that is not on the whitelist is not told, nor one named like what every object has', () => {
+test("an event that is not on the whitelist is not sent, nor one named like an object's built-in property", () => {
   for (const type of ['task.comment_added', 'session.opened', 'approval.outcome_failed', 'constructor'])
     assert.equal(memoryItemOf(eventRow({ type })), undefined);
 });
 
-test('an event whose payload lacks what it should have is told all the same', () => {
+test('an event whose payload lacks a required field is sent nevertheless', () => {
   const item = memoryItemOf(eventRow({ type: 'run.started', payload: {} }));
   assert.equal(item?.content, 'Attempt unknown at the task was started.');
 });

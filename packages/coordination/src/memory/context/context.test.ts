@@ -188,7 +188,7 @@ describe('refuses', () => {
 });
 
 describe('what memory knows', () => {
-  test('is asked by the query, its focus and its budget, in the namespaces of the tenant and of the tree', async () => {
+  test('is requested with the query, its focus and its budget, in the namespaces of the tenant and of the tree', async () => {
     const root = await makeWorkspace(baton);
     const child = await makeWorkspace(baton, { parentId: root.id });
     const task = await makeTask(baton, { workspaceId: child.id, title: 'Ship it' });
@@ -261,7 +261,7 @@ describe('what memory knows', () => {
     await without.close();
   });
 
-  test('is told to a person with narrow sight from a tree that is in sight as a whole, and nothing else', async () => {
+  test('is returned to a person with restricted visibility from a tree that is visible as a whole, and nothing else', async () => {
     const { person, mine, other } = await makeNarrowPerson(baton);
     assert.equal((await askContext(person)).memoryStatus, 'forbidden');
     await refused(person.post('/context', { query: 'x', workspaceId: other.id }), 404, 'not_found');
@@ -293,7 +293,7 @@ describe('what memory knows', () => {
     await baton.pool.run(sql`
       insert into event_consumers (tenant_id, consumer, position, sequence, parked_at, parked_reason, parked_event_id,
         failure_count, next_attempt_at, last_delivery_at)
-      values (${baton.tenantId}, 'context-adapter', 0, 0, now(), 'the memory service answered 500', ${eventId}, 1, now(),
+      values (${baton.tenantId}, 'context-adapter', 0, 0, now(), 'the memory service responded with 500', ${eventId}, 1, now(),
         now())`);
     const { freshness } = await askContext(admin, { includeMemory: false });
     assert.match(freshness.memoryCursor, /^ec1_/);
@@ -301,7 +301,7 @@ describe('what memory knows', () => {
     const { status, lastError, parkedEventId, nextAttemptAt, lastDeliveryAt } = freshness.memoryIngest;
     assert.deepEqual(
       [status, lastError, parkedEventId],
-      ['parked', 'the memory service answered 500', eventId],
+      ['parked', 'the memory service responded with 500', eventId],
     );
     assert.ok(nextAttemptAt !== null && lastDeliveryAt !== null);
     // The event may be of a hidden workspace, and the error may repeat it.
@@ -316,7 +316,7 @@ describe('what memory knows', () => {
     }
   });
 
-  test("another tenant's focus is not found, and its namespaces are never asked", async () => {
+  test("another tenant's focus is not found, and its namespaces are never requested", async () => {
     const task = await makeTask(baton);
     const workspace = await makeWorkspace(baton);
     const asked = memory.calls.length;

@@ -24,7 +24,7 @@ before(async () => {
 afterEach(() => memory.behave({}));
 after(() => started.close());
 
-/** What a context says when the memory service behaves like that. */
+/** The status of a context when the memory service behaves like that. */
 async function statusWhen(behaviour: MemoryBehaviour, ask = () => askContext(admin)) {
   memory.behave(behaviour);
   const { memoryStatus, memory: pack, memoryTraceId, warnings, operational } = await ask();
@@ -38,8 +38,8 @@ const askHastily = () =>
 const withBody = (body: string, status = 200) => statusWhen({ answer: { status, body } });
 const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
 
-describe('is answered all the same, with a status that says why', () => {
-  test('when memory is silent: timeout, after the time limit', async () => {
+describe('is returned nevertheless, with a status that gives the reason', () => {
+  test('when memory is silent: timeout, after the time configured', async () => {
     const began = performance.now();
     assert.deepEqual(await statusWhen({ delayMs: 60_000 }, askHastily), ['timeout']);
     assert.ok(performance.now() - began >= 990);
@@ -52,7 +52,7 @@ describe('is answered all the same, with a status that says why', () => {
     assertTookLess(began, 6000);
   });
 
-  test('when it hangs up, or fails, or asks to be asked later: unavailable', async () => {
+  test('when it hangs up, fails, or requests a later retry: unavailable', async () => {
     assert.deepEqual(await statusWhen({ hangsUp: true }), ['unavailable', 'memory_failed']);
     for (const status of [500, 503, 401, 429, 302])
       assert.deepEqual(await withBody('{}', status), ['unavailable', 'memory_failed'], `${status}`);
@@ -89,7 +89,7 @@ describe('is answered all the same, with a status that says why', () => {
       assert.deepEqual(await withBody('{}', status), ['unavailable', 'memory_refused'], `${status}`);
   });
 
-  test('when it refuses several namespaces, the tenant alone is asked: ok, with a warning', async () => {
+  test('when it refuses several namespaces, the tenant alone is requested: ok, with a warning', async () => {
     const { id: workspaceId } = await makeWorkspace(baton);
     const tree = `tenant:${baton.tenantId}:ws:${workspaceId}`;
     for (const status of [400, 403, 422]) {
@@ -102,7 +102,7 @@ describe('is answered all the same, with a status that says why', () => {
     assert.deepEqual([memoryStatus, warnings], ['unavailable', ['memory_refused']]);
   });
 
-  test('when it says more than the budget allows: ok, with a warning; its odd members are passed on', async () => {
+  test('when it exceeds the budget: ok, with a warning; unknown members are passed on', async () => {
     const body = '{"sections":[],"token_estimate":8001,"trace_id":7,"__proto__":{"a":1}}';
     assert.deepEqual(await withBody(body), ['ok', 'memory_over_budget']);
     const answer = await askContext(admin);
@@ -160,7 +160,7 @@ describe('the circuit', () => {
     return (name: string) => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
   };
 
-  test('opens after repeated failures, for one tenant, and closes by itself; health and metrics say so', async (t) => {
+  test('opens after repeated failures, for one tenant, and closes by itself; health and metrics show it', async (t) => {
     const settings = { CP_CONTEXT_CIRCUIT_FAILURES: '3', CP_CONTEXT_CIRCUIT_SECONDS: '60' };
     const process = await baton.another(settings);
     const ask = async (actor: Actor) => {
@@ -199,7 +199,7 @@ describe('the circuit', () => {
   });
 });
 
-test('nothing that the memory service answers stands in the log', async () => {
+test('no response of the memory service appears in the log', async () => {
   const secret = 'what-memory-alone-knows-5173';
   const lines: string[] = [];
   const { listen } = await import('../../testing/coordination.ts');

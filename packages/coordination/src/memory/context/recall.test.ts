@@ -115,7 +115,7 @@ test('is refused to a person who sees no namespace as a whole', async () => {
   assert.deepEqual(namespaces, [`${tenants}:ws:${mine.id}`]);
 });
 
-test('without memory it says so: disabled, late, refused, away', async () => {
+test('without memory the response is disabled, late, refused or unavailable', async () => {
   const without = await baton.another({ CP_CONTEXT_PROVIDER: 'none' });
   const headers = { authorization: `Bearer ${admin.token}`, 'content-type': 'application/json' };
   const init = { method: 'POST', headers, body: '{"anchor":"a:b"}' };

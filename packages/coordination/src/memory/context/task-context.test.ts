@@ -40,7 +40,7 @@ const billing = { kind: 'service', key: 'service:billing' };
 const owns = { subject: 'service:billing', predicate: 'ownedBy', object: 'team:money' };
 const lastTyped = () => memory.calls.findLast(({ path }) => path === '/api/memory/context/typed');
 
-/** A task of a type that is told of the service in its custom field. */
+/** A task of a type that names the service in its custom field. */
 async function makeTold(schema: object = {}, more: object = {}) {
   const typeKey = await makeToldType(baton, { anchors: ['service:{customFields.service}'], ...schema });
   const fields = { customFields: { service: 'billing' } };
@@ -52,8 +52,8 @@ const hastily = (actor: Actor, path: string, body?: object) =>
 const contextOf = async (actor: Actor, task: { id: string }, more: object = {}) =>
   (await askContext(actor, { task: task.id, ...more })).taskContext;
 
-describe('what a type asks memory for', () => {
-  test('is told to the holder of the claim as of the claim, and recorded once with its event', async () => {
+describe('the context that a type declares', () => {
+  test('is returned to the holder of the claim as of the claim, and recorded once with its event', async () => {
     memory.knowledge.forget(tenants);
     memory.knowledge.know(tenants, { entities: [billing], facts: [owns] });
     const declared = {
@@ -145,7 +145,7 @@ describe('what a type asks memory for', () => {
     }
   });
 
-  test('as of now is asked each time, and recorded at the first', async () => {
+  test('as of now is requested each time, and recorded the first time', async () => {
     memory.knowledge.forget(tenants);
     const task = await makeTold({ asOf: 'now' });
     const claim = await claimTask(worker, task.id);
@@ -158,7 +158,7 @@ describe('what a type asks memory for', () => {
     assert.deepEqual([status, recorded, replayed, contextPackId], ['ok', false, false, first.contextPackId]);
   });
 
-  test('a new claim is told anew', async () => {
+  test('a new claim gets a new context', async () => {
     const task = await makeTold();
     await claimTask(worker, task.id);
     const first = await contextOf(worker.actor, task);
@@ -170,7 +170,7 @@ describe('what a type asks memory for', () => {
     assert.notEqual(second.contextPackId, first.contextPackId);
   });
 
-  test('of many asked at once one is recorded, and all are told the same', async () => {
+  test('of concurrent requests one is recorded, and all return the same', async () => {
     memory.knowledge.know(tenants, { entities: [billing] });
     const task = await makeTold();
     await claimTask(worker, task.id);
@@ -184,7 +184,7 @@ describe('what a type asks memory for', () => {
     assert.deepEqual([rows.length, events.length], [1, 1]);
   });
 
-  test('a claim that ends while memory is asked keeps nothing', async () => {
+  test('a claim that ends during the request to memory records nothing', async () => {
     const task = await makeTold();
     await claimTask(worker, task.id);
     const ended = Promise.withResolvers<void>();
@@ -198,7 +198,7 @@ describe('what a type asks memory for', () => {
     assert.deepEqual([recorded, contextPackId, claimId, warnings], [false, null, null, ['claim_ended']]);
   });
 
-  test('drops anchors whose placeholder has no value, or none that can stand in a key', async () => {
+  test("drops anchors whose placeholder has no value, or one that a key can't contain", async () => {
     const anchors = [
       'task:{publicId}',
       'place:{workspaceId}',

@@ -15,7 +15,7 @@ function start(more: Partial<ConstructorParameters<typeof Circuits>[0]> = {}) {
   return { circuits, clock, fail };
 }
 
-test('a circuit opens after failures in a row, for its own key alone, and says how long', () => {
+test('a circuit opens after failures in a row, only for its own key, and returns the delay', () => {
   const { circuits, fail } = start();
   fail('a', 2);
   circuits.succeeded('a');

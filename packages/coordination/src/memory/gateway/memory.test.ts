@@ -37,7 +37,7 @@ async function refusedWith(error: string): Promise<BatchResult> {
   return openMemory(settings, 'run_test').ingest('tenant:1', [item], new AbortController().signal);
 }
 
-test('a refusal of any depth is an answer: the tenant can be parked at its event', async () => {
+test('a refusal of any depth is a response: the tenant can be on hold at its event', async () => {
   const depth = 500_000;
   const result = await refusedWith(`${'['.repeat(depth)}${']'.repeat(depth)}`);
   assert.equal(result.kind, 'judged');

@@ -15,7 +15,7 @@ import { makeWorkspace } from '../../testing/workspaces.ts';
 import { finishKnowledge } from './finishing.ts';
 import { insertIntent } from './intents.sql.ts';
 
-// Processes that are killed between the answer of memory and the event of what it was told.
+// Processes that are killed between the response of memory and the event of the write.
 
 let started: WithMemory;
 let baton: TestCoordination;
@@ -34,7 +34,7 @@ after(async () => {
   await started.close();
 });
 
-/** Two workers at once, after the process that wrote has been gone for long enough. */
+/** Two concurrent workers, after the process that wrote has been dead for long enough. */
 async function finishAll(): Promise<void> {
   await baton.pool.run(sql`update knowledge_intents set due_at = now() - interval '1 s'`);
   await Promise.all(workers.map(({ tools }) => finishKnowledge(tools).run()));
@@ -110,7 +110,7 @@ test('a process that dies between the answers of memory and their events leaves 
     select count(*)::int as n from events where type = 'knowledge.pack_registered' and payload ->> 'name' = ${name}`;
   assert.equal((await baton.pool.row(registered))?.n, 1);
 
-  // Whoever sends it again under its key gets the answer; memory is not asked, and nothing is told again.
+  // A repeated request under its key returns the response; memory is not called, and no event is written again.
   const asked = memory.calls.length;
   for (const at of writes.keys()) {
     const again = await sendTo(baton.url, at);
@@ -135,7 +135,7 @@ longTest('a worker that dies there too leaves it to the next one', async () => {
   assert.equal((await knowledgeEvents(baton, id)).length, 1);
 });
 
-/** A document of a process that is gone. */
+/** A document of a process that crashed. */
 async function leaveIntent(workspaceId: string, naturalKey: string, idempotencyKey: string | null = null) {
   const namespace = `tenant:${baton.tenantId}:ws:${workspaceId}`;
   const facts = { naturalKey, title: 'T', type: 'document', chunkCount: 1, linkCount: 0 };
@@ -161,7 +161,7 @@ async function leaveIntent(workspaceId: string, naturalKey: string, idempotencyK
   assert.equal(await baton.pool.run(left), 1);
 }
 
-test('what memory does not answer is asked again later, and what it refuses is given up without an event', async () => {
+test('a request without a response is retried later, and a refused one is abandoned without an event', async () => {
   const { id } = await makeWorkspace(baton);
   await leaveIntent(id, 'left');
   for (const behaviour of [{ hangsUp: true }, { answer: { status: 503 } }, { answer: { status: 403 } }]) {

@@ -42,7 +42,7 @@ const treeOf = (rootId: string) => `tenant:${baton.tenantId}:ws:${rootId}`;
 const eventsIn = (id: string) => knowledgeEvents(baton, id);
 
 describe('a snapshot', () => {
-  test('is compared by memory, under a namespace and scopes of our own, and told with what it changed', async () => {
+  test('is compared by memory, under a derived namespace and scopes, and its event names the changes', async () => {
     const root = await makeWorkspace(baton);
     const child = await makeWorkspace(baton, { parentId: root.id });
     const body = snapshotOf(child.id, { pack: 'platform@1', scope: 'eu' });
@@ -94,7 +94,7 @@ describe('a snapshot', () => {
     );
   });
 
-  test('that comes again changes nothing, and one that changes nothing is told without changes', async () => {
+  test('that is repeated changes nothing, and one without changes has an event without changes', async () => {
     const { id } = await makeWorkspace(baton);
     const body = snapshotOf(id);
     await done(admin.post('/knowledge/snapshots', body));
@@ -110,7 +110,7 @@ describe('a snapshot', () => {
     ]);
   });
 
-  test('whose answer was lost is told with its changes when it comes again', async () => {
+  test('whose response was lost has an event with its changes when it is repeated', async () => {
     const { id } = await makeWorkspace(baton);
     const body = snapshotOf(id);
     memory.behave({ losesAnswers: true });
@@ -247,7 +247,7 @@ describe('a snapshot', () => {
 describe('a body of more than 1 MiB', () => {
   const bytes = 1_200_000;
 
-  test('holds 250,000 values at most; what stands inside of a text is none', async () => {
+  test("holds at most 250,000 values; the content of a text doesn't count", async () => {
     const { id } = await makeWorkspace(baton);
     const send = (entities: string) =>
       admin.post(
@@ -286,7 +286,7 @@ describe('a body of more than 1 MiB', () => {
 });
 
 describe('a document', () => {
-  test('is stored in place of the one with its key, and told without its text', async () => {
+  test('is stored in place of the one with its key, and its event omits the text', async () => {
     const { id } = await makeWorkspace(baton);
     const links = [{ kind: 'service', key: 'service:billing', rel: 'describes' }];
     const body = documentOf(id, { links, meta: { author: 'a' } });
@@ -346,7 +346,7 @@ describe('a document', () => {
 });
 
 describe('a write with an Idempotency-Key', () => {
-  test('is answered from the store, and memory is not asked again', async () => {
+  test('is returned from the store, without another call of memory', async () => {
     const { id } = await makeWorkspace(baton);
     const headers = { 'idempotency-key': newId() };
     const body = snapshotOf(id);

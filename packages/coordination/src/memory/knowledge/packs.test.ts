@@ -31,7 +31,7 @@ const treeOf = (rootId: string) => `tenant:${baton.tenantId}:ws:${rootId}`;
 describe('entities', () => {
   const query = (actor: Actor, body: object) => actor.post('/knowledge/entities:query', body);
 
-  test('are asked by kind and conditions, page by page, with relations', async () => {
+  test('are requested by kind and conditions, page by page, with relations', async () => {
     const { id: workspaceId } = await makeWorkspace(baton);
     const entities = [1, 2, 3].map((n) => ({ kind: 'service', key: `service:${n}`, tier: n }));
     const facts = [{ subject: 'service:1', predicate: 'uses', object: 'service:2' }];
@@ -77,7 +77,7 @@ describe('entities', () => {
     await refused(query(admin, asked), 502, 'memory_unavailable');
   });
 
-  test('are told to a person with narrow sight only of a tree that is in sight as a whole', async () => {
+  test('are returned to a person with restricted visibility only from a tree that is visible as a whole', async () => {
     const { person, mine, other } = await makeNarrowPerson(baton);
     await done(query(person, { workspaceId: mine.id, kinds: ['a'] }));
     await refused(query(person, { workspaceId: other.id, kinds: ['a'] }), 404, 'not_found');
@@ -96,7 +96,7 @@ describe('packs', () => {
     ...more,
   });
 
-  test('of the tenant are registered once, and told; another content of a version is refused', async () => {
+  test('of the tenant are registered once, with an event; other content of a version is refused', async () => {
     const pack = packOf();
     const registered = { name: pack.name, version: '1.0.0', status: 'active', scope: 'tenant' };
     assert.deepEqual(await done(admin.post('/knowledge/packs', pack), 201), registered);
@@ -136,7 +136,7 @@ describe('packs', () => {
     await named.close();
   });
 
-  test('are refused when malformed, whoever says so', async () => {
+  test('are refused when malformed, for every caller', async () => {
     let deep: object = {};
     for (let level = 0; level < 21; level += 1) deep = { deep };
     for (const wrong of [

@@ -9,7 +9,7 @@ import { startMemoryService, type TestMemory } from '../../testing/memory-servic
 import { type PolicyMode, startPolicyMode } from '../../testing/policy-mode.ts';
 import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
 
-/** What memory knows is read only by whoever may read its namespace, by whichever endpoint. */
+/** Only callers who may read a namespace can read its knowledge, by any endpoint. */
 
 let memory: TestMemory;
 let mode: PolicyMode;

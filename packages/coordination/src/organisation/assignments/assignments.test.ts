@@ -21,7 +21,7 @@ const makeWorkspace = (more: object = {}) =>
 const eventsAbout = async (principalId: string) =>
   (await eventsOf(baton, principalId)).map(({ type, payload }) => [type, payload]);
 
-/** What the three kinds of assignment have in common. */
+/** Common properties of the three kinds of assignment. */
 const kinds = [
   { kind: 'role', path: 'roles', make: makeRole, idField: 'roleId', own: { workspaceId: null } },
   {
@@ -36,7 +36,7 @@ const kinds = [
 
 for (const { kind, path, make, idField, own } of kinds)
   describe(`assignments of a ${kind}`, () => {
-    test('POST answers 201 with the whole record embedded; repeated, the same row without an event', async () => {
+    test('POST returns 201 with the whole record embedded; repeating it returns the same row without an event', async () => {
       const { principalId } = await baton.actor();
       const subject = await make();
       const give = () => baton.admin.post(`/principals/${principalId}/${path}`, { [idField]: subject.id });
@@ -116,7 +116,7 @@ for (const { kind, path, make, idField, own } of kinds)
     });
   });
 
-test('a role is given and revoked for each workspace by itself', async () => {
+test('a role is assigned and revoked for each workspace separately', async () => {
   const { principalId } = await baton.actor();
   const [role, workspace] = [await makeRole(), await makeWorkspace()];
   const at = `/principals/${principalId}/roles`;

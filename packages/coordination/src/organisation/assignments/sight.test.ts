@@ -50,7 +50,7 @@ test('the roles of a principal are listed without those of, and those given for,
   assert.equal((await rolesOf(holder, baton.admin)).length, 4);
 });
 
-test('a role that was given for a hidden workspace is not taken away: it is like one that does not exist', async () => {
+test('a role assigned in a hidden workspace is not revoked: it behaves like a missing one', async () => {
   const holder = await holderOf([ofTenant.id, other.id], [ofTenant.id, mine.id], [ofOther.id, null]);
   const revoke = (roleId: string, workspaceId: string | null) =>
     person.post(`/principals/${holder}/roles/${roleId}:revoke`, { workspaceId });
@@ -62,7 +62,7 @@ test('a role that was given for a hidden workspace is not taken away: it is like
   assert.equal((await rolesOf(holder, baton.admin)).length, 2);
 });
 
-test('participants are shown without roles of hidden workspaces, and not where one was given above', async () => {
+test('participants are returned without roles of hidden workspaces or roles assigned in an invisible ancestor', async () => {
   const above = await makeWorkspace(baton);
   const below = await makeWorkspace(baton, { parentId: above.id });
   await done(baton.admin.post(`/workspaces/${below.id}/members`, { principalId: person.principalId }), 201);

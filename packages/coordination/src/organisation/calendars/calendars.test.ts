@@ -24,7 +24,7 @@ const made = async (spec: object = office, key = newKey()) => done(publish(spec,
 const typesOf = async (id: string) => (await eventsOf(baton, id)).map(({ type }) => type);
 
 describe('POST /calendars', () => {
-  test('answers 201 with the whole record in its one order, and writes calendar.published', async () => {
+  test('returns 201 with the whole record in canonical order, and writes calendar.published', async () => {
     const key = newKey();
     const calendar = await made(
       {
@@ -82,7 +82,7 @@ describe('POST /calendars', () => {
     ]);
   });
 
-  test('the same content in another order is 200 with the version that stands, and writes nothing', async () => {
+  test('the same content in another order returns 200 with the existing version, and writes nothing', async () => {
     const key = newKey();
     const two = [year, { year: 2027, holidays: ['2027-01-01', '2027-05-01'] }];
     const first = await made({ ...office, years: two }, key);
@@ -91,7 +91,7 @@ describe('POST /calendars', () => {
     assert.deepEqual(await typesOf(first.id), ['calendar.published']);
   });
 
-  test('other content is the next version, also the content of an older one; what was published stays', async () => {
+  test('other content is the next version, also the content of an older one; published versions remain', async () => {
     const key = newKey();
     const first = await made(office, key);
     const second = await made(plain, key);
@@ -147,7 +147,7 @@ describe('POST /calendars', () => {
       assert.deepEqual(details, { code, path });
     });
 
-  test('of two faults the first in the order of the contract is told', async () => {
+  test('of two defects the first in the documented order is reported', async () => {
     const faults = [
       { timezone: 'Nowhere/City' },
       { years: [{ year: 2026, holidays: ['2025-01-01'] }, year] },
@@ -165,7 +165,7 @@ describe('POST /calendars', () => {
     assert.equal(await codeOf([conflict, faults[2] as object]), 'calendar_day_conflict');
   });
 
-  test('faults of form are 400, a document beyond the bounds of documents is 422', async () => {
+  test('defects of form return 400, a document beyond the bounds of documents 422', async () => {
     const forms: object[] = [
       { displayName: '' },
       { timezone: 'x'.repeat(65) },
@@ -267,7 +267,7 @@ describe('POST /calendars/{key}:retire', () => {
     );
   });
 
-  test('publishing takes it into use again: the same content by 200, other content by 201', async () => {
+  test('publishing reactivates it: the same content with 200, other content with 201', async () => {
     const first = await made();
     await done(retire(first.key));
     assert.deepEqual(await done(publish(office, first.key)), first);
@@ -300,7 +300,7 @@ describe('POST /calendars/{key}:compute', () => {
     assert.deepEqual(await done(compute(key, { from: back.to, to: back.to })), { workingMinutes: 0 });
   });
 
-  test('computes by the version that is named, also of a retired calendar', async () => {
+  test('computes with the named version, also of a retired calendar', async () => {
     const { key } = await made();
     await made({ ...office, timezone: 'UTC' }, key);
     await done(baton.admin.post(`/calendars/${key}:retire`, { reason: 'r' }));
@@ -339,7 +339,7 @@ describe('POST /calendars/{key}:compute', () => {
     assert.ok((await done(compute(key, { from, to: '2076-05-31T00:00:00Z' }))).workingMinutes > 6_000_000);
   });
 
-  test('stores no answer under an Idempotency-Key', async () => {
+  test('stores no response under an Idempotency-Key', async () => {
     const { key } = await made();
     const asked = { from: '2026-06-01T00:00:00Z', addWorkingMinutes: 1 };
     const headers = { 'idempotency-key': newId() };
@@ -353,7 +353,7 @@ describe('POST /calendars/{key}:compute', () => {
   });
 });
 
-test('of many who publish at once each gets a version of its own, and equal content makes one', async () => {
+test('of many concurrent publications each gets its own version, and equal content creates one', async () => {
   const key = newKey();
   const specs = Array.from({ length: 12 }, (_, n) => ({ ...office, displayName: `Office ${n % 6}` }));
   const answers = await Promise.all(specs.map((spec) => publish(spec, key)));
@@ -370,7 +370,7 @@ test('of many who publish at once each gets a version of its own, and equal cont
   assert.deepEqual(statuses.sort(), [...Array<number>(11).fill(200), 201]);
 });
 
-test('whoever retires and whoever publishes at the same time leave events that fit what stands', async () => {
+test('concurrent retirements and publications leave events that match the stored state', async () => {
   for (let round = 0; round < byDepth(10, 100); round += 1) {
     const { key, id } = await made();
     await Promise.all([

@@ -27,7 +27,7 @@ async function publish(key: string, source: string): Promise<void> {
     insert into calendars (tenant_id, key, id, version, created_at) select tenant_id, key, id, 1, created_at from made`);
 }
 
-test('a page of the largest calendars ends before 4 MiB and leads on; small ones come as asked', async () => {
+test('a page of the largest calendars ends before 4 MiB and continues by cursor; small ones fill the requested page', async () => {
   await publish('large', 'x'.repeat(500));
   const keys: string[] = [];
   let pages = 0;

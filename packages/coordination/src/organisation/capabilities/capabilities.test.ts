@@ -16,7 +16,7 @@ const makeCapability = (more: object = {}) =>
 const change = (id: string, body: object, version = 1) =>
   baton.admin.patch(`/capabilities/${id}`, body, { 'if-match': `capability-${version}` });
 
-test('POST answers 201 with the capability and writes capability.created; a name stands once', async () => {
+test('POST returns 201 with the capability and writes capability.created; a name is unique', async () => {
   const { status, body, headers } = await baton.admin.post('/capabilities', {
     name: 'french',
     description: 'd',

@@ -17,7 +17,7 @@ const add = (workspaceId: string, principalId: string) =>
 const remove = (workspaceId: string, principalId: string) =>
   baton.admin.post(`/workspaces/${workspaceId}/members/${principalId}:remove`);
 
-test('POST answers 201 with the membership, again with the same one, and writes one event', async () => {
+test('POST returns 201 with the membership, again with the same one, and writes one event', async () => {
   const { id: workspaceId } = await makeWorkspace(baton);
   const { principalId } = await baton.actor({ kind: 'human' });
   const member = await done(add(workspaceId, principalId), 201);
@@ -43,7 +43,7 @@ test('POST refuses an unknown workspace, an archived one, an unknown principal, 
   await refused(add(id, unknown), 422, 'workspace_archived');
 });
 
-test('removing answers 204, also again and of an archived workspace, and writes one event', async () => {
+test('removing returns 204, also again and of an archived workspace, and writes one event', async () => {
   const { id } = await makeWorkspace(baton);
   const { principalId } = await baton.actor();
   await done(add(id, principalId), 201);
@@ -75,7 +75,7 @@ test('GET lists members newest first, by pages', async () => {
   await refused(baton.admin.get(`${path}?cursor=x`), 422, 'invalid_cursor');
 });
 
-test('of a principal that is added and removed at once one membership stands, or none', async () => {
+test('a principal that is added and removed concurrently has one membership or none', async () => {
   const { id } = await makeWorkspace(baton);
   for (let round = 0; round < byDepth(20, 100); round += 1) {
     const { principalId } = await baton.actor();

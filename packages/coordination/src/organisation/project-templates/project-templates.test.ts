@@ -14,7 +14,7 @@ after(() => baton.close());
 const create = (more: object = {}) =>
   baton.admin.post('/project-templates', { key: `t${newId()}`, displayName: 'Launch', ...more });
 
-test('POST answers 201 with what may be left out, and writes the event', async () => {
+test('POST returns 201 with the defaults of omitted fields, and writes the event', async () => {
   const key = `t${newId()}`;
   const template = await make({ key });
   const { id, createdAt, updatedAt, ...rest } = template;
@@ -63,7 +63,7 @@ test('POST answers 201 with what may be left out, and writes the event', async (
 });
 const make = (more: object = {}) => makeTemplate(baton, more);
 
-test('the version is the next of the key, also where several are made at once', async () => {
+test('the version is the next of the key, also under concurrent requests', async () => {
   const key = `t${newId()}`;
   const made = await Promise.all([1, 2, 3, 4, 5].map(() => make({ key })));
   assert.deepEqual(made.map(({ version }) => version).sort(), [1, 2, 3, 4, 5]);
@@ -73,7 +73,7 @@ test('the version is the next of the key, also where several are made at once', 
   );
 });
 
-test('governanceSchema lies under the governance of defaultConfig; lists are sorted', async () => {
+test('governance of defaultConfig overrides governanceSchema; lists are sorted', async () => {
   const { defaultConfig, governanceSchema } = await make({
     governanceSchema: { maxRunActions: 5, allowedTaskPriorities: ['low', 'high', 'low'] },
     defaultConfig: { governance: { maxRunActions: 9 } },
@@ -82,7 +82,7 @@ test('governanceSchema lies under the governance of defaultConfig; lists are sor
   assert.deepEqual(defaultConfig.governance, { maxRunActions: 9, allowedTaskPriorities: ['high', 'low'] });
 });
 
-test('POST refuses in the order of the contract', async () => {
+test('POST refuses in the documented order', async () => {
   const wrong = {
     fieldSchema: { type: 'zebra' },
     lifecycleSchema: {},

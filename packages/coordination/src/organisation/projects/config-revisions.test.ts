@@ -32,7 +32,7 @@ const activate = (id: string, revision: number, version: number) =>
 const effectiveOf = (id: string) => done(baton.admin.get(`/projects/${id}/effective-config`));
 
 describe('revisions', () => {
-  test('are numbered, never change, and say what they were checked against', async () => {
+  test('are numbered, immutable, and record the context of their validation', async () => {
     const above = await make();
     await configure(baton, above.id, { governance: { maxRunActions: 10 } });
     const project = await makeBelow(above);
@@ -84,13 +84,13 @@ describe('revisions', () => {
     );
   });
 
-  test('that are recorded at once get numbers of their own', async () => {
+  test('recorded concurrently have different numbers', async () => {
     const { id } = await make();
     const made = await Promise.all([1, 2, 3, 4, 5].map(() => done(record(id, {}), 201)));
     assert.deepEqual(made.map(({ revision }) => revision).sort(), [1, 2, 3, 4, 5]);
   });
 
-  test('refuse in the order of the contract', async () => {
+  test('refuse in the documented order', async () => {
     const above = await make();
     const governance = {
       maxAutonomyLevel: 'assisted',
@@ -174,7 +174,7 @@ describe('revisions', () => {
     );
   });
 
-  test(':activate checks again what stands above', async () => {
+  test(':activate validates the ancestors again', async () => {
     const above = await make();
     const { id } = await makeBelow(above);
     await done(record(id, { governance: { maxRunActions: 9 } }), 201);
@@ -189,7 +189,7 @@ describe('revisions', () => {
 });
 
 describe('a move of a workspace', () => {
-  test('is refused where a project in it would allow more, or sets what is locked; dryRun names both', async () => {
+  test('is refused if a project in it would allow more, or sets a locked setting; dryRun reports both', async () => {
     const strict = await make();
     await configure(baton, strict.id, {
       governance: { maxConcurrentRuns: 2 },
@@ -231,7 +231,7 @@ describe('a move of a workspace', () => {
 });
 
 describe('the effective configuration', () => {
-  test('lays template, ancestors, revision and profile over each other, and says where each value is from', async () => {
+  test('merges template, ancestors, revision and profile, and names the origin of each value', async () => {
     const template = await makeTemplate(baton, {
       defaultConfig: { settings: { a: { x: 1, y: 1 }, b: 1, kept: true }, governance: { maxRunActions: 7 } },
       memoryDefaults: { m: 1, n: { o: 1 } },
@@ -302,7 +302,7 @@ describe('the effective configuration', () => {
     });
   });
 
-  test("an ancestor's views win over the template's, the own ones over both", async () => {
+  test("an ancestor's views override the template's, the own ones both", async () => {
     const template = await makeTemplate(baton, { defaultConfig: { views: [1] }, defaultViews: [0] });
     const top = await make();
     const below = await makeSubproject(baton, top, { templateId: template.id });
@@ -314,7 +314,7 @@ describe('the effective configuration', () => {
     assert.deepEqual(await views(), []);
   });
 
-  test('locks add up downwards; what is locked later has no effect below; an own lock is removed by its owner', async () => {
+  test('locks add up downwards; a later lock has no effect below; an own lock is removed by its owner', async () => {
     const top = await make({ settings: { a: 'top' } });
     const middle = await makeBelow(top);
     const below = await makeBelow(middle, { settings: { a: 'below', b: 'below' } });
@@ -335,7 +335,7 @@ describe('the effective configuration', () => {
     );
   });
 
-  test('its ETag is answered with 304 until something that it is made from changes', async () => {
+  test('its ETag returns 304 until one of its inputs changes', async () => {
     const top = await make();
     const below = await makeBelow(top);
     const path = `/projects/${below.id}/effective-config`;
@@ -353,7 +353,7 @@ describe('the effective configuration', () => {
     await refused(baton.admin.get(`/projects/${newId()}/effective-config`), 404, 'not_found');
   });
 
-  test('what is above a part of the tree counts, and is not named', async () => {
+  test("ancestors outside of the caller's view take effect without being named", async () => {
     const { person, mine } = await makeNarrowPerson(baton);
     const top = await make({ settings: { a: 1 } });
     await done(baton.admin.post(`/workspaces/${mine.id}:move`, { newParentId: top.workspaceId }));

@@ -26,7 +26,10 @@ async function post(process: number, path: string, body: object = {}, ifMatch?: 
   return answer.body.error?.code ?? 'done';
 }
 
-/** Paths follow the parents, each workspace belongs to its nearest project, and nothing active stands in something archived. */
+/**
+ * Paths follow the parents, each workspace belongs to its nearest project, and nothing archived contains anything
+ * active.
+ */
 async function assertTreeHolds(round: number): Promise<void> {
   const wrong = await baton.pool.rows(sql`
     select w.id from workspaces w left join workspaces up on up.id = w.parent_id
@@ -90,7 +93,7 @@ test('the tree stays one under random moves, archives, restores and new projects
   assert.ok((results.get('done') ?? 0) > 30);
 });
 
-test('of two projects that are made in one workspace at once one stands', async () => {
+test('of two projects created concurrently in one workspace, one succeeds', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const { id: workspaceId } = await makeWorkspace(baton);
     const body = { workspaceId, templateId };
@@ -115,7 +118,7 @@ test('a project that is restored while its workspace is archived comes before it
   }
 });
 
-test('of changes at once with one version one stands', async () => {
+test('of concurrent changes with the same version, one succeeds', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const { id } = await makeProject(baton, { templateId });
     await done(baton.admin.post(`/projects/${id}/config-revisions`, {}), 201);

@@ -40,7 +40,7 @@ const lastEvent = async (id: string) => {
 };
 
 describe('POST /projects', () => {
-  test('makes the project of a workspace by a template, with its initial status', async () => {
+  test('creates the project of a workspace from a template, with its initial status', async () => {
     const { id: workspaceId } = await makeWorkspace(baton);
     const body = {
       workspaceId,
@@ -136,7 +136,7 @@ describe('POST /projects', () => {
     await done(planner.post('/projects', { workspaceId, templateId }), 201);
   });
 
-  test('refuses in the order of the contract', async () => {
+  test('refuses in the documented order', async () => {
     const { id: archivedId } = await makeWorkspace(baton);
     await done(baton.admin.post(`/workspaces/${archivedId}:archive`));
     const old = await makeTemplate(baton);
@@ -240,7 +240,7 @@ describe('POST /projects', () => {
     await refused(below(deepest), 422, 'workspace_too_deep');
   });
 
-  test('names the newest active version of a key, or the version that is asked for', async () => {
+  test('selects the newest active version of a key, or the requested version', async () => {
     const key = `t${newId()}`;
     const [, second, third] = [
       await makeTemplate(baton, { key }),
@@ -252,7 +252,7 @@ describe('POST /projects', () => {
     assert.equal((await makeProject(baton, { templateKey: key, templateVersion: 1 })).templateVersion, 1);
   });
 
-  test('sets nothing that a project above has locked: 422 setting_locked', async () => {
+  test('refuses a setting that an ancestor has locked: 422 setting_locked', async () => {
     const above = await makeProject(baton);
     await configure(baton, above.id, { inheritance: { lockedSettings: ['b', 'a'] } });
     const below = { parentWorkspaceId: above.workspaceId, templateId: template.id };
@@ -379,7 +379,7 @@ describe('PATCH /projects/{id}', () => {
     ]);
   });
 
-  test('refuses in the order of the contract', async () => {
+  test('refuses in the documented order', async () => {
     const above = await makeProject(baton);
     await configure(baton, above.id, { inheritance: { lockedSettings: ['a'] } });
     const project = await makeSubproject(baton, above, { templateId: template.id });
@@ -460,7 +460,7 @@ describe('POST /projects/{id}:transition', () => {
     );
   });
 
-  test('refuses in the order of the contract', async () => {
+  test('refuses in the documented order', async () => {
     const project = await makeProject(baton, { templateId: template.id });
     await refused(transition({ ...project, version: 7 }, { statusKey: 'none' }), 409, 'version_conflict');
     const { known } = await refused(
@@ -542,7 +542,7 @@ describe(':archive and :restore', () => {
   });
 });
 
-test('the tree shows the project of each workspace, unless it is told not to', async () => {
+test('the tree includes the project of each workspace, unless the request excludes it', async () => {
   const project = await makeProject(baton, { templateId: template.id });
   const { workspaceId, id, statusKey, systemStatusCategory, status, templateKey, templateVersion } = project;
   await makeWorkspace(baton, { parentId: workspaceId });

@@ -25,7 +25,7 @@ test('of roles made or renamed to one slug at once exactly one has it, the other
   }
 });
 
-test('a role given by several at once is one assignment with one event', async () => {
+test('a role assigned concurrently is one assignment with one event', async () => {
   const role = await done(baton.admin.post('/roles', { slug: 'given', name: 'x' }), 201);
   for (let round = 0; round < raceRounds; round += 1) {
     const { principalId } = await baton.actor();

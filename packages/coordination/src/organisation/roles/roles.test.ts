@@ -20,7 +20,7 @@ const makeWorkspace = (more: object = {}) =>
 const change = (id: string, body: object, version = 1) =>
   baton.admin.patch(`/roles/${id}`, body, { 'if-match': `role-${version}` });
 
-test('POST answers 201 with the role and writes role.created', async () => {
+test('POST returns 201 with the role and writes role.created', async () => {
   const given = { slug: slug(), name: 'Reviewer', description: 'Reads.' };
   const { status, body, headers } = await baton.admin.post('/roles', given);
   assert.equal(status, 201);
@@ -118,7 +118,7 @@ test('PATCH refuses null, an old version, a taken slug and an empty change, in t
   await refused(change(role.id, {}), 422, 'empty_update');
 });
 
-test('GET principals lists who has a role, with a workspace who has it so that it counts there', async () => {
+test('GET principals lists the holders of a role; with a workspace, those to whom it applies there', async () => {
   const role = await makeRole();
   const above = await makeWorkspace();
   const below = await makeWorkspace({ parentId: above.id });

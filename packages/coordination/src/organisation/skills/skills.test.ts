@@ -17,7 +17,7 @@ const makeSkill = (more: object = {}) =>
 const change = (id: string, body: object, version = 1) =>
   baton.admin.patch(`/skills/${id}`, body, { 'if-match': `skill-${version}` });
 
-test('POST answers 201 with the skill and writes skill.registered', async () => {
+test('POST returns 201 with the skill and writes skill.registered', async () => {
   const given = {
     ...{ name: 'build', version: '2.0', description: 'Builds.', protocol: 'local', config: { queue: 'a' } },
     ...{ sideEffects: 'external_read', riskLevel: 'low', inputSchema: {}, outputSchema: {} },
@@ -55,7 +55,7 @@ describe('a contract', () => {
   });
   const post = (body: object) => baton.admin.post('/skills', body);
 
-  test('makes a skill that can be called; its defaults stand in it', async () => {
+  test('creates a callable skill with the defaults', async () => {
     const body = sent();
     const skill = await done(post(body), 201);
     assert.deepEqual(skill.contract, {
@@ -232,7 +232,7 @@ test('PATCH changes the description and the status, raises rowVersion and writes
   assert.equal((await eventsOf(baton, skill.id)).length, 2);
 });
 
-test('PATCH refuses, in the order of the contract', async () => {
+test('PATCH refuses in the documented order', async () => {
   const skill = await makeSkill();
   await refused(change(skill.id, { status: null }), 422, 'invalid_field');
   await refused(change(newId(), { status: 'gone' }), 404, 'not_found');

@@ -20,7 +20,7 @@ const system = async () =>
     ({ isSystem }: { isSystem: boolean }) => isSystem,
   );
 
-test('POST answers 201 with the type and writes workspace_type.created', async () => {
+test('POST returns 201 with the type and writes workspace_type.created', async () => {
   const answer = await create({ key: 'dept_1', description: 'People', allowedChildTypes: ['team', 'team'] });
   assert.deepEqual([answer.status, answer.headers.get('etag')], [201, '"workspace_type-1"']);
   const { id, createdAt, updatedAt, ...rest } = answer.body;
@@ -101,7 +101,7 @@ test('a field schema is a JSON Schema of bounded size: 422 invalid_document, pay
   assert.deepEqual(events.at(-1)?.payload, { changes: { fieldSchema: true }, version: 2 });
 });
 
-test('PATCH changes what it names, once: the event tells the values', async () => {
+test('PATCH changes the named fields once: the event contains the values', async () => {
   const { id } = await make();
   const body = { displayName: 'Squad', description: 'Few', allowedChildTypes: ['a'] };
   const changed = await done(change(id, 1, body));

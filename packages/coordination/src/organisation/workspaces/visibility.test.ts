@@ -143,7 +143,7 @@ const idsOf = async (actor: Actor, path: string): Promise<string[]> =>
     (item: any) => item.id ?? item.claimId,
   );
 
-describe('what is out of sight answers like what is not there, to the byte but for the ids', () => {
+describe('hidden objects return the same responses as missing ones, byte for byte except for the ids', () => {
   const places: Record<string, (of: Filed) => string> = {
     '/tasks/{ref}': ({ taskId }) => taskId,
     '/claims/{id}': ({ claimId }) => claimId,
@@ -192,7 +192,7 @@ describe('what is out of sight answers like what is not there, to the byte but f
   const faceOf = (text: string) =>
     text.replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|req_\w+/g, 'id');
 
-  test('every kind of object that stands at a path is looked at, or belongs to the whole tenant', () => {
+  test('every kind of object at a path is checked, or belongs to the whole tenant', () => {
     const ofTenant = [
       '/principals/',
       '/api-keys/',
@@ -224,7 +224,7 @@ describe('what is out of sight answers like what is not there, to the byte but f
       others.map(({ path }) => path),
       [],
     );
-    // These two look by themselves.
+    // These two check by themselves.
     const looked = [...Object.keys(sightOf), '/child-handles/{idOrToken}', '/process-definitions/{key}'];
     assert.deepEqual(looked.toSorted(), Object.keys(places).toSorted());
   });
@@ -300,7 +300,7 @@ describe('what is out of sight answers like what is not there, to the byte but f
   });
 });
 
-describe('lists leave out what is hidden', () => {
+describe('lists omit hidden objects', () => {
   for (const [path, id] of [
     ['/tasks', 'taskId'],
     ['/claims', 'claimId'],
@@ -397,7 +397,7 @@ describe('lists leave out what is hidden', () => {
       return since().includes(hidden) ? [hidden, shown.id] : [shown.id];
     };
     assert.equal((stream.events[0] as any).entityId, first.id);
-    // The rights of streams are looked at again each second.
+    // Streams check their rights every second.
     await until(async () => {
       const { id } = await makeTask(baton, { workspaceId: other.id });
       return (await shownOf(id)).length === 1;
@@ -497,7 +497,7 @@ test('one live binding with members is enough; a revoked one and those of agents
   await done(person.get(`/tasks/${hidden.taskId}`));
 });
 
-test('membership and moves count from the next request on', async () => {
+test('membership and moves take effect with the next request', async () => {
   const person = await baton.actor({ kind: 'human' });
   const { principalId } = person;
   await setVisibility(person, 'members');

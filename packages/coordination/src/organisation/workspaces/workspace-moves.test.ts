@@ -25,7 +25,7 @@ async function pathOf(id: string): Promise<string[]> {
   return row?.path ?? [];
 }
 
-test('a move takes what stands below along, and writes workspace.moved', async () => {
+test('a move includes the descendants, and writes workspace.moved', async () => {
   const [from, to] = [await make(), await make()];
   const moved = await make(from.id);
   const below = await make(moved.id);
@@ -43,7 +43,7 @@ test('a move takes what stands below along, and writes workspace.moved', async (
   assert.deepEqual(await pathOf(below.id), [moved.id, below.id]);
 });
 
-test('a move to where it stands answers 200 without an event', async () => {
+test('a move to the current place returns 200 without an event', async () => {
   const parent = await make();
   const { id } = await make(parent.id);
   await archive(id);
@@ -73,7 +73,7 @@ test('If-Match may be absent; given, another version is 409 version_conflict', a
   await done(move(moved.id, null, '', headers('"workspace-2"')));
 });
 
-test('the refusals come in the order of the contract; dryRun names them all and writes nothing', async () => {
+test('the refusals come in the documented order; dryRun lists them all and writes nothing', async () => {
   const noChild = await makeWorkspaceType(baton, { allowedChildTypes: [] });
   const root = await make();
   const child = await make(root.id, { slug: 'child', typeId: noChild.id });

@@ -65,7 +65,7 @@ test('the tree holds every level, siblings by slug, with what a node is', async 
   await refused(baton.otherAdmin.get(`/workspaces/tree?rootId=${root.id}`), 404, 'not_found');
 });
 
-test('the roots come by pages where limit asks for it', async () => {
+test('roots are paginated if the request has a limit', async () => {
   const [p, q, r] = [await make('z-p'), await make('z-q'), await make('z-r')];
   await make('below', q.id);
   const seen: string[] = [];
@@ -84,7 +84,7 @@ test('the roots come by pages where limit asks for it', async () => {
   await refused(baton.admin.get(`/workspaces/tree?rootId=${newId()}`), 404, 'not_found');
 });
 
-test('a tree of more than 1,000 nodes is cut below its last whole level, and says so', async () => {
+test('a tree of more than 1,000 nodes is truncated below its last complete level, and marked', async () => {
   const root = await make('wide');
   const child = await make('first', root.id);
   await make('deep', child.id);
@@ -98,7 +98,7 @@ test('a tree of more than 1,000 nodes is cut below its last whole level, and say
   assert.deepEqual([roots.truncated, roots.roots[0].children.length], [true, 0]);
 });
 
-test('more than 1,000 roots come by pages also without limit', async () => {
+test('more than 1,000 roots are paginated also without a limit', async () => {
   await insertMany(null, 1200, 'r');
   const first = await tree('');
   assert.deepEqual([first.roots.length, first.truncated], [1000, false]);

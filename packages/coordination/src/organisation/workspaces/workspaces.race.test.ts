@@ -34,7 +34,7 @@ async function atOnce(...commands: Promise<string>[]): Promise<string[]> {
   return (await Promise.all(commands)).sort();
 }
 
-/** Every path is that of the parent and the id, and nothing active stands below something archived. */
+/** Every path is that of the parent and the id, and nothing active is below something archived. */
 async function assertTreeHolds(round: number): Promise<void> {
   const wrong = await baton.pool.rows(sql`
     select w.id from workspaces w left join workspaces p on p.id = w.parent_id
@@ -42,7 +42,7 @@ async function assertTreeHolds(round: number): Promise<void> {
   assert.deepEqual(wrong, [], `round ${round}`);
 }
 
-test('two moves at once never close a cycle: one stands', async () => {
+test('two concurrent moves never close a cycle: one succeeds', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const [a, b] = [await make(), await make()];
     const codes = await atOnce(move(0, a.id, b.id), move(1, b.id, a.id));
@@ -61,7 +61,7 @@ test('of a move and an archive of the new parent the later one is refused', asyn
   }
 });
 
-test('of two siblings made at once with one slug one stands', async () => {
+test('of two siblings created concurrently with the same slug, one succeeds', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const parentId = round % 2 === 0 ? null : (await make()).id;
     const body = { slug: `s${newId()}`, name: 'x', parentId };

@@ -20,7 +20,7 @@ const create = (more: object = {}) =>
   baton.admin.post('/workspaces', { slug: `w${newId()}`, name: 'Platform', ...more });
 const act = (id: string, action: string) => baton.admin.post(`/workspaces/${id}:${action}`);
 
-test('POST answers 201 with the workspace and writes workspace.created in it', async () => {
+test('POST returns 201 with the workspace and writes workspace.created in it', async () => {
   const parent = await make();
   const answer = await create({
     slug: 'team-1',
@@ -74,7 +74,7 @@ test('a slug is used once among siblings, also by an archived one: 409 workspace
   await done(baton.otherAdmin.post('/workspaces', { slug, name: 'x' }), 201);
 });
 
-test('the checks of POST come in the order of the contract', async () => {
+test('POST checks in the documented order', async () => {
   const parentType = await makeType({ allowedChildTypes: ['none'] });
   const archivedType = await makeType();
   await done(baton.admin.post(`/workspace-types/${archivedType.id}:archive`));
@@ -120,7 +120,11 @@ test('custom fields fit the schema of the type: of POST, of PATCH, and where onl
   assert.equal((await done(change(free.id, 1, { typeId, customFields: { seats: 2 } }))).typeId, typeId);
   const narrower = { fieldSchema: { maxProperties: 0 } };
   await done(baton.admin.patch(`/workspace-types/${typeId}`, narrower, { 'if-match': 'workspace_type-1' }));
-  assert.equal((await done(change(id, 1, { name: 'kept' }))).name, 'kept', 'what stands is not judged again');
+  assert.equal(
+    (await done(change(id, 1, { name: 'kept' }))).name,
+    'kept',
+    'existing values are not validated again',
+  );
 });
 
 test('a tree has 64 levels at most: 422 workspace_too_deep', async () => {
@@ -151,7 +155,7 @@ test('GET lists newest first: all, the roots, those below one, by status', async
   await refused(baton.admin.get('/workspaces?cursor=x'), 422, 'invalid_cursor');
 });
 
-test('PATCH changes what it names; the event tells the values, and of documents only that', async () => {
+test('PATCH changes the named fields; the event contains the values, of documents only their names', async () => {
   const [parentType, type] = [await makeType(), await makeType()];
   const parent = await make({ typeId: parentType.id });
   const { id } = await make({ parentId: parent.id });
@@ -178,7 +182,7 @@ test('PATCH changes what it names; the event tells the values, and of documents 
   );
 });
 
-test('PATCH checks in the order of the contract', async () => {
+test('PATCH checks in the documented order', async () => {
   const children = await makeType();
   const [parentType, selfType] = [
     await makeType({ allowedChildTypes: ['generic', children.key] }),

@@ -27,7 +27,7 @@ const service = agentSpec({ identity: { kind: 'service' } });
 const link = (key: string, identity: object, actor: Actor = baton.admin) =>
   actor.put(`/agents/${key}/identity`, identity);
 const replace = (key: string, identity: object, actor: Actor = baton.admin) =>
-  actor.post(`/agents/${key}/identity:replace`, { reason: 'made anew', ...identity });
+  actor.post(`/agents/${key}/identity:replace`, { reason: 'recreated', ...identity });
 const publish = (key: string, spec: object) => baton.admin.post('/agents', { key, spec });
 const bindingsOf = async (principalId: string) =>
   (await done(baton.admin.get(`/principals/${principalId}/iam-bindings`))).items;
@@ -62,7 +62,7 @@ async function assignedTo(principalId: string) {
   };
 }
 
-test('PUT identity makes the principal with binding, roles, capabilities and skills of the spec, and says so', async () => {
+test('PUT identity creates the principal with binding, roles, capabilities and skills of the spec, and writes its event', async () => {
   const { spec, roleId, capabilityId, skillId } = await granting();
   const { id, key } = await publishAgent(baton.admin, spec);
   const identity = newIdentity(baton);
@@ -249,7 +249,7 @@ test('identity:replace closes the identity before and keeps the principal', asyn
   assert.deepEqual([young.status, old.status], ['active', 'revoked']);
   assert.deepEqual((await toldOf(id)).at(-1), [
     'agent.identity_replaced',
-    { key, principalId, reason: 'made anew' },
+    { key, principalId, reason: 'recreated' },
   ]);
   const count = (await toldOf(id)).length;
   await done(replace(key, identity));

@@ -150,7 +150,7 @@ test('an agent without a principal is retired too; nobody retires themselves; an
   await refused(retire(manager.key, manager.actor), 409, 'cannot_disable_self');
 });
 
-test('a legacy key of a retired agent is told that the principal is not active', async () => {
+test('a legacy key of a retired agent gets principal_not_active', async () => {
   const { key, actor } = await workingAgent();
   const { key: secret } = await done(
     baton.admin.post(`/principals/${actor.principalId}/api-keys`, { permissions: ['tasks.read'] }),
@@ -177,7 +177,7 @@ test('a run of an agent names a revision of its own, in whatever way it is start
     await refused(begin(), 422, 'agent_revision_required');
     await refused(begin(other.revision.id), 422, 'agent_revision_mismatch');
     await refused(begin(newId()), 422, 'agent_revision_mismatch');
-    // Before the task is looked for.
+    // Before the task is looked up.
     await refused(begin(newId(), { claimId: newId() }), 422, 'agent_revision_mismatch');
     await refused(
       actor.post(

@@ -19,7 +19,7 @@ const report = (key: string, more: object = {}, actor = baton.admin) =>
 const changesOf = async (id: string) =>
   (await eventsOf(baton, id)).filter(({ type }: any) => type === 'agent.status_changed');
 
-test('before the first report the phase is unknown; a report is answered as it is kept', async () => {
+test('before the first report the phase is unknown; a report returns what is stored', async () => {
   const { id, key } = await publishAgent(baton.admin);
   const nothing = {
     phase: 'unknown',
@@ -65,7 +65,7 @@ test('before the first report the phase is unknown; a report is answered as it i
   assert.deepEqual(items[0].observedStatus, { ...kept, reportedAt, lastSeenAt });
 });
 
-test('agent.status_changed is written where phase, reason, node or revision moved, not for counts and times', async () => {
+test('agent.status_changed is written when phase, reason, node or revision changed, not for counts and times', async () => {
   const workspace = await makeWorkspace(baton);
   const { id, key } = await publishAgent(baton.admin, agentSpec({ work: { workspace: workspace.id } }));
   const moves: [object, number][] = [
@@ -88,7 +88,7 @@ test('agent.status_changed is written where phase, reason, node or revision move
   assert.deepEqual(places, [{ id: workspace.id }]);
 });
 
-test('an older observation is refused, an equal one taken; one from the future counts as now', async () => {
+test('an older observation is refused, an equal one accepted; one in the future is stored as now', async () => {
   const { key } = await publishAgent(baton.admin);
   const observedAt = instant(30);
   await done(report(key, { observedAt }));

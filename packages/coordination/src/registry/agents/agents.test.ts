@@ -26,7 +26,7 @@ const placed = (more: object = {}) =>
     placement: { requires: ['gpu'], resources: { cpus: 2 }, replicas: 2, ...more },
   });
 
-test('the first POST of a key makes the agent with revision 1 and says so', async () => {
+test('the first POST of a key creates the agent with revision 1 and writes its event', async () => {
   const key = agentKey();
   const { status, body } = await publish(placed(), key);
   assert.equal(status, 201, JSON.stringify(body));
@@ -87,7 +87,7 @@ test('the first POST of a key makes the agent with revision 1 and says so', asyn
   );
 });
 
-test('an equal spec answers 200 and writes nothing, in whatever order its keys stand; another one is the next revision', async () => {
+test('an equal spec returns 200 and writes nothing, in any order of its keys; another one is the next revision', async () => {
   const first = await publishAgent(baton.admin, placed());
   const { identity, displayName, ...sections } = placed();
   const again = await publish({ ...sections, displayName, identity }, first.key);
@@ -141,7 +141,7 @@ test('an equal spec answers 200 and writes nothing, in whatever order its keys s
   await refused(baton.admin.get(`/agents/${agentKey()}/revisions`), 404, 'not_found');
 });
 
-test('a revision says which package it was published from, by whoever says so or by an apply; early ones do not know', async () => {
+test('a revision names the package it was published from, by a request or an apply; the oldest ones have none', async () => {
   const from = { key: 'desk', version: '2.1' };
   const first = await publishAgent(baton.admin);
   const say = (spec: object, more: object = {}) =>
@@ -162,7 +162,7 @@ test('a revision says which package it was published from, by whoever says so or
   await refused(say(agentSpec(), { package: { key: 'Desk', version: '1' } }), 400, 'invalid_request');
 });
 
-test('a page of revisions ends once its specs come to 4 MiB, and leads on', async () => {
+test('a page of revisions ends once its specs reach 4 MiB, and continues by cursor', async () => {
   const { key } = await publishAgent(baton.admin);
   const params = Object.fromEntries([1, 2, 3].map((n) => [`p${n}`, 'x'.repeat(65_000)]));
   for (let n = 1; n <= 24; n += 1)
@@ -182,7 +182,7 @@ test('a page of revisions ends once its specs come to 4 MiB, and leads on', asyn
   );
 });
 
-test('state and replicas stay outside of the hash: moved alone they write agent.state_changed and no revision', async () => {
+test('state and replicas are outside of the hash: changed alone they write agent.state_changed and no revision', async () => {
   const { id, key, revision } = await publishAgent(baton.admin, placed());
   const { status, body } = await publish({ ...placed({ replicas: 5 }), state: 'stopped' }, key);
   assert.deepEqual(
@@ -208,7 +208,7 @@ test('state and replicas stay outside of the hash: moved alone they write agent.
   ]);
 });
 
-test(':validate says what publishing would do, refuses what it refuses, and writes nothing', async () => {
+test(':validate previews a publication, refuses the same requests, and writes nothing', async () => {
   const key = agentKey();
   const ask = (spec: object) => baton.admin.post('/agents:validate', { key, spec });
   const fresh = await done(ask(placed()));
@@ -233,7 +233,7 @@ test(':validate says what publishing would do, refuses what it refuses, and writ
   await refused(ask(placed()), 409, 'agent_retired');
 });
 
-test('what a spec names must be there, and the details say where it stands', async () => {
+test('a spec may only name existing objects, and the details name the place of a missing one', async () => {
   const role = await done(baton.admin.post('/roles', { slug: word(), name: 'R' }), 201);
   const workspace = await makeWorkspace(baton);
   const ofWorkspace = await done(
@@ -324,7 +324,7 @@ test('skills are called by who may call skills, and a type that a skill executes
     );
 });
 
-test('nobody gives an agent what they lack: permissions, roles, capabilities, skills, connections', async () => {
+test('a caller cannot grant an agent rights that it lacks: permissions, roles, capabilities, skills, connections', async () => {
   const may = (...more: Permission[]) =>
     baton.actor({ permissions: ['agents.manage', ...agentPermissions, ...more] });
   const poor = await may();
@@ -505,7 +505,7 @@ test('reads an agent with its current revision, or another one', async () => {
   await refused(baton.otherAdmin.get(`/agents/${first.key}`), 404, 'not_found');
 });
 
-test('PATCH state moves state and replicas; what stands writes nothing', async () => {
+test('PATCH state changes state and replicas; stored values write nothing', async () => {
   const { id, key } = await publishAgent(baton.admin, placed());
   const change = (body: object) => baton.admin.patch(`/agents/${key}/state`, body);
   const changed = await done(change({ state: 'stopped', replicas: 3 }));

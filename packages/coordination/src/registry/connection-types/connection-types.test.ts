@@ -28,7 +28,7 @@ const newSecret = () => {
   return secret;
 };
 
-test('a version is published once: 201, then 200 for the same content, 409 for another; its event says how it connects', async () => {
+test('a version is published once: 201, then 200 for the same content, 409 for another; its event names how it connects', async () => {
   const key = `t${newId()}`;
   const spec = { ...tokenSpec, settingsSchema: { type: 'object', properties: { rate: { minimum: 0.5 } } } };
   const made = await publish(spec, key);
@@ -149,7 +149,7 @@ for (const [name, spec, field] of [
     assert.equal(details.field, field);
   });
 
-test('a text shaped like a credential is refused with where it stands; names of properties may be those of secrets', async () => {
+test('a text shaped like a credential is refused with its place; property names may be those of secrets', async () => {
   const secret = `ghp_${'a1B2'.repeat(8)}`;
   const spec = {
     ...tokenSpec,
@@ -235,7 +235,7 @@ test('a status only goes forward, with the version of the row; the same one chan
   ]);
 });
 
-test('the application of a type is set, set anew and read without its secret, which is in the store alone', async () => {
+test('the application of a type is set, replaced and read without its secret, which is in the store alone', async () => {
   const key = await makeType(baton.admin, oauthSpec);
   const path = `/connection-types/${key}/oauth-app`;
   const none = { type: key, configured: false, clientId: null, updatedAt: null };
@@ -276,7 +276,7 @@ test('an application is refused for an absent type, one without OAuth, and while
   assert.equal((await done(baton.admin.get(`/connection-types/${key}/oauth-app`))).configured, false);
 });
 
-test('of two that set an application at the same time one is refused, and the pair of the other stands', async () => {
+test('of two concurrent writes of an application one is refused, and the pair of the other remains', async () => {
   const key = await makeType(baton.admin, oauthSpec);
   const path = `/connection-types/${key}/oauth-app`;
   const [arrived, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -299,7 +299,7 @@ test('of two that set an application at the same time one is refused, and the pa
   assert.equal((await done(baton.admin.get(path))).clientId, winner);
 });
 
-test('a key with another secret is the same request: the stored answer, and the store is not asked again', async () => {
+test('a key with another secret is the same request: the stored response, without another call of the store', async () => {
   const key = await makeType(baton.admin, oauthSpec);
   const path = `/connection-types/${key}/oauth-app`;
   const headers = { 'idempotency-key': newId() };

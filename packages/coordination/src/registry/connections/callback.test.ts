@@ -114,7 +114,7 @@ for (const [more, seconds] of [
   [{ expires_in: 3600, refresh_token: 'refresh-token-of-the-provider' }, null],
   [{ expires_in: -5 }, null],
 ] as const)
-  test(`an answer with ${JSON.stringify(more)} is over after ${seconds} seconds`, async () => {
+  test(`a response with ${JSON.stringify(more)} expires after ${seconds} seconds`, async () => {
     const { key } = await makeOauthConnection(baton.admin, provider);
     provider.behave({ more });
     await comeBack((await begin(key)).query);
@@ -138,7 +138,7 @@ test('a state serves once, an older one is void, and so are foreign and malforme
   assert.equal((await eventsOf(baton, id)).length, 2);
 });
 
-test('a state whose time is over is used up and void', async () => {
+test('an expired state is consumed and void', async () => {
   const { key } = await makeOauthConnection(baton.admin, provider);
   const { query } = await begin(key);
   await baton.pool.run(sql`update connection_authorizations set expires_at = now() - interval '1 s'`);
@@ -187,14 +187,17 @@ describe('what a provider answers that gives no token is oauth_exchange_failed, 
       const isEndless = 'delayMs' in behaviour || 'tricklesEveryMs' in behaviour;
       const answer = await comeBack(query, isEndless ? hasty.url : baton.url);
       assert.equal(answer.status, 400);
-      assert.equal(await answer.text(), `The connection ${key} was not made: oauth_exchange_failed.\n`);
+      assert.equal(
+        await answer.text(),
+        `The connection ${key} could not be connected: oauth_exchange_failed.\n`,
+      );
       assertTookLess(startedAt, 6000);
       assert.deepEqual(provider.asked.slice(asked), ['/token']);
       assert.deepEqual([await statusOf(key), await failedWith(id)], ['pending', 'oauth_exchange_failed']);
     });
 });
 
-test('a token address that is not public is not asked, whatever its type says', async () => {
+test('a token address that is not public is not called, whatever its type contains', async () => {
   const tokenUrlTemplate = provider.url.replace('http:', 'https:').replace('127.0.0.1', 'localhost');
   const oauth2 = { ...(provider.spec()['oauth2'] as object), tokenUrlTemplate };
   const { id, key } = await makeOauthConnection(baton.admin, provider, { oauth2 });
@@ -226,7 +229,7 @@ describe('an account that the provider names', () => {
     accountParam: 'shop.domain',
   });
 
-  test('stands in the token address and in the record', async () => {
+  test('is in the token address and in the record', async () => {
     const { key } = await makeOauthConnection(baton.admin, provider, { accountField, oauth2: oauth2() });
     const { query } = await begin(key);
     assert.equal((await comeBack(`${query}&shop.domain=127.0.0.1`)).status, 200);
@@ -245,7 +248,7 @@ describe('an account that the provider names', () => {
     '&shop.domain=127.0.0.1&shop.domain=127.0.0.2',
     `&shop.domain=127.0.0.${'1'.repeat(300)}`,
   ])
-    test(`is refused as "${account.slice(0, 50)}", and nobody is asked`, async () => {
+    test(`is refused as "${account.slice(0, 50)}", and no provider is called`, async () => {
       const { id, key } = await makeOauthConnection(baton.admin, provider, {
         accountField,
         oauth2: oauth2(),
@@ -409,7 +412,7 @@ test('who loses the right while the provider answers has not connected it either
   assert.deepEqual(secrets, []);
 });
 
-test('an application that was set anew, and a type that was disabled meanwhile, have failed it', async () => {
+test('an application that was replaced, and a type that was disabled meanwhile, make it fail', async () => {
   const { id, key, type } = await makeOauthConnection(baton.admin, provider);
   const first = await begin(key);
   await done(

@@ -77,7 +77,7 @@ test('a connection that is revoked while the provider answers stays revoked, and
   assert.deepEqual(storedFor(id), []);
 });
 
-test('a token that is put while the provider answers stands', async () => {
+test('a token that is stored while the provider responds remains', async () => {
   const { id, key } = await makeOauthConnection(baton.admin, provider);
   const { query } = await begin(key);
   provider.beforeAnswer = async () => {
@@ -90,7 +90,7 @@ test('a token that is put while the provider answers stands', async () => {
   assert.deepEqual(storedFor(id), [secretRef]);
 });
 
-test('tokens and revocations at the same time leave what the record says, and nothing else', async () => {
+test('concurrent tokens and revocations leave what the record contains, and nothing else', async () => {
   const { id, key } = await makeConnection(baton.admin);
   for (let round = 0; round < byDepth(10, 100); round += 1) {
     const answers = await Promise.all([

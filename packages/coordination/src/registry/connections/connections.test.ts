@@ -148,7 +148,7 @@ test('a change raises the version and names what changed; equal values change no
   await refused(baton.admin.patch(`/connections/${key}`, { displayName: 'B' }), 428, 'if_match_required');
 });
 
-test('another version of the type judges the settings anew, and a disabled one is unknown', async () => {
+test('another version of the type validates the settings again, and a disabled one is unknown', async () => {
   const type = await makeType(baton.admin);
   await done(
     baton.admin.post('/connection-types', { key: type, version: 2, spec: { ...tokenSpec, settingsSchema } }),
@@ -209,7 +209,7 @@ test('a token connects, is in the store alone, and a later one takes its place',
   assert.ok(!JSON.stringify([active, later]).includes(first));
 });
 
-test('a token is refused where the type takes none, for a wrong account, a time that is over, and without the store', async () => {
+test('a token is refused if the type accepts none, for an invalid account, an expiry in the past, and without the store', async () => {
   const oauth2 = { authorizeUrl: 'https://p.example/a', tokenUrlTemplate: 'https://p.example/t' };
   const only = await makeConnection(
     baton.admin,
@@ -270,14 +270,14 @@ test('a pending connection is revoked while the store is away: it holds nothing'
   assert.equal((await done(baton.admin.post(`/connections/${key}:revoke`, {}))).status, 'revoked');
 });
 
-test('what looks like a secret in the reason of a revocation is kept out', async () => {
+test('suspected secrets in the reason of a revocation are not stored', async () => {
   const { key } = await makeConnection(baton.admin);
   const reason = `leaked ghp_${'a1B2'.repeat(8)}`;
   const { statusMessage } = await done(baton.admin.post(`/connections/${key}:revoke`, { reason }));
   assert.equal(statusMessage, 'leaked [redacted]');
 });
 
-test('a credential whose time is over makes the connection expired, once, by the worker', async () => {
+test('an expired credential makes the connection expired, once, by the worker', async () => {
   const { id, key, type } = await makeConnection(baton.admin);
   const expiresAt = '2090-01-01T00:00:00.000Z';
   await done(baton.admin.put(`/connections/${key}/token`, { account: 'a', token: newToken(), expiresAt }));

@@ -27,7 +27,7 @@ async function makeUsed() {
   return { id, key, agentKey, spec, agent: await linkAgent(baton, agentKey) };
 }
 
-test('an agent reads the connections that its spec names, and no others; the connection says whose it is', async () => {
+test('an agent reads the connections that its spec names, and no others; the connection lists its agents', async () => {
   const { key, agentKey, agent, spec } = await makeUsed();
   const { key: other } = await makeConnection(baton.admin);
   const { agents, ...record } = await read(key);
@@ -62,7 +62,7 @@ test('a report that a connection works writes when it was checked; one that it h
   assert.deepEqual([checked.status, checked.lastCheckedAt, checked.version], ['active', checkedAt, version]);
   const later = await done(report({ status: 'active', checkedAt: '2999-01-01T00:00:00Z' }));
   assert.ok(Date.parse(later.lastCheckedAt) <= Date.now() + 1000, 'the future counts as now');
-  const message = `It said token: ${'abcd'.repeat(8)}`;
+  const message = `Response with token: ${'abcd'.repeat(8)}`;
   await new Promise((done) => setTimeout(done, 20));
   const lost = await done(
     report({ status: 'expired', reason: 'token_rejected', message, checkedAt: instant() }),

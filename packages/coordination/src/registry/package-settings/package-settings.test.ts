@@ -125,7 +125,7 @@ describe('PUT /packages/{key}/settings', () => {
     assert.equal((await done(baton.admin.get(`${pathOf(key)}/versions`))).items.length, 1);
   });
 
-  test('needs the version that there is, which is looked at before the values', async () => {
+  test('requires the current version, which is checked before the values', async () => {
     const key = await install(limits);
     const { currentVersion, expectedVersion, entity } = await refused(
       put(key, { days: 'no', token: 'x' }, 3),

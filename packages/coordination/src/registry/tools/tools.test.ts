@@ -68,7 +68,7 @@ describe('GET /tools', () => {
     assert.equal((await done(agent.get('/tools'))).items[0].summary, '🙂'.repeat(200));
   });
 
-  test('comes in pages, whose view says whether there is more', async () => {
+  test('is paginated, and the view hash covers whether there is more', async () => {
     const agent = await baton.actor();
     const names: string[] = [];
     for (let n = 0; n < 3; n += 1) names.unshift((await give(agent)).name);

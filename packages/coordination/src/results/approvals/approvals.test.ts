@@ -34,7 +34,7 @@ const claim = (taskId: string) =>
 const complete = (taskId: string) =>
   baton.admin.post(`/tasks/${taskId}:complete`, {}, { 'if-match': 'task-1' });
 
-test('POST answers the whole record, and the event says what is asked of whom', async () => {
+test('POST returns the whole record, and the event names the request and its addressee', async () => {
   const task = await makeTask(baton, { title: 'Deploy with password=abcdefghijklmnopqrst' });
   const other = await baton.actor({ kind: 'human' });
   const comment = 'May this go to production?';
@@ -219,12 +219,12 @@ test('without a comment of the decision there is only the question', async () =>
   assert.deepEqual([comment, decisionComment], ['may I?', null]);
 });
 
-test('only the assigned person decides: an excluded one is told so first', async () => {
+test('only the assigned person decides: an excluded one gets that refusal first', async () => {
   const excluded = await baton.actor({ kind: 'human' });
   const { id } = await request({ excludedPrincipals: [excluded.principalId] });
   await refused(act(id, 'approve', excluded), 403, 'separation_of_duties_violation');
   await refused(act(id, 'reject', excluded), 403, 'separation_of_duties_violation');
-  // The requester, with every right there is, is not the one that is asked.
+  // The requester, with all rights, is not the addressee.
   await refused(act(id, 'approve', baton.admin), 403, 'not_eligible');
   const powerless = await baton.actor({ kind: 'human', permissions: ['approvals.manage'] });
   await refused(act(id, 'approve', powerless), 403, 'permission_denied');
@@ -303,7 +303,7 @@ test('an approval names the artifact that it is about', async () => {
   assert.equal((await eventsOf(baton, approval.id))[0]?.payload['artifactId'], artifactId);
 });
 
-test('cancel: for whoever may ask, once, with its event', async () => {
+test('cancel: for requesters with the right, once, with its event', async () => {
   const { id } = await request();
   const manager = await baton.actor({ permissions: ['approvals.manage'] });
   const cancelled = await done(act(id, 'cancel', manager, { comment: 'no longer' }));

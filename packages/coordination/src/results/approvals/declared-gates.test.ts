@@ -25,7 +25,9 @@ import { evaluationsOf, makeRule, makeRuleWorker, observe, observed } from '../.
 import { insertTestType } from '../../testing/task-type.ts';
 import { checkBy, makeJudge } from '../../testing/verification.ts';
 
-/** Gates that a declaration asks belong to nobody at work: who completes a task can't take the question back. */
+/**
+ * Gates that a declaration requests belong to no worker: the principal that completes a task can't cancel the request.
+ */
 let baton: TestCoordination;
 let person: Actor;
 let worker: Worker;
@@ -58,7 +60,7 @@ const ensured = () => ({
   },
 });
 
-/** Who cancels it: neither the agent nor a stranger, but a person who looks after claims, or the one who is asked. */
+/** Who may cancel it: neither the agent nor a stranger, but a person with claims.manage, or the addressee. */
 async function onlyPeopleCancel(gate: any, other: any) {
   assert.deepEqual(
     [gate.status, gate.gate, gate.requestedByPrincipalId, gate.assignedPrincipalId],
@@ -96,18 +98,18 @@ async function completedByAgent() {
   return (await gatesOf(followed.fromTaskId))[0];
 }
 
-test('of a completed task, asked by its type', async () => {
+test('of a completed task, requested by its type', async () => {
   const gate = await completedByAgent();
   const [event] = await eventsOf(baton, gate.id);
   assert.deepEqual(
     [event?.actor_id, event?.payload['requestedBy']],
     [worker.actor.principalId, await corePrincipalOf(baton)],
-    'the journal says who caused it, and whose it is',
+    'the event names its cause and its owner',
   );
   await onlyPeopleCancel(gate, await completedByAgent());
 });
 
-test('of a decision, asked by its type', async () => {
+test('of a decision, requested by its type', async () => {
   const decided = async () => {
     const { id, task } = await tester.gate({ approved: [ensured()] });
     await tester.decide(id);
@@ -192,7 +194,7 @@ test('a task that no person can be shown fails its verification', async () => {
   assert.deepEqual([attempt.status, attempt.results[0].reason], ['failed', 'no_decision']);
 });
 
-test('what a person approved in a verification is asked again while the attempt is open, and not after it', async () => {
+test('an approved check of a verification is requested again while the attempt is open, and not after it', async () => {
   const external = { ...checkBy('external_state'), key: 'external' };
   const task = await makeTask(baton, {
     acceptance: [checkBy('human', { spec: { approver: person.principalId } }), external],

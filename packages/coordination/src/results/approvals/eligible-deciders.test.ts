@@ -53,7 +53,7 @@ test('who could decide is listed by name and id: people with approvals.decide or
   assert.equal(hasMore, false);
   for (const { id, displayName, ...rest } of people) {
     assert.deepEqual([displayName, rest], [await nameOf(id), {}]);
-    // Each of them can be asked.
+    // A request can be addressed to each of them.
     await done(agent.post('/approvals', { task: task.publicId, assignedPrincipalId: id }), 201);
   }
 });
@@ -140,7 +140,7 @@ test('roles are listed that somebody who could decide holds where the task is', 
   await done(decider.post(`/approvals/${asked.id}:approve`));
 });
 
-test('what the caller does not see is not told: a hidden task is not found, a role of a hidden workspace not listed', async () => {
+test('hidden objects are not revealed: a hidden task is not found, a role of a hidden workspace not listed', async () => {
   const { person: narrow, mine, other } = await makeNarrowPerson(baton);
   const decider = await person();
   const [own, hidden] = [
@@ -158,7 +158,7 @@ test('what the caller does not see is not told: a hidden task is not found, a ro
   await refused(reader.get(`/tasks/${task.publicId}/deciders`), 403, 'permission_denied');
 });
 
-test('20 are listed at most, and the answer says that there are more', async () => {
+test('at most 20 are listed, and hasMore is true', async () => {
   const task = await makeTask(baton);
   const many = await Promise.all(Array.from({ length: 21 }, () => person()));
   const { people, hasMore } = await decidersOf(task);
@@ -168,7 +168,7 @@ test('20 are listed at most, and the answer says that there are more', async () 
   for (const { principalId } of many) await done(baton.admin.post(`/principals/${principalId}:disable`));
 });
 
-test('where a decision point judges, there may always be more than bindings say, and only who may ask there is told', async () => {
+test('with a decision point hasMore is always true, and only callers who may request an approval get the list', async () => {
   const { baton: judged, policy, reset, close } = await startPolicyMode();
   try {
     reset();

@@ -62,7 +62,7 @@ test('few deciders among many people are found without reading the others', asyn
   assert.ok(rows < 200, `${rows} rows are read`);
 });
 
-test('the owner comes first, however many deciders are newer; the answer says that there are more', async () => {
+test('the owner comes first, however many newer deciders there are; hasMore is true', async () => {
   const owner = await baton.actor({ kind: 'human', permissions: ['approvals.decide'] });
   const task = await makeTask(baton, { ownerId: owner.principalId });
   await addPeople(1001, 'approvals.decide');

@@ -10,7 +10,7 @@ import { archiveThrough, pruneThrough } from '../../testing/retention.ts';
 
 let baton: TestCoordination;
 let person: Actor;
-/** Neither works on the tasks nor asks for the approvals. */
+/** Neither works on the tasks nor requests the approvals. */
 let ci: Actor;
 let tester: ReturnType<typeof outcomeTester>;
 before(async () => {
@@ -97,7 +97,7 @@ test('what a later observation supersedes does not count', async () => {
   await done(approve(id));
 });
 
-test('a source that is asked for has to be that of the observation', async () => {
+test('a required source must be that of the observation', async () => {
   const { id, task } = await gate({ source: 'ci:main' });
   await observe({ task: task.id });
   await observe({ task: task.id, source: 'ci:fork' });
@@ -107,7 +107,7 @@ test('a source that is asked for has to be that of the observation', async () =>
   await done(approve(id));
 });
 
-test('an object of another system is looked for wherever it was observed, by its whole name', async () => {
+test('an external object is found wherever it was observed, by its full name', async () => {
   const ref = { system: 'github', id: '$.task.customFields.pr!' };
   const { id } = await gate({ externalRef: ref }, { task: { customFields: { pr: 417 } } });
   for (const externalRef of [
@@ -123,7 +123,7 @@ test('an object of another system is looked for wherever it was observed, by its
   await done(approve(id));
 });
 
-test('a task that is asked for together with an object has to fit too', async () => {
+test('a task that is required together with an object must match too', async () => {
   const { id, task } = await gate({ task: '$.task.id', externalRef: { system: 'github', id: 'x' } });
   const externalRef = { system: 'github', id: 'x' };
   await observe({ source: 'ci', externalRef });
@@ -163,7 +163,7 @@ test('a rejection and a cancellation need no observation', async () => {
 test('the agent’s own observation opens nothing, whatever source it names, and hides none of CI’s', async () => {
   const worker = await makeWorker(baton);
   const { id, task } = await gate({ source: 'ci:main' }, { condition: isGreen });
-  // It worked on the task before the gate was asked for.
+  // It worked on the task before the gate was requested.
   await done(person.post(`/approvals/${id}:cancel`));
   await claimTask(worker, task.id);
   const request = { task: task.id, gate: true, assignedPrincipalId: person.principalId };
@@ -201,7 +201,7 @@ test('an observation of the first requester opens no gate that the core requests
 });
 
 longTest(
-  'ten thousand observations from other sources neither hide what is looked for longer than stated nor cost much',
+  'ten thousand observations from other sources neither hide the required one longer than documented nor cost much',
   async () => {
     const { id, task } = await gate({ source: 'ci:main' });
     await observe({ task: task.id, source: 'ci:main' });

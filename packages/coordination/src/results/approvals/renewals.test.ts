@@ -8,7 +8,10 @@ import { outcomeTester } from '../../testing/outcomes.ts';
 import { evaluationsOf, makeRule, makeRuleWorker, observe, observed } from '../../testing/rules.ts';
 import { insertTestType } from '../../testing/task-type.ts';
 
-/** Ways around an approval that was given: each change of what was approved is asked again (trust, ruling 1). */
+/**
+ * Attempts to bypass an approval: each change of the approved subject is requested again. See
+ * docs/reference/trust.md#a-person-approves-what-they-saw.
+ */
 let baton: TestCoordination;
 let person: Actor;
 let worker: Worker;
@@ -164,7 +167,7 @@ test('what was changed and rejected then is not completed by the approval of bef
 describe('a call by hand', () => {
   const code = 'skill_side_effect_not_authorized';
 
-  test('is not allowed by an approval that says what follows: the worker does that, and nothing else', async () => {
+  test('is not permitted by an approval with an outcome: the worker executes that, and nothing else', async () => {
     const skill = await makeCallable(baton.admin, { sideEffects: 'external_write' });
     const other = await makeCallable(baton.admin, { sideEffects: 'external_write' });
     const inputs = { to: '$.task.customFields.to' };

@@ -29,7 +29,7 @@ after(async () => {
 
 const approved = [{ comment: { body: 'Paid $.task.customFields.to' } }];
 
-test('of an approval and a change at once, the change is refused approval or asked again, never approved unseen', async () => {
+test('a change concurrent with an approval is refused or requested again, never approved unseen', async () => {
   const seen = new Set<string>();
   for (let round = 0; round < raceRounds; round += 1) {
     const { id, task } = await tester.gate({ approved }, { task: { customFields: { to: 'ACME' } } });
@@ -57,7 +57,7 @@ test('of an approval and a change at once, the change is refused approval or ask
   assert.ok(seen.size > 0);
 });
 
-test('of two changes at once after an approval, one approval is asked again', async () => {
+test('of two concurrent changes after an approval, one approval is requested again', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const { id, task } = await tester.gate({ approved });
     await tester.decide(id);

@@ -18,7 +18,10 @@ import {
 import { outcomeTester } from '../../testing/outcomes.ts';
 import { insertTestType } from '../../testing/task-type.ts';
 
-/** A decision is about what was asked (see docs/reference/approvals.md#subjects): an agent tries, a person decides, the effect is looked at. */
+/**
+ * A decision concerns the requested subject (docs/reference/approvals.md#subjects): an agent tries, a person decides,
+ * and the effect is checked.
+ */
 let baton: TestCoordination;
 let person: Actor;
 let agent: Actor;
@@ -46,7 +49,7 @@ const inputs = {
   by: '$.approval.decidedBy',
 };
 
-/** A task whose approval pays: the agent asks, the person is to decide. */
+/** A task whose approval pays: the agent requests, the person decides. */
 async function payment(more: object[] = []) {
   const skill = await makeCallable(baton.admin, { sideEffects: 'external_write' });
   const approved = [{ invokeSkill: { skill: `${skill.name}@${skill.version}`, inputs } }, ...more];
@@ -101,7 +104,7 @@ test('what was changed while the gate was pending is not approved, and the perso
   assert.deepEqual([listed.subject, listed.subjectChanged], [{ digest: requestedDigest }, true]);
   await tester.work();
   assert.equal((await claimCall(executor, skill)).status, 204, 'nobody is paid');
-  // The digest of what was asked doesn't help either.
+  // The digest of the requested subject doesn't help either.
   await refused(approve(id, { subjectDigest: requestedDigest }), 409, 'approval_subject_changed');
 
   const decided = await done(approve(id, { subjectDigest: currentDigest, comment: 'I know Mallory.' }));
@@ -115,7 +118,7 @@ test('what was changed while the gate was pending is not approved, and the perso
   assert.deepEqual((await callOf(skill)).inputs, { ...mallory, by: person.principalId });
 });
 
-test('what is changed after the approval is not what the executor gets, and is asked again', async () => {
+test("a change after the approval doesn't reach the executor, and is requested again", async () => {
   const { id, task, skill } = await payment([{ comment: { body: 'Paid $.task.customFields.to' } }]);
   await done(approve(id));
   await done(patch(task.id, { customFields: mallory }));
@@ -145,7 +148,7 @@ test('what is changed after the approval is not what the executor gets, and is a
   assert.deepEqual(await refused(complete(), 409, 'approval_required'), held);
   await refused(agent.post(`/approvals/${again.id}:cancel`), 403, 'permission_denied');
   assert.equal((await read(again.id)).subject.snapshot.task.customFields.to, 'Mallory');
-  // Once is enough: the pending one says that its subject has changed.
+  // Once is enough: the pending one shows that its subject has changed.
   await done(patch(task.id, { customFields: { to: 'Trudy', amount: 1 } }));
   assert.deepEqual(
     (await pendingOf(task.id)).map(({ id }: any) => id),
@@ -156,7 +159,7 @@ test('what is changed after the approval is not what the executor gets, and is a
   await done(claim(task.id));
 });
 
-test('a value that looks like an expression is never taken for one', async () => {
+test('a value shaped like an expression is never evaluated as one', async () => {
   const { id, task, skill } = await payment();
   await done(person.post(`/approvals/${id}:cancel`));
   const customFields = { to: '$.task.publicId $.approval.id', amount: 1 };
@@ -268,7 +271,7 @@ test('each field that is shown counts, and status, evidence and owner do not', a
   assert.deepEqual(await change({ acceptance: [check] }), ['acceptance']);
 });
 
-test('a person approves what the client showed, also when it is what was asked again', async () => {
+test('a person approves what the client showed, also when it is a renewed request', async () => {
   const { id, task } = await payment();
   const { subject } = await read(id);
   await done(patch(task.id, { customFields: mallory }));
@@ -286,7 +289,7 @@ test('a person approves what the client showed, also when it is what was asked a
   assert.equal((await done(approve(id, { subjectDigest: subject.digest }))).requestedSubject, null);
 });
 
-test('a rejection is never refused for that, and leads to what was asked unless the digest names what is now', async () => {
+test('a rejection is never refused for that, and triggers the requested outcome unless the digest names the present one', async () => {
   const said = async (withDigest: boolean) => {
     const rejected = [{ comment: { body: 'No: $.task.title' } }];
     const { id, task } = await tester.gate({ rejected }, { task: { title: 'asked' } });
@@ -317,7 +320,7 @@ test('If-Match names the version that was shown', async () => {
   assert.deepEqual([answer.status, answer.headers.get('etag')], [200, '"approval-2"']);
 });
 
-test('a subject has 64 KiB: more is not asked, and what has grown beyond is not approved', async () => {
+test('a subject has at most 64 KiB: a larger one is not requested, and one that has grown beyond is not approved', async () => {
   const large = { description: 'x'.repeat(70_000) };
   const request = { gate: true, assignedPrincipalId: person.principalId };
   const tooLarge = await makeTask(baton, large);
@@ -396,7 +399,7 @@ describe('a change after the approval', () => {
     return made;
   }
 
-  test('of title, description, acceptance or a custom field that the outcome reads asks again, of others not', async () => {
+  test('of title, description, acceptance or a custom field that the outcome reads renews the request, of others not', async () => {
     const check = { key: 'seen', kind: 'human', description: 'Somebody has seen it.' };
     for (const [change, asksAgain] of [
       [{ title: 'Other' }, true],
@@ -412,7 +415,7 @@ describe('a change after the approval', () => {
     }
   });
 
-  test('by a person who could decide asks nobody; by one who is excluded, or no addressee, it does', async () => {
+  test('by a person who could decide renews nothing; by one who is excluded, or no addressee, it does', async () => {
     const { task } = await approved();
     await done(patch(task.id, { title: 'By the decider' }, person));
     assert.deepEqual(await pendingOf(task.id), []);
@@ -431,7 +434,7 @@ describe('a change after the approval', () => {
     assert.deepEqual([again.requiredRoleId, again.assignedPrincipalId], [roleId, null]);
   });
 
-  test('asks each addressee once, and again after a rejection or a later change', async () => {
+  test('renews the request once per addressee, and again after a rejection or a later change', async () => {
     const { id, task } = await approved();
     const other = await baton.actor({ kind: 'human' });
     const request = { task: task.id, gate: true };
@@ -462,7 +465,7 @@ describe('a change after the approval', () => {
     assert.equal(third.supersedesApprovalId, again.id);
   });
 
-  test('of a closed task is asked when it is reopened', async () => {
+  test('of a closed task is requested when it is reopened', async () => {
     const key = `reopened-${baton.tenantId.slice(-4)}`;
     const transitions = [...(systemLifecycle.transitions ?? []), { from: 'cancelled', to: ['todo'] }];
     await insertTestType(baton, { key, lifecycle: { ...systemLifecycle, transitions } });
@@ -496,7 +499,7 @@ describe('a change after the approval', () => {
     assert.equal((await done(agent.get(`/tasks/${task.id}`))).description, '');
   });
 
-  test('of the type asks again, one task at a time and in a batch', async () => {
+  test('of the type renews the request, one task at a time and in a batch', async () => {
     const key = `moving-${baton.tenantId.slice(-4)}`;
     const typeId = await insertTestType(baton, { key });
     const tasks = await Promise.all([1, 2, 3].map(() => makeTask(baton, { typeKey: key })));

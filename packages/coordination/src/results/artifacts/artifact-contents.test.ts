@@ -124,7 +124,7 @@ test('a read is recorded before the first byte; HEAD, and a read that fails, are
   assert.equal((await readsOf(artifact.id)).length, 1);
 });
 
-test('without bytes it is 404 content_not_found, after a purge 410 content_purged, both before the store is asked', async () => {
+test('without bytes it is 404 content_not_found, after a purge 410 content_purged, both before the store is called', async () => {
   const { id } = await done(baton.admin.post('/artifacts', { type: 'report', name: 'Findings' }), 201);
   assert.deepEqual(await refused(read(id), 404, 'content_not_found'), { artifactId: id });
   const stored = await storeArtifact(baton, freshBytes());
@@ -160,7 +160,7 @@ test("another tenant's bytes are 404", async () => {
   }
 });
 
-test(':purge-content deletes the bytes, keeps the record, and says so in an event', async () => {
+test(':purge-content deletes the bytes, keeps the record, and writes an event', async () => {
   const task = await makeTask(baton);
   const bytes = freshBytes();
   const artifact = await storeArtifact(baton, bytes, { task: task.id });

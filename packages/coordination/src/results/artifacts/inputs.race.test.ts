@@ -35,7 +35,7 @@ const relate = (from: string, toTask: string, type: string) =>
   baton.admin.post(`/tasks/${from}/relations`, { toTask, type });
 const complete = (id: string) => baton.admin.post(`/tasks/${id}:complete`, {}, { 'if-match': 'task-1' });
 
-/** Tasks that stand in the queue of work although an input is missing, or don't although they could be claimed. */
+/** Tasks that are in the queue although an input is missing, or aren't although they could be claimed. */
 const misplaced = () =>
   baton.pool.rows(sql`
     select t.id, t.lacks_input, missing_inputs(t.id) as missing, q.task_id is not null as is_queued

@@ -29,7 +29,7 @@ const endUpload = (contentRef: string, inMs: number) =>
     update artifact_uploads set expires_at = clock_timestamp() + make_interval(secs => ${inMs / 1000})
     where id = ${contentRef.slice(5)}`);
 
-/** Invariant: whatever an artifact says is stored can be read. */
+/** Invariant: bytes that an artifact declares as stored can be read. */
 async function everyStoredArtifactIsReadable(): Promise<void> {
   const stored = await baton.pool.rows<{ id: string; content: string | null }>(sql`
     select a.id, c.id as content from artifacts a left join artifact_contents c on c.id = a.content_id and c.state = 'stored'
@@ -64,7 +64,7 @@ test('uploads of the same bytes at once, through two processes, are one object',
   }
 });
 
-test('bytes that are purged, swept and uploaded again at once can be read by whoever got a reference', async () => {
+test('bytes that are concurrently purged, swept and uploaded can be read through any returned reference', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const bytes = freshBytes();
     const artifact = await storeArtifact(baton, bytes);

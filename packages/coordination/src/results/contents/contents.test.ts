@@ -198,7 +198,7 @@ test('a client that breaks off leaves nothing behind', async () => {
   await until(async () => (await rowsOf('writing')) === 0);
 });
 
-test('twenty uploads that stand still hold no connection of the database, and nobody else', async () => {
+test('twenty stalled uploads hold no database connection, and block nobody', async () => {
   const files = (await filesOf(baton)).length;
   const slow = Array.from({ length: 20 }, () => putBySocket({ 'content-length': '100000' }, baton.admin));
   for (const { socket } of slow) socket.write('x');

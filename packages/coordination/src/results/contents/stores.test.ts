@@ -57,7 +57,7 @@ function storeTests(get: () => ContentStore): void {
     await assert.rejects(get().open({ ...name, tenantId: newId() }, 5), ContentStoreFailed);
   });
 
-  test('what is removed is gone; to remove it again is no failure', async () => {
+  test('a removed object is missing; removing it again succeeds', async () => {
     const name = nameOf();
     await get().write(name, chunksOf(freshBytes(5)));
     for (let n = 0; n < 2; n += 1) await get().remove(name);

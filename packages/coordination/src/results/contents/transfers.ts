@@ -39,7 +39,7 @@ export const transfers = {
   },
 };
 
-/** @throws Refusal `content_store_unavailable` where no store is set up */
+/** @throws Refusal `content_store_unavailable` if no store is configured */
 export function requireStore({ contents }: Context): ContentStore {
   return contents ?? fail('content_store_unavailable', {}, { reason: 'no content store is configured' });
 }

@@ -26,7 +26,10 @@ import { checkBy, makeJudge } from '../../testing/verification.ts';
 import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
 import { lockNextPending } from './claiming.sql.ts';
 
-/** Whoever worked on a task never executes the call that judges it (trust, ruling 2). */
+/**
+ * Nobody who worked on a task executes the call that verifies it. See
+ * docs/reference/trust.md#nobody-proves-their-own-work.
+ */
 const barredCalls = byDepth(4000, 40_000);
 /** The heads of the queue, a step over each set of barred principals, and the calls behind them. */
 const pagesMax = 160;
@@ -50,7 +53,7 @@ const attemptOf = async (id: string) => (await done(baton.admin.get(`/tasks/${id
 const checkOf = (skill: { name: string; version: string }) =>
   checkBy('deterministic', { spec: { skill: `${skill.name}@${skill.version}`, expect: { passed: true } } });
 
-/** A task of the worker's that the skill is to judge. */
+/** A task of the worker's that the skill verifies. */
 async function judged(skill: any, by: Worker = worker, more: object = {}) {
   const { task, run } = await makeRun(baton, by, { task: { acceptance: [checkOf(skill)], ...more } });
   await done(by.actor.post(`/runs/${run.id}:succeed`, {}));
@@ -58,7 +61,7 @@ async function judged(skill: any, by: Worker = worker, more: object = {}) {
   return { task, callId: (await attemptOf(task.id)).skillInvocationId as string };
 }
 
-test('the agent does not meet the call that judges its task, and is refused by name; another executes it', async () => {
+test('the agent is not offered the call that verifies its task, and is refused by name; another executes it', async () => {
   const skill = await makeCallable(baton.admin);
   const { task, callId } = await judged(skill);
   assert.equal((await claimCall(worker.actor, skill)).status, 204);
@@ -84,7 +87,7 @@ test('the agent does not meet the call that judges its task, and is refused by n
   assert.notEqual((await done(baton.admin.get(`/tasks/${task.id}`))).status, 'done');
 });
 
-test('nor does who only claimed the task, nor an agent that asked for its completion; a retry stays barred', async () => {
+test('nor is a principal that only claimed the task, nor an agent that requested its completion; a retry stays barred', async () => {
   const calls = makeCallWorker(baton);
   const skill = await makeCallable(baton.admin, {
     contract: { retryPolicy: { maxAttempts: 5 }, idempotency: 'natural' },
@@ -111,7 +114,7 @@ test('nor does who only claimed the task, nor an agent that asked for its comple
   await calls.close();
 });
 
-test('a person with a narrow sight does not meet the call that judges their task, and takes the one behind it', async () => {
+test('a person with restricted visibility is not offered the call that verifies their task, and gets the next one', async () => {
   const skill = await makeCallable(baton.admin);
   const { person, mine } = await makeNarrowPerson(baton);
   const by = { actor: person, sessionId: await openSession(person) };
@@ -121,21 +124,21 @@ test('a person with a narrow sight does not meet the call that judges their task
   assert.deepEqual(await refused(named(), 403, 'not_eligible'), { invocationId: callId, taskId: task.id });
   const behind = await done(invoke(baton.admin, skill), 201);
   assert.equal((await done(claimCall(person, skill))).invocation.id, behind.id);
-  // Out of sight it is absent: nothing says that there is a call, or whom it bars.
+  // Invisible calls count as missing: no response reveals that there is a call, or whom it bars.
   const other = await makeWorkspace(baton);
   await baton.pool.run(sql`update tasks set workspace_id = ${other.id} where id = ${task.id}`);
   assert.equal((await named()).status, 204);
   assert.equal((await done(claimCall(executor, skill))).invocation.id, callId);
 });
 
-test('a call of the agent’s task that judges nothing is the agent’s to execute', async () => {
+test('a call for the agent’s task that verifies nothing can be executed by the agent', async () => {
   const skill = await makeCallable(baton.admin);
   const { task } = await makeRun(baton, worker);
   const call = await done(invoke(baton.admin, skill, { taskId: task.id }), 201);
   assert.equal((await done(claimCall(worker.actor, skill))).invocation.id, call.id);
 });
 
-/** As many calls like this one, asked for before it. */
+/** As many calls like this one, requested before it. */
 const copyOf = (id: string, count: number, barred: readonly string[]) =>
   baton.pool.run(sql`
     insert into skill_invocations (id, tenant_id, skill_id, requested_by_kind, requested_by_ref, authority_principal_id,

@@ -5,7 +5,7 @@ import { type Actor, startCoordination, type TestCoordination } from '../../test
 import { claimCall, invoke, makeCallable, makeCallWorker, runningCall } from '../../testing/invocations.ts';
 import { done, eventsOf, makeRun, makeTask, makeWorker, refused } from '../../testing/leases.ts';
 
-/** What ends calls whose basis is gone: seen when the call is claimed, and by a worker (see docs/reference/skills.md#lost-basis). */
+/** How calls end that lost their basis: at a claim, and by a worker. See docs/reference/skills.md#lost-basis. */
 let baton: TestCoordination;
 let worker: ReturnType<typeof makeCallWorker>;
 let executor: Actor;
@@ -129,7 +129,7 @@ test('the end of a task ends what its approval has allowed', async () => {
   assert.equal((await read(plain.id)).status, 'pending');
 });
 
-test('a disable withdraws the calls of the principal, says how many, and leaves the rest to the worker', async () => {
+test('a disable withdraws the calls of the principal, returns their number, and leaves the rest to the worker', async () => {
   const agent = await baton.actor();
   const skill = await makeCallable(baton.admin);
   const running = await runningCall(executor, agent, skill);

@@ -148,7 +148,7 @@ describe('POST /skills/{ref}:invoke', () => {
     await done(invoke(baton.admin, skill, { idempotencyKey: 'k' }), 201);
   });
 
-  test('inputs are judged by the schema, formats included, then by their size', async () => {
+  test('inputs are validated against the schema, formats included, then for their size', async () => {
     const inputs = {
       type: 'object',
       properties: { at: { type: 'string', format: 'date-time' }, n: { type: 'integer' } },
@@ -222,7 +222,7 @@ describe('a call in a run', () => {
     );
   });
 
-  test('refuses an unknown run, that of somebody else, one that is over, and one of another task', async () => {
+  test('refuses an unknown run, that of somebody else, one that has ended, and one of another task', async () => {
     await refused(invoke(agent.actor, skill, { runId: newId() }), 404, 'not_found');
     const { run } = await makeRun(baton, agent);
     const stranger = await refused(invoke(baton.admin, skill, { runId: run.id }), 403, 'run_owner_mismatch');
@@ -330,7 +330,7 @@ describe('a skill with effects outside', () => {
     await done(call(approvalId, task, await external({ name: skill.name, version: '2' })), 201);
   });
 
-  test('is not called for a task that is over', async () => {
+  test('is not called for a closed task', async () => {
     const [skill, task] = [await external(), await makeTask(baton)];
     const approvalId = await gateOf(task, 'approve');
     const { version } = await done(baton.admin.get(`/tasks/${task.id}`));
@@ -370,7 +370,7 @@ describe('a skill with effects outside', () => {
 });
 
 describe('POST /skill-invocations:claim', () => {
-  test('gives the oldest call with its skill, and says so in the journal alone', async () => {
+  test('returns the oldest call with its skill, and writes only a journal event', async () => {
     const skill = await makeCallable(baton.admin, { contract: { timeoutSeconds: 40 } });
     const first = await done(invoke(baton.admin, skill), 201);
     await done(invoke(baton.admin, skill), 201);
@@ -500,7 +500,7 @@ describe('under the lease', () => {
     assert.equal(Date.parse(capped.leaseExpiresAt) - Date.parse(startedAt), 230_000);
   });
 
-  test('a stranger, an old token, a lease that is over, another session and an ended call are refused', async () => {
+  test('a stranger, an old token, an expired lease, another session and an ended call are refused', async () => {
     const skill = await makeCallable(baton.admin);
     const sessionId = await openSession(executor);
     await done(invoke(baton.admin, skill), 201);
@@ -533,7 +533,7 @@ describe('under the lease', () => {
       await refused(act(executor, newId(), verb, { fencingToken, ...body }), 404, 'not_found');
   });
 
-  test('a success keeps output and cost, records the result for the task, and says so in this order', async () => {
+  test('a success stores output and cost, records the result for the task, and writes its events in this order', async () => {
     const skill = await makeCallable(baton.admin);
     const task = await makeTask(baton);
     const { id, fencingToken } = await runningCall(executor, baton.admin, skill, { taskId: task.id });
@@ -590,7 +590,7 @@ describe('under the lease', () => {
     );
   });
 
-  test('an output of more than 64 KiB is kept by the call, and the artifact says how large it is', async () => {
+  test('an output of more than 64 KiB is stored with the call, and the artifact contains its size', async () => {
     const skill = await makeCallable(baton.admin);
     const task = await makeTask(baton);
     const { id, fencingToken } = await runningCall(executor, baton.admin, skill, { taskId: task.id });
@@ -621,7 +621,7 @@ describe('under the lease', () => {
     );
     const event = await lastEvent(small.id);
     assert.equal(event?.type, 'skill.invocation_failed');
-    assert.deepEqual(event?.payload['error'], { code, message: 'The output does not fit the contract.' });
+    assert.deepEqual(event?.payload['error'], { code, message: 'The output does not match the contract.' });
     const large = await end({ text: 'x'.repeat(66_000) });
     assert.deepEqual(large.error.details.rejectedOutputBytes, 66_011);
     assert.equal('rejectedOutput' in large.error.details, false);
@@ -730,7 +730,7 @@ describe('a lease that runs out', () => {
 });
 
 describe('GET and :cancel', () => {
-  test('a call is seen by whoever asked, by its executor and by all who execute skills', async () => {
+  test('a call is visible to its requester, its executor and all who execute skills', async () => {
     const [asker, stranger] = [
       await baton.actor({ permissions: ['skills.invoke'] }),
       await baton.actor({ permissions: ['skills.invoke'] }),
@@ -744,7 +744,7 @@ describe('GET and :cancel', () => {
     await refused(get(await baton.actor({ permissions: ['tasks.read'] })), 403, 'permission_denied');
   });
 
-  test('who asked cancels, and so does org.manage; for anybody else there is no such call', async () => {
+  test('the requester can cancel it, and so can org.manage; for others it does not exist', async () => {
     const asker = await baton.actor({ permissions: ['skills.invoke'] });
     const manager = await baton.actor({ permissions: ['org.manage'] });
     const skill = await makeCallable(baton.admin);

@@ -6,7 +6,7 @@ import { claimCall, invoke, makeCallable, makeCallWorker } from '../../testing/i
 import { done, refused } from '../../testing/leases.ts';
 import { type PolicyMode, startPolicyMode } from '../../testing/policy-mode.ts';
 
-/** CP_AUTHZ_MODE policy: a decision point says whose calls go on. */
+/** CP_AUTHZ_MODE policy: a decision point decides whose calls continue. */
 
 let mode: PolicyMode;
 let baton: TestCoordination;

@@ -27,7 +27,7 @@ const http = (origin: string, auth: object | null = null) =>
     implementation: { protocol: 'http', endpoint: `${origin}/call`, entrypoint: null, auth },
   });
 
-/** As many calls like this one, asked for before it. */
+/** As many calls like this one, requested before it. */
 const copyOf = ({ id }: { id: string }, count: number) =>
   baton.pool.run(sql`
     insert into skill_invocations (id, tenant_id, skill_id, requested_by_kind, requested_by_ref, authority_principal_id,

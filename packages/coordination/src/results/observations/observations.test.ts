@@ -194,7 +194,7 @@ test('an unknown field, a wrong type and a missing field are 400, a document tha
   );
 });
 
-test('what looks like a secret is refused, in content, data, assertions and references', async () => {
+test('suspected secrets are refused, in content, data, assertions and references', async () => {
   const secret = `password=${'x'.repeat(20)}`;
   const match = 'secret_assignment';
   for (const [body, details] of [

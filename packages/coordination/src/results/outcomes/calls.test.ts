@@ -30,7 +30,7 @@ const eventTypes = async (id: string) =>
 const end = (call: any, verb: string, body: object) =>
   done(executor.post(`/skill-invocations/${call.id}:${verb}`, { fencingToken: call.fencingToken, ...body }));
 
-/** A decided gate whose outcome has asked for its call; the executor has taken it. */
+/** A decided gate whose outcome has requested its call; an executor has claimed it. */
 async function called(skill: any, more: object = {}, others: object[] = []) {
   const invokeSkill = { skill: `${skill.name}@${skill.version}`, ...more };
   const { id, task } = await tester.gate({ approved: [{ invokeSkill }, ...others] });

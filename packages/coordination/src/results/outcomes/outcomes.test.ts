@@ -38,7 +38,7 @@ async function untilFailed(id: string) {
   return outcome;
 }
 
-test('a decision that leads to nothing says so', async () => {
+test('a decision without an outcome returns one with null fields', async () => {
   const nothing = {
     outcome: null,
     outcomeStatus: null,
@@ -163,7 +163,7 @@ test('a rejection leads to what is declared for it, also at another task', async
     baton.admin.post(`/tasks/${task.id}/relations`, { toTask: spawner.id, type: 'spawned_by' }),
     201,
   );
-  // The relation came after the request: what was asked led to no other task.
+  // The relation was added after the request: the requested outcome concerned no other task.
   const { current } = await done(person.get(`/approvals/${id}`));
   await tester.decide(id, 'reject', { subjectDigest: current.digest });
   await tester.work();
@@ -190,7 +190,7 @@ test('what is so already is skipped', async () => {
   );
 });
 
-test('while the task is claimed the outcome is deferred, and is looked at again', async () => {
+test('while the task is claimed the outcome is deferred, and checked again', async () => {
   const worker = await makeWorker(baton);
   const { id, task } = await tester.gate({ approved: [comment('first'), { completeTask: {} }] });
   await tester.decide(id);

@@ -42,15 +42,15 @@ export async function findPartiesOfApproval(
 /**
  * The principals that may prove something about a task.
  * @param requesterId the requester of the completion; null for a declaration
- * @param asked the `prover` of the check's spec: `{principalId}` or `{roleId}`
+ * @param spec the `prover` of the check's spec: `{principalId}` or `{roleId}`
  */
 export async function findProvers(
   context: Context,
   task: { id: string; workspaceId: string | null },
   requesterId: string | null,
-  asked?: unknown,
+  spec?: unknown,
 ): Promise<Provers> {
-  const { principalId = null, roleId = null } = (asked ?? {}) as JsonObject as Record<string, string | null>;
+  const { principalId = null, roleId = null } = (spec ?? {}) as JsonObject as Record<string, string | null>;
   const barred = principalId === null ? await findParties(context, task.id, [requesterId]) : [];
   return { principalId, roleId, workspaceId: task.workspaceId, barred };
 }

@@ -23,7 +23,7 @@ after(async () => {
   await baton.close();
 });
 
-test('of a decision, a change and two looks at once, a call has what the person saw, or waits for them', async () => {
+test('under a decision, a change and two evaluations at once, a call has the approved inputs, or waits for approval', async () => {
   const seen = new Set<string>();
   for (let round = 0; round < raceRounds; round += 1) {
     const skill = await makeCallable(baton.admin, { sideEffects: 'external_write' });

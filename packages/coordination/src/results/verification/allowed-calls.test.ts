@@ -47,7 +47,7 @@ const makePayer = () => makeCallable(baton.admin, { sideEffects: 'external_write
 const nobodyIsCalled = async (skill: any) => assert.equal((await claimCall(executor, skill)).status, 204);
 const callOf = async (skill: any) => (await done(claimCall(executor, skill))).invocation;
 
-/** Evidence of CI, and the next look of the judge. */
+/** Evidence of CI, and the next evaluation. */
 async function proveExternally(id: string) {
   const { evidence } = await read(id);
   const fact = { kind: 'external', externalRef: { system: 'ci', id: '1' }, check: 'external' };
@@ -56,7 +56,7 @@ async function proveExternally(id: string) {
   return attemptOf(id);
 }
 
-/** A task whose completion the agent has asked for, so that the person is asked about it. */
+/** A task whose completion the agent has requested, so that the person's approval is requested. */
 async function asked(acceptance: object[], more: object = {}) {
   const task = await makeTask(baton, { title: 'Pay', customFields: acme, acceptance, ...more });
   await done(agent.post(`/tasks/${task.id}:complete`, {}, { 'if-match': `task-${task.version}` }));
@@ -66,7 +66,7 @@ async function asked(acceptance: object[], more: object = {}) {
 }
 
 describe('a call that a check makes once a person has agreed', () => {
-  test('is shown to the person, and asked again where the agent changes what it reads', async () => {
+  test('is shown to the person, and requested again if the agent changes its inputs', async () => {
     const skill = await makePayer();
     const { task, attemptId, approvalId } = await asked([agreed(), callBy(skill, ofTask)]);
     const { subject } = await shown(approvalId);
@@ -97,7 +97,7 @@ describe('a call that a check makes once a person has agreed', () => {
     assert.notEqual((await read(task.id)).status, 'done');
   });
 
-  test('has the inputs that the person agreed to, whatever the task says by then', async () => {
+  test('has the approved inputs, whatever the task contains by then', async () => {
     const skill = await makePayer();
     const inputs = { ...ofTask, urgency: '$.task.priority', risk: '$.task.artifact[scan].metadata.risk' };
     const { task, approvalId } = await asked([agreed(), callBy(skill, inputs)]);
@@ -127,7 +127,7 @@ describe('a call that a check makes once a person has agreed', () => {
     assert.deepEqual([call.inputs, call.authorizationBasis.approvalId], [acme, again]);
   });
 
-  test('is asked again where the agent adds the check after the person has agreed', async () => {
+  test('is requested again if the agent adds the check after the approval', async () => {
     const skill = await makePayer();
     const { task, approvalId } = await asked([agreed(), external]);
     assert.equal((await shown(approvalId)).subject.snapshot.outcome, null);
@@ -174,7 +174,7 @@ describe('a call that a check makes once a person has agreed', () => {
     assert.equal((await read(task.id)).status, 'done');
   });
 
-  test('is asked once where the attempt is from before approvals named their checks', async () => {
+  test('is requested once if the attempt is from before approvals named their checks', async () => {
     const skill = await makePayer();
     const { task, approvalId } = await asked([agreed(), external, callBy(skill, ofTask)]);
     await decide(approvalId, 'approve');
@@ -239,7 +239,7 @@ describe('a task that is changed after a person agreed to its check', () => {
     assert.deepEqual([status, results[0].evidence], ['passed', [`approval:${waiting.approvalId}`]]);
   });
 
-  test('is not decided again by whoever worked on it', async () => {
+  test('is not decided again by somebody who worked on it', async () => {
     const own = await makeWorker(baton, { kind: 'human' });
     const role = await done(baton.admin.post('/roles', { slug: 'judges', name: 'Judges' }), 201);
     for (const { principalId } of [own.actor, person])

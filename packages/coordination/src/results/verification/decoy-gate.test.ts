@@ -13,7 +13,10 @@ import {
 } from '../../testing/leases.ts';
 import { checkBy, letTimePass, makeJudge } from '../../testing/verification.ts';
 
-/** A person decides the very check that the attempt asks about, and never their own work (trust, ruling 2). */
+/**
+ * A person decides exactly the check that the attempt requests, and never their own work. See
+ * docs/reference/trust.md#nobody-proves-their-own-work.
+ */
 let baton: TestCoordination;
 let judge: ReturnType<typeof makeJudge>;
 let worker: Worker;
@@ -36,7 +39,7 @@ const askedOf = ({ principalId }: Actor) => checkBy('human', { spec: { approver:
 const succeed = (run: { id: string }, by: Worker = worker) =>
   done(by.actor.post(`/runs/${run.id}:succeed`, {}));
 
-/** The task of a run that has succeeded, and whose check by a person has been asked for. */
+/** The task of a run that has succeeded, and whose approval check is pending. */
 async function worked(by: Worker, task: object) {
   const made = await makeRun(baton, by, { task });
   await succeed(made.run, by);
@@ -45,7 +48,7 @@ async function worked(by: Worker, task: object) {
 }
 
 describe('a decoy', () => {
-  test('the agent asks the person something else: their yes completes nothing', async () => {
+  test('the agent requests another approval of the person: it completes nothing', async () => {
     const { task, run } = await makeRun(baton, worker, { task: { acceptance: [askedOf(person)] } });
     await succeed(run);
     const decoy = await done(
@@ -151,7 +154,7 @@ describe('who decides', () => {
     assert.equal((await read(task.id)).status, 'done');
   });
 
-  test('nobody is asked who could not decide: no_approver', async () => {
+  test('nobody who could not decide is an addressee: no_approver', async () => {
     const own = await makeWorker(baton, { kind: 'human' });
     const named = await worked(own, { acceptance: [askedOf(own.actor)] });
     assert.deepEqual([named.attempt.status, named.attempt.results[0].reason], ['failed', 'no_approver']);
@@ -169,7 +172,7 @@ describe('who decides', () => {
     assert.equal(ofRole.attempt.results[0].reason, 'no_approver');
   });
 
-  test('an approval that no check asks is decided by whoever works, too', async () => {
+  test('an approval that no check requests can be decided by somebody who worked on the task', async () => {
     const own = await makeWorker(baton, { kind: 'human' });
     const { task } = await makeRun(baton, own);
     const { id } = await done(
@@ -180,7 +183,7 @@ describe('who decides', () => {
   });
 });
 
-test('an attempt that had taken up a gate of somebody else asks for one of its own', async () => {
+test('an attempt that had taken up a gate of somebody else requests its own', async () => {
   const { task, attempt } = await worked(worker, { acceptance: [askedOf(person)] });
   const gate = { task: task.id, gate: true, assignedPrincipalId: person.principalId };
   const decoy = await done(worker.actor.post('/approvals', gate), 201);

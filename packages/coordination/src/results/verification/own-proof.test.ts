@@ -103,7 +103,7 @@ describe('evidence of a state outside', () => {
     assert.equal(results[0].details.notCounted[0].evidence, 'external:ci/made-up');
   });
 
-  test('evidence of a former holder, or of whoever requested the completion, does not count', async () => {
+  test('evidence of a former holder, or of the requester of the completion, does not count', async () => {
     const former = await makeWorker(baton);
     const completer = await baton.actor();
     const task = await makeTask(baton, { acceptance: [checkBy('external_state')] });
@@ -128,7 +128,7 @@ describe('evidence of a state outside', () => {
     await prove(task.id, ci, []);
     assert.equal((await look(task.id)).status, 'waiting_external');
     const { version } = await read(task.id);
-    const evidence = [fact('7', { note: 'green, says CI' })];
+    const evidence = [fact('7', { note: 'green in CI' })];
     await done(ci.patch(`/tasks/${task.id}`, { evidence }, { 'if-match': `task-${version}` }));
     assert.equal((await look(task.id)).status, 'passed');
   });
@@ -187,7 +187,7 @@ describe('evidence of a state outside', () => {
   });
 });
 
-test('what the core records of a call that the agent asked for proves nothing by the executor’s name', async () => {
+test("the core's record of a call that the agent requested proves nothing by the executor’s name", async () => {
   const skill = await makeCallable(baton.admin);
   const { task } = await worked();
   await done(invoke(worker.actor, skill, { taskId: task.id }), 201);
@@ -204,12 +204,12 @@ test('what the core records of a call that the agent asked for proves nothing by
     ['waiting_external', worker.actor.principalId],
   );
   const { version } = await read(task.id);
-  const evidence = [{ ...artifact, note: 'CI says so.' }];
+  const evidence = [{ ...artifact, note: 'Passed in CI.' }];
   await done(ci.patch(`/tasks/${task.id}`, { evidence }, { 'if-match': `task-${version}` }));
   assert.equal((await look(task.id)).status, 'passed');
 });
 
-describe('an event that a check looks for', () => {
+describe('an event that a check requires', () => {
   test('an observation of the agent with a foreign source does not count, that of CI does', async () => {
     const { task } = await worked({ event: 'observation.recorded' });
     const own = await observe(worker.actor, 'ci.passed', {}, { task: task.id, source: 'ci:main' });

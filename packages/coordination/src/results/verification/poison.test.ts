@@ -30,7 +30,7 @@ after(async () => {
   await baton.close();
 });
 
-test('a batch of attempts that can never be judged keeps the one behind them neither waiting nor from being judged', async () => {
+test('a batch of attempts that can never be evaluated does not block the one behind them', async () => {
   const bad = [];
   for (let n = 0; n < batchMax; n += 1)
     bad.push(await openVerification(baton, [checkBy('external_state')], { evidence }));

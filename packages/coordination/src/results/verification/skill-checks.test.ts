@@ -5,7 +5,7 @@ import { claimCall, makeCallable, makeCallWorker } from '../../testing/invocatio
 import { done, eventsOf, makeTask, refused } from '../../testing/leases.ts';
 import { checkBy, letTimePass, makeJudge, openVerification } from '../../testing/verification.ts';
 
-/** Checks that a skill judges (see docs/reference/completion.md#checks). */
+/** Checks that a skill verifies. See docs/reference/completion.md#checks. */
 let baton: TestCoordination;
 let judge: ReturnType<typeof makeJudge>;
 let executor: Actor;
@@ -26,7 +26,7 @@ const checkOf = (skill: any, more: object = {}, beside: object = {}) =>
 const end = (call: any, verb: string, body: object) =>
   done(executor.post(`/skill-invocations/${call.id}:${verb}`, { fencingToken: call.fencingToken, ...body }));
 
-/** The attempt has asked for its call, and the executor has taken it. */
+/** The attempt has requested its call, and an executor has claimed it. */
 async function called(skill: any, acceptance: object[], by?: Actor) {
   const task = await openVerification(baton, acceptance, {}, by);
   await judge.run();
@@ -81,7 +81,7 @@ test('what is expected of the output is compared literally', async () => {
   }
 });
 
-test('a call that fails, is cancelled or comes to nothing fails the check, and says why', async () => {
+test('a call that fails, is cancelled or cannot be made fails the check with its reason', async () => {
   const skill = await makeCallable(baton.admin);
   const failed = await called(skill, [checkOf(skill)]);
   await end(failed.call, 'fail', { error: { code: 'broken', message: 'It broke.' } });
@@ -129,7 +129,7 @@ test('the end of an attempt takes its call back', async () => {
   assert.deepEqual([status, error.message], ['cancelled', 'verification_over']);
 });
 
-test('a completer who is gone ends the attempt and its call', async () => {
+test('a completer who was disabled ends the attempt and its call', async () => {
   const worker = makeCallWorker(baton);
   const completer = await baton.actor();
   const skill = await makeCallable(baton.admin);

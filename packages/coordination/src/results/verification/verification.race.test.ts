@@ -39,7 +39,7 @@ async function assertSettled(taskId: string, round: number) {
   assert.equal(await countOf(taskId, 'task.completed'), row?.passed, `round ${round}`);
 }
 
-test('of several workers one judges an attempt: the task is completed once', async () => {
+test('of several workers one evaluates an attempt: the task is completed once', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const tasks = await Promise.all([1, 2, 3].map(() => openVerification(baton, ready, { evidence })));
     await judgeAll();
@@ -84,7 +84,7 @@ test('of a pass and a cancellation one wins', async () => {
   }
 });
 
-test('a decision, a look at it and a cancellation leave no open gate and no second completion', async () => {
+test('a concurrent decision, evaluation and cancellation leave no open gate and no second completion', async () => {
   const persons = await Promise.all([baton.actor({ kind: 'human' }), baton.actor({ kind: 'human' })]);
   for (let round = 0; round < raceRounds; round += 1) {
     const approver = persons[round % 2]?.principalId;
@@ -110,7 +110,7 @@ test('a decision, a look at it and a cancellation leave no open gate and no seco
   }
 });
 
-test('a decoy gate, its approval and looks at once: the check waits for the approval that the attempt asked for', async () => {
+test('a decoy gate, its approval and concurrent evaluations: the check waits for the approval that the attempt requested', async () => {
   const [agent, person] = await Promise.all([baton.actor(), baton.actor({ kind: 'human' })]);
   const spec = { approver: person.principalId };
   for (let round = 0; round < raceRounds; round += 1) {
@@ -169,7 +169,7 @@ test('a completer who is being disabled meanwhile completes nothing after the di
   assert.equal((await read(task.id)).status, 'todo');
 });
 
-test('completions, claims and looks at once: a task is never claimed while it is verified, nor done without a pass', async () => {
+test('concurrent completions, claims and evaluations: a task is never claimed while it is verified, nor completed without a pass', async () => {
   const worker = await baton.actor();
   const session = await done(worker.post('/sessions', { clientName: 'test' }), 201);
   for (let round = 0; round < raceRounds; round += 1) {

@@ -50,7 +50,7 @@ const artifactCheck = (artifact: object) => checkBy('deterministic', { spec: { a
 const addArtifact = (task: string, more: object = {}) =>
   done(baton.admin.post('/artifacts', { type: 'log', name: 'build', task, ...more }), 201);
 
-/** Opens an attempt and lets the worker look at it once. */
+/** Opens an attempt and lets the worker evaluate it once. */
 async function judged(acceptance: object[], more: object = {}, by?: Actor) {
   const task = await openVerification(baton, acceptance, more, by);
   await judge.run();
@@ -60,7 +60,7 @@ async function judged(acceptance: object[], more: object = {}, by?: Actor) {
 const reasonsOf = (attempt: any) => attempt.results.map(({ status, reason }: any) => [status, reason]);
 
 describe('a passed attempt', () => {
-  test('completes the task, records what was found, and says so in this order', async () => {
+  test('completes the task, records the results, and writes its events in this order', async () => {
     const task = await makeTask(baton, { acceptance: [artifactCheck({ type: 'log', content: 'optional' })] });
     const found = await addArtifact(task.id);
     const opened = await done(complete(task, worker.actor));
@@ -105,7 +105,7 @@ describe('a passed attempt', () => {
 });
 
 describe('a failed attempt', () => {
-  test('puts the task back to its release status, and the core says why in a comment', async () => {
+  test('returns the task to its release status, and the core comments the reason', async () => {
     const started = { acceptance: [artifactCheck({ type: 'log' })] };
     const { id } = await makeTask(baton, started);
     const ifMatch = { 'if-match': 'task-1' };
@@ -144,7 +144,7 @@ describe('a failed attempt', () => {
     await done(worker.actor.post(`/tasks/${id}:claim`, { sessionId: worker.sessionId }));
   });
 
-  test('the first failure ends it: later checks are not judged', async () => {
+  test('the first failure ends it: later checks are not evaluated', async () => {
     const checks = [artifactCheck({ type: 'log' }), { ...checkBy('human'), key: 'seen' }];
     const { attempt } = await judged(checks);
     assert.deepEqual([attempt.status, attempt.cursor], ['failed', 1]);
@@ -273,7 +273,7 @@ describe('a check of an artifact', () => {
     assert.equal(opened.verification.attempt, 1);
   });
 
-  test('a required output of the type is one, and asks for content unless the type says otherwise', async () => {
+  test('a required output of the type is one, and requires content unless the type disables it', async () => {
     const outputs = [{ key: 'log', type: 'log', required: true }];
     await insertTestType(baton, { key: 'building', artifactSchema: { outputs } });
     const task = await makeTask(baton, { typeKey: 'building' });
@@ -297,7 +297,7 @@ describe('a check of an artifact', () => {
 });
 
 describe('a check by a person', () => {
-  test('asks the owner through a gate, in the name of the core, and waits', async () => {
+  test('requests approval of the owner through a gate, in the name of the core, and waits', async () => {
     const { task, attempt } = await judged([checkBy('human')], {}, worker.actor);
     assert.deepEqual([task.status, task.verification.status], ['todo', 'waiting_human']);
     const [approval, ...more] = await approvalsOf(task.id);
@@ -330,7 +330,7 @@ describe('a check by a person', () => {
     assert.deepEqual((await attemptOf(task.id)).results[0].evidence, [`approval:${attempt.approvalId}`]);
   });
 
-  test('a rejection fails it, and the comment passes on what was said, without secrets', async () => {
+  test("a rejection fails it, and the comment quotes the decider's, without secrets", async () => {
     const { task, attempt } = await judged([checkBy('human')]);
     await decide(attempt.approvalId, 'reject', { comment: 'No tests. Bearer abcdefghijklmnopqrstuvwxyz' });
     await judge.run();
@@ -350,7 +350,7 @@ describe('a check by a person', () => {
     assert.equal((await read(task.id)).status, 'todo');
   });
 
-  test('asks the named approver, else the owner, else the assignee; persons only, and active ones', async () => {
+  test('requests approval of the named approver, else the owner, else the assignee; only active persons', async () => {
     const [person, other] = [await baton.actor({ kind: 'human' }), await baton.actor({ kind: 'human' })];
     const gone = await baton.actor({ kind: 'human' });
     await done(baton.admin.post(`/principals/${gone.principalId}:disable`, {}));
@@ -379,7 +379,7 @@ describe('a check by a person', () => {
     }
   });
 
-  test('asks the holders of the named role, if a person holds it where the task is', async () => {
+  test('requests approval of the holders of the named role, if a person holds it where the task is', async () => {
     const person = await baton.actor({ kind: 'human' });
     const make = (path: string, body: object) => done(baton.admin.post(path, body), 201);
     const role = await make('/roles', { slug: 'reviewer', name: 'Reviewer' });
@@ -406,7 +406,7 @@ describe('a check by a person', () => {
     assert.equal((await read(task.id)).status, 'done');
   });
 
-  test('a gate of somebody else does not count, whomever it asks, and holds the completion back', async () => {
+  test('a gate of somebody else does not count for any addressee, and holds the completion back', async () => {
     const person = await baton.actor({ kind: 'human' });
     const named = checkBy('human', { spec: { approver: person.principalId } });
     for (const asked of [person, baton.admin]) {
@@ -436,7 +436,7 @@ describe('a check by a person', () => {
     );
   });
 
-  test('two checks ask two times', async () => {
+  test('two checks request two approvals', async () => {
     const { task, attempt } = await judged([checkBy('human'), { ...checkBy('human'), key: 'again' }]);
     await decide(attempt.approvalId, 'approve');
     await judge.run();
@@ -448,7 +448,7 @@ describe('a check by a person', () => {
     assert.equal((await read(task.id)).status, 'done');
   });
 
-  test('a cancelled task takes back the gate that its attempt asked for, and no other', async () => {
+  test('a cancelled task cancels the gate that its attempt requested, and no other', async () => {
     const { task, attempt } = await judged([checkBy('human')]);
     const other = await done(
       baton.admin.post('/approvals', {
@@ -538,7 +538,7 @@ describe('a check of a state outside', () => {
     assert.deepEqual((await attemptOf(task.id)).results[0].evidence, [`event:${eventId}`]);
   });
 
-  test('fails with no_result when its time is over, which counts from the first look', async () => {
+  test('fails with no_result after its timeout, which starts with the first evaluation', async () => {
     const { task } = await judged([checkBy('external_state')]);
     await letTimePass(baton, task.id, 86_300);
     await judge.run();
@@ -549,8 +549,8 @@ describe('a check of a state outside', () => {
   });
 });
 
-describe('a check by a judge', () => {
-  test('fails with no_decision, because no judge can be called', async () => {
+describe('a check by a model', () => {
+  test('fails with no_decision, because no model can be called', async () => {
     const { attempt } = await judged([checkBy('llm_judge', { spec: { rubric: 'short sentences' } })]);
     assert.deepEqual(reasonsOf(attempt), [['failed', 'no_decision']]);
   });
@@ -618,7 +618,7 @@ describe('conditions', () => {
 });
 
 describe('while an attempt is open', () => {
-  test('a check that is added is judged too, one that is removed as well', async () => {
+  test('an added check is evaluated too, and so is a removed one', async () => {
     const { task, attempt } = await judged([checkBy('human')]);
     const added = { ...artifactCheck({ type: 'log' }), key: 'logged' };
     const ifMatch = { 'if-match': `task-${task.version}` };

@@ -8,7 +8,7 @@ import { effectiveConfigOf } from './effective-config.ts';
 import { meetOf, violationsOf } from './governance.ts';
 import type { Layer } from './layer.ts';
 
-/** A walk that asks each project what it has, without anything but the words of the contract. */
+/** A naive implementation that visits each project, written from the reference alone. */
 function naive(chain: readonly Layer[], at: number): any {
   const project = chain[at] as Layer;
   const above = at === 0 ? undefined : naive(chain, at - 1);
@@ -126,7 +126,7 @@ test('is what a naive walk over up to 64 projects finds', () => {
   );
 });
 
-test('each origin has the value: a list, a number, or a part of an object that it says', () => {
+test('each origin has the value: a list, a number, or the named part of an object', () => {
   fc.assert(
     fc.property(fc.array(layer, { minLength: 1, maxLength: 8 }), (parts) => {
       const chain = chainOf(parts);
@@ -146,7 +146,7 @@ test('each origin has the value: a list, a number, or a part of an object that i
   );
 });
 
-test('governance only narrows: no layer allows more than what stands above it', () => {
+test('governance only narrows: no layer allows more than its ancestors', () => {
   fc.assert(
     fc.property(fc.array(layer, { minLength: 2, maxLength: 12 }), (parts) => {
       const chain = chainOf(parts);

@@ -14,7 +14,7 @@ import { startSecretStore, type TestSecretStore } from '../../../testing/secret-
 import { makeWorkerTools } from '../../../testing/sweepers.ts';
 
 let vault: TestSecretStore;
-/** With an outside store, and with the table of sealed values. */
+/** With an external store, and with the table of sealed values. */
 let outside: TestCoordination;
 let sealed: TestCoordination;
 before(async () => {
@@ -41,7 +41,7 @@ const said = async (baton: TestCoordination, id: string) =>
     .filter(({ type }) => type.startsWith('agent.secret_'))
     .map(({ type, payload }) => [type, payload]);
 
-/** Every path that is noted counts as due, and is worked off. */
+/** Every recorded path counts as due, and is processed. */
 async function workOff(baton: TestCoordination): Promise<void> {
   await baton.pool.run(sql`update secret_leftovers set due_at = now() - interval '1 s'`);
   const { tools, close } = makeWorkerTools(baton);
@@ -52,7 +52,7 @@ async function workOff(baton: TestCoordination): Promise<void> {
   }
 }
 
-/** A write of a secret that goes on, of another process or of one that was killed. */
+/** A running write of a secret, of another process or of one that was killed. */
 const noteUse = (key: string, name: string, isKept: boolean) =>
   outside.pool.run(sql`
     insert into secret_leftovers (tenant_id, folder, name, due_at, is_kept)
@@ -62,7 +62,7 @@ const leftovers = (baton: TestCoordination) =>
   baton.pool.rows<{ name: string }>(sql`select name from secret_leftovers`);
 
 for (const kind of ['outside', 'sealed'] as const)
-  test(`a secret is set, set again, listed by name and deleted, and its value stands in the store alone (${kind})`, async () => {
+  test(`a secret is set, set again, listed by name and deleted, and its value is in the store alone (${kind})`, async () => {
     const baton = kind === 'outside' ? outside : sealed;
     const { id, key } = await publishAgent(baton.admin);
     const [first, second] = [newSecretValue(), newSecretValue()];
@@ -94,7 +94,7 @@ for (const kind of ['outside', 'sealed'] as const)
     assert.deepEqual(await leftovers(baton), []);
   });
 
-test('names, permissions and the agent are judged in the order of the contract', async () => {
+test('names, permissions and the agent are validated in the documented order', async () => {
   const { admin } = sealed;
   const { key } = await publishAgent(admin);
   const value = newSecretValue();
@@ -113,7 +113,7 @@ test('names, permissions and the agent are judged in the order of the contract',
   await refused(admin.put(path(key, 'a'), { value }, { 'if-none-match': '*' }), 409, 'agent_secret_exists');
 });
 
-test('of many that make one secret with If-None-Match one makes it', async () => {
+test('of concurrent requests that create one secret with If-None-Match, one succeeds', async () => {
   for (const baton of [outside, sealed]) {
     const { key } = await publishAgent(baton.admin);
     const answers = await Promise.all(
@@ -140,7 +140,7 @@ test('an agent has a hundred secrets at most; a new value of one of them is take
   await refused(sealed.admin.get(`/agents/${key}/secrets?cursor=x`), 422, 'invalid_cursor');
 });
 
-test('the same call under a key is answered once more, whatever value it then has, and the store keeps the first', async () => {
+test('a repeated request under a key returns the first response, whatever its value, and the store keeps the first value', async () => {
   const { key } = await publishAgent(outside.admin);
   const [first, second] = [newSecretValue(), newSecretValue()];
   const headers = { 'idempotency-key': newId() };
@@ -169,7 +169,7 @@ test('retiring an agent deletes its secrets, also from an outside store, and non
   }
 });
 
-test('an agent that retires while the store is asked keeps no secret there', async () => {
+test('an agent that retires during the request to the store keeps no secret there', async () => {
   const { key } = await publishAgent(outside.admin);
   vault.beforeAnswer = async () => {
     delete vault.beforeAnswer;
@@ -215,7 +215,7 @@ test('a secret whose agent retires while a write of it ends is deleted from the 
   assert.deepEqual(await leftovers(outside), []);
 });
 
-test('while the store is away nothing is set; a deletion is told, and done when the store is back', async () => {
+test('while the store is unavailable nothing can be set; a deletion is accepted, and executed when the store is back', async () => {
   const { key } = await publishAgent(outside.admin);
   const name = await putAgentSecret(outside.admin, key);
   vault.behave({ answer: { status: 503 } });
@@ -227,7 +227,7 @@ test('while the store is away nothing is set; a deletion is told, and done when 
   await done(outside.admin.delete(path(key, name)), 204);
   assert.deepEqual(await namesOf(outside, key), []);
   await workOff(outside);
-  assert.equal((await leftovers(outside)).length, 2, 'they wait for the store');
+  assert.equal((await leftovers(outside)).length, 2, 'they are pending');
   vault.behave({});
   await workOff(outside);
   assert.deepEqual(await leftovers(outside), []);

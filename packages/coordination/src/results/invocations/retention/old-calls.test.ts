@@ -34,7 +34,7 @@ const take = async (skill: any) => (await done(claimCall(executor, skill))).invo
 const isKept = async ({ id }: { id: string }) =>
   (await baton.admin.get(`/skill-invocations/${id}`)).status === 200;
 const forget = () => forgetOldCalls(worker.tools).run();
-/** Forgotten only after what reads it is over. */
+/** Deleted only after its reader has ended. */
 async function keptUntil(call: { id: string }, end: () => Promise<unknown>): Promise<void> {
   await age();
   await forget();
@@ -108,7 +108,7 @@ test('the call that a rule waits for is kept until the rule has read its answer'
   });
 });
 
-test('the call that a verification waits for is kept until it is over', async () => {
+test('the call that a verification waits for is kept until the verification ends', async () => {
   const skill = await makeCallable(baton.admin);
   const judge = makeJudge(baton);
   await openVerification(baton, [checkBy('deterministic', { spec: { skill: refOf(skill) } })]);
