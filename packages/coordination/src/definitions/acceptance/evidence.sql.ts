@@ -1,6 +1,6 @@
 import { sql } from '@baton/kernel/database/sql';
 
-/** Those of the ids that are artifacts of the tenant and visible to the viewer; null for unrestricted. */
+/** Filters the ids to artifacts of the tenant that are visible to the viewer; null for unrestricted. */
 export function findArtifactIds(tenantId: string, viewerId: string | null, ids: readonly string[]) {
   return sql<{ id: string }>`
     select id from artifacts

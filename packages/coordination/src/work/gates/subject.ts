@@ -64,7 +64,7 @@ export interface StoredSubject {
 }
 
 export interface Subject extends StoredSubject {
-  /** Of the canonical JSON of the snapshot: `sha256:<hex>`. */
+  /** Hash of the snapshot as canonical JSON: `sha256:<hex>`. */
   readonly digest: string;
 }
 

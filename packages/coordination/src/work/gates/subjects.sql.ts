@@ -5,7 +5,7 @@ export interface ArtifactOfSubject {
   readonly id: string;
   readonly type: string;
   readonly name: string;
-  /** Of its stored bytes, in hex; null if it has none. */
+  /** Hash of its stored bytes, in hex; null if it has none. */
   readonly sha256: string | null;
 }
 

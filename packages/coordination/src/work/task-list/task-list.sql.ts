@@ -141,7 +141,7 @@ function findSeenTasks(
   );
 }
 
-/** Those of a few tasks that belong to the workspace and the goal, each looked up by its id. */
+/** Filters a few tasks to those of the workspace and the goal, each looked up by its id. */
 function among(query: ReturnType<typeof filtered>, tenantId: string, { workspace, goal }: TaskFilter) {
   let narrowed = query;
   if (workspace !== undefined)

@@ -34,7 +34,7 @@ export function lockTask(tenantId: string, ref: TaskRef, claimId: string | null)
     from locked join task_types tt on tt.id = locked.type_id`;
 }
 
-/** Those of the ids that are principals of the tenant. */
+/** Filters the ids to principals of the tenant. */
 export function findPrincipalIds(tenantId: string, ids: readonly string[]) {
   return sql<{ id: string }>`select id from principals where tenant_id = ${tenantId} and id = any (${ids})`;
 }

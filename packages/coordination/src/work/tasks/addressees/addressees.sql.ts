@@ -25,7 +25,7 @@ export function upsertAddressee(
     where t.id = addressed.task_id and t.tenant_id = ${tenantId} and not t.is_addressed`;
 }
 
-/** Those of the tasks that have an addressee other than the given principal. */
+/** Filters the tasks to those with an addressee other than the given principal. */
 export function findAddressedToOthers(tenantId: string, taskIds: readonly string[], principalId: string) {
   return sql<AddresseeRow & { task_id: string }>`
     select d.task_id, d.principal_id, d.agent_key, d.role_id
