@@ -133,7 +133,7 @@ test('a backup under traffic has all that was acknowledged before it, and what i
   writing = false;
   await Promise.all(writers);
   assert.equal(code, 0, output);
-  assert.match(output, /^Wrote [^\n]+ \(\d+\.\d MB, \d+\.\d s\)\.\nIt holds keys and secrets/);
+  assert.match(output, /^Wrote [^\n]+ \(\d+\.\d MB, \d+\.\d s\)\.\nThe backup contains unencrypted keys and secrets/);
   assert.equal(statSync(file).mode & 0o777, 0o600);
   assert.ok(during.length > 0, 'there was traffic');
   const lost: string[] = [];
@@ -200,13 +200,13 @@ async function neverSkips(
 test('a file that exists is not overwritten, and nothing is left of a backup that fails', async () => {
   const file = join(folder, 'precious');
   writeFileSync(file, 'precious');
-  await refused(['backup', file], home, /already a file/);
+  await refused(['backup', file], home, /already exists/);
   assert.equal(readFileSync(file, 'utf8'), 'precious');
   const nowhere = join(folder, 'no', 'such');
-  await refused(['backup', nowhere], home, /can't be written \(ENOENT\)/);
-  await refused(['backup', join(folder, 'x')], join(folder, 'no-home'), /There is no Baton in/);
+  await refused(['backup', nowhere], home, /Cannot write .* \(ENOENT\)/);
+  await refused(['backup', join(folder, 'x')], join(folder, 'no-home'), /No Baton data in/);
   const elsewhere = { IAM_DATABASE_URL: 'postgresql://u:hidden-password@127.0.0.1:1/a' };
-  await refused(['backup', join(folder, 'x')], home, /use its own tools/, elsewhere);
+  await refused(['backup', join(folder, 'x')], home, /its own tools/, elsewhere);
   assert.ok(!readdirSync(folder).some((name) => name.endsWith('.new')));
 });
 
@@ -225,11 +225,11 @@ test('while Baton runs, and over a Baton that is there, a restore is refused; --
   const client = await clientOf(home);
   const later = await client.create('after the backup');
   await stopBaton(running);
-  await refused(['restore', file], home, /already a Baton in .* add --replace/);
+  await refused(['restore', file], home, /already contains a Baton\. Add --replace/);
   const token = readFileSync(join(home, 'secrets', 'admin-token'), 'utf8');
   const { code, output } = await run(['restore', file, '--replace'], home);
   assert.equal(code, 0, output);
-  const [, aside] = /What was there is in (\S+):/.exec(output) ?? [];
+  const [, aside] = /The previous data is in (\S+)\. Remove/.exec(output) ?? [];
   assert.ok(existsSync(join(aside as string, 'postgres', 'data', 'PG_VERSION')));
   assert.equal(statSync(aside as string).mode & 0o077, 0);
   assert.equal(readFileSync(join(aside as string, 'secrets', 'admin-token'), 'utf8'), token);
@@ -254,7 +254,7 @@ test('a Baton that is stopped is backed up, too, and is stopped afterwards', asy
   await refused(['restore', file], target, /damaged or incomplete/);
   writeFileSync(file, 'no backup');
   await refused(['restore', file, '--replace'], home, /not a backup/);
-  await refused(['restore', join(folder, 'missing')], target, /can't be read \(ENOENT\)/);
+  await refused(['restore', join(folder, 'missing')], target, /Cannot read .* \(ENOENT\)/);
   await refused(['restore', folder], target, /is not a file/);
   assert.ok(!existsSync(target), 'nothing was touched');
   if (isLongProof) running = await startBaton(home);

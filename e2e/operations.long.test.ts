@@ -137,7 +137,7 @@ test('the default run is backed up, restored, watched, and its keys and secrets 
   };
   await run('backup', cwd, { BATON_HOME: join(cwd, 'x') }).then(
     () => assert.fail('without a Baton'),
-    (error: Error) => assert.match(error.message, /There is no Baton in/),
+    (error: Error) => assert.match(error.message, /No Baton data in/),
   );
   const first = await startBaton(cwd, env);
   await run('backup', cwd);

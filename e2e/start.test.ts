@@ -121,7 +121,7 @@ test('a second Baton on the same home, or on the same port, is refused with one 
   const port = new URL(first.publicUrl as string).port;
   const samePort = start({ BATON_HOME: join(folder, 'other'), PORT: port });
   assert.equal(await samePort.ended, 1);
-  assert.match(samePort.output(), /^Port \d+ on 127\.0\.0\.1 is used [^\n]+\.\n$/);
+  assert.match(samePort.output(), /^Port \d+ on 127\.0\.0\.1 is already in use[^\n]+\.\n$/);
 });
 
 test('baton env prints the connection as shell exports', async () => {
@@ -162,7 +162,7 @@ longTest('after kill -9 of Baton the next start adopts its PostgreSQL', async ()
   await killed.ended;
   const next = start();
   await isReady(next);
-  assert.match(next.output(), /PostgreSQL was still running; using it/);
+  assert.match(next.output(), /Using the running PostgreSQL/);
   assert.equal(processesOf(home).postgres, postgres);
   assert.equal(await whoAmI(connection()), 'Administrator');
   await stopProgram(next);
@@ -172,7 +172,7 @@ longTest('after kill -9 of PostgreSQL a running Baton recovers', async () => {
   const running = start();
   await isReady(running);
   process.kill(processesOf(home).postgres, 'SIGKILL');
-  await running.prints(/PostgreSQL ended unexpectedly; restarting it/);
+  await running.prints(/PostgreSQL exited unexpectedly\. Restarting it/);
   const ready = `${connection().publicUrl}/health/ready`;
   const deadline = performance.now() + 60_000;
   while ((await status(ready)) !== 200 && performance.now() < deadline) await sleep(50);
@@ -221,11 +221,11 @@ longTest('data of a newer Baton is refused with one sentence', async () => {
   await stopProgram(started.at(-1) as BatonProcess);
   const newerDatabase = start({ BATON_HOME: other });
   assert.equal(await newerDatabase.ended, 1);
-  assert.match(newerDatabase.output(), /^The database of identity belongs to a newer Baton: [^\n]+\.$/m);
+  assert.match(newerDatabase.output(), /^The database of identity was migrated by a newer version of Baton: [^\n]+\.$/m);
   writeFileSync(join(other, 'version.json'), '{"dataVersion":1000}');
   const newerHome = start({ BATON_HOME: other });
   assert.equal(await newerHome.ended, 1);
-  assert.match(newerHome.output(), /^A newer Baton wrote this data [^\n]+\.\n$/);
+  assert.match(newerHome.output(), /^The data was written by a newer version of Baton [^\n]+\.\n$/);
 });
 
 // Every test that shares the tests' PostgreSQL proves that Baton works on external databases.
@@ -254,7 +254,7 @@ longTest('with IAM_DATABASE_URL and CP_DATABASE_URL the built-in PostgreSQL is n
     assert.equal(await stranger.ended, 1);
     assert.match(
       stranger.output(),
-      /^The identity database was set up from another Baton folder: [^\n]+\.$/m,
+      /^The identity database belongs to another Baton folder\. [^\n]+\.$/m,
     );
   } finally {
     for (const name of names) await admin.query(`drop database if exists ${name} with (force)`);

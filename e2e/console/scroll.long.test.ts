@@ -39,7 +39,7 @@ describe('the list of 10,000 tasks', { skip: noBrowser }, () => {
       const idle = await framesDuring(page, () => page.waitForTimeout(2_000));
       const scrolling = await framesDuring(page, () => scroll(page, round % 2 === 0 ? -1 : 1));
       rounds.push({ idle, scrolling });
-      t.diagnostic(`idle: ${labelAnswers(idle)}; scrolling: ${labelAnswers(scrolling)}`);
+      t.diagnostic(`idle: ${formatFrames(idle)}; scrolling: ${formatFrames(scrolling)}`);
       if (scrolling.inTime >= inTimeShareMin) break;
     }
     const last = rounds.at(-1);
@@ -52,7 +52,7 @@ describe('the list of 10,000 tasks', { skip: noBrowser }, () => {
       return t.skip('this machine is too busy: even a page that does nothing has late frames');
     assert.ok(
       last.scrolling.inTime >= inTimeShareMin,
-      rounds.map((one) => labelAnswers(one.scrolling)).join('; '),
+      rounds.map((one) => formatFrames(one.scrolling)).join('; '),
     );
   });
 
@@ -84,7 +84,7 @@ interface Frames {
   readonly rowsMost: number;
 }
 
-const labelAnswers = ({ count, inTime, longestMs, rowsMost }: Frames) =>
+const formatFrames = ({ count, inTime, longestMs, rowsMost }: Frames) =>
   `${(inTime * 100).toFixed(1)} % of ${count} frames within 33 ms, the longest ${Math.round(longestMs)} ms, ${rowsMost} rows at most`;
 
 async function framesDuring(page: Page, act: () => Promise<void>): Promise<Frames> {

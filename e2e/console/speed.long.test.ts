@@ -52,9 +52,9 @@ describe('a page that was open before', { skip: noBrowser }, () => {
         paints.push(paint);
         tasks.push(shown);
       }
-      t.diagnostic(`first paint ${labelAnswers(paints)}; first task ${labelAnswers(tasks)}`);
-      assert.ok(median(paints) <= paintMsMax, `first paint ${labelAnswers(paints)}`);
-      assert.ok(median(tasks) <= tasksMsMax, `first task ${labelAnswers(tasks)}`);
+      t.diagnostic(`first paint ${formatTimes(paints)}; first task ${formatTimes(tasks)}`);
+      assert.ok(median(paints) <= paintMsMax, `first paint ${formatTimes(paints)}`);
+      assert.ok(median(tasks) <= tasksMsMax, `first task ${formatTimes(tasks)}`);
     });
 });
 
@@ -63,5 +63,5 @@ function median(values: readonly number[]): number {
   return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
-const labelAnswers = (values: readonly number[]) =>
+const formatTimes = (values: readonly number[]) =>
   `${Math.round(median(values))} ms (${values.map((value) => Math.round(value)).join(', ')})`;

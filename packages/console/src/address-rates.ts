@@ -3,23 +3,26 @@ interface Bucket {
   filledAtMs: number;
 }
 
-/** Requests per address. 100 at once is enough for a company behind one address whose people sign in at the same hour. */
+/**
+ * Requests per address. A burst of 100 is enough for a company behind one address whose people sign in at the same
+ * time.
+ */
 export const rateBounds = { burstMax: 100, perSecond: 1, addressesMax: 10_000 };
 
 /**
- * How often each address may do something: so many times at once, then so often a second. Of too many addresses the one that
- * was unused for longest is forgotten; each has a bound of its own, so that nobody uses up another's.
+ * A token bucket per address, so that nobody can use up the limit of another. Beyond the maximum number of addresses,
+ * the least recently used one is dropped.
  */
 export class AddressRates {
   readonly #buckets = new Map<string, Bucket>();
   readonly #now: () => number;
 
-  /** @param now milliseconds of a clock that does not go back */
+  /** @param now a monotonic clock, in milliseconds */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }
 
-  /** Counts one more. @returns whether the address may do it */
+  /** Counts a request. @returns whether it is within the limit */
   take(address: string): boolean {
     const { burstMax, perSecond, addressesMax } = rateBounds;
     const nowMs = this.#now();
@@ -28,7 +31,7 @@ export class AddressRates {
       known === undefined ? burstMax : known.tokens + ((nowMs - known.filledAtMs) / 1000) * perSecond;
     const tokens = Math.min(burstMax, filled);
     const isAllowed = tokens >= 1;
-    // Set again, it is the last of the map: the first is the one that was unused for longest.
+    // Reinserted at the end of the map, so that the first entry is the least recently used.
     this.#buckets.delete(address);
     const [oldest] = this.#buckets.size >= addressesMax ? this.#buckets.keys() : [];
     if (oldest !== undefined) this.#buckets.delete(oldest);

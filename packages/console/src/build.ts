@@ -13,20 +13,19 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 
-/** What the browser's part is made of. */
+/** The sources of the console's web application. */
 export const webFolder = join(import.meta.dirname, '..', 'web');
-/** Where the package that npm installs has the built console; a checkout has none there. */
+/** The built console in the npm package; absent in a checkout. */
 const shippedFolder = join(import.meta.dirname, '..', 'built');
-/** Shared by all that run from this checkout. */
+/** Shared by all processes that run from this checkout. */
 const checkoutCache = join(import.meta.dirname, '..', '..', '..', 'node_modules', '.cache', 'console');
 const packageFile = join(import.meta.dirname, '..', 'package.json');
 const buildMsMax = 120_000;
 
 /**
- * The folder with the built console: the one that npm installed, or from an earlier build of the same content, else built
- * now, which takes some seconds in a process of its own.
- * @param ownCache folder for builds where the checkout can't be written to; older builds are deleted
- * @throws Error with the last lines of what the build printed
+ * The folder of the built console: from the npm package, or from an earlier build of the same sources. Otherwise it is
+ * built now, in a child process, which takes some seconds. @param ownCache folder for builds if the checkout is not
+ * writable; older builds are deleted @throws Error with the last lines of the build's output
  */
 export async function builtConsole(ownCache: string, say: (line: string) => void): Promise<string> {
   if (existsSync(shippedFolder)) return shippedFolder;
@@ -37,12 +36,12 @@ export async function builtConsole(ownCache: string, say: (line: string) => void
   if (built !== undefined) return built;
   const cache = isWritable(checkoutCache) ? checkoutCache : ownCache;
   const folder = join(cache, hash);
-  say('Building the console, once; it takes some seconds ...');
+  say('Building the console. This takes some seconds, once ...');
   mkdirSync(cache, { recursive: true });
   const building = mkdtempSync(join(cache, 'building-'));
   try {
     await runBuild(building);
-    // Another process may have been faster; its files are the same.
+    // Another process may have finished first, with the same files.
     if (!existsSync(folder)) renameSync(building, folder);
   } finally {
     rmSync(building, { recursive: true, force: true });
@@ -53,7 +52,7 @@ export async function builtConsole(ownCache: string, say: (line: string) => void
   return folder;
 }
 
-/** Makes the folder where it can. */
+/** Creates the folder if possible. */
 function isWritable(folder: string): boolean {
   try {
     mkdirSync(folder, { recursive: true });
@@ -91,7 +90,7 @@ function runBuild(outDir: string): Promise<void> {
     child.on('error', refuse);
     child.on('close', (code) => {
       if (code === 0) done();
-      else refuse(new Error(`the console could not be built (${code}):\n${printed}`));
+      else refuse(new Error(`The console could not be built (exit code ${code}):\n${printed}`));
     });
   });
 }

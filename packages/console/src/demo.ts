@@ -1,12 +1,12 @@
-/** How the console starts and ends the live demo; only a Baton that runs whole has one. */
+/** Starts and removes the live demo. Only the default run has one. */
 export interface ConsoleDemo {
-  /** Whether this principal of coordination may start and remove the demo: the demo acts as the administrator. */
+  /** Whether this principal of coordination may control the demo, which acts as the administrator. */
   isFor(principalId: string): boolean;
   /**
-   * Resolves once the demo's workspace and tasks stand.
-   * @throws Error with a sentence for people
+   * Resolves once the demo's workspace and tasks exist.
+   * @throws Error with a user-readable message
    */
   start(): Promise<void>;
-  /** @throws Error with a sentence for people */
+  /** @throws Error with a user-readable message */
   remove(): Promise<void>;
 }

@@ -18,7 +18,7 @@ const types: Readonly<Record<string, string>> = {
 };
 
 /**
- * No script or style but those of the console's own files, no frame around it, nothing from another host. Styles that
+ * Allows scripts and styles from the console's own files only, no framing, and nothing from other hosts. Styles that
  * scripts set through the DOM need no exception.
  */
 const policy = [
@@ -34,7 +34,7 @@ const policy = [
   "require-trusted-types-for 'script'",
 ].join('; ');
 
-/** Of every answer of the console. */
+/** Sent with every response of the console. */
 export const securityHeaders: Readonly<Record<string, string>> = {
   'content-security-policy': policy,
   'x-content-type-options': 'nosniff',
@@ -45,11 +45,11 @@ export const securityHeaders: Readonly<Record<string, string>> = {
   'permissions-policy': 'camera=(), geolocation=(), microphone=()',
 };
 
-/** The built files of the console, by path, read once. */
+/** The built files of the console by path, loaded once. */
 export class Files {
   readonly #pages = new Map<string, Page>();
 
-  /** @param folder what the build wrote */
+  /** @param folder the output of the build */
   constructor(folder: string) {
     for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
       if (!entry.isFile()) continue;
@@ -68,7 +68,10 @@ export class Files {
     return this.#pages.has(path);
   }
 
-  /** Names of files below /assets hold a hash of their content, so browsers keep them; the page itself they ask for. */
+  /**
+   * File names below /assets contain a content hash, so browsers can cache them forever. The page itself is never
+   * cached.
+   */
   send(req: IncomingMessage, res: ServerResponse, path: string): void {
     const page = this.#pages.get(path);
     if (page === undefined) throw new Error(`the console has no file ${path}`);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AddressRates, rateBounds } from './address-rates.ts';
-import { discoveryBounds } from './known-endpoints.ts';
+import { discoveryBounds } from './endpoint-cache.ts';
 import type { Outbound } from './provider.ts';
 import { ProviderGrant, type ProviderSecret, ProviderSignIn, signInBounds } from './provider-sign-in.ts';
 import { ConsoleRefusal } from './refusal.ts';
@@ -30,7 +30,7 @@ function signInWith(document: object, tokens: () => { status: number; json: unkn
 /** The hash of a page's key. */
 const page = 'P'.repeat(43);
 const stateIn = (url: string) => new URL(url).searchParams.get('state') as string;
-const parseAnswer = (state: string) => ({ state, code: 'c', issuer: undefined, error: undefined });
+const callbackWith = (state: string) => ({ state, code: 'c', issuer: undefined, error: undefined });
 const refusedWith = (code: string) => (error: unknown) =>
   error instanceof ConsoleRefusal && error.code === code;
 
@@ -38,7 +38,7 @@ test('an ID token without the nonce of the sign-in, or with another, is refused'
   for (const claims of [{}, { nonce: 'another' }, { nonce: 1 }]) {
     const signIn = signInWith(discovery, () => ({ status: 200, json: { id_token: idToken(claims) } }));
     const { url, browser } = await signIn.begin('corporate', '/', page);
-    await assert.rejects(signIn.finish(parseAnswer(stateIn(url)), [browser]), refusedWith('invalid_nonce'));
+    await assert.rejects(signIn.finish(callbackWith(stateIn(url)), [browser]), refusedWith('invalid_nonce'));
   }
 });
 
@@ -52,7 +52,7 @@ test('answers without a usable ID token are refused, and an error of the provide
   ] as const) {
     const signIn = signInWith(discovery, () => ({ status, json }));
     const { url, browser } = await signIn.begin('corporate', '/', page);
-    await assert.rejects(signIn.finish(parseAnswer(stateIn(url)), [browser]), refusedWith(code));
+    await assert.rejects(signIn.finish(callbackWith(stateIn(url)), [browser]), refusedWith(code));
   }
 });
 
@@ -66,7 +66,7 @@ test('a sign-in is over after ten minutes, and served once, also where it came t
   const late = await signIn.begin('corporate', '/', page);
   nowMs += signInBounds.lastsMsMax;
   const finish = ({ url }: { url: string }, browser: string) =>
-    signIn.finish(parseAnswer(stateIn(url)), [browser]);
+    signIn.finish(callbackWith(stateIn(url)), [browser]);
   await assert.rejects(finish(late, late.browser), refusedWith('sign_in_expired'));
   const begun = await signIn.begin('corporate', '/', page);
   await assert.rejects(finish(begun, begun.browser), refusedWith('provider_refused'));
@@ -78,7 +78,7 @@ test('two answers to one sign-in at once: one finishes it, with the page and the
   const signIn = signInWith(discovery, () => ({ status: 200, json: { id_token: idToken({ nonce }) } }));
   const { url, browser } = await signIn.begin('corporate', '/inbox', page, 'key-of-the-session');
   nonce = new URL(url).searchParams.get('nonce') as string;
-  const finish = () => signIn.finish(parseAnswer(stateIn(url)), [browser]);
+  const finish = () => signIn.finish(callbackWith(stateIn(url)), [browser]);
   const [first, second] = await Promise.allSettled([finish(), finish()]);
   assert.ok(first.status === 'fulfilled' && second.status === 'rejected');
   const { grant, ...rest } = first.value;
@@ -93,7 +93,7 @@ test('whoever learns the state ends no sign-in with it: it serves in the browser
     await signIn.begin('corporate', '/', page),
     await signIn.begin('corporate', '/', page),
   ];
-  const answer = parseAnswer(stateIn(mine.url));
+  const answer = callbackWith(stateIn(mine.url));
   for (const cookies of [[], ['A'.repeat(100)], [theirs.browser]])
     await assert.rejects(signIn.finish(answer, cookies), refusedWith('sign_in_of_another'));
   const planted = [theirs.browser, 'A'.repeat(100), mine.browser];
@@ -108,16 +108,16 @@ test('however many others begin a sign-in or send answers, one that was begun ca
     const { url, browser } = await signIn.begin('corporate', '/', page);
     if (n % 2 === 0)
       await assert.rejects(
-        signIn.finish(parseAnswer(stateIn(url)), [browser]),
+        signIn.finish(callbackWith(stateIn(url)), [browser]),
         refusedWith('provider_refused'),
       );
   }
   await assert.rejects(
-    signIn.finish(parseAnswer('A'.repeat(72)), [mine.browser]),
+    signIn.finish(callbackWith('A'.repeat(72)), [mine.browser]),
     refusedWith('sign_in_expired'),
   );
   await assert.rejects(
-    signIn.finish(parseAnswer(stateIn(mine.url)), [mine.browser]),
+    signIn.finish(callbackWith(stateIn(mine.url)), [mine.browser]),
     refusedWith('provider_refused'),
   );
 });
@@ -141,13 +141,13 @@ test('what a browser carries shows nothing, and opens unchanged beside its own s
   ];
   for (const [name, change] of cases) {
     const { url, browser } = await signIn.begin('corporate', '/', page);
-    const finished = signIn.finish(parseAnswer(stateIn(url)), [change(browser)]);
+    const finished = signIn.finish(callbackWith(stateIn(url)), [change(browser)]);
     await assert.rejects(finished, refusedWith('sign_in_of_another'), name);
   }
   const { url, browser } = await signIn.begin('corporate', '/', page);
   const elsewhere = signInWith(discovery, () => ({ status: 400, json: undefined }));
   await assert.rejects(
-    elsewhere.finish(parseAnswer(stateIn(url)), [browser]),
+    elsewhere.finish(callbackWith(stateIn(url)), [browser]),
     refusedWith('sign_in_expired'),
   );
 });
@@ -217,7 +217,7 @@ test("a client's secret goes to the scheme, host and port that it was entered fo
   const attempt = async (signIn: ProviderSignIn) => {
     const { url, browser } = await signIn.begin('corporate', '/', page);
     await assert.rejects(
-      signIn.finish(parseAnswer(stateIn(url)), [browser]),
+      signIn.finish(callbackWith(stateIn(url)), [browser]),
       refusedWith('provider_refused'),
     );
   };
@@ -275,7 +275,7 @@ test('where the provider says that it names itself, an answer without its name i
     json: undefined,
   }));
   const { url, browser } = await signIn.begin('corporate', '/', page);
-  await assert.rejects(signIn.finish(parseAnswer(stateIn(url)), [browser]), refusedWith('invalid_issuer'));
+  await assert.rejects(signIn.finish(callbackWith(stateIn(url)), [browser]), refusedWith('invalid_issuer'));
 });
 
 test('a grant is renewed once for all who ask, never for another person, and survives an outage of the provider', async () => {

@@ -1,23 +1,23 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { KnownEndpoints } from './known-endpoints.ts';
+import { EndpointCache } from './endpoint-cache.ts';
 import {
-  askForTokens,
-  claimsIn,
   type Outbound,
   type ProviderEndpoints,
   type ProviderTokens,
   type RegisteredProvider,
+  readClaims,
+  requestTokens,
 } from './provider.ts';
 import { ConsoleRefusal } from './refusal.ts';
 import { type BegunSignIn, SignInSeals } from './sealed-sign-in.ts';
 
 export interface ProviderSignInOptions {
   readonly tenantId: string;
-  /** The one address to which providers send browsers back. */
+  /** The redirect URI registered at the providers. */
   readonly redirectUri: string;
-  /** Keys of the providers that are offered, each with the secret of the console's client there, if it has one. */
+  /** Keys of the enabled providers, each with the console's client secret, if any. */
   readonly providers: ReadonlyMap<string, ProviderSecret | undefined>;
-  /** Reads a provider from identity. @throws where there is none */
+  /** Reads a provider from identity. @throws if it does not exist */
   read(key: string): Promise<RegisteredProvider>;
   readonly outbound: Outbound;
 }
@@ -26,13 +26,13 @@ export interface ProviderSignInOptions {
 export interface ProviderSecret {
   readonly text: string;
   /**
-   * The scheme, host and port to which it may be sent, as `https://login.example.com`; undefined: those of the token endpoint
-   * that this process found first.
+   * The scheme, host and port to which it may be sent, for example `https://login.example.com`. If undefined, the
+   * token endpoint that this process discovers first.
    */
   readonly address: string | undefined;
 }
 
-/** What a provider sent along with a browser. */
+/** The query parameters of a callback. */
 export interface ProviderAnswer {
   readonly state: string;
   readonly code: string | undefined;
@@ -42,32 +42,32 @@ export interface ProviderAnswer {
 
 export const signInBounds = { lastsMsMax: 600_000, answeredMax: 10_000, nextCharactersMax: 1000 };
 
-/** An ID token is used until so long before its end, so that it does not end on its way. */
+/** An ID token is renewed this long before its expiry, so that it does not expire in transit. */
 const leewayMs = 10_000;
 
 /**
- * Signs browsers in through the tenant's identity providers: authorization code, with PKCE, state and nonce. All of it
- * happens in this process; a browser gets no more than the address of the provider and a cookie. What was begun is sealed in
- * that cookie, so nobody can end the sign-ins of others by beginning many.
+ * Sign-in with the tenant's identity providers: authorization code flow with PKCE, state and nonce. The browser gets
+ * only the provider's URL and a cookie. The pending sign-in is sealed in that cookie, so that nobody can evict the
+ * sign-ins of others by starting many.
  */
 export class ProviderSignIn {
   readonly #options: ProviderSignInOptions;
   readonly #seals = new SignInSeals();
-  readonly #endpoints: KnownEndpoints;
-  /** States that were answered, with their ends: each serves once. */
+  readonly #endpoints: EndpointCache;
+  /** Used states with their expiry. Each state is valid once. */
   readonly #answered = new Map<string, number>();
-  /** Where the secrets without an address may be sent. */
+  /** The pinned addresses of secrets that are configured without one. */
   readonly #addresses = new Map<string, string>();
   readonly #now: () => number;
 
-  /** @param now milliseconds of a clock that does not go back */
+  /** @param now a monotonic clock, in milliseconds */
   constructor(options: ProviderSignInOptions, now: () => number = () => performance.now()) {
     this.#options = options;
     this.#now = now;
-    this.#endpoints = new KnownEndpoints(options.outbound, now);
+    this.#endpoints = new EndpointCache(options.outbound, now);
   }
 
-  get providers(): string[] {
+  get keys(): string[] {
     return [...this.#options.providers.keys()];
   }
 
@@ -75,17 +75,16 @@ export class ProviderSignIn {
     return this.#options.tenantId;
   }
 
-  /** Where browsers must be, to be known again when they come back. */
+  /** The origin to which the sign-in cookie belongs. */
   get origin(): string {
     return new URL(this.#options.redirectUri).origin;
   }
 
   /**
-   * Begins a sign-in.
-   * @param next where in the console to go afterwards
-   * @param pageKeyHash of the page that begins: the session will be for its storage, whichever browser is sent back
-   * @param session the key of the session that the browser has now
-   * @returns the provider's address, and a text for the browser's cookie, without which nobody can finish
+   * Starts a sign-in. @param next the console path to open afterwards @param pageKeyHash of the page that starts
+   * it. The session is bound to that page's storage, whichever browser returns. @param session the key of the
+   * browser's current session @returns the provider's URL, and the value of the browser's cookie, which is required
+   * to finish
    * @throws ConsoleRefusal
    */
   async begin(
@@ -97,7 +96,11 @@ export class ProviderSignIn {
     const { providers, read, redirectUri } = this.#options;
     const registered = providers.has(provider) ? await read(provider).catch(() => undefined) : undefined;
     if (registered?.status !== 'active')
-      throw new ConsoleRefusal(404, 'identity_provider_not_found', 'Nobody signs in through this provider.');
+      throw new ConsoleRefusal(
+        404,
+        'identity_provider_not_found',
+        'This identity provider is disabled or does not exist.',
+      );
     const endpoints = await this.#endpoints.of(provider, registered.issuer);
     // Check now: otherwise the person would sign in at the provider first and be rejected afterwards.
     this.#secretFor(provider, endpoints);
@@ -106,16 +109,16 @@ export class ProviderSignIn {
     const begun = { provider, clientId: registered.audience, nonce, verifier, pageKeyHash, session };
     const browser =
       this.#seals.seal({ ...begun, next: localPath(next) }, state) ??
-      // A client id may be long, too; then the person comes to the first page.
+      // With a long client ID, `next` may not fit. Then the sign-in leads to the start page.
       this.#seals.seal({ ...begun, next: '/' }, state);
     if (browser === undefined)
       throw new ConsoleRefusal(
         409,
         'client_id_too_long',
-        "The provider's client id is too long for a cookie.",
+        "The provider's client ID is too long for a cookie.",
       );
     const url = new URL(endpoints.authorization);
-    const asked = {
+    const parameters = {
       response_type: 'code',
       client_id: registered.audience,
       redirect_uri: redirectUri,
@@ -125,14 +128,14 @@ export class ProviderSignIn {
       code_challenge: createHash('sha256').update(verifier).digest('base64url'),
       code_challenge_method: 'S256',
     };
-    for (const [name, value] of Object.entries(asked)) url.searchParams.set(name, value);
+    for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
     return { url: url.href, browser };
   }
 
   /**
-   * Finishes a sign-in. In the browser that began it, its state serves once, whatever comes of it.
-   * @param browser what the browser's cookies hold
-   * @returns what renews its access tokens, where in the console to go, and page and session that it began with
+   * Finishes a sign-in. In the browser that started it, its state is consumed even if the sign-in fails. @param
+   * browser the values of the browser's sign-in cookies @returns the grant for access tokens, the console path to
+   * open, and the page and session that started it
    * @throws ConsoleRefusal
    */
   async finish(
@@ -141,38 +144,39 @@ export class ProviderSignIn {
   ): Promise<{ grant: ProviderGrant } & Pick<BegunSignIn, 'next' | 'pageKeyHash' | 'session'>> {
     const begun = this.#takeBegun(state, browser);
     const endpoints = await this.#endpoints.again(begun.provider);
-    if (endpoints === undefined) throw new Error('a sign-in was begun without asking its provider');
+    if (endpoints === undefined) throw new Error('a sign-in was started without resolving its provider');
     if (issuer === undefined ? endpoints.isNamedInAnswers : issuer !== endpoints.issuer)
-      throw new ConsoleRefusal(401, 'invalid_issuer', 'Another provider has answered.');
+      throw new ConsoleRefusal(401, 'invalid_issuer', 'The response is from another identity provider.');
     if (error !== undefined || code === undefined)
-      throw new ConsoleRefusal(401, 'provider_refused', 'The identity provider has not signed you in.');
-    const tokens = await this.#ask(begun, endpoints, {
+      throw new ConsoleRefusal(401, 'provider_refused', 'The identity provider rejected the sign-in.');
+    const tokens = await this.#requestTokens(begun, endpoints, {
       grant_type: 'authorization_code',
       code,
       redirect_uri: this.#options.redirectUri,
       code_verifier: begun.verifier,
     });
-    if (claimsIn(tokens.idToken).nonce !== begun.nonce)
-      throw new ConsoleRefusal(401, 'invalid_nonce', 'The ID token is not the one of this sign-in.');
+    if (readClaims(tokens.idToken).nonce !== begun.nonce)
+      throw new ConsoleRefusal(401, 'invalid_nonce', 'The ID token belongs to another sign-in.');
     const renew = (refreshToken: string) =>
-      this.#ask(begun, endpoints, { grant_type: 'refresh_token', refresh_token: refreshToken });
+      this.#requestTokens(begun, endpoints, { grant_type: 'refresh_token', refresh_token: refreshToken });
     const { next, pageKeyHash, session } = begun;
     return { grant: new ProviderGrant(begun.provider, tokens, renew), next, pageKeyHash, session };
   }
 
   /**
-   * Opens what the browser carries, and uses up its state. Whoever only knows the state ends no sign-in by it.
-   * @throws ConsoleRefusal `sign_in_expired` for a state that is over, was used, or isn't of this process; `sign_in_of_another`
+   * Opens the browser's sealed sign-in and consumes its state. Knowledge of the state alone cannot end a sign-in.
+   * @throws ConsoleRefusal `sign_in_expired` for a state that has expired, was used, or is of another process;
+   * `sign_in_of_another`
    */
   #takeBegun(state: string, browser: readonly string[]): BegunSignIn {
-    const endsAtMs = this.#seals.endOf(state);
+    const endsAtMs = this.#seals.readExpiry(state);
     const nowMs = this.#now();
     if (endsAtMs === undefined || endsAtMs <= nowMs || this.#answered.has(state))
-      throw new ConsoleRefusal(401, 'sign_in_expired', 'This sign-in was finished, or took too long.');
+      throw new ConsoleRefusal(401, 'sign_in_expired', 'This sign-in was already used or has expired.');
     let begun: BegunSignIn | undefined;
     for (const text of browser) begun ??= this.#seals.open(text, state);
     if (begun === undefined)
-      throw new ConsoleRefusal(401, 'sign_in_of_another', 'This sign-in was begun in another browser.');
+      throw new ConsoleRefusal(401, 'sign_in_of_another', 'This sign-in was started in another browser.');
     for (const [oldest, endMs] of this.#answered)
       if (endMs <= nowMs || this.#answered.size >= signInBounds.answeredMax) this.#answered.delete(oldest);
       else break;
@@ -180,16 +184,16 @@ export class ProviderSignIn {
     return begun;
   }
 
-  #ask(
+  #requestTokens(
     { provider, clientId }: BegunSignIn,
     endpoints: ProviderEndpoints,
     grant: Readonly<Record<string, string>>,
   ): Promise<ProviderTokens> {
     const secret = this.#secretFor(provider, endpoints);
-    return askForTokens(this.#options.outbound, endpoints, { id: clientId, secret }, grant);
+    return requestTokens(this.#options.outbound, endpoints, { id: clientId, secret }, grant);
   }
 
-  /** @throws ConsoleRefusal where the provider's token endpoint is not where the secret may be sent */
+  /** @throws ConsoleRefusal if the secret may not be sent to the provider's token endpoint */
   #secretFor(provider: string, { token }: ProviderEndpoints): string | undefined {
     const secret = this.#options.providers.get(provider);
     if (secret === undefined) return undefined;
@@ -200,13 +204,13 @@ export class ProviderSignIn {
       throw new ConsoleRefusal(
         409,
         'secret_address_changed',
-        `The client secret of this provider was entered for ${address}, but its token endpoint is at ${origin}. An operator has to update BATON_CONSOLE_SECRETS_FILE.`,
+        `The client secret of this provider was entered for ${address}, but its token endpoint is at ${origin}. An operator must update BATON_CONSOLE_SECRETS_FILE.`,
       );
     return secret.text;
   }
 }
 
-/** What a person's provider has granted: an ID token, and perhaps what renews it. */
+/** The tokens that an identity provider has granted for a person: an ID token, and possibly a refresh token. */
 export class ProviderGrant {
   readonly provider: string;
   readonly #renew: (refreshToken: string) => Promise<ProviderTokens>;
@@ -221,37 +225,36 @@ export class ProviderGrant {
   ) {
     this.provider = provider;
     this.#tokens = tokens;
-    this.#subject = claimsIn(tokens.idToken).subject;
+    this.#subject = readClaims(tokens.idToken).subject;
     this.#renew = renew;
   }
 
   /**
-   * An ID token that is still good. Where it is over it is renewed, once for all who ask meanwhile: a refresh token is
-   * often good once.
-   * @throws ConsoleRefusal 401 where the grant is over, 503 where the provider does not answer
+   * Returns a valid ID token, renewed if necessary. Concurrent callers share one renewal, because refresh tokens are
+   * often single-use. @throws ConsoleRefusal 401 if the grant has ended, 503 if the provider is unavailable
    */
   async idToken(): Promise<string> {
-    if (claimsIn(this.#tokens.idToken).endsAtMs - leewayMs > Date.now()) return this.#tokens.idToken;
-    this.#renewing ??= this.#renewed().finally(() => {
+    if (readClaims(this.#tokens.idToken).endsAtMs - leewayMs > Date.now()) return this.#tokens.idToken;
+    this.#renewing ??= this.#requestRenewal().finally(() => {
       this.#renewing = undefined;
     });
     this.#tokens = await this.#renewing;
     return this.#tokens.idToken;
   }
 
-  async #renewed(): Promise<ProviderTokens> {
+  async #requestRenewal(): Promise<ProviderTokens> {
     const { refreshToken } = this.#tokens;
-    const over = () =>
+    const ended = () =>
       new ConsoleRefusal(
         401,
         'sign_in_over',
-        'Your sign-in at the identity provider is over: sign in again.',
+        'Your session at the identity provider has ended. Sign in again.',
       );
-    if (refreshToken === undefined) throw over();
+    if (refreshToken === undefined) throw ended();
     const tokens = await this.#renew(refreshToken).catch((error: unknown) => {
-      throw error instanceof ConsoleRefusal && error.status === 401 ? over() : error;
+      throw error instanceof ConsoleRefusal && error.status === 401 ? ended() : error;
     });
-    if (claimsIn(tokens.idToken).subject !== this.#subject) throw over();
+    if (readClaims(tokens.idToken).subject !== this.#subject) throw ended();
     return { ...tokens, refreshToken: tokens.refreshToken ?? refreshToken };
   }
 }

@@ -1,14 +1,14 @@
 import { ConsoleRefusal } from './refusal.ts';
 
-/** What identity keeps of a provider, as far as signing in needs it. */
+/** The configuration of a provider that sign-in needs. */
 export interface RegisteredProvider {
   readonly issuer: string;
-  /** Of its ID tokens, which are made for their client alone: so it is the console's client id there. */
+  /** The audience of its ID tokens, which is the console's client ID at the provider. */
   readonly audience: string;
   readonly status: 'active' | 'disabled';
 }
 
-/** Asks addresses that came through the API: only public ones over https, unless the operator allows others. */
+/** Sends requests to addresses from API input: only public ones over https, unless the operator allows others. */
 export interface Outbound {
   readJson(address: string, signal?: AbortSignal): Promise<unknown>;
   send(
@@ -18,14 +18,14 @@ export interface Outbound {
   ): Promise<{ readonly status: number; readonly json: unknown }>;
 }
 
-/** Where a provider is asked, from its discovery document. */
+/** The endpoints in a provider's discovery document. */
 export interface ProviderEndpoints {
   readonly issuer: string;
   readonly authorization: string;
   readonly token: string;
-  /** Whether it takes a client's secret in the body only. */
+  /** Whether the client secret goes into the body. */
   readonly isSecretInBody: boolean;
-  /** Whether each of its answers to a sign-in names it (RFC 9207). */
+  /** Whether each callback carries the issuer (RFC 9207). */
   readonly isNamedInAnswers: boolean;
 }
 
@@ -46,12 +46,11 @@ const waitMs = 10_000;
 const charactersMax = 32_768;
 
 /**
- * Reads the discovery document of a provider.
- * @throws ConsoleRefusal 503 where it does not answer, or answers for another issuer
+ * Reads the discovery document of a provider. @throws ConsoleRefusal 503 if it is unavailable or names another issuer
  */
 export async function discover(outbound: Outbound, issuer: string): Promise<ProviderEndpoints> {
   const base = issuer.replace(/\/+$/, '');
-  const found = await asked(
+  const found = await orUnavailable(
     outbound.readJson(`${base}/.well-known/openid-configuration`, AbortSignal.timeout(waitMs)),
   );
   const document = (typeof found === 'object' && found !== null ? found : {}) as Record<string, unknown>;
@@ -61,8 +60,8 @@ export async function discover(outbound: Outbound, issuer: string): Promise<Prov
   if (
     typeof named !== 'string' ||
     named.replace(/\/+$/, '') !== base ||
-    !isLike(authorization, base) ||
-    !isLike(token, base)
+    !isAllowedEndpoint(authorization, base) ||
+    !isAllowedEndpoint(token, base)
   )
     throw unavailable();
   return {
@@ -74,18 +73,18 @@ export async function discover(outbound: Outbound, issuer: string): Promise<Prov
   };
 }
 
-/** https, unless the issuer itself is one that the operator allows over http. */
-function isLike(address: unknown, issuer: string): address is string {
+/** Requires https, unless the operator allows the issuer itself over http. */
+function isAllowedEndpoint(address: unknown, issuer: string): address is string {
   if (typeof address !== 'string' || !URL.canParse(address)) return false;
   const { protocol } = new URL(address);
   return protocol === 'https:' || (protocol === 'http:' && issuer.startsWith('http:'));
 }
 
 /**
- * Asks a provider for tokens, by a code or a refresh token.
- * @throws ConsoleRefusal 401 where it refuses, 503 where it does not answer
+ * Requests tokens with a code or a refresh token. @throws ConsoleRefusal 401 if the provider rejects the request,
+ * 503 if it is unavailable
  */
-export async function askForTokens(
+export async function requestTokens(
   outbound: Outbound,
   { token, isSecretInBody }: ProviderEndpoints,
   client: { readonly id: string; readonly secret: string | undefined },
@@ -98,7 +97,7 @@ export async function askForTokens(
     ...(client.secret !== undefined && isSecretInBody && { client_secret: client.secret }),
   });
   const basic = [client.id, client.secret ?? ''].map(encodeURIComponent).join(':');
-  const { status, json } = await asked(
+  const { status, json } = await orUnavailable(
     outbound.send(
       token,
       {
@@ -115,7 +114,7 @@ export async function askForTokens(
   if (status >= 500) throw unavailable();
   const { id_token: idToken, refresh_token: refreshToken } = (json ?? {}) as Record<string, unknown>;
   if (status !== 200 || !isToken(idToken))
-    throw new ConsoleRefusal(401, 'provider_refused', 'The identity provider gave no ID token.');
+    throw new ConsoleRefusal(401, 'provider_refused', 'The identity provider returned no ID token.');
   return { idToken, refreshToken: isToken(refreshToken) ? refreshToken : undefined };
 }
 
@@ -123,8 +122,8 @@ function isToken(value: unknown): value is string {
   return typeof value === 'string' && value !== '' && value.length <= charactersMax;
 }
 
-/** @throws ConsoleRefusal for a text that is no ID token */
-export function claimsIn(idToken: string): IdTokenClaims {
+/** @throws ConsoleRefusal for an invalid ID token */
+export function readClaims(idToken: string): IdTokenClaims {
   try {
     const claims = JSON.parse(Buffer.from(idToken.split('.')[1] ?? '', 'base64url').toString());
     const { sub, nonce, exp } = claims as Record<string, unknown>;
@@ -135,16 +134,16 @@ export function claimsIn(idToken: string): IdTokenClaims {
         endsAtMs: exp * 1000,
       };
   } catch {
-    // Refused below, like any other text.
+    // Rejected below, like any other invalid token.
   }
   throw new ConsoleRefusal(
     401,
     'invalid_token',
-    'The identity provider gave an ID token without its claims.',
+    'The identity provider returned an ID token without sub and exp.',
   );
 }
 
-function asked<Answer>(answer: Promise<Answer>): Promise<Answer> {
+function orUnavailable<Answer>(answer: Promise<Answer>): Promise<Answer> {
   return answer.catch(() => {
     throw unavailable();
   });
@@ -154,6 +153,6 @@ function unavailable(): ConsoleRefusal {
   return new ConsoleRefusal(
     503,
     'identity_provider_unavailable',
-    'The identity provider does not answer as it should: try again later.',
+    'The identity provider is unavailable. Try again later.',
   );
 }

@@ -1,4 +1,4 @@
-/** What the console's own server refuses, in the form of the services' errors. */
+/** An error of the console's own server, in the format of the services. */
 export class ConsoleRefusal extends Error {
   readonly status: number;
   readonly code: string;

@@ -1,17 +1,17 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
-/** What a browser carries of a sign-in that it has begun. Nobody but this process can read or change it. */
+/** A pending sign-in, sealed in the browser's cookie. Only this process can read or change it. */
 export interface BegunSignIn {
   readonly provider: string;
   readonly clientId: string;
   readonly nonce: string;
-  /** Of PKCE. */
+  /** The PKCE code verifier. */
   readonly verifier: string;
-  /** Where in the console to go afterwards. */
+  /** The console path to open afterwards. */
   readonly next: string;
-  /** Of the page that began it: the session will be for its storage. */
+  /** Of the page that started it, to whose storage the session is bound. */
   readonly pageKeyHash: string;
-  /** The key of the session that the browser has now. */
+  /** The key of the browser's current session. */
   readonly session: string | undefined;
 }
 
@@ -21,31 +21,31 @@ const sealedForm = /^[\w-]{40,3800}$/;
 const stateForm = /^[\w-]{72}$/;
 
 /**
- * Seals sign-ins into texts that browsers carry, so that none is kept here: however many others are begun, each can be
- * finished. The keys live as long as the process.
+ * Seals pending sign-ins into cookies, so that the server stores none and cannot run out of space for them. The keys
+ * live as long as the process.
  */
 export class SignInSeals {
   readonly #sealKey = randomBytes(32);
   readonly #stateKey = randomBytes(32);
 
-  /** @returns a state of 192 random bits, with its end and a mark by which this process knows it again */
+  /** @returns a state of 192 random bits, with its expiry and a MAC of this process */
   newState(endsAtMs: number): string {
     const body = Buffer.alloc(randomStateBytes + timeBytes);
     randomBytes(randomStateBytes).copy(body);
     body.writeUIntBE(Math.round(endsAtMs), randomStateBytes, timeBytes);
-    return Buffer.concat([body, this.#markOf(body)]).toString('base64url');
+    return Buffer.concat([body, this.#sign(body)]).toString('base64url');
   }
 
-  /** @returns when a state ends; undefined for one that this process has not made */
-  endOf(state: string): number | undefined {
+  /** @returns the expiry of a state; undefined for one that this process has not created */
+  readExpiry(state: string): number | undefined {
     if (!stateForm.test(state)) return undefined;
     const bytes = Buffer.from(state, 'base64url');
     const body = bytes.subarray(0, randomStateBytes + timeBytes);
-    const isOurs = timingSafeEqual(bytes.subarray(body.length), this.#markOf(body));
+    const isOurs = timingSafeEqual(bytes.subarray(body.length), this.#sign(body));
     return isOurs ? body.readUIntBE(randomStateBytes, timeBytes) : undefined;
   }
 
-  /** @returns a text of at most 3,800 letters, digits, - and _, which opens beside this state only; undefined if too long */
+  /** @returns at most 3,800 base64url characters that can be opened with this state only; undefined if longer */
   seal(begun: BegunSignIn, state: string): string | undefined {
     const iv = randomBytes(ivBytes);
     const cipher = createCipheriv(algorithm, this.#sealKey, iv).setAAD(Buffer.from(state));
@@ -54,7 +54,7 @@ export class SignInSeals {
     return sealedForm.test(text) ? text : undefined;
   }
 
-  /** @returns undefined for a text that is not the one sealed with this state */
+  /** @returns undefined for a text that was not sealed with this state */
   open(text: string, state: string): BegunSignIn | undefined {
     if (!sealedForm.test(text)) return undefined;
     const bytes = Buffer.from(text, 'base64url');
@@ -69,7 +69,7 @@ export class SignInSeals {
     }
   }
 
-  #markOf(body: Buffer): Buffer {
+  #sign(body: Buffer): Buffer {
     return createHmac('sha256', this.#stateKey).update(body).digest().subarray(0, macBytes);
   }
 }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { hashOf, Sessions, sessionBounds } from './sessions.ts';
+import { hashKey, Sessions, sessionBounds } from './sessions.ts';
 
 const { idleMsMax, lastsMsMax, sessionsMax, sessionsOfOneMax, codeMsMax, codesMax, codesOfOneMax } =
   sessionBounds;
 const pageKey = 'page';
-const pageKeyHash = hashOf(pageKey);
+const pageKeyHash = hashKey(pageKey);
 
 test('a code signs in once, and within a minute', () => {
   let nowMs = 0;

@@ -1,17 +1,17 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { ProviderGrant } from './provider-sign-in.ts';
 
-/** Of a personal access token. */
+/** A sign-in with a personal access token. */
 interface ByToken {
   readonly token: string;
   readonly grant?: undefined;
 }
 
-/** What a browser signed in with, kept here so that no page ever holds it. */
+/** The credential of a sign-in, kept on the server so that no page holds it. */
 type SignedIn = ByToken | { readonly grant: ProviderGrant; readonly token?: undefined };
 
 type Session = SignedIn & {
-  /** Identity's name of the person, so that all their sessions can be ended at once. */
+  /** Identifies the person, so that all their sessions can be ended. */
   readonly subject: string;
   readonly pageKeyHash: string;
   readonly endsAtMs: number;
@@ -21,8 +21,8 @@ type Session = SignedIn & {
 type Code = ByToken & { readonly subject: string; readonly endsAtMs: number };
 
 /**
- * In milliseconds and numbers. A browser that is left alone for a night is signed out. Whoever has a token can ask for as
- * many sessions and codes as they like: each person has bounds of their own, so that nobody ends those of others.
+ * In milliseconds and counts. A browser that is idle overnight is signed out. The owner of a token can create any
+ * number of sessions and codes, so each person has limits of their own, and nobody can evict those of others.
  */
 export const sessionBounds = {
   idleMsMax: 12 * 3_600_000,
@@ -35,25 +35,26 @@ export const sessionBounds = {
 };
 
 /**
- * The browsers that are signed in, and the codes by which others may. Both are in memory only: a restart signs everybody
- * out. Keys are hashed, so that how long a look-up takes says nothing of a key.
+ * Signed-in browsers, and sign-in codes. Both are kept in memory only, so a restart signs everybody out. Keys are
+ * hashed, so that the time of a lookup reveals nothing about a key.
  *
- * A session has two keys. Browsers send a cookie to every port of a host, and every port can set one, so the cookie's key
- * alone opens nothing: the page's key is in the storage of the console's origin, which no other port can read or write.
+ * A session has two keys. Browsers send a cookie to every port of a host, and every port can set one, so the cookie
+ * alone is not accepted: the page's key is in the storage of the console's origin, which no other port can read or
+ * write.
  */
 export class Sessions {
   readonly #sessions = new Map<string, Session>();
   readonly #codes = new Map<string, Code>();
   readonly #now: () => number;
 
-  /** @param now milliseconds of a clock that does not go back */
+  /** @param now a monotonic clock, in milliseconds */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }
 
   /**
-   * @param subject whom it signs in
-   * @returns a code that signs one browser in within 60 seconds; the person's oldest of ten ends for a new one
+   * @param subject the person that it signs in @returns a code that signs in one browser within 60 seconds. An
+   * eleventh code replaces the person's oldest.
    */
   newCode(signedIn: ByToken, subject: string): string {
     const { codesMax, codesOfOneMax, codeMsMax } = sessionBounds;
@@ -61,23 +62,23 @@ export class Sessions {
     return put(this.#codes, codesMax, codesOfOneMax, { ...signedIn, subject, endsAtMs });
   }
 
-  /** @returns what a code signs in with, and leaves the code; undefined for one that is unknown, used or too old */
+  /** @returns the credential of a code, without consuming the code; undefined if it is unknown, used or expired */
   readCode(code: string): ByToken | undefined {
-    const found = this.#codes.get(hashOf(code));
+    const found = this.#codes.get(hashKey(code));
     return found !== undefined && found.endsAtMs > this.#now() ? { token: found.token } : undefined;
   }
 
-  /** As `readCode`, and the code is gone then. */
+  /** As `readCode`, and consumes the code. */
   takeCode(code: string): ByToken | undefined {
     const signedIn = this.readCode(code);
-    this.#codes.delete(hashOf(code));
+    this.#codes.delete(hashKey(code));
     return signedIn;
   }
 
   /**
-   * @param subject whose session it is
-   * @param pageKeyHash of the page that signs in
-   * @returns the session's key for the browser; of twenty, the person's session that was unused for longest ends for it
+   * @param subject the owner of the session
+   * @param pageKeyHash of the page that signs in @returns the session's key for the browser. A 21st session replaces
+   * the person's least recently used.
    */
   open(signedIn: SignedIn, subject: string, pageKeyHash: string): string {
     const { sessionsMax, sessionsOfOneMax, lastsMsMax } = sessionBounds;
@@ -91,27 +92,27 @@ export class Sessions {
     });
   }
 
-  /** @returns what the browser signed in with, and who; undefined when its session is over or is another page's */
+  /** @returns the browser's credential and owner; undefined if the session has ended or belongs to another page */
   use(key: string, pageKey: string): (SignedIn & { readonly subject: string }) | undefined {
-    const hash = hashOf(key);
+    const hash = hashKey(key);
     const session = this.#sessions.get(hash);
-    if (session === undefined || session.pageKeyHash !== hashOf(pageKey)) return undefined;
+    if (session === undefined || session.pageKeyHash !== hashKey(pageKey)) return undefined;
     const nowMs = this.#now();
     this.#sessions.delete(hash);
     if (nowMs >= session.endsAtMs || nowMs - session.usedAtMs > sessionBounds.idleMsMax) return undefined;
     session.usedAtMs = nowMs;
-    // Set again, it is the last of the map: the first is the one that was unused for longest.
+    // Reinserted at the end of the map, so that the first entry is the least recently used.
     this.#sessions.set(hash, session);
     return session;
   }
 
   close(key: string): void {
-    this.#sessions.delete(hashOf(key));
+    this.#sessions.delete(hashKey(key));
   }
 
-  /** Ends every session of the person whose session this is. */
+  /** Ends every session of this session's owner. */
   closeAllOf(key: string): void {
-    const subject = this.#sessions.get(hashOf(key))?.subject;
+    const subject = this.#sessions.get(hashKey(key))?.subject;
     if (subject === undefined) return;
     for (const [hash, session] of this.#sessions)
       if (session.subject === subject) this.#sessions.delete(hash);
@@ -119,8 +120,8 @@ export class Sessions {
 }
 
 /**
- * Puts a value under a new key of 256 random bits. Where its subject has too many the oldest of these is dropped, and where
- * all together are too many the oldest of all.
+ * Stores a value under a new key of 256 random bits. Beyond the limit per subject the subject's oldest value is
+ * dropped; beyond the total limit the oldest of all.
  */
 function put<Value extends { readonly subject: string }>(
   map: Map<string, Value>,
@@ -133,11 +134,11 @@ function put<Value extends { readonly subject: string }>(
   const [oldest] = own.length >= ofOneMax ? own : all.length >= max ? all : [];
   if (oldest !== undefined) map.delete(oldest);
   const key = randomBytes(32).toString('base64url');
-  map.set(hashOf(key), value);
+  map.set(hashKey(key), value);
   return key;
 }
 
 /** @returns the SHA-256 of a key, in base64url */
-export function hashOf(key: string): string {
+export function hashKey(key: string): string {
   return createHash('sha256').update(key).digest('base64url');
 }

@@ -174,8 +174,7 @@ test('the context adapter delivers under tokens of its own service account, and 
     memory.behave({ answer: { status: 401 } });
     await write();
     await until(
-      async () =>
-        (await reason()) === 'no token of identity: identity returned 401 to the token request',
+      async () => (await reason()) === 'no token of identity: identity returned 401 to the token request',
       'the reason',
     );
   } finally {

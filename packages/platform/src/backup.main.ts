@@ -1,4 +1,4 @@
-// baton backup FILE: all of this Baton in one file, while it runs or not.
+// baton backup FILE: writes all data of this Baton to one file, whether it is running or not.
 import { backUp } from './backup/backup.ts';
 import { runWithFile } from './backup/command.ts';
 

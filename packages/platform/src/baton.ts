@@ -20,31 +20,31 @@ import { type Connection, connectionFile, writeConnection } from './connection.t
 import { consoleSignIn } from './console-sign-in.ts';
 import { type Databases, migrateDatabases, openDatabases, refuseUnrelatedDatabases } from './databases.ts';
 import { type Home, openHome } from './home.ts';
-import { isSamePlace, placesOfSettings, refuseForgottenAddresses } from './home-databases.ts';
+import { isSamePlace, placesOfSettings, rejectMissingAddresses } from './home-databases.ts';
 import { LiveDemo } from './live-demo.ts';
-import { onBehalf } from './on-behalf.ts';
 import { everyAddress, reachableUrls } from './own-addresses.ts';
 import { openRouter, type Router } from './router.ts';
 import { ensureSecrets, type Secrets } from './secrets.ts';
+import { sendOnBehalf } from './send-on-behalf.ts';
 import { ownHosts, type Services, serviceEnvironment, startServices } from './services.ts';
 import type { StartError } from './start-error.ts';
 
 export interface BatonOptions {
   readonly env: Environment;
-  /** Prints one line for the user. */
+  /** Prints a line for the user. */
   say(line: string): void;
-  /** Cancels the start between two of its steps. */
+  /** Cancels the start between two steps. */
   readonly signal: AbortSignal;
-  /** Called once when Baton can't keep running; the caller then closes it. */
+  /** Called once if Baton can't continue; the caller then closes it. */
   onFailure(reason: StartError): void;
 }
 
 /** A running Baton: both services, the worker and the context adapter behind one port, on one PostgreSQL. */
 export interface Baton {
   readonly connection: Connection;
-  /** Opens the console, once and within 60 seconds. */
+  /** Signs in to the console, once, within 60 seconds. */
   readonly signInUrl: string;
-  /** Where other machines reach it; empty where it listens on one address. */
+  /** URLs for other machines; empty if it listens on one address. */
   readonly reachableUrls: readonly string[];
   readonly home: string;
   /** Finishes requests in progress, then stops the parts in order, PostgreSQL last. */
@@ -65,8 +65,8 @@ interface Parts {
 }
 
 /**
- * Starts everything; the first start also creates folder, secrets, databases, tenant and administrator.
- * @throws StartError or SettingError with one sentence, after stopping what was started
+ * Starts everything; the first start also creates folder, secrets, databases, tenant and administrator. @throws
+ * StartError or SettingError, after stopping everything that was started
  */
 export async function startBaton(options: BatonOptions): Promise<Baton> {
   const parts: Parts = {};
@@ -86,14 +86,14 @@ async function start(
   const settings = readPlatformSettings(env);
   const places = placesOfSettings(settings);
   const home = (parts.home = openHome(settings.BATON_HOME));
-  refuseForgottenAddresses(home.directory, settings);
+  rejectMissingAddresses(home.directory, settings);
   const router = (parts.router = await openRouter(
     settings.HOST,
     settings.PORT,
     doorOf(settings),
     managementDoorOf(settings),
   ));
-  if (home.isNew) say(`Created the folder ${home.directory} for Baton's data.`);
+  if (home.isNew) say(`Created the data folder ${home.directory}.`);
   const [made, databases] = await settleBoth(
     ensureSecrets(home),
     openDatabases(settings, home, say, onFailure).then((opened) => (parts.databases = opened)),
@@ -105,7 +105,7 @@ async function start(
   signal.throwIfAborted();
   const secrets = chooseSecrets(settings, made);
   warnOfShortSecrets(settings, say);
-  const urls = urlsOf(settings, router.port);
+  const urls = chooseUrls(settings, router.port);
   const state = openState(home, settings.IAM_ISSUER || `${urls.publicUrl}/iam`);
   if (settings.IAM_ISSUER !== '') state.issuer = settings.IAM_ISSUER;
   if (!isSamePlace(state.databases, places)) saveState(home, Object.assign(state, { databases: places }));
@@ -136,7 +136,7 @@ async function start(
     ...(signIn && { signIn }),
     demo,
     url: urls.localUrl,
-    transport: (req) => onBehalf(services.identity, req),
+    transport: (req) => sendOnBehalf(services.identity, req),
     countedAs,
     cache: home.path('console'),
     isSecure: urls.publicUrl.startsWith('https:'),
@@ -144,7 +144,7 @@ async function start(
   });
   const mcp = (parts.mcp = createMcpEndpoint({
     localUrl: urls.localUrl,
-    transport: (req) => onBehalf(services.identity, req),
+    transport: (req) => sendOnBehalf(services.identity, req),
     countedAs,
     publicUrl: settings.IAM_PUBLIC_URL || undefined,
     issuer: state.issuer,
@@ -158,7 +158,7 @@ async function start(
   const connection = connectionOf({ secrets, databases, urls, state, admin });
   writeConnection(home, connection);
   administratorId = connection.adminPrincipalId;
-  say(`How to connect is in ${home.path(connectionFile)}, which only you can read.`);
+  say(`Wrote the connection details to ${home.path(connectionFile)} (readable by you only).`);
   router.markReady();
   return {
     connection,
@@ -176,7 +176,7 @@ function chooseSecrets(settings: PlatformSettings, made: Secrets): Secrets {
 }
 
 function warnOfShortSecrets(settings: PlatformSettings, say: BatonOptions['say']): void {
-  // Other machines may present them through a proxy, too, whatever HOST is.
+  // Other machines may also send them through a proxy, whatever HOST is.
   const host = settings.BATON_MANAGEMENT_NETWORKS === undefined ? settings.HOST : '';
   for (const setting of ['IAM_BOOTSTRAP_TOKEN', 'CP_BOOTSTRAP_TOKEN'] as const) {
     const warning = shortSecretWarning(setting, settings[setting], host);
@@ -187,17 +187,17 @@ function warnOfShortSecrets(settings: PlatformSettings, say: BatonOptions['say']
 interface Urls {
   /** The address for clients. */
   readonly publicUrl: string;
-  /** How this process reaches itself, without a reverse proxy that may stand in front of it. */
+  /** The address for requests of this process to itself, bypassing any reverse proxy. */
   readonly localUrl: string;
 }
 
-function urlsOf({ HOST, IAM_PUBLIC_URL }: PlatformSettings, port: number): Urls {
+function chooseUrls({ HOST, IAM_PUBLIC_URL }: PlatformSettings, port: number): Urls {
   const host = everyAddress.includes(HOST) ? '127.0.0.1' : HOST;
   const localUrl = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
   return { localUrl, publicUrl: IAM_PUBLIC_URL || localUrl };
 }
 
-/** The addresses that clients of OAuth may name as a resource (RFC 8707): MCP clients name that of `/mcp`. */
+/** The addresses that OAuth clients may use as a resource (RFC 8707). MCP clients use that of `/mcp`. */
 function resourcesOf({ publicUrl, localUrl }: Urls): Record<string, string> {
   const bases = [publicUrl, ...ownHosts(localUrl).map((host) => `http://${host}`)];
   return Object.fromEntries(
@@ -205,7 +205,7 @@ function resourcesOf({ publicUrl, localUrl }: Urls): Record<string, string> {
   );
 }
 
-/** The services' settings in the default run; those that the user set win over them. */
+/** The services' settings in the default run. The user's settings take precedence. */
 function defaultSettings(
   secrets: Secrets,
   databases: Databases,
@@ -259,13 +259,13 @@ function connectionOf(parts: {
 }
 
 function reportDatabases({ cluster }: Databases, say: (line: string) => void): void {
-  if (cluster === undefined) say('Using the PostgreSQL that IAM_DATABASE_URL and CP_DATABASE_URL name.');
-  else if (cluster.current().adopted) say('PostgreSQL was still running; using it.');
+  if (cluster === undefined) say('Using the PostgreSQL servers of IAM_DATABASE_URL and CP_DATABASE_URL.');
+  else if (cluster.current().adopted) say('Using the running PostgreSQL.');
   else say('PostgreSQL is running.');
 }
 
 async function stop({ home, router, databases, services, mcp, demo }: Parts): Promise<void> {
-  // They give leases back through the port, which must still be open.
+  // These release their claims through the port, which must still be open.
   await waitAtMost(partWaitMs, Promise.all([mcp?.close(), demo?.close()]));
   await router?.drain(drainWaitMs);
   if (services !== undefined) {
@@ -277,13 +277,13 @@ async function stop({ home, router, databases, services, mcp, demo }: Parts): Pr
   home?.release();
 }
 
-/** A part that hangs or fails while it stops must not prevent the clean stop of PostgreSQL. */
+/** A part that hangs or fails during the stop must not prevent the clean stop of PostgreSQL. */
 async function waitAtMost(waitMs: number, work: Promise<unknown>): Promise<void> {
   const timeout = new Promise((resolve) => setTimeout(resolve, waitMs).unref());
   await Promise.race([work, timeout]).catch(() => undefined);
 }
 
-/** Both results. When one fails, it still waits for the other, so that a failed start leaves no work running. */
+/** Waits for both even if one fails, so that a failed start leaves no work running. */
 async function settleBoth<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A, B]> {
   await Promise.allSettled([first, second]);
   return [await first, await second];

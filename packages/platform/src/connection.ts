@@ -3,7 +3,7 @@ import type { Home } from './home.ts';
 import { writePrivateFile } from './private-files.ts';
 import { StartError } from './start-error.ts';
 
-/** All that a program needs to connect: `connection.json` in Baton's folder, readable by its owner only. */
+/** The connection details for programs: `connection.json` in Baton's folder, readable by its owner only. */
 export interface Connection {
   readonly publicUrl: string;
   readonly identityUrl: string;
@@ -42,22 +42,19 @@ export function writeConnection(home: Home, connection: Connection): void {
 }
 
 /**
- * Parses a connection file.
- * @throws StartError naming a damaged file, without its contents, which are secret
+ * Parses a connection file. @throws StartError for a damaged file; the message omits its contents, which are secret
  */
 export function parseConnection(text: string, path: string): Readonly<Record<string, unknown>> {
   try {
     const value = JSON.parse(text) as Record<string, unknown> | null;
     if (typeof value?.adminToken === 'string') return value;
   } catch {
-    // Not JSON at all: the same refusal as for JSON of another form.
+    // Rejected below, like JSON of another form.
   }
-  throw new StartError(
-    `${path} is damaged: start Baton again, with ${invocation()} start, to write a new one.`,
-  );
+  throw new StartError(`${path} is damaged. Run ${invocation()} start again to write a new one.`);
 }
 
-/** Lines for a POSIX shell, `export NAME='value'`: nothing in a value can be read as a command. */
+/** Lines `export NAME='value'` for a POSIX shell, quoted so that no value can run a command. */
 export function shellExports(connection: Readonly<Record<string, unknown>>): string {
   return Object.entries(variables)
     .map(([field, name]) => `export ${name}='${String(connection[field] ?? '').replaceAll("'", "'\\''")}'\n`)

@@ -1,24 +1,22 @@
-// baton console serve: the console on a port of its own, for services that run elsewhere.
+// baton console serve: the console on its own port, for services on other hosts.
 import { SettingError } from '@baton/kernel/process/config';
 import { startConsoleService } from './console-service/console-service.ts';
 import { StartError } from './start-error.ts';
 
-const ending = Promise.withResolvers<void>();
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => ending.resolve());
+const stopped = Promise.withResolvers<void>();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopped.resolve());
 
 try {
   const service = await startConsoleService(process.env, (line) => console.log(line));
-  console.log(
-    `The console is at ${service.url}; people sign in with a personal access token. Ctrl-C stops it.`,
-  );
+  console.log(`Console ready at ${service.url}. Sign in with a personal access token. Press Ctrl-C to stop.`);
   if (service.reachableUrls.length > 0)
-    console.log(`From other machines it is at ${service.reachableUrls.join(', ')}.`);
-  await ending.promise;
+    console.log(`Available to other machines at ${service.reachableUrls.join(', ')}.`);
+  await stopped.promise;
   await service.close();
 } catch (error) {
   if (!(error instanceof StartError || error instanceof SettingError)) throw error;
   console.error(error.message);
   process.exitCode = 1;
 }
-// A handle that a library left open must not keep a stopped console alive.
+// A handle left open by a library must not keep a stopped console alive.
 process.exit();

@@ -8,21 +8,21 @@ import { StartError } from './start-error.ts';
 
 interface SignInParts {
   readonly tenantId: string;
-  /** Of identity's administration. */
+  /** The admin secret of identity. */
   readonly adminSecret: string;
   readonly coordinationUrl: string;
   readonly identityUrl: string;
-  /** Hosts that may be private, where the settings name none. */
+  /** Hosts that may be private, unless the settings name others. */
   readonly allowedHosts: readonly string[];
-  /** Where browsers reach the console. */
+  /** The public URL of the console. */
   readonly publicUrl: string;
-  /** Prints one line for the operator. */
+  /** Prints a line for the operator. */
   say(line: string): void;
 }
 
 /**
- * How people sign in to the console through the tenant's identity providers; undefined where the settings name none.
- * @throws StartError for a file of secrets that can't be read
+ * Configures sign-in with the tenant's identity providers; undefined if the settings name none. @throws StartError
+ * for a secrets file that can't be read
  */
 export function consoleSignIn(
   settings: Pick<
@@ -47,14 +47,14 @@ export function consoleSignIn(
   };
 }
 
-/** Lines of `key address secret`, or of `key:secret`, whose address is then the one that is found first. */
+/** Parses lines `key address secret`, or `key:secret`, which uses the address that is discovered first. */
 function secretsIn(path: string): Map<string, ProviderSecret> {
   if (path === '') return new Map();
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
   } catch (cause) {
-    throw new StartError(`BATON_CONSOLE_SECRETS_FILE ${path} can't be read.`, { cause });
+    throw new StartError(`Cannot read BATON_CONSOLE_SECRETS_FILE ${path}.`, { cause });
   }
   const secrets = text
     .split('\n')
@@ -62,13 +62,13 @@ function secretsIn(path: string): Map<string, ProviderSecret> {
   return new Map(secrets.filter((secret) => secret !== undefined));
 }
 
-/** @throws StartError for a line of another form; its message doesn't contain the line */
+/** @throws StartError for an invalid line; the message omits the line, which is secret */
 function parseSecretLine(line: string, number: number): readonly [key: string, ProviderSecret] {
   const [, key, address, secret] = /^([^:\s]+)(?:\s+(https?:\/\/\S+)\s+|:)(\S+)\s*$/.exec(line) ?? [];
   const isAddress = address === undefined || URL.canParse(address);
   if (key === undefined || secret === undefined || !isAddress)
     throw new StartError(
-      `BATON_CONSOLE_SECRETS_FILE: line ${number} must be "key address secret", as: corporate https://login.example.com the-secret`,
+      `BATON_CONSOLE_SECRETS_FILE: line ${number} must be "key address secret", for example: corporate https://login.example.com the-secret`,
     );
   return [key, { text: secret, address: address === undefined ? undefined : new URL(address).origin }];
 }

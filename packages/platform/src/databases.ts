@@ -8,7 +8,7 @@ import { ensureDatabase, hasTenant, serverVersion } from './postgres/databases.s
 import { type SupervisedCluster, superviseCluster } from './postgres/supervisor.ts';
 import { failureCode, StartError } from './start-error.ts';
 
-/** Where both services keep their data. */
+/** The databases of both services. */
 export interface Databases {
   readonly iamDatabaseUrl: string;
   readonly cpDatabaseUrl: string;
@@ -18,7 +18,7 @@ export interface Databases {
 
 const versionMin = 15;
 
-/** The databases that the settings name; without, starts the built-in PostgreSQL and creates them. */
+/** Uses the databases of the settings; otherwise starts the built-in PostgreSQL and creates them. */
 export async function openDatabases(
   settings: PlatformSettings,
   home: Home,
@@ -28,7 +28,7 @@ export async function openDatabases(
   const { IAM_DATABASE_URL: iam, CP_DATABASE_URL: cp } = settings;
   if (iam !== '' && iam === cp)
     throw new StartError(
-      'IAM_DATABASE_URL and CP_DATABASE_URL are the same: each service needs its own database.',
+      'IAM_DATABASE_URL and CP_DATABASE_URL must be different: each service needs its own database.',
     );
   if (iam !== '' && cp !== '') return { iamDatabaseUrl: iam, cpDatabaseUrl: cp, cluster: undefined };
   const options = { directory: home.path('postgres'), durable: true, say };
@@ -48,9 +48,9 @@ export async function openDatabases(
 }
 
 /**
- * Refuses databases in which a Baton that was set up elsewhere would begin again, empty.
- * @param places where the settings put the databases
- * @throws StartError where they hold nothing of the Baton in this folder; also for a database that can't be reached
+ * Rejects databases without this Baton's data, in which it would start over, empty. @param places the location of
+ * the databases by the settings @throws StartError if they contain no data of this folder's Baton, or can't be
+ * reached
  */
 export async function refuseUnrelatedDatabases(
   home: Home,
@@ -69,22 +69,21 @@ export async function refuseUnrelatedDatabases(
     });
     if (!isFound)
       throw new StartError(
-        `The database that ${setting} names holds nothing of the Baton in ${home.directory}: move its data there first (docs/operations.md), or set BATON_HOME to another folder.`,
+        `The database of ${setting} contains no data of the Baton in ${home.directory}. Move its data there first (docs/operations.md), or set BATON_HOME to another folder.`,
       );
   }
 }
 
 /**
- * Brings both databases to their newest migration.
- * @returns one sentence for the user
- * @throws StartError for a database that can't be reached, is too old, or was migrated by a newer Baton
+ * Brings both databases to their newest migration. @returns a summary for the user @throws StartError if a database
+ * can't be reached, is too old, or was migrated by a newer Baton
  */
 export async function migrateDatabases({ iamDatabaseUrl, cpDatabaseUrl }: Databases): Promise<string> {
   const migrating = [
     migrateOne('identity', 'IAM_DATABASE_URL', iamDatabaseUrl),
     migrateOne('coordination', 'CP_DATABASE_URL', cpDatabaseUrl),
   ] as const;
-  // When one fails, the caller stops the server: not while the other is at work there.
+  // If one fails, the caller stops the server, but not before the other one has finished.
   await Promise.allSettled(migrating);
   const [identity, coordination] = await Promise.all(migrating);
   const count = identity.applied.length + coordination.applied.length;
@@ -97,22 +96,25 @@ async function migrateOne(service: string, setting: string, url: string) {
     const version = await serverVersion(url);
     if (version < versionMin)
       throw new StartError(
-        `The database of ${service} runs PostgreSQL ${version}: Baton needs ${versionMin} or later (${setting}).`,
+        `The database of ${service} runs PostgreSQL ${version}. Baton requires ${versionMin} or later (${setting}).`,
       );
     return await migrate(url, join(projectRoot, 'packages', service, 'migrations'));
   } catch (cause) {
     if (cause instanceof StartError) throw cause;
     if (cause instanceof DatabaseNewerError)
-      throw new StartError(`The database of ${service} belongs to a newer Baton: ${cause.message}`, {
-        cause,
-      });
+      throw new StartError(
+        `The database of ${service} was migrated by a newer version of Baton: ${cause.message}`,
+        {
+          cause,
+        },
+      );
     throw unusable(service, setting, cause as Error);
   }
 }
 
 function unusable(service: string, setting: string, cause: Error): StartError {
   const code = failureCode(cause);
-  // Without a code the message says what is wrong, for example with a migration: no address would help.
-  const reason = code ? ` (${code}): check ${setting}.` : `: ${cause.message}`;
-  return new StartError(`The database of ${service} can't be used${reason}`, { cause });
+  // Without a code, the message explains the failure, for example of a migration; the setting is not the cause.
+  const reason = code ? ` (${code}). Check ${setting}.` : `: ${cause.message}`;
+  return new StartError(`Cannot use the database of ${service}${reason}`, { cause });
 }

@@ -1,22 +1,22 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
 
-/** Which requests the port of the default run takes. */
+/** The hosts and origins that the port of the default run accepts. */
 export interface Door {
-  /** Host names under which Baton is reached, besides `localhost` and addresses; lower case, without a port. */
+  /** Allowed host names besides `localhost` and IP addresses; lower case, without a port. */
   readonly hosts: readonly string[];
-  /** Hosts (with their port) of its own pages, besides the one that a request names. */
+  /** Hosts (with their port) of Baton's own pages, besides the host of the request. */
   readonly ownOrigins: readonly string[];
-  /** Origins of other web pages that may call; `*` is all. */
+  /** Allowed origins of other web pages; `*` allows all. */
   readonly origins: readonly string[];
-  /** The setting that holds these; absent where there is none. */
+  /** The setting of `origins`, if there is one. */
   readonly originsSetting?: string;
 }
 
 export interface TurnedAway {
   readonly status: 403 | 421;
   readonly code: 'misdirected_request' | 'origin_not_allowed' | 'address_not_allowed';
-  /** A sentence for people. */
+  /** A user-readable message. */
   readonly reason: string;
 }
 
@@ -24,23 +24,23 @@ export interface TurnedAway {
 const hostCharactersMax = 260;
 
 /**
- * Turns away what a stranger's web page sends through its visitor's browser. Such a page can let its own name point to
- * 127.0.0.1 (DNS rebinding) and would then read the answers; but the browser names the page in Host, or in Origin. An
- * address in place of a name can't be pointed elsewhere.
+ * Rejects requests that a foreign web page sends through its visitor's browser. Such a page can resolve its own name
+ * to 127.0.0.1 (DNS rebinding) to read the responses, but the browser sends the page's name in Host or Origin. An IP
+ * address in place of a name can't be rebound.
  */
 export function turnAway({ host, origin }: IncomingHttpHeaders, door: Door): TurnedAway | undefined {
-  // Only HTTP/1.0 has no Host, and no browser speaks it.
+  // Only HTTP/1.0 requests lack Host, and no browser sends these.
   if (host !== undefined && !isKnownHost(host, door))
     return {
       status: 421,
       code: 'misdirected_request',
-      reason: `Baton does not answer under the host name ${named(host.replace(/:\d*$/, ''))}. Use its address, or start it with this name in BATON_ALLOWED_HOSTS, for example BATON_ALLOWED_HOSTS='["baton.example.com"]'.`,
+      reason: `The host name ${quote(host.replace(/:\d*$/, ''))} is not allowed. Use the IP address, or start Baton with this name in BATON_ALLOWED_HOSTS, for example BATON_ALLOWED_HOSTS='["baton.example.com"]'.`,
     };
   if (origin !== undefined && !isKnownOrigin(origin, host, door))
     return {
       status: 403,
       code: 'origin_not_allowed',
-      reason: `Pages of the origin ${named(origin)} may not call this Baton.${originAdvice(door)}`,
+      reason: `The origin ${quote(origin)} is not allowed.${originAdvice(door)}`,
     };
   return undefined;
 }
@@ -48,18 +48,18 @@ export function turnAway({ host, origin }: IncomingHttpHeaders, door: Door): Tur
 function originAdvice({ originsSetting: setting }: Door): string {
   return setting === undefined
     ? ''
-    : ` To allow them, start it with the origin in ${setting}, for example ${setting}='["https://app.example.com"]'.`;
+    : ` To allow it, start Baton with the origin in ${setting}, for example ${setting}='["https://app.example.com"]'.`;
 }
 
-/** A value of the request, quoted and bounded. */
-function named(text: string): string {
+/** Quotes a value of the request, with bounded length. */
+function quote(text: string): string {
   return JSON.stringify(text.slice(0, hostCharactersMax));
 }
 
 function isKnownHost(host: string, { hosts }: Door): boolean {
   const [, inBrackets, plain] = /^(?:\[([\da-f:.]+)\]|([^:[\]]+))(?::\d{1,5})?$/i.exec(host) ?? [];
   if (inBrackets !== undefined) return isIP(inBrackets) === 6;
-  // A name may be written with the dot of the root at its end.
+  // A name may end with the dot of the DNS root.
   const name = plain?.toLowerCase().replace(/\.$/, '') ?? '';
   return name === 'localhost' || isIP(name) === 4 || hosts.includes(name);
 }

@@ -1,4 +1,4 @@
-// baton env: prints shell exports to connect to the Baton of this folder: eval "$(npx baton env)".
+// baton env: prints shell exports with the connection details of the Baton in this folder: eval "$(npx baton env)".
 import { dirname, join } from 'node:path';
 import { findConnection } from '@baton/sdk/node';
 import { invocation } from '../../../bin/invocation.mjs';
@@ -10,11 +10,11 @@ try {
   const { BATON_HOME: home } = readPlatformSettings(process.env);
   const path = join(home, connectionFile);
   const isNamed = Object.entries(process.env).some(([name, value]) => /^BATON_HOME$/i.test(name) && value);
-  // Where npm installed Baton, the folder is that of whoever made the current one: refused unless it is the user's own.
+  // In an npm installation, anybody may have created the current folder, so it is rejected unless the user owns it.
   if (!isNamed) findConnection({ folders: [dirname(home)] });
   const text = readPrivateFile(path);
   if (text === undefined)
-    throw new Error(`There is no ${path}: start Baton first, with ${invocation()} start.`);
+    throw new Error(`${path} does not exist. Start Baton first, with ${invocation()} start.`);
   process.stdout.write(shellExports(parseConnection(text, path)));
 } catch (error) {
   console.error((error as Error).message);

@@ -76,7 +76,7 @@ test('one of the two addresses alone stops the start, before anything is made', 
     ['CP_DATABASE_URL', 'IAM_DATABASE_URL'],
   ] as const) {
     const alone = start({ BATON_HOME: fresh, [name]: own[name] });
-    await refused(alone, new RegExp(`^${name} is set and ${other} is not: set both .*, or neither`));
+    await refused(alone, new RegExp(`^${name} is set but ${other} is not\\. Set both .*, or neither`));
   }
   assert.ok(!existsSync(fresh));
 });
@@ -126,7 +126,7 @@ test('doctor finds one address alone, and nothing wrong with both', async () => 
 test('databases that hold nothing of this Baton are refused; the same ones at another address are taken', async () => {
   await refused(
     start(empty),
-    /^The database that IAM_DATABASE_URL names holds nothing of the Baton in \S+: move its data there first/,
+    /^The database of IAM_DATABASE_URL contains no data of the Baton in \S+\. Move its data there first/,
   );
   await refused(
     start({ ...own, CP_DATABASE_URL: empty.CP_DATABASE_URL }),
@@ -183,7 +183,7 @@ test('an older folder says by its connection file where its databases are', () =
       iamDatabaseUrl: builtIn('iam', '/var/run/postgresql'),
       cpDatabaseUrl: 'host=x password=hidden',
     }),
-    { identity: '/var/run/postgresql:5432/iam', coordination: 'an address of another form' },
+    { identity: '/var/run/postgresql:5432/iam', coordination: 'an unparsable address' },
   );
   assert.equal(places({ iamDatabaseUrl: cpDatabaseUrl, cpDatabaseUrl }, {}), undefined, 'not set up yet');
   assert.equal(

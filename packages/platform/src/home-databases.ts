@@ -5,20 +5,17 @@ import { readPrivateFile } from './private-files.ts';
 import { StartError } from './start-error.ts';
 
 /**
- * Where the databases of a Baton are: in the built-in PostgreSQL of its folder, or at these addresses. An address has
- * neither user nor password, so that messages can show it.
+ * The location of a Baton's databases: the built-in PostgreSQL of its folder, or these addresses, without user and
+ * password so that messages can contain them.
  */
 export type DatabasePlaces = 'built-in' | { readonly identity: string; readonly coordination: string };
 
 type DatabaseSettings = Pick<PlatformSettings, 'IAM_DATABASE_URL' | 'CP_DATABASE_URL'>;
 
-/** The folder of the built-in server's socket, also under the temporary folder and of a restored Baton. */
+/** The socket folder of the built-in server, also in the temporary folder or in a restored Baton. */
 const ownSocketFolder = /(?:\/postgres(?:\.restoring)?\/run|\/baton-\d+-[\da-f]{12})$/;
 
-/**
- * Where the settings put the databases.
- * @throws StartError where they name only one of the two
- */
+/** The location of the databases by the settings. @throws StartError if they name only one of the two */
 export function placesOfSettings({
   IAM_DATABASE_URL: iam,
   CP_DATABASE_URL: cp,
@@ -28,16 +25,16 @@ export function placesOfSettings({
     const [given, missing] =
       iam === '' ? ['CP_DATABASE_URL', 'IAM_DATABASE_URL'] : ['IAM_DATABASE_URL', 'CP_DATABASE_URL'];
     throw new StartError(
-      `${given} is set and ${missing} is not: set both to use a PostgreSQL of your own, or neither to use the built-in one.`,
+      `${given} is set but ${missing} is not. Set both to use your own PostgreSQL, or neither to use the built-in one.`,
     );
   }
   return { identity: addressOf(iam), coordination: addressOf(cp) };
 }
 
 /**
- * Where a Baton that finished its first start keeps its databases, by its state, or, where an older version wrote that, by
- * its connection file. Undefined for a folder without such a Baton.
- * @param read the text of a file of the folder; undefined where there is none
+ * The location of the databases of a Baton that has finished its first start, from its state file, or, for older
+ * versions, from its connection file. Undefined for a folder without such a Baton. @param read the text of a file in
+ * the folder; undefined if it does not exist
  */
 export function knownPlaces(read: (name: string) => string | undefined): DatabasePlaces | undefined {
   const { adminPrincipalId, databases } = parsed(read('state.json'));
@@ -57,17 +54,16 @@ export function placesOfHome(home: string): DatabasePlaces | undefined {
   return knownPlaces((name) => readPrivateFile(join(home, name)));
 }
 
-/** @throws StartError if this Baton's databases are on another server, and the settings don't name it */
-export function refuseForgottenAddresses(home: string, settings: DatabaseSettings): void {
+/** @throws StartError if this Baton's databases are on another server that the settings don't name */
+export function rejectMissingAddresses(home: string, settings: DatabaseSettings): void {
   const known = placesOfHome(home);
   if (known === undefined || known === 'built-in' || placesOfSettings(settings) !== 'built-in') return;
   throw new StartError(
-    `The Baton in ${home} keeps its data in a PostgreSQL of your own (${written(known)}): set IAM_DATABASE_URL and CP_DATABASE_URL to these databases, or BATON_HOME to another folder.`,
+    `The Baton in ${home} stores its data in your own PostgreSQL (${formatPlaces(known)}). Set IAM_DATABASE_URL and CP_DATABASE_URL to these databases, or BATON_HOME to another folder.`,
   );
 }
 
-/** For a message. */
-export function written(places: Exclude<DatabasePlaces, 'built-in'>): string {
+export function formatPlaces(places: Exclude<DatabasePlaces, 'built-in'>): string {
   return `identity at ${places.identity}, coordination at ${places.coordination}`;
 }
 
@@ -83,7 +79,7 @@ function isBuiltIn(url: string): boolean {
 /** Host, port and database of a PostgreSQL address. */
 function addressOf(url: string): string {
   if (isBuiltIn(url)) return 'the built-in PostgreSQL';
-  if (!URL.canParse(url)) return 'an address of another form';
+  if (!URL.canParse(url)) return 'an unparsable address';
   const { hostname, port, pathname, searchParams } = new URL(url);
   return `${searchParams.get('host') || hostname || 'localhost'}:${searchParams.get('port') || port || '5432'}${pathname}`;
 }
@@ -93,7 +89,7 @@ function parsed(text: string | undefined): Readonly<Record<string, unknown>> {
     const value: unknown = JSON.parse(text ?? '{}');
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
   } catch {
-    // Whoever reads the file for its contents reports that it is damaged.
+    // The reader of the file's contents reports the damage.
     return {};
   }
 }

@@ -2,7 +2,7 @@ import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSy
 import { join } from 'node:path';
 import { readPrivateFile, writePrivateFile } from './private-files.ts';
 
-/** All that Baton keeps in its folder, besides the lock. */
+/** The contents of Baton's folder, except for the lock. */
 export const homeParts = [
   'postgres',
   'secrets',
@@ -13,30 +13,30 @@ export const homeParts = [
 ] as const;
 export type HomePart = (typeof homeParts)[number];
 
-/** Its presence means: the drafts are complete and belong in the places of the parts. */
+/** If it exists, the drafts are complete and must replace the parts. */
 const planFile = 'restore.json';
 
-/** Where the successor of a part is prepared. */
+/** The path of a part's prepared replacement. */
 export const draftOf = (home: string, part: HomePart) => join(home, `${part}.restoring`);
 
-/** Whether the folder is a Baton's. */
+/** Whether the folder contains a Baton. */
 export const hasParts = (home: string) => homeParts.some((part) => existsSync(join(home, part)));
 
-/** Removes what a restore that was stopped left behind. */
+/** Removes the drafts of an interrupted restore. */
 export function removeDrafts(home: string): void {
   for (const part of homeParts) rmSync(draftOf(home, part), { recursive: true, force: true });
 }
 
 /**
- * Puts the drafts in the places of the parts, whose predecessors are kept in the folder `aside`. The plan is written
- * first: after a crash in between, the next start finishes the work.
+ * Replaces the parts by the drafts and moves the previous parts to the folder `aside`. The plan is written first, so
+ * that the next start finishes the replacement after a crash.
  */
 export function replaceParts(home: string, aside: string): void {
   writePrivateFile(join(home, planFile), JSON.stringify({ aside }));
   finishReplacement(home);
 }
 
-/** Finishes a replacement that has begun, if there is one. The caller has the lock of the folder. */
+/** Finishes an interrupted replacement, if any. The caller holds the lock of the folder. */
 export function finishReplacement(home: string): void {
   const plan = readPrivateFile(join(home, planFile));
   if (plan === undefined) return;

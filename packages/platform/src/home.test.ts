@@ -117,12 +117,12 @@ test('a home that a newer Baton wrote is refused', () => {
 test('a home whose path is a file is refused', () => {
   const path = join(folder.path, 'file');
   writeFileSync(path, '');
-  assert.throws(() => openHome(path), sentence(/a file is in its place/));
+  assert.throws(() => openHome(path), sentence(/it is a file/));
 });
 
 test('a home that can not be created is refused at once', () => {
   for (const place of ['/proc/baton', '/proc/baton/below'])
-    assert.throws(() => openHome(place), sentence(/Baton can't keep its data/));
+    assert.throws(() => openHome(place), sentence(/Cannot use \S+ as the data folder/));
 });
 
 test('a home that can not be written is refused', () => {
@@ -131,7 +131,7 @@ test('a home that can not be written is refused', () => {
   chmodSync(folder.path, 0o755);
   asOrdinaryUser(() => {
     for (const place of [path, join(path, 'below')])
-      assert.throws(() => openHome(place), sentence(/you may not write there \(EACCES\)/));
+      assert.throws(() => openHome(place), sentence(/it is not writable \(EACCES\)/));
   });
 });
 

@@ -15,21 +15,21 @@ import { ownerOf } from './postgres/account.ts';
 import { readPrivateFile, writePrivateFile } from './private-files.ts';
 import { failureCode, StartError } from './start-error.ts';
 
-/** Raised with every change that makes the folder unreadable for an older Baton. */
+/** Incremented with every change that makes the folder unreadable for older versions. */
 export const dataVersion = 1;
 
-/** Baton's data folder, locked by this process until it is released. */
+/** Baton's data folder, locked by this process until `release`. */
 export interface Home {
   readonly directory: string;
-  /** This start created it. */
+  /** Whether this start created it. */
   readonly isNew: boolean;
   path(...names: string[]): string;
   release(): void;
 }
 
 /**
- * Opens and locks the folder; the first start creates it.
- * @throws StartError when it can't be written, another Baton uses it, or a newer Baton wrote it
+ * Opens and locks the folder; the first start creates it. @throws StartError if it is not writable, in use, or was
+ * written by a newer version
  */
 export function openHome(directory: string): Home {
   const lock = lockFolder(directory);
@@ -39,7 +39,7 @@ export function openHome(directory: string): Home {
     const path = (...names: string[]) => join(directory, ...names);
     checkVersion(path('version.json'));
     mkdirSync(path('secrets'), { recursive: true, mode: 0o700 });
-    // Also where it was made with other rights: as root, the home itself lets the database's user pass (0710).
+    // Also for an existing folder: as root, the home itself is traversable by the database's user (0710).
     chmodSync(path('secrets'), 0o700);
     return { directory, isNew, path, release: lock.release };
   } catch (error) {
@@ -49,15 +49,15 @@ export function openHome(directory: string): Home {
 }
 
 /**
- * Locks the folder, which is created when missing, whatever is in it.
- * @throws StartError when it can't be written, another user's Baton is in it, or another Baton uses it
+ * Locks the folder, whatever it contains; creates it if missing. @throws StartError if it is not writable, contains
+ * another user's Baton, or is in use
  */
 export function lockFolder(directory: string): { isNew: boolean; release: () => void } {
   const isNew = ensureWritable(directory);
   const { release } = lockHome(directory);
   try {
     refuseOtherUsersBaton(directory);
-    // Only with the lock: the server of a running Baton needs the folder as it is.
+    // Only with the lock, because the server of a running Baton needs the current permissions.
     if (!isNew) closeToOthers(directory);
     return { isNew, release };
   } catch (error) {
@@ -77,22 +77,22 @@ function ensureWritable(directory: string): boolean {
 }
 
 /**
- * Two users can't run one Baton in turn, because neither can read the files that the other one wrote. Every start writes the
- * connection file, so its owner is the user of the last start. The new lock shows which owner the file system gives to this
- * user's files: a network file system may give those of root to nobody.
+ * Two users can't alternate in running one Baton, because neither can read the files of the other. Every start writes
+ * the connection file, so its owner is the user of the last start. The owner of the new lock is the owner that the
+ * file system assigns to this user's files: a network file system may map root to nobody.
  */
 function refuseOtherUsersBaton(directory: string): void {
   const ownerIn = (name: string) => statSync(join(directory, name), { throwIfNoEntry: false })?.uid;
   const [ownId, owner] = [ownerIn('lock'), ownerIn('connection.json') ?? ownerIn('version.json')];
   if (owner === undefined || owner === ownId) return;
   throw new StartError(
-    `The Baton in ${directory} belongs to user ${owner}, and this is user ${ownId}: run this as user ${owner}, or stop that Baton and take it over with chown -R ${ownId} ${directory}.`,
+    `The Baton in ${directory} belongs to user ${owner}, but the current user is ${ownId}. Run this as user ${owner}, or stop that Baton and change the owner with chown -R ${ownId} ${directory}.`,
   );
 }
 
 /**
- * Creates a folder and its missing parents one by one: with `recursive`, mkdir loops for ever on a file system that
- * denies that a folder can exist, as /proc does.
+ * Creates a folder and its missing parents one by one: with `recursive`, mkdir loops forever on a file system that
+ * can't contain new folders, such as /proc.
  * @returns whether this call created it
  */
 function makeFolder(directory: string): boolean {
@@ -102,16 +102,16 @@ function makeFolder(directory: string): boolean {
     mkdirSync(directory, { mode: 0o700 });
     return true;
   } catch (error) {
-    // Another Baton that starts at the same time created it.
+    // Created by another Baton that is starting at the same time.
     if (failureCode(error) === 'EEXIST' && statSync(directory).isDirectory()) return false;
     throw error;
   }
 }
 
 /**
- * Takes the folder from all but its owner, as a new one is; someone may have made it before, as a volume is made. As root,
- * the group of the database's server keeps the right to pass. A folder with other things in it is left as it is: BATON_HOME
- * may name one like /tmp by mistake.
+ * Restricts the folder to its owner, like a new one; it may have been created otherwise, for example as a volume. As
+ * root, the group of the database server can still traverse it. A folder with other contents stays unchanged, because
+ * BATON_HOME may point to one like /tmp by mistake.
  */
 function closeToOthers(directory: string): void {
   const { mode, uid, gid } = statSync(directory);
@@ -126,16 +126,14 @@ function closeToOthers(directory: string): void {
 function cannotWrite(directory: string, cause: unknown): StartError {
   const code = failureCode(cause);
   const isFile = code === 'EEXIST' || code === 'ENOTDIR';
-  const reason = isFile
-    ? 'a file is in its place'
-    : `you may not write there (${code})${ownerOfDenied(directory)}`;
+  const reason = isFile ? 'it is a file' : `it is not writable (${code})${ownerOfDenied(directory)}`;
   return new StartError(
-    `Baton can't keep its data in ${directory}, because ${reason}: set BATON_HOME to a folder that you may write.`,
+    `Cannot use ${directory} as the data folder: ${reason}. Set BATON_HOME to a writable folder.`,
     { cause },
   );
 }
 
-/** Whose the folder is, or the nearest one above it that there is; nothing where it is this user's own. */
+/** The owner of the folder or of its nearest existing parent; empty if it is this user. */
 function ownerOfDenied(directory: string): string {
   let found: Stats | undefined;
   for (let at = directory; found === undefined; at = dirname(at)) {
@@ -145,7 +143,7 @@ function ownerOfDenied(directory: string): string {
       if (dirname(at) === at) return '';
     }
   }
-  return found.uid === process.geteuid?.() ? '' : `, as it belongs to user ${found.uid}`;
+  return found.uid === process.geteuid?.() ? '' : `; it belongs to user ${found.uid}`;
 }
 
 function lockHome(directory: string): { release: () => void } {
@@ -153,7 +151,7 @@ function lockHome(directory: string): { release: () => void } {
     const lock = takeLock(join(directory, 'lock'));
     if (lock.release !== undefined) return lock;
     throw new StartError(
-      `Another Baton (process ${lock.holderPid}) is using ${directory}: stop it first, or set BATON_HOME to another folder.`,
+      `Another Baton (process ${lock.holderPid}) is using ${directory}. Stop it first, or set BATON_HOME to another folder.`,
     );
   } catch (error) {
     if (['EACCES', 'EPERM', 'EROFS'].includes(failureCode(error))) throw cannotWrite(directory, error);
@@ -168,10 +166,10 @@ function checkVersion(path: string): void {
     return;
   }
   const found = versionIn(text);
-  if (found === undefined) throw new StartError(`${path} is damaged: restore it from a backup.`);
+  if (found === undefined) throw new StartError(`${path} is damaged. Restore it from a backup.`);
   if (found > dataVersion)
     throw new StartError(
-      `A newer Baton wrote this data (version ${found} in ${path}, this Baton knows ${dataVersion}): use the newer Baton.`,
+      `The data was written by a newer version of Baton (version ${found} in ${path}; this Baton supports ${dataVersion}). Upgrade Baton.`,
     );
 }
 

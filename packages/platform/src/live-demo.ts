@@ -5,13 +5,13 @@ import { type Environment, projectRoot } from './config.ts';
 
 export interface LiveDemoOptions {
   readonly env: Environment;
-  /** The file that says how to reach this Baton, and as whom. */
+  /** The file with the connection details of this Baton. */
   readonly connectionFile: string;
-  /** How this process reaches itself. */
+  /** The address for requests of this process to itself. */
   readonly localUrl: string;
-  /** The principal at coordination who may start and remove the demo; undefined until Baton is ready. */
+  /** The principal of coordination that may control the demo; undefined until Baton is ready. */
   administratorId(): string | undefined;
-  /** What is run instead of `baton`, in tests. */
+  /** A replacement for `baton` in tests. */
   readonly program?: string;
 }
 
@@ -22,11 +22,11 @@ const removeMsMax = 60_000;
 const stopMsMax = 10_000;
 const outputCharactersMax = 4_000;
 
-/** Lets the console start `baton demo live` and `baton demo remove`, as programs of their own, one at a time. */
+/** Runs `baton demo live` and `baton demo remove` for the console, as child processes, one at a time. */
 export class LiveDemo implements ConsoleDemo {
   readonly #options: LiveDemoOptions;
   #running: ChildProcess | undefined;
-  /** The act that goes on now; the next one begins after it. */
+  /** The current action; the next one waits for it. */
   #last: Promise<unknown> = Promise.resolve();
   #isClosed = false;
 
@@ -38,12 +38,12 @@ export class LiveDemo implements ConsoleDemo {
     return principalId === this.#options.administratorId();
   }
 
-  /** @throws Error with a sentence for people, where a demo is there already or it can't start */
+  /** @throws Error with a user-readable message if a demo exists or can't start */
   start(): Promise<void> {
-    return this.#next(() => this.#started());
+    return this.#next(() => this.#startChild());
   }
 
-  /** @throws Error with a sentence for people */
+  /** @throws Error with a user-readable message */
   remove(): Promise<void> {
     return this.#next(async () => {
       await stop(this.#running);
@@ -52,11 +52,11 @@ export class LiveDemo implements ConsoleDemo {
       if (code === 0) return;
       if (hasEnded(child)) throw new Error(lastLine(output()));
       child.kill('SIGTERM');
-      throw new Error(`The demo was not removed within ${removeMsMax / 1000} s. Remove it again.`);
+      throw new Error(`Removing the demo took longer than ${removeMsMax / 1000} s. Try again.`);
     });
   }
 
-  /** Stops the demo that runs; its agents give back what they hold. */
+  /** Stops a running demo; its agents release their claims. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await stop(this.#running);
@@ -69,7 +69,7 @@ export class LiveDemo implements ConsoleDemo {
     return after;
   }
 
-  async #started(): Promise<void> {
+  async #startChild(): Promise<void> {
     const { child, output } = this.#spawn('live');
     await untilReady(child, output);
     this.#running = child;
@@ -81,7 +81,7 @@ export class LiveDemo implements ConsoleDemo {
     const words = ['demo', act, '--connection', connectionFile, '--url', localUrl];
     const child = spawn(process.execPath, [program, ...words], {
       env,
-      // In a process group of its own: Ctrl-C reaches Baton alone, which then stops it.
+      // In its own process group, so that Ctrl-C reaches only Baton, which then stops it.
       detached: true,
       stdio: ['ignore', 'ignore', 'pipe'],
     });
@@ -94,13 +94,13 @@ export class LiveDemo implements ConsoleDemo {
 }
 
 /**
- * Waits for the line with the demo's address: its workspace and tasks exist by then.
- * @throws Error with a sentence for people where it ends before, or takes longer than `startMsMax`
+ * Waits for the line with the demo's URL, when its workspace and tasks exist. @throws Error with a user-readable
+ * message if it exits before, or takes longer than `startMsMax`
  */
 function untilReady(child: ChildProcess, output: () => string): Promise<void> {
   return new Promise((resolve, reject) => {
     const settle = (settled: () => void) => {
-      // Without this the timer stopped every demo 60 s after its start, while it waited for its visitor.
+      // Without this, the timer stopped every demo 60 s after its start.
       clearTimeout(timer);
       settled();
     };
@@ -125,7 +125,7 @@ async function stop(child: ChildProcess | undefined): Promise<void> {
   await exitOf(child);
 }
 
-/** @returns the exit code; undefined after the time, in milliseconds, or a signal */
+/** @returns the exit code; undefined after `msMax` or a signal */
 function exitOf(child: ChildProcess, msMax?: number): Promise<number | undefined> {
   if (hasEnded(child)) return Promise.resolve(child.exitCode ?? undefined);
   return new Promise((resolve) => {
@@ -144,5 +144,5 @@ function hasEnded({ exitCode, signalCode, pid }: ChildProcess): boolean {
 }
 
 function lastLine(output: string): string {
-  return output.trim().split('\n').at(-1) || 'The demo ended without a word.';
+  return output.trim().split('\n').at(-1) || 'The demo exited without an error message.';
 }

@@ -4,19 +4,19 @@ import { clientAddressOf, type Networks } from '@baton/kernel/listener/client-ad
 import type { TurnedAway } from './door.ts';
 import { isOwnAddress } from './own-addresses.ts';
 
-/** Who may read metrics and present secrets of administrators. This machine always may. */
+/** Which addresses may read metrics and use administrator secrets. This machine is always allowed. */
 export interface ManagementDoor {
-  /** Networks of other machines that may, too. */
+  /** Allowed networks of other machines. */
   readonly allowed: Networks;
-  /** The proxies whose `X-Forwarded-For` is believed. */
+  /** The proxies whose `X-Forwarded-For` is trusted. */
   readonly proxies: Networks;
-  /** The setting that names these. */
+  /** The setting of `proxies`. */
   readonly proxiesSetting: string;
-  /** Whether `/metrics` has a token of its own, which is then all that it needs. */
+  /** Whether `/metrics` has its own token, which then is sufficient. */
   readonly hasMetricsToken: boolean;
 }
 
-/** Headers that proxies add. A request with one of these comes from another place than its connection. */
+/** Headers that proxies add. A request with one of these does not originate from its connection's address. */
 const forwardingHeaders = [
   'x-forwarded-for',
   'x-forwarded-host',
@@ -30,8 +30,8 @@ const forwardingHeaders = [
 ];
 
 /**
- * Turns away requests of other machines for `/metrics` and for management: those that present a secret of an administrator,
- * to identity in its header, to coordination for its bootstrap.
+ * Rejects requests of other machines for `/metrics` and requests with an administrator secret: for identity in its
+ * header, for coordination the bootstrap.
  */
 export function turnAwayManagement(req: IncomingMessage, door: ManagementDoor): TurnedAway | undefined {
   const path = plainPath(req.url);
@@ -39,11 +39,11 @@ export function turnAwayManagement(req: IncomingMessage, door: ManagementDoor): 
   const isManagement =
     req.headers['x-iam-bootstrap-token'] !== undefined || path === '/api/v1/bootstrap' || isMetrics;
   if (!isManagement || isAllowed(req, door)) return undefined;
-  const what = isMetrics ? '/metrics answers' : 'Secrets of administrators are accepted from';
+  const what = isMetrics ? '/metrics is available to' : 'Administrator secrets are accepted from';
   return {
     status: 403,
     code: 'address_not_allowed',
-    reason: `${what} this machine only. To allow others, start Baton with their network in BATON_MANAGEMENT_NETWORKS, for example ["10.0.0.0/8"]; behind a proxy also set ${door.proxiesSetting}.`,
+    reason: `${what} this machine only. To allow others, add their network to BATON_MANAGEMENT_NETWORKS, for example ["10.0.0.0/8"]; behind a proxy also set ${door.proxiesSetting}.`,
   };
 }
 
@@ -51,7 +51,7 @@ function isAllowed(req: IncomingMessage, { allowed, proxies }: ManagementDoor): 
   const peer = bareAddress(req.socket.remoteAddress);
   const client = bareAddress(clientAddressOf(req, proxies));
   const isForwarded = forwardingHeaders.some((name) => req.headers[name] !== undefined);
-  // A proxy on this machine, or in one of the networks, would make everybody a neighbour.
+  // Otherwise, an untrusted proxy on this machine or in an allowed network would let everybody in.
   const isKnown = !isForwarded || (isIn(proxies, peer) && req.headers['x-forwarded-for'] !== undefined);
   return isKnown && (isIn(allowed, client) || isOwnAddress(client));
 }
@@ -61,14 +61,14 @@ function isIn(networks: Networks, address: string): boolean {
   return version !== 0 && networks?.check(address, version === 6 ? 'ipv6' : 'ipv4') === true;
 }
 
-/** Without a zone; an IPv4 address that is mapped to IPv6 in its own form. */
+/** Strips the zone, and unwraps an IPv4 address mapped to IPv6. */
 function bareAddress(address = ''): string {
   return address.replace(/%.*$/, '').replace(/^::ffff:(?=[\d.]+$)/i, '');
 }
 
 /**
- * The path in its simplest form: the services' routers decode escapes, leave the host of an absolute URL out, and take any first
- * character for a slash, as of `*metrics`.
+ * Normalizes the path like the services' routers, which decode escapes, ignore the host of an absolute URL, and treat
+ * any first character as a slash, as in `*metrics`.
  */
 function plainPath(url = '/'): string {
   const [path = ''] = url.replace(/^https?:\/\/[^/?#]*/i, '').split(/[?#;]/, 1);

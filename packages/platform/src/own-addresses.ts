@@ -1,17 +1,14 @@
 import { BlockList } from 'node:net';
 import { networkInterfaces } from 'node:os';
 
-/** All addresses of the machine, in the ways in which HOST can say so. */
+/** Values of HOST that mean all addresses of the machine. */
 export const everyAddress: readonly string[] = ['0.0.0.0', '::', ''];
 
 const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8, 'ipv4');
 loopback.addAddress('::1', 'ipv6');
 
-/**
- * The URLs at which other machines reach a port of this one.
- * @param host the address that the port listens on
- */
+/** The URLs of a local port for other machines. @param host the listening address */
 export function reachableUrls(host: string, port: number): string[] {
   if (!everyAddress.includes(host)) return [];
   return Object.values(networkInterfaces())
@@ -23,7 +20,7 @@ export function reachableUrls(host: string, port: number): string[] {
     .map(({ family, address }) => `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`);
 }
 
-/** Whether an address is one of this machine's. @param address without a zone; IPv4 in its own form */
+/** Whether an address is one of this machine's. @param address without a zone; IPv4 not mapped to IPv6 */
 export function isOwnAddress(address: string): boolean {
   if (loopback.check(address, address.includes(':') ? 'ipv6' : 'ipv4')) return true;
   return Object.values(networkInterfaces()).some((found) => found?.some((own) => own.address === address));

@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** Whether a person waits for the answer: browsers ask for HTML by name, programs don't. */
+/** Whether to respond with a page: browsers accept HTML explicitly, programs don't. */
 export function wantsPage({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): boolean {
   return (method === 'GET' || method === 'HEAD') && /\btext\/html\b/i.test(headers.accept ?? '');
 }
 
-/** Sends a page of one heading and one paragraph. */
+/** Sends a page with a heading and a paragraph. */
 export function sendPage(
   req: Pick<IncomingMessage, 'method'>,
   res: ServerResponse,
@@ -18,13 +18,12 @@ export function sendPage(
 }
 
 /**
- * Lets a browser see a page where the service behind answers 404 for it. The service counts and logs its own answer, whose
- * request id the page keeps.
- * @param res the response that the service gets
+ * Replaces a service's 404 response by an HTML page. The service still counts and logs its own response; the page
+ * keeps the request ID. @param res the response that is passed to the service
  */
 export function showUnknownPage(req: Pick<IncomingMessage, 'method'>, res: ServerResponse): void {
   const { writeHead, end } = res;
-  const html = pageOf('There is no such page', 'The address may be misspelt, or the page was removed.');
+  const html = pageOf('Page not found', 'Check the URL. The page may have been removed.');
   let isReplaced = false;
   const replacement = {
     writeHead(status: number, ...rest: unknown[]): ServerResponse {
@@ -42,7 +41,7 @@ export function showUnknownPage(req: Pick<IncomingMessage, 'method'>, res: Serve
       });
     },
     end(...parts: unknown[]): ServerResponse {
-      // Without a head before it, the end writes one.
+      // Without an explicit head, `end` writes one.
       if (!res.headersSent) replacement.writeHead(res.statusCode);
       const sent = req.method === 'HEAD' ? [] : [html];
       return Reflect.apply(end, res, isReplaced ? sent : parts);

@@ -2,7 +2,7 @@ import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } f
 import { dirname } from 'node:path';
 import { failureCode, StartError } from './start-error.ts';
 
-/** Writes a file that only its owner may read. Atomic, also when the machine stops in the middle. */
+/** Writes a file that only its owner can read. Atomic, even if the machine crashes. */
 export function writePrivateFile(path: string, text: string): void {
   const draft = `${path}.${process.pid}.new`;
   const file = openSync(draft, 'w', 0o600);
@@ -19,7 +19,7 @@ export function writePrivateFile(path: string, text: string): void {
 }
 
 /**
- * The file's text, or undefined when there is none.
+ * The file's text, or undefined if it does not exist.
  * @throws StartError for the file of another user
  */
 export function readPrivateFile(path: string): string | undefined {
@@ -30,7 +30,7 @@ export function readPrivateFile(path: string): string | undefined {
     if (code === 'ENOENT') return undefined;
     if (code !== 'EACCES') throw cause;
     throw new StartError(
-      `${path} can't be read (${code}): this Baton belongs to another user, as after "sudo baton start". Run this as that user, or set BATON_HOME to a folder of your own.`,
+      `Cannot read ${path} (${code}): this Baton belongs to another user, for example after "sudo baton start". Run this as that user, or set BATON_HOME to your own folder.`,
       { cause },
     );
   }

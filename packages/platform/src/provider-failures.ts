@@ -3,15 +3,16 @@ import { OutboundError } from '@baton/kernel/outbound/outbound';
 
 type Outbound = NonNullable<ConsoleOptions['signIn']>['outbound'];
 
-/** The same line again, for one provider. Anybody may begin a sign-in, and each begins with a request to the provider. */
+/**
+ * The minimum interval for the same line. Anybody can start a sign-in, and each one sends a request to the provider.
+ */
 const repeatMsMin = 60_000;
-/** As many providers as settings name; addresses in their documents may be further hosts. */
+/** The settings bound the number of providers, but their documents may name additional hosts. */
 const originsMax = 1000;
 
 /**
- * Reports each failure of an identity provider to the operator: people who sign in see no more than that it failed.
- * @param say prints one line
- * @param now milliseconds of a clock that does not go back
+ * Reports failures of identity providers to the operator, because people who sign in see no details. @param say
+ * prints a line @param now a monotonic clock, in milliseconds
  */
 export function reportProviderFailures(
   outbound: Outbound,
@@ -20,7 +21,7 @@ export function reportProviderFailures(
 ): Outbound {
   const reportedAt = new Map<string, number>();
   const report = (address: string, what: string) => {
-    const origin = URL.canParse(address) ? new URL(address).origin : 'an address that is no URL';
+    const origin = URL.canParse(address) ? new URL(address).origin : 'an invalid URL';
     const line = `The identity provider at ${origin} ${what}`;
     const nowMs = now();
     if (nowMs - (reportedAt.get(line) ?? Number.NEGATIVE_INFINITY) < repeatMsMin) return;
@@ -32,7 +33,7 @@ export function reportProviderFailures(
     try {
       return await answer;
     } catch (error) {
-      report(address, `can't be used for sign-in: ${failureOf(error)}.`);
+      report(address, `can't be used for sign-in: ${describeFailure(error)}.`);
       throw error;
     }
   };
@@ -42,7 +43,7 @@ export function reportProviderFailures(
       const { issuer } = (document ?? {}) as { issuer?: unknown };
       const expected = address.replace('/.well-known/openid-configuration', '');
       if (expected !== address && (typeof issuer !== 'string' || issuer.replace(/\/+$/, '') !== expected))
-        report(address, "can't be used for sign-in: its discovery document names another issuer.");
+        report(address, "can't be used for sign-in: its discovery document has another issuer.");
       return document;
     },
     async send(address, request, signal) {
@@ -50,15 +51,15 @@ export function reportProviderFailures(
       if (answer.status !== 200)
         report(
           address,
-          `answered ${answer.status} to a request for tokens. If nobody can sign in, check the client id and secret that it has for the console.`,
+          `returned ${answer.status} for a token request. If nobody can sign in, check the console's client ID and secret at the provider.`,
         );
       return answer;
     },
   };
 }
 
-/** The kind of the failure, and the code of the system's or TLS's error behind it; nothing of an answer. */
-function failureOf(error: unknown): string {
+/** The kind of the failure and the underlying system or TLS error code, without any response content. */
+function describeFailure(error: unknown): string {
   const kind = error instanceof OutboundError ? error.failure : 'it failed';
   const { code } = ((error as Error).cause ?? error) as NodeJS.ErrnoException;
   return typeof code !== 'string' ? kind : `${kind} (${code})`;

@@ -1,7 +1,7 @@
 import { invocation } from '../../../bin/invocation.mjs';
 import type { Baton } from './baton.ts';
 
-/** Prints the addresses and what to type next; never a secret. */
+/** Prints the URLs and the next commands; never a secret. */
 export function printReadyPage(
   {
     connection,
@@ -15,21 +15,21 @@ export function printReadyPage(
   say(`
 Baton is ready at ${publicUrl}
 
-  Open it in a browser. This address signs you in, once, within a minute; ${invocation()} console makes a new one.
+  Open this link to sign in. It works once, within a minute; ${invocation()} console creates a new one.
   ${signInUrl}
 
   Coordination, its API and a page to try it   ${publicUrl}/docs
   Identity, its API and a page to try it       ${identityUrl}/docs
   Its data, secrets and logs                   ${home}${fromElsewhere(reachableUrls)}
 
-Type next, in another terminal:
+Next, in another terminal:
 
-  ${invocation()} demo live   four agents work, slowly enough to watch them in the console
-  ${invocation()} demo        sixteen agents drain a backlog, and the journal proves that all was done right
-  ${invocation()} env         how to connect, as shell exports: eval "$(${invocation()} env)"
-  ${invocation()} --help      everything else
+  ${invocation()} demo live   watch four agents work, in the console
+  ${invocation()} demo        sixteen agents complete a backlog, verified by the journal
+  ${invocation()} env         print the connection details as shell exports: eval "$(${invocation()} env)"
+  ${invocation()} --help      list all commands
 
-Ctrl-C stops Baton and keeps its data. \`kill -HUP ${process.pid}\` reads keys and admin secrets again.`);
+Press Ctrl-C to stop Baton; its data is kept. \`kill -HUP ${process.pid}\` reloads keys and admin secrets.`);
 }
 
 function fromElsewhere(urls: readonly string[]): string {
@@ -37,6 +37,6 @@ function fromElsewhere(urls: readonly string[]): string {
   return `
   From other machines                          ${urls.join('\n                                               ')}
 
-  Everybody who reaches these addresses can try to sign in, over plain http: put TLS in front (docs/operations.md). Other
-  machines can't use /metrics or secrets of administrators; BATON_MANAGEMENT_NETWORKS lets some of them.`;
+  These URLs use unencrypted HTTP. Put a TLS proxy in front (docs/operations.md). Other machines can't use /metrics
+  or administrator secrets unless BATON_MANAGEMENT_NETWORKS allows them.`;
 }

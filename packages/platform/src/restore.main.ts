@@ -1,4 +1,4 @@
-// baton restore FILE: makes this Baton's folder what it was when the backup was taken.
+// baton restore FILE: restores Baton's folder from a backup.
 import { runWithFile } from './backup/command.ts';
 import { restore } from './backup/restore.ts';
 

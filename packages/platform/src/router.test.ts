@@ -205,7 +205,7 @@ test('a browser gets a page for an unknown address, and a program what the servi
       [404, 'text/html; charset=utf-8', 'req_1'],
       path,
     );
-    assert.match(page.body, /<h1>There is no such page<\/h1>/);
+    assert.match(page.body, /<h1>Page not found<\/h1>/);
     assert.equal(page.headers['content-length'], String(Buffer.byteLength(page.body)));
     const head = await fetched(path, browser, 'HEAD');
     assert.deepEqual([head.status, head.body], [404, '']);
@@ -264,5 +264,5 @@ test('a port in use is refused with one sentence', async () => {
 });
 
 test('an address of another machine is refused with one sentence', async () => {
-  await assert.rejects(openRouter('192.0.2.1', 0, door), /can't listen on 192\.0\.2\.1 .*EADDRNOTAVAIL/);
+  await assert.rejects(openRouter('192.0.2.1', 0, door), /Cannot listen on 192\.0\.2\.1 .*EADDRNOTAVAIL/);
 });

@@ -13,35 +13,38 @@ import { type ManagementDoor, turnAwayManagement } from './management-door.ts';
 import { sendPage, showUnknownPage, wantsPage } from './plain-page.ts';
 import { failureCode, StartError } from './start-error.ts';
 
-/** The one port in front of both services: requests below /iam are identity's, pages the console's, all others coordination's. */
+/**
+ * The port in front of both services. Requests below /iam go to identity, pages to the console, all others to
+ * coordination.
+ */
 export interface Router {
   readonly port: number;
-  /** From now on requests are passed on; before, every answer is 503. `/health/ready` stays 503 until `markReady`. */
+  /** Starts routing; before, every response is 503. `/health/ready` stays 503 until `markReady`. */
   routeTo(services: RoutedServices): void;
-  /** The bootstrap is done: from now on `/health/ready` is coordination's answer. */
+  /** Called after the bootstrap; from then on, coordination handles `/health/ready`. */
   markReady(): void;
-  /** Takes no new request and waits for those in progress, at most this long. */
+  /** Rejects new requests and waits for those in progress, at most this long. */
   drain(waitMs: number): Promise<void>;
-  /** Closes the connections that are left. */
+  /** Closes the remaining connections. */
   close(): void;
 }
 
 export interface RoutedServices {
   readonly identity: RunningService;
   readonly coordination: RunningService;
-  /** The pages for people, asked before the services. */
+  /** The console, which takes precedence over the services. */
   readonly console?: Pick<Console, 'handle'>;
-  /** Takes `/mcp`; absent: there is none. */
+  /** Handles `/mcp`, if present. */
   readonly mcp?: RunningService;
 }
 
 const drainPollMs = 20;
 
 /**
- * Listens on the port before anything slow happens, and answers 503 until the services run.
- * @param door what is turned away before any service sees it: 421 for a wrong Host, 403 for a wrong Origin
- * @param management who may use what is for those who run Baton, else 403; without it everybody may who has the secret
- * @throws StartError when it can't listen on the port or the address
+ * Listens on the port before any slow step, and responds with 503 until the services run. @param door rejects
+ * requests before any service: 421 for a wrong Host, 403 for a wrong Origin @param management rejects operator
+ * requests of other addresses with 403; without it, the secret is sufficient @throws StartError if it can't listen on
+ * the port or the address
  */
 export async function openRouter(
   host: string,
@@ -79,7 +82,7 @@ export async function openRouter(
       if (service?.upgrade === undefined) refuseUpgrade(socket, '404 Not Found');
       else service.upgrade(req, socket, head);
     },
-    // A request that can't be parsed has no path to route by, so coordination answers it.
+    // A request that can't be parsed has no path, so coordination handles it.
     unreadable(error, socket) {
       if (services?.coordination.unreadable === undefined) socket.destroy();
       else services.coordination.unreadable(error, socket);
@@ -109,12 +112,12 @@ export async function openRouter(
   };
 }
 
-/** The path of an issuer's metadata by RFC 8414, followed by the issuer's own path, `/iam`. */
+/** The path of the issuer's metadata (RFC 8414), followed by the issuer's own path, `/iam`. */
 const issuerMetadata = /^\/\.well-known\/oauth-authorization-server(?=[/?]|$)/;
 
 /**
- * `/iam` and all below it is identity's, which doesn't see the prefix, and so are the metadata of the issuer; `/mcp` has its own;
- * everything else is coordination's.
+ * Routes `/iam` and everything below, without the prefix, and the issuer's metadata to identity, `/mcp` to its own
+ * handler, and everything else to coordination.
  */
 function chooseService(services: RoutedServices, req: IncomingMessage): RunningService {
   if (services.mcp !== undefined && isForMcp(req.url)) return services.mcp;
@@ -133,16 +136,16 @@ function sendAway(req: IncomingMessage, res: ServerResponse, { status, code, rea
 }
 
 function unavailable(req: IncomingMessage, res: ServerResponse, reason: 'starting' | 'stopping'): void {
-  const error = errorOf('unavailable', `Baton is ${reason}: try again in a few seconds.`);
+  const error = errorOf('unavailable', `Baton is ${reason}. Try again in a few seconds.`);
   const headers = { 'retry-after': '1', connection: 'close' };
   if (wantsPage(req)) {
-    const page = { status: 503, title: `Baton is ${reason}`, text: 'This page tries again by itself.' };
+    const page = { status: 503, title: `Baton is ${reason}`, text: 'This page reloads automatically.' };
     return sendPage(req, res, page, { ...headers, refresh: '2' });
   }
   sendRefusal(res, 503, { status: 'unavailable', reason, error }, headers);
 }
 
-/** In the form of coordination's errors. */
+/** An error in coordination's format. */
 function errorOf(code: string, message: string) {
   return { code, message, details: {}, requestId: `req_${newTraceHex()}` };
 }
@@ -164,8 +167,8 @@ function sendRefusal(
 function listenFailure(host: string, port: number, error: Error): string {
   const code = failureCode(error);
   if (code === 'EADDRINUSE')
-    return `Port ${port} on ${host} is used by another program: choose another with PORT, for example PORT=${port + 1} ${invocation()} start.`;
+    return `Port ${port} on ${host} is already in use. Choose another one with PORT, for example PORT=${port + 1} ${invocation()} start.`;
   if (code === 'EACCES')
-    return `Port ${port} needs more rights than you have: choose one above 1023 with PORT, for example PORT=8080 ${invocation()} start.`;
-  return `Baton can't listen on ${host} port ${port} (${code}): HOST must be an address of this machine.`;
+    return `Permission denied for port ${port}. Choose one above 1023 with PORT, for example PORT=8080 ${invocation()} start.`;
+  return `Cannot listen on ${host} port ${port} (${code}). HOST must be an address of this machine.`;
 }

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import type { Home } from './home.ts';
 import { readPrivateFile, writePrivateFile } from './private-files.ts';
 
-/** The secrets that the first start generates and every later one reads. */
+/** The secrets that the first start generates and later starts read. */
 export interface Secrets {
   readonly iamBootstrapToken: string;
   readonly cpBootstrapToken: string;
@@ -11,7 +11,7 @@ export interface Secrets {
   readonly signingKeyFile: string;
   /** The key's thumbprint (RFC 7638): it changes only with the key. */
   readonly signingKeyId: string;
-  /** Path of the key that seals the audit record. */
+  /** Path of the key that seals the audit log. */
   readonly auditKeyFile: string;
   /** Path of the keys that seal the secrets of agents and connections. */
   readonly sealingKeyFile: string;
@@ -19,7 +19,7 @@ export interface Secrets {
 
 const signingKeyBits = 3072;
 
-/** Generates the secrets that are missing; each file is written atomically and readable by its owner only. */
+/** Generates missing secrets. Each file is written atomically and readable by its owner only. */
 export async function ensureSecrets(home: Home): Promise<Secrets> {
   const signingKeyFile = home.path('secrets', 'signing-key.pem');
   const auditKeyFile = home.path('secrets', 'audit-key');

@@ -14,8 +14,8 @@ export interface Services extends RoutedServices {
 }
 
 /**
- * Starts both services, the worker and the context adapter in this process.
- * @throws SettingError or StartError, after closing those that were started
+ * Starts both services, the worker and the context adapter in this process. @throws SettingError or StartError, after
+ * closing the parts that were started
  */
 export async function startServices(env: Environment): Promise<Services> {
   const started: { close(): Promise<void> }[] = [];
@@ -27,7 +27,7 @@ export async function startServices(env: Environment): Promise<Services> {
     let coordination: Coordination | undefined;
     const onRevocation = async () => coordination?.refreshRevocations();
     const identity = track(await createIdentity({ env, onRevocation }));
-    // One process: its /metrics counts what the worker does, too.
+    // One process, so its /metrics includes the worker.
     const measures = createMeasures(true);
     coordination = track(await createCoordination({ env, measures }));
     const worker = track(await startWorker({ env, measures }));
@@ -36,13 +36,13 @@ export async function startServices(env: Environment): Promise<Services> {
   } catch (cause) {
     await Promise.allSettled(started.map((part) => part.close()));
     if (cause instanceof SettingError) throw cause;
-    throw new StartError(`The services could not be started: ${(cause as Error).message}`, { cause });
+    throw new StartError(`Cannot start the services: ${(cause as Error).message}`, { cause });
   }
 }
 
 /**
- * What the services may reach over loopback: Baton's own port only. Other programs of this machine may trust whoever comes
- * over loopback, and the addresses of providers and of connection types come through the API.
+ * The loopback addresses that the services may reach: only Baton's own port. Other programs on this machine may trust
+ * loopback connections, and the addresses of providers and connection types are API input.
  */
 export function ownHosts(localUrl: string): string[] {
   const { hostname, port } = new URL(localUrl);
@@ -50,8 +50,8 @@ export function ownHosts(localUrl: string): string[] {
 }
 
 /**
- * The services' environment: the user's, completed by the default run's settings.
- * @param defaults settings by name; those that the user set, in any case, are left out
+ * The services' environment: the user's, completed by the default run's settings. @param defaults settings by name;
+ * those that the user has set are left out
  */
 export function serviceEnvironment(
   env: Environment,

@@ -1,4 +1,4 @@
-/** Why Baton doesn't start, or stops: one sentence that the user reads without a stack trace. */
+/** An error that prevents Baton from running. Its message is shown to the user without a stack trace. */
 export class StartError extends Error {
   override name = 'StartError';
 }

@@ -1,4 +1,4 @@
-// npm start: everything on one machine.
+// npm start: runs everything on one machine.
 import { availableParallelism } from 'node:os';
 import open from 'open';
 import { SettingError } from '@baton/kernel/process/config';
@@ -7,40 +7,41 @@ import { printReadyPage } from './ready-page.ts';
 import { StartError } from './start-error.ts';
 import { hasTerminal } from './terminal.ts';
 
-// Signing gets a thread per core, and slow DNS look-ups one more (decision 0103). The pool reads it at its first use.
+// One thread per core for signing, and one for slow DNS lookups (decision 0103). The pool reads this at its first
+// use.
 process.env.UV_THREADPOOL_SIZE ??= String(availableParallelism() + 1);
 
 /** One Ctrl-C can deliver the signal more than once within milliseconds; a second Ctrl-C comes later than this. */
 const sameSignalMs = 1000;
 
 const say = (line: string) => console.log(line);
-// The reader of the output may go away, as when a terminal is closed; Baton keeps running.
+// If the output is closed, for example with its terminal, Baton keeps running.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 const stopping = new AbortController();
 let stoppedAt = 0;
 
-/** Resolves with the exit code when Baton shall stop. */
+/** Resolves with the exit code when Baton is to stop. */
 const end = Promise.withResolvers<number>();
 
 function onSignal(): void {
   if (!stopping.signal.aborted) {
     stoppedAt = performance.now();
-    say('Stopping: finishing requests in progress ... (Ctrl-C again to stop at once)');
+    say('Stopping after requests in progress ... (press Ctrl-C again to stop immediately)');
     stopping.abort();
     end.resolve(0);
   } else if (performance.now() - stoppedAt > sameSignalMs) {
-    say('Stopped without cleaning up; the next start recovers.');
+    say('Stopped without cleanup. The next start recovers.');
     process.exit(1);
   }
 }
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, onSignal);
 
-/** A terminal that closes sends SIGHUP some milliseconds before it is gone. */
+/** A closing terminal sends SIGHUP some milliseconds before it disappears. */
 const terminalGoneMs = 250;
 const startedOnTerminal = hasTerminal();
-// Identity listens for the signal too, and reads its files. Of a closed terminal it means the end, as Ctrl-C does.
+// Identity handles the signal too, and reloads its files. From a closed terminal it means stop, like Ctrl-C.
 process.on('SIGHUP', () => {
-  say('SIGHUP: reading the keys and admin secrets again; what can not be read is reported.');
+  say('SIGHUP: reloading keys and admin secrets. Errors are reported below.');
   if (!startedOnTerminal) return;
   setTimeout(() => {
     if (!hasTerminal() && !stopping.signal.aborted) onSignal();
@@ -58,7 +59,7 @@ try {
     },
   });
   printReadyPage(baton, say);
-  // A service manager or a script wants no browser.
+  // No browser for service managers and scripts.
   if (process.stdout.isTTY && !process.env.CI) open(baton.signInUrl).catch(() => undefined);
   process.exitCode = await end.promise;
   await baton.close();
@@ -70,5 +71,5 @@ try {
     process.exitCode = 1;
   } else throw error;
 }
-// A handle that a library left open must not keep a stopped Baton alive.
+// A handle left open by a library must not keep a stopped Baton alive.
 process.exit();

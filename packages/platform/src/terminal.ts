@@ -1,6 +1,6 @@
 import { closeSync, openSync } from 'node:fs';
 
-/** Whether this process has a terminal, which ends when its window or its connection is closed. */
+/** Whether this process has a terminal. It loses the terminal when its window or connection is closed. */
 export function hasTerminal(): boolean {
   try {
     closeSync(openSync('/dev/tty', 'r'));

@@ -108,7 +108,7 @@ test('root, killed, root again: the server that is adopted still reaches its dat
   const { postgres } = processesOf(ofRoot);
   await kill(first);
   const second = await awaitReady(start(root, ofRoot));
-  assert.match(second.output(), /PostgreSQL was still running; using it/);
+  assert.match(second.output(), /Using the running PostgreSQL/);
   assert.equal(processesOf(ofRoot).postgres, postgres);
   await checkpoints(ofRoot);
   assert.equal(statSync(ofRoot).mode & 0o777, 0o710);
@@ -138,7 +138,7 @@ test('doctor finds a folder that is closed to the server, and a backup opens it'
 });
 
 test("root, then a user: the user gets one sentence, and root's Baton goes on", { skip }, async () => {
-  const sentence = /you may not write there \(EACCES\), as it belongs to user 0/;
+  const sentence = /it is not writable \(EACCES\); it belongs to user 0/;
   await refused(start(daemon, ofRoot), sentence);
   for (const file of ['backup', 'restore'])
     await refused(
@@ -164,7 +164,7 @@ longTest(
     const first = await awaitReady(start(daemon, ofDaemon));
     const { postgres } = processesOf(ofDaemon);
     await kill(first);
-    await refused(start(root, ofDaemon), /belongs to user 1, and this is user 0: run this as user 1/);
+    await refused(start(root, ofDaemon), /belongs to user 1, but the current user is 0\. Run this as user 1/);
     const second = await awaitReady(start(daemon, ofDaemon));
     assert.equal(processesOf(ofDaemon).postgres, postgres);
     await checkpoints(ofDaemon);

@@ -7,48 +7,47 @@ import { extract, Header, type ReadEntry } from 'tar';
 import { failureCode, StartError } from '../start-error.ts';
 import { type Use, useOf } from './expected-names.ts';
 
-/** Raised with every change that an older Baton can't read. */
+/** Incremented with every change that an older Baton can't read. */
 export const formatVersion = 2;
 
-/** What the first entry of a backup says about it. */
+/** The first entry of a backup. */
 export interface Manifest {
   readonly format: 'baton-backup';
   readonly version: number;
   readonly createdAt: string;
-  /** The version of Baton's folder. */
+  /** The data version of Baton's folder. */
   readonly dataVersion: number;
-  /** PostgreSQL's major version, and the machine: a physical copy runs on no other. */
+  /** PostgreSQL's major version, and the machine: a physical copy runs on the same ones only. */
   readonly postgres: number;
   readonly platform: string;
 }
 
-/** A large file for a backup, read when its turn comes. */
+/** A large file for a backup, read lazily. */
 export interface ArchiveFile {
-  /** Below the own folder. */
+  /** Relative to `ownFolder`. */
   readonly name: string;
   readonly sizeBytes: number;
-  /** Exactly that many bytes. */
+  /** Yields exactly `sizeBytes` bytes. */
   read(): AsyncIterable<Buffer>;
 }
 
-/** The folder in the archive for what is not PostgreSQL's. */
+/** The folder in the archive for everything except PostgreSQL's data. */
 export const ownFolder = 'baton';
 const manifestName = `${ownFolder}/backup.json`;
 const checksumName = `${ownFolder}/sha256`;
 
 const blockBytes = 512;
 const manifestBytesMax = 4096;
-/** What ends every tar archive: two empty blocks. */
+/** The end of every tar archive: two empty blocks. */
 const endBytes = 2 * blockBytes;
 /** The entry with the checksum, header and content, and the end. */
 const checksumBytes = 2 * blockBytes + endBytes;
 
 /**
- * A backup is a tar archive, packed by gzip: the manifest, the files of Baton's folder, PostgreSQL's data directory, the
- * large files, and last the SHA-256 of all that precedes it. Any tar can unpack it.
- * @param files content by name, below the own folder
- * @param data a tar archive of the data directory
- * @param largeFiles looked for only when the data directory is complete
+ * A backup is a tar archive, packed by gzip: the manifest, the files of Baton's folder, PostgreSQL's data directory,
+ * the large files, and last the SHA-256 of everything before it. Any tar can unpack it. @param files content by
+ * name, relative to `ownFolder`
+ * @param data a tar archive of the data directory @param largeFiles iterated only when the data directory is complete
  */
 export async function* packArchive(
   manifest: Manifest,
@@ -66,15 +65,15 @@ export async function* packArchive(
   const tail = new Tail(endBytes);
   for await (const chunk of data) yield hashed(tail.add(chunk));
   if (tail.bytes.length !== endBytes || tail.bytes.some((byte) => byte !== 0))
-    throw new StartError("PostgreSQL's copy ended too early: try again.");
+    throw new StartError("PostgreSQL's base backup ended early. Try again.");
   for await (const file of largeFiles) for await (const bytes of entryOfFile(file)) yield hashed(bytes);
   yield entryOf(checksumName, Buffer.from(hash.digest('hex')));
   yield Buffer.alloc(endBytes);
 }
 
 /**
- * Reads the whole file and compares its checksum.
- * @throws StartError with one sentence when it is no backup, is damaged or incomplete, or is from a newer Baton
+ * Reads the whole file and compares its checksum. @throws StartError if the file is not a backup, is damaged or
+ * incomplete, or is from a newer Baton
  */
 export async function verifyArchive(file: FileHandle, path: string): Promise<Manifest> {
   const hash = createHash('sha256');
@@ -106,9 +105,9 @@ export async function verifyArchive(file: FileHandle, path: string): Promise<Man
 }
 
 /**
- * Unpacks a verified backup, without the server's configuration. A checksum is no signature: links, and names that no
- * backup of Baton contains, are refused all the same. Files and folders are for their owner only, whatever their modes.
- * @throws StartError for such a file, or when the folder can't take it
+ * Unpacks a verified backup, without the server's configuration. A checksum is no signature, so links, and names that
+ * no backup of Baton contains, are rejected nevertheless. Files and folders become readable by their owner only,
+ * whatever their modes. @throws StartError for such a file, or if it can't be written to the folder
  */
 export async function unpackArchive(
   file: FileHandle,
@@ -126,11 +125,11 @@ export async function unpackArchive(
   } catch (cause) {
     if (cause instanceof StartError || signal.aborted) throw cause;
     const reason = failureCode(cause) || (cause as Error).message;
-    throw new StartError(`${path} could not be unpacked (${reason}).`, { cause });
+    throw new StartError(`Cannot unpack ${path} (${reason}).`, { cause });
   }
 }
 
-/** The unpacker is no stream of Node's own, and an error in its filter would end the process. */
+/** The unpacker is not a Node stream, and an error in its filter would end the process. */
 function unpackInto(folder: string, path: string): Writable {
   let strange: StartError | null = null;
   const unpacker = extract({
@@ -142,7 +141,7 @@ function unpackInto(folder: string, path: string): Writable {
       const use = 'type' in entry && isInside(name) ? useOfEntry(name, entry) : 'refuse';
       if (use === 'refuse')
         strange = new StartError(
-          `${path} was not written by Baton: it contains ${nameToShow(name)}, which no backup has.`,
+          `${path} was not written by Baton: it contains the unexpected entry ${nameToShow(name)}.`,
         );
       return use === 'unpack';
     },
@@ -163,22 +162,22 @@ function unpackInto(folder: string, path: string): Writable {
 
 function useOfEntry(name: string, entry: ReadEntry): Use {
   if (entry.type !== 'File' && entry.type !== 'Directory') return 'refuse';
-  // Also takes away the bits that let others run a file as its owner.
+  // Also removes the setuid and setgid bits.
   entry.mode = entry.type === 'File' ? 0o600 : 0o700;
   return useOf(name, entry.type);
 }
 
-/** At most 100 characters, without those that move a terminal's cursor. */
+/** At most 100 characters, without terminal control characters. */
 const nameToShow = (name: string) => JSON.stringify(name.slice(0, 100).replaceAll(/[^\x20-\x7e]/g, '?'));
 
 const isInside = (name: string) => !name.startsWith('/') && !name.split('/').includes('..');
 
-/** One regular file, readable by its owner only, filled up to whole blocks. */
+/** A regular file, readable by its owner only, padded to whole blocks. */
 function entryOf(path: string, content: Buffer): Buffer {
   return Buffer.concat([headerOf(path, content.length), content, paddingOf(content.length)]);
 }
 
-/** The same, without ever holding the whole file. @throws StartError when the file changes meanwhile */
+/** The same as a stream. @throws StartError if the file changes during the copy */
 async function* entryOfFile({ name, sizeBytes, read }: ArchiveFile): AsyncGenerator<Buffer> {
   yield headerOf(`${ownFolder}/${name}`, sizeBytes);
   let bytes = 0;
@@ -186,7 +185,7 @@ async function* entryOfFile({ name, sizeBytes, read }: ArchiveFile): AsyncGenera
     bytes += chunk.length;
     yield chunk;
   }
-  if (bytes !== sizeBytes) throw new StartError(`${name} changed while it was copied: try again.`);
+  if (bytes !== sizeBytes) throw new StartError(`${name} changed during the backup. Try again.`);
   yield paddingOf(sizeBytes);
 }
 
@@ -200,7 +199,7 @@ function paddingOf(size: number): Buffer {
   return Buffer.alloc((blockBytes - (size % blockBytes)) % blockBytes);
 }
 
-/** The entry of that name which begins here; undefined when there is another one. */
+/** The content of the entry that starts here; undefined if it has another name. */
 function contentOf(bytes: Buffer, name: string): Buffer | undefined {
   if (bytes.length < blockBytes) return undefined;
   const { path, size = 0, cksumValid } = new Header(bytes.subarray(0, blockBytes));
@@ -214,12 +213,14 @@ function manifestIn(head: Buffer, path: string): Manifest {
   const manifest = parse(content);
   if (manifest?.format !== 'baton-backup' || !Number.isInteger(manifest.version)) throw foreign(path);
   if (manifest.version > formatVersion)
-    throw new StartError(`A newer Baton wrote ${path} (format ${manifest.version}): use the newer Baton.`);
+    throw new StartError(
+      `${path} was written by a newer version of Baton (format ${manifest.version}). Upgrade Baton to restore it.`,
+    );
   if (!isComplete(manifest)) throw foreign(path);
   return manifest;
 }
 
-/** Its values are compared, and printed on the terminal of whoever restores. */
+/** Validates the values, which are compared and printed on the terminal. */
 function isComplete({ createdAt, dataVersion, postgres, platform }: Manifest): boolean {
   const areNumbers = Number.isSafeInteger(dataVersion) && Number.isSafeInteger(postgres);
   return areNumbers && isoTime.test(createdAt) && /^\w{1,20}-\w{1,20}$/.test(platform);
@@ -237,14 +238,14 @@ function parse(content: Buffer): Manifest | undefined {
 
 const isChecksum = (tail: Buffer, expected: string) => contentOf(tail, checksumName)?.toString() === expected;
 
-/** gzip's own words for a file that never was one. */
+/** The error of gzip for a file in another format. */
 const isForeign = (error: unknown) => /incorrect header check/.test((error as Error).message);
 
-const foreign = (path: string) => new StartError(`${path} is not a backup that "baton backup" wrote.`);
+const foreign = (path: string) => new StartError(`${path} is not a backup written by "baton backup".`);
 const damaged = (path: string, cause?: unknown) =>
-  new StartError(`${path} is damaged or incomplete: use another backup.`, { cause });
+  new StartError(`${path} is damaged or incomplete. Use another backup.`, { cause });
 
-/** Holds back the last bytes of a stream, which mean something else than those before them. */
+/** Withholds the last bytes of a stream, which have another meaning than the bytes before them. */
 class Tail {
   readonly #bytesMax: number;
   bytes: Buffer = Buffer.alloc(0);
@@ -253,7 +254,7 @@ class Tail {
     this.#bytesMax = bytesMax;
   }
 
-  /** @returns what is certainly not among the last bytes */
+  /** @returns the bytes that can't be among the last ones */
   add(chunk: Buffer): Buffer {
     const all = Buffer.concat([this.bytes, chunk]);
     const cut = Math.max(0, all.length - this.#bytesMax);

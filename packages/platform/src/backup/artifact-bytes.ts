@@ -14,22 +14,22 @@ import type { Environment } from '../config.ts';
 import { draftOf } from '../home-parts.ts';
 import { failureCode } from '../start-error.ts';
 import type { ArchiveFile } from './archive.ts';
-import { inCapitals } from './contents.ts';
+import { upperCaseNames } from './contents.ts';
 
-/** The folder of artifacts' bytes, in Baton's folder and in a backup. */
+/** The folder of artifact contents, in Baton's folder and in a backup. */
 export const artifactFolder = 'contents';
 
 /**
- * The bytes of artifacts, read after the databases: an object is written once, before the database has it, so all that
- * the copied database knows are there, but for those that were deleted since. What is newer is left out: nothing would
- * ever delete it.
+ * The artifact contents, read after the databases. An object is written once, before the database refers to it, so
+ * every object of the copied database exists, except for deleted ones. Newer objects are left out, because nothing
+ * would ever delete them.
  */
 export async function* artifactFiles(home: string): AsyncGenerator<ArchiveFile> {
   const folder = join(home, artifactFolder);
   if (!existsSync(folder)) return;
   const untilMs = Date.now();
   for await (const entry of await opendir(folder, { recursive: true })) {
-    // An upload under way has another name.
+    // An unfinished upload has another name.
     if (!entry.isFile() || entry.name.includes('.')) continue;
     const path = join(entry.parentPath, entry.name);
     const file = await openFile(path);
@@ -45,7 +45,7 @@ export async function* artifactFiles(home: string): AsyncGenerator<ArchiveFile> 
   }
 }
 
-/** Undefined for one that was deleted meanwhile. */
+/** Undefined if the file was deleted meanwhile. */
 async function openFile(path: string) {
   try {
     return await open(path, 'r');
@@ -56,7 +56,7 @@ async function openFile(path: string) {
 }
 
 /**
- * Puts the restored bytes where they take the place of those that are there; a backup of an older Baton has none.
+ * Prepares the restored artifact contents as a draft. A backup of an older Baton has none.
  * @param own the backup's own folder, unpacked on the same disk
  */
 export function draftArtifactFiles(home: string, own: string): void {
@@ -75,9 +75,9 @@ function syncPath(path: string): void {
   closeSync(file);
 }
 
-/** The setting by which bytes are kept outside of Baton's folder, and so of a backup. */
+/** The setting that stores artifact contents outside of Baton's folder, and therefore outside of a backup. */
 export function artifactSettingOutside(env: Environment, home: string): string | undefined {
-  const { CP_S3_ENDPOINT_URL: url, CP_ARTIFACT_FOLDER: folder } = inCapitals(env);
+  const { CP_S3_ENDPOINT_URL: url, CP_ARTIFACT_FOLDER: folder } = upperCaseNames(env);
   if (url) return 'CP_S3_ENDPOINT_URL';
   return folder && relative(join(home, artifactFolder), folder) !== '' ? 'CP_ARTIFACT_FOLDER' : undefined;
 }

@@ -7,7 +7,7 @@ import { createGzip } from 'node:zlib';
 import { takeLock } from '../../../../bin/lock.mjs';
 import { type Environment, type PlatformSettings, readPlatformSettings } from '../config.ts';
 import { dataVersion } from '../home.ts';
-import { placesOfHome, written } from '../home-databases.ts';
+import { formatPlaces, placesOfHome } from '../home-databases.ts';
 import { finishReplacement } from '../home-parts.ts';
 import { type Cluster, findCluster, startCluster } from '../postgres/cluster.ts';
 import { serverVersion } from '../postgres/databases.sql.ts';
@@ -22,14 +22,14 @@ import { findForeignCode } from './foreign-code.sql.ts';
 export interface BackupOptions {
   readonly env: Environment;
   readonly file: string;
-  /** Prints one line for the user. */
+  /** Prints a line for the user. */
   say(line: string): void;
   readonly signal: AbortSignal;
 }
 
 /**
- * Writes all that a Baton needs to run again into one file, which only its owner may read, while Baton runs or not.
- * @throws StartError with one sentence; then there is no file
+ * Writes everything that a Baton needs into one file, readable by its owner only. Works whether Baton is running or
+ * not. @throws StartError if it fails; then no file is written
  */
 export async function backUp({ env, file, say, signal }: BackupOptions): Promise<void> {
   const settings = readPlatformSettings(env);
@@ -57,16 +57,17 @@ export async function backUp({ env, file, say, signal }: BackupOptions): Promise
   const { size } = await stat(path);
   const seconds = ((performance.now() - began) / 1000).toFixed(1);
   say(`Wrote ${path} (${(size / 1e6).toFixed(1)} MB, ${seconds} s).`);
-  say('It holds keys and secrets as they are: keep it as safe as the folder itself.');
+  say('The backup contains unencrypted keys and secrets. Protect it like the folder itself.');
   const outside = settingsOutside(env, settings.BATON_HOME);
-  if (outside.length > 0) say(`Not in it, as they lie elsewhere: the files of ${outside.join(', ')}.`);
+  if (outside.length > 0)
+    say(`Not included, because they are outside of BATON_HOME: the files of ${outside.join(', ')}.`);
   const store = artifactSettingOutside(env, settings.BATON_HOME);
-  if (store !== undefined) say(`Not in it: the bytes of artifacts, which ${store} keeps elsewhere.`);
+  if (store !== undefined) say(`Not included: artifact contents, which are stored elsewhere (${store}).`);
 }
 
 export const thisPlatform = `${process.platform}-${process.arch}`;
 
-/** @throws StartError where a database is not the built-in one, by the settings or by what the folder's Baton used last */
+/** @throws StartError if a database is not the built-in one, by the settings or by the folder's last run */
 export function refuseOtherDatabases({
   BATON_HOME: home,
   IAM_DATABASE_URL: iam,
@@ -74,18 +75,18 @@ export function refuseOtherDatabases({
 }: PlatformSettings): void {
   if (iam !== '' || cp !== '')
     throw new StartError(
-      'IAM_DATABASE_URL or CP_DATABASE_URL names a PostgreSQL of your own: use its own tools (docs/operations.md).',
+      'IAM_DATABASE_URL or CP_DATABASE_URL is set. Back up your own PostgreSQL with its own tools (docs/operations.md).',
     );
   const places = placesOfHome(home);
   if (places !== undefined && places !== 'built-in')
     throw new StartError(
-      `The Baton in ${home} keeps its data in a PostgreSQL of your own (${written(places)}): use its own tools (docs/operations.md).`,
+      `The Baton in ${home} stores its data in your own PostgreSQL (${formatPlaces(places)}). Use its own tools (docs/operations.md).`,
     );
 }
 
 /**
- * A restore refuses what could be an attack; whoever made it themselves learns that now, and not when they need the backup.
- * @throws StartError naming the first such thing
+ * A restore rejects objects that could be an attack. Reports such objects now, rather than when the backup is needed.
+ * @throws StartError naming the first such object
  */
 async function refuseUnrestorable(cluster: Cluster, home: string): Promise<void> {
   const found = await findForeignCode(cluster.url);
@@ -104,23 +105,23 @@ async function refuseUnrestorable(cluster: Cluster, home: string): Promise<void>
     );
 }
 
-/** What PostgreSQL leaves out of every base backup. */
+/** Files that PostgreSQL excludes from every base backup. */
 const neverCopied =
   /^(postmaster\.(pid|opts)|current_logfiles(\.tmp)?|postgresql\.auto\.conf\.tmp|tablespace_map)$/;
 
-/** The server of a running Baton; of one that is stopped, a server that is started here and stopped again. */
+/** The server of a running Baton, or a server that is started for the backup and stopped afterwards. */
 async function findOrStart(
   home: string,
   say: (line: string) => void,
 ): Promise<{ cluster: Cluster; leave(): Promise<void> }> {
   const directory = join(home, 'postgres');
   if (!existsSync(join(home, 'version.json')))
-    throw new StartError(`There is no Baton in ${home}: set BATON_HOME to its folder.`);
+    throw new StartError(`No Baton data in ${home}. Set BATON_HOME to the right folder.`);
   const { release } = takeLock(join(home, 'lock'));
   if (release === undefined) {
     const running = await findCluster(directory, say);
     if (running === undefined)
-      throw new StartError('Baton is starting or stopping: try again in a few seconds.');
+      throw new StartError('Baton is starting or stopping. Try again in a few seconds.');
     return { cluster: running, leave: async () => undefined };
   }
   try {
@@ -138,12 +139,12 @@ async function findOrStart(
 }
 
 /**
- * Writes a file under another name and gives it its own at the end, so that there is never half a backup.
- * @throws StartError when there is a file of that name, or it can't be written
+ * Writes to a temporary name and renames the file at the end, so that an incomplete backup never exists. @throws
+ * StartError if the file exists or can't be written
  */
 async function writeNew(path: string, content: AsyncIterable<Buffer>, signal: AbortSignal): Promise<void> {
   if (existsSync(path))
-    throw new StartError(`There is already a file ${path}: give another name, or remove it.`);
+    throw new StartError(`${path} already exists. Choose another name, or remove the file.`);
   const draft = `${path}.${process.pid}.new`;
   try {
     const file = await open(draft, 'wx', 0o600);
@@ -159,9 +160,9 @@ async function writeNew(path: string, content: AsyncIterable<Buffer>, signal: Ab
     await syncFolder(dirname(path));
   } catch (cause) {
     await rm(draft, { force: true });
-    if (signal.aborted) throw new StartError('Stopped: no backup was written.', { cause });
+    if (signal.aborted) throw new StartError('Stopped. No backup was written.', { cause });
     if (cause instanceof StartError) throw cause;
-    throw new StartError(`${path} can't be written (${failureCode(cause) || (cause as Error).message}).`, {
+    throw new StartError(`Cannot write ${path} (${failureCode(cause) || (cause as Error).message}).`, {
       cause,
     });
   }

@@ -2,22 +2,21 @@ import { Readable } from 'node:stream';
 import pg from 'pg';
 import { StartError } from '../start-error.ts';
 
-/** A server that sends nothing for this long is given up; the longest silence is the checkpoint at the beginning. */
+/** The copy fails if the server sends nothing for this long. The longest silence is the checkpoint at the start. */
 const silenceMsMax = 300_000;
 
 /**
- * The protocol takes capitals only. The slot keeps the write-ahead log that the copy needs; it ends with the connection,
- * so a killed copy leaves nothing behind.
+ * The protocol requires capitals. The slot retains the write-ahead log that the copy needs. It is dropped with the
+ * connection, so a killed copy leaves nothing behind.
  */
 const keepLog = 'CREATE_REPLICATION_SLOT baton_backup_%pid TEMPORARY PHYSICAL (RESERVE_WAL)';
 const copyCluster =
   "BASE_BACKUP (LABEL 'baton', CHECKPOINT 'fast', WAL true, MANIFEST 'no', VERIFY_CHECKSUMS true)";
 
 /**
- * A physical copy of the whole cluster as one tar archive, as pg_basebackup takes it: all databases at one moment, with
- * the log that makes the copy consistent. Writers are not held up.
- * @param address of any database, as superuser
- * @throws StartError when the server refuses, ends, or has more than one tablespace
+ * A physical copy of the whole cluster as one tar archive, like that of pg_basebackup: all databases at one point in
+ * time, with the log that makes the copy consistent. Writers are not blocked. @param address the address of any
+ * database, as superuser @throws StartError if the server rejects the copy, stops, or has more than one tablespace
  */
 export async function* baseBackup(address: string): AsyncGenerator<Buffer> {
   const config = { connectionString: address, replication: 'true', application_name: 'baton-backup' };
@@ -35,21 +34,18 @@ export async function* baseBackup(address: string): AsyncGenerator<Buffer> {
     yield* copy.stream;
   } catch (cause) {
     const reason = (lost ?? (cause as Error)).message;
-    throw new StartError(
-      `The database could not be copied (${reason}): try again while Baton keeps running.`,
-      {
-        cause,
-      },
-    );
+    throw new StartError(`Cannot copy the database (${reason}). Try again, and keep Baton running.`, {
+      cause,
+    });
   } finally {
-    // Without a wait for the server: after a failure it may not answer.
+    // Not awaited, because the server may not respond after a failure.
     client.end().catch(() => undefined);
   }
 }
 
 /**
- * The answer to BASE_BACKUP. Its first byte says what a message of the copy is: a new archive (n), data (d), the
- * manifest (m) or progress (p).
+ * The response to BASE_BACKUP. The first byte of a message is its kind: a new archive (n), data (d), the manifest (m)
+ * or progress (p).
  */
 class ClusterCopy implements pg.Submittable {
   readonly stream: Readable;
@@ -72,15 +68,15 @@ class ClusterCopy implements pg.Submittable {
   submit(connection: pg.Connection): void {
     this.#wire = connection;
     connection.query(copyCluster);
-    this.#heard();
+    this.#resetTimeout();
   }
 
   handleCopyData({ chunk }: { chunk: Buffer }): void {
-    this.#heard();
+    this.#resetTimeout();
     const kind = String.fromCharCode(chunk[0] ?? 0);
     if (kind === 'n' && ++this.#archives > 1)
-      this.stream.destroy(new Error('it has tablespaces of its own, which this copy does not know'));
-    // The driver's buffer is used again for the next message.
+      this.stream.destroy(new Error('additional tablespaces are not supported'));
+    // Copied, because the driver reuses its buffer for the next message.
     if (kind === 'd' && !this.stream.push(Buffer.from(chunk.subarray(1)))) this.#wire?.stream.pause();
   }
 
@@ -92,14 +88,14 @@ class ClusterCopy implements pg.Submittable {
     this.stream.push(null);
   }
 
-  // The rows before and after the copy say where in the log it begins and ends: the archive says it, too.
+  // The rows before and after the copy contain its start and end in the log, which the archive contains too.
   handleRowDescription(): void {}
   handleDataRow(): void {}
   handleCommandComplete(): void {}
 
-  #heard(): void {
+  #resetTimeout(): void {
     clearTimeout(this.#silence);
-    const giveUp = () => this.stream.destroy(new Error(`it sent nothing for ${silenceMsMax / 1000} s`));
+    const giveUp = () => this.stream.destroy(new Error(`no data for ${silenceMsMax / 1000} s`));
     this.#silence = setTimeout(giveUp, silenceMsMax);
   }
 }

@@ -13,8 +13,9 @@ export interface FileCommand {
 }
 
 /**
- * Runs a command whose one word is a file, and ends the process: 0 done, 1 with one sentence, 2 for a usage error.
- * @param usage one line; @param known the options that it takes
+ * Runs a command with one file argument and exits: 0 on success, 1 with an error message, 2 for a usage error.
+ * @param usage one line;
+ * @param known the accepted options
  */
 export async function runWithFile(
   usage: string,
@@ -26,19 +27,19 @@ export async function runWithFile(
   const options = new Set(words.filter((word) => word.startsWith('-')));
   const [file] = files;
   if (file === undefined || files.length > 1 || [...options].some((option) => !known.includes(option))) {
-    console.error(`${usage}; BATON_HOME names the folder (docs/operations.md).`);
+    console.error(`${usage} (BATON_HOME is the data folder, see docs/operations.md)`);
     process.exit(options.has('--help') || options.has('-h') ? 0 : 2);
   }
   const stopping = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopping.abort());
   try {
-    // Names and messages of a database may be somebody else's.
+    // Names and messages from a database may contain untrusted text.
     const say = (line: string) => console.log(visible(line));
     await act({ env: process.env, file, options, say, signal: stopping.signal });
   } catch (error) {
     const isPlain = error instanceof StartError || error instanceof SettingError;
     if (!isPlain && !stopping.signal.aborted) throw error;
-    console.error(isPlain ? visible(error.message) : 'Stopped: nothing was changed.');
+    console.error(isPlain ? visible(error.message) : 'Stopped. Nothing was changed.');
     process.exitCode = 1;
   }
   // A handle that a library left open must not keep the command alive.

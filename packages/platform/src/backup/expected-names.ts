@@ -9,8 +9,8 @@ const log = '[0-9A-F]{24}';
 const logFile = String.raw`${log}(\.partial|\.[0-9A-F]{8}\.backup)?|[0-9A-F]{8}\.history`;
 
 /**
- * Everything that PostgreSQL 18 writes into a base backup. A name outside of this list can give orders to the server:
- * `recovery.signal` and `standby.signal` make it run `restore_command`, `tablespace_map` makes it follow links.
+ * Everything that PostgreSQL 18 writes into a base backup. Other files can control the server: `recovery.signal` and
+ * `standby.signal` make it run `restore_command`, and `tablespace_map` makes it follow links.
  */
 const folders: Readonly<Record<string, string>> = {
   'pg_(commit_ts|dynshmem|notify|replslot|serial|snapshots|stat_tmp|subtrans|tblspc)': '',
@@ -40,7 +40,9 @@ const expectedFiles = pattern([
 ]);
 const expectedFolders = pattern(Object.keys(folders));
 
-/** Replaced by Baton's own; left over from an earlier restore or a crash; or being written when the copy was made. */
+/**
+ * Replaced by Baton's own files, left over from an earlier restore or a crash, or incomplete when the copy was made.
+ */
 const leftOut = pattern([
   ...configurationFiles.map((name) => name.replaceAll('.', String.raw`\.`)),
   String.raw`backup_label\.old|core(\.\d+)?`,
@@ -49,8 +51,8 @@ const leftOut = pattern([
 ]);
 
 /**
- * Decides by its name what a restore does with an entry of a backup.
- * @param name relative to the archive's root, with or without `./` before it and `/` after it
+ * Decides by its name what a restore does with an entry of a backup. @param name relative to the archive's root, with
+ * or without a leading `./` and a trailing `/`
  */
 export function useOf(name: string, type: 'File' | 'Directory'): Use {
   const path = name.replace(/^\.\//, '').replace(/\/$/, '');

@@ -121,7 +121,7 @@ test('a restore starts the server with its own configuration, so no command of t
 test('a backup that asks for a recovery by its own command is refused before the server starts', async () => {
   writeFileSync(join(data, 'postgresql.auto.conf'), `restore_command = 'touch ${marker}; false'\n`);
   writeFileSync(join(data, 'recovery.signal'), '');
-  await refused(/it contains "recovery\.signal", which no backup has/);
+  await refused(/it contains the unexpected entry "recovery\.signal"/);
 });
 
 const runs = () => `copy (select 1) to program 'touch ${marker}'`;

@@ -6,7 +6,7 @@ import { invocation } from '../../../../bin/invocation.mjs';
 import { type Environment, type PlatformSettings, readPlatformSettings } from '../config.ts';
 import { connectionFile } from '../connection.ts';
 import { dataVersion, lockFolder } from '../home.ts';
-import { knownPlaces, written } from '../home-databases.ts';
+import { formatPlaces, knownPlaces } from '../home-databases.ts';
 import { draftOf, finishReplacement, hasParts, removeDrafts, replaceParts } from '../home-parts.ts';
 import { locateBinaries } from '../postgres/binaries.ts';
 import { type Cluster, startCluster } from '../postgres/cluster.ts';
@@ -19,22 +19,21 @@ import { draftArtifactFiles } from './artifact-bytes.ts';
 import { refuseOtherDatabases, thisPlatform } from './backup.ts';
 import { auditHead, auditHeadFile } from './contents.ts';
 import { findForeignCode } from './foreign-code.sql.ts';
-import { beginNewHistory } from './history.sql.ts';
+import { startNewEpoch } from './journal-epoch.sql.ts';
 
 export interface RestoreOptions {
   readonly env: Environment;
   readonly file: string;
-  /** Whether a Baton that is in the folder may be put aside. */
+  /** Whether an existing Baton in the folder may be moved aside. */
   readonly replace: boolean;
-  /** Prints one line for the user. */
+  /** Prints a line for the user. */
   say(line: string): void;
   readonly signal: AbortSignal;
 }
 
 /**
- * Makes Baton's folder what it was when the backup was taken. All of it is prepared beside what is there, the database
- * has recovered and stopped, and only then it takes its place.
- * @throws StartError with one sentence; then nothing has changed
+ * Restores Baton's folder from a backup. Everything is prepared beside the existing data, and replaces it only after
+ * the database has recovered and stopped. @throws StartError if it fails; then nothing has changed
  */
 export async function restore({ env, file, replace, say, signal }: RestoreOptions): Promise<void> {
   const settings = readPlatformSettings(env);
@@ -51,7 +50,7 @@ export async function restore({ env, file, replace, say, signal }: RestoreOption
       await refuseRunning(home);
       if (hasParts(home) && !replace)
         throw new StartError(
-          `There is already a Baton in ${home}: add --replace to put it aside, or set BATON_HOME to another folder.`,
+          `${home} already contains a Baton. Add --replace to move it aside, or set BATON_HOME to another folder.`,
         );
       removeDrafts(home);
       const head = await prepare(settings, archive, path, { say, signal });
@@ -72,7 +71,7 @@ async function openArchive(path: string): Promise<FileHandle> {
     file = await open(path, 'r');
     if ((await file.stat()).isFile()) return file;
   } catch (cause) {
-    throw new StartError(`${path} can't be read (${failureCode(cause)}).`, { cause });
+    throw new StartError(`Cannot read ${path} (${failureCode(cause)}).`, { cause });
   }
   await file.close();
   throw new StartError(`${path} is not a file.`);
@@ -82,26 +81,26 @@ async function refuseOtherKind(manifest: Manifest, path: string): Promise<void> 
   const { postgres } = await locateBinaries();
   const [, major] = /\) (\d+)/.exec(execFileSync(postgres, ['--version'], { encoding: 'utf8' })) ?? [];
   if (manifest.dataVersion > dataVersion)
-    throw new StartError(`A newer Baton wrote ${path}: use the newer Baton.`);
+    throw new StartError(`${path} was written by a newer version of Baton. Upgrade Baton to restore it.`);
   if (manifest.postgres !== Number(major) || manifest.platform !== thisPlatform)
     throw new StartError(
-      `${path} is of PostgreSQL ${manifest.postgres} on ${manifest.platform}, and this Baton has ${major} on ${thisPlatform}: restore it with a Baton of that kind.`,
+      `${path} is from PostgreSQL ${manifest.postgres} on ${manifest.platform}, but this Baton has PostgreSQL ${major} on ${thisPlatform}. Restore it with a matching Baton.`,
     );
 }
 
-/** A server may have outlived its Baton. */
+/** A server may still be running after its Baton has ended. */
 async function refuseRunning(home: string): Promise<void> {
   const data = join(home, 'postgres', 'data');
   const found = await readPidFile(data);
   if (found !== undefined && (await isServerOf(data, found.pid)))
     throw new StartError(
-      `PostgreSQL (process ${found.pid}) still runs in ${home}: start Baton and stop it with Ctrl-C, then try again.`,
+      `PostgreSQL (process ${found.pid}) is still running in ${home}. Start Baton, stop it with Ctrl-C, and try again.`,
     );
 }
 
 /**
- * Unpacks everything into drafts, and lets the database recover and begin a new history.
- * @returns the last seal of the audit record, if there was one
+ * Unpacks everything into drafts, recovers the database, and starts a new journal epoch. @returns the last seal of
+ * the audit log, if any
  */
 async function prepare(
   { BATON_HOME: home }: PlatformSettings,
@@ -123,10 +122,10 @@ async function prepare(
   const cluster = await startCluster({ directory, durable: true, isUntrusted: true, say });
   try {
     await refuseForeignCode(cluster.url, path);
-    await beginNewHistory(cluster.url);
+    await startNewEpoch(cluster.url);
   } catch (cause) {
     if (cause instanceof StartError) throw cause;
-    throw new StartError(`The databases of ${path} can't be used: ${(cause as Error).message}.`, { cause });
+    throw new StartError(`Cannot use the databases of ${path}: ${(cause as Error).message}.`, { cause });
   } finally {
     await cluster.stop();
   }
@@ -135,14 +134,14 @@ async function prepare(
 }
 
 /**
- * Before Baton's folder recorded where the databases are, a backup could be made of an empty built-in PostgreSQL.
- * @throws StartError when the Baton of the backup kept its data elsewhere
+ * Before Baton's folder recorded the location of the databases, a backup could contain an empty built-in PostgreSQL.
+ * @throws StartError if the Baton of the backup stored its data elsewhere
  */
 function refuseEmptyBackup(own: string, path: string): void {
   const places = knownPlaces((name) => readPrivateFile(join(own, name)));
   if (places !== undefined && places !== 'built-in')
     throw new StartError(
-      `${path} holds no data: the Baton of this backup kept it in a PostgreSQL of your own (${written(places)}).`,
+      `${path} contains no data, because its Baton stored the data in its own PostgreSQL servers (${formatPlaces(places)}).`,
     );
 }
 
@@ -167,11 +166,11 @@ function draftOwnFiles(home: string, own: string, path: string): void {
       move(join(own, 'secrets', name), join(secrets, name));
   } catch (cause) {
     if (!['ENOENT', 'EISDIR', 'ENOTDIR'].includes(failureCode(cause))) throw cause;
-    throw new StartError(`${path} was not written by Baton: a part of a backup is missing.`, { cause });
+    throw new StartError(`${path} was not written by Baton: it is incomplete.`, { cause });
   }
 }
 
-/** From here on nothing is undone: a crash is finished by the next start. */
+/** The point of no return: after a crash, the next start completes the restore. */
 function commit(
   settings: PlatformSettings,
   manifest: Manifest,
@@ -186,11 +185,11 @@ function commit(
   const isInside = headFile.startsWith(join(home, 'secrets', '/'));
   if (isInside && head !== undefined) writePrivateFile(headDraft, head);
   replaceParts(home, aside);
-  say(`Restored the backup of ${manifest.createdAt} into ${home}. Start it with ${invocation()} start.`);
+  say(`Restored the backup of ${manifest.createdAt} to ${home}. Start it with ${invocation()} start.`);
   say(
-    'What was changed, disabled or revoked after that time is as it was then: do it again where it matters.',
+    'Changes after that time are lost. Repeat important ones, such as disabled principals and revoked tokens.',
   );
-  if (hadParts) say(`What was there is in ${join(home, aside)}: remove it when nobody needs it.`);
+  if (hadParts) say(`The previous data is in ${join(home, aside)}. Remove it when it is no longer needed.`);
   if (isInside) return;
   if (existsSync(headFile)) renameSync(headFile, `${headFile}.${aside}`);
   if (head !== undefined) writePrivateFile(headFile, head);
@@ -200,6 +199,6 @@ function removeEmpty(folder: string): void {
   try {
     rmdirSync(folder);
   } catch {
-    // Not empty: it was restored.
+    // Not empty, because the restore succeeded.
   }
 }

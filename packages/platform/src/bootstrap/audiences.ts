@@ -1,9 +1,9 @@
 import { expectSuccess, type JsonApi } from './json-api.ts';
 
-/** The audience of the tokens that coordination accepts. */
+/** The audience of coordination's access tokens. */
 export const controlPlane = 'control-plane';
 
-/** The specification's audiences and their scopes; identity has none built in. */
+/** The default audiences and their scopes. Identity has none built in. */
 export const audienceScopes: Readonly<Record<string, readonly string[]>> = {
   [controlPlane]: ['control-plane:read', 'control-plane:write', 'control-plane:admin'],
   'memory-service': [

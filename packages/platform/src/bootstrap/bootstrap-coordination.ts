@@ -66,12 +66,12 @@ async function accessToken({ identity, adminToken }: CoordinationBootstrap): Pro
   return String(expectSuccess(answer, "exchanging the administrator's token").accessToken);
 }
 
-/** The principal bound to the administrator, when a crash lost the response that named it. */
+/** The administrator's principal, if a crash lost the response that contained its id. */
 async function findBoundPrincipal(api: JsonApi, state: BootstrapState): Promise<string> {
   const humans = await api.send('GET', '/api/v1/principals?kind=human');
   if (humans.status === 401)
     throw new StartError(
-      'The coordination database was set up from another Baton folder or for another issuer: use that folder (BATON_HOME), or an empty database.',
+      'The coordination database belongs to another Baton folder or issuer. Set BATON_HOME to that folder, or use an empty database.',
     );
   const { items } = expectSuccess(humans, 'listing the human principals') as unknown as Page<{ id: string }>;
   for (const { id } of items) {
@@ -80,6 +80,6 @@ async function findBoundPrincipal(api: JsonApi, state: BootstrapState): Promise<
     if (bindings.items.some(({ iamPrincipalId }) => iamPrincipalId === state.principalId)) return id;
   }
   throw new StartError(
-    'The coordination database has another administrator than this Baton folder: use an empty database.',
+    'The coordination database has another administrator than this Baton folder. Use an empty database.',
   );
 }

@@ -38,7 +38,7 @@ export async function findUsableToken({
   const isOurs = body.tenantId === state.tenantId && body.principalId === state.principalId;
   if (status !== 200 || !isOurs || !(daysLeft > tokenRenewDays)) return undefined;
   if (state.tokenKey !== undefined) {
-    // A crash came after the token was stored and before its key was removed.
+    // A crash occurred after the token was stored and before its key was removed.
     delete state.tokenKey;
     saveState(home, state);
   }
@@ -75,7 +75,7 @@ async function ensureTenant(identity: JsonApi, id: string): Promise<boolean> {
   if (answer.code === 'tenant_id_exists') return false;
   if (answer.code === 'tenant_slug_exists')
     throw new StartError(
-      'The identity database was set up from another Baton folder: use that folder (BATON_HOME), or an empty database.',
+      'The identity database belongs to another Baton folder. Set BATON_HOME to that folder, or use an empty database.',
     );
   expectSuccess(answer, 'creating the tenant');
   return true;
@@ -117,8 +117,8 @@ async function findFirstHuman(identity: JsonApi, tenantId: string): Promise<stri
 }
 
 /**
- * Issues a token. The idempotency key is stored before it is used. When a crash lost the response, the repeated request
- * returns the credential without its secret; that credential is then revoked and another one issued.
+ * Issues a token. The idempotency key is stored before it is used. If a crash loses the response, the repeated request
+ * returns the credential without its secret. That credential is then revoked and another one is issued.
  */
 async function issueToken(
   { home, state, identity }: IdentityBootstrap,
@@ -151,5 +151,5 @@ async function issueToken(
     expectSuccess(await identity.send('POST', revoke), 'revoking a lost token');
     delete state.tokenKey;
   }
-  throw new StartError("Setting up failed: identity did not return the administrator's token; start again.");
+  throw new StartError("Setup failed: identity did not return the administrator's token. Start again.");
 }

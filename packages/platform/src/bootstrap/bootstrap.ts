@@ -22,9 +22,8 @@ export interface BootstrapResult {
 }
 
 /**
- * Creates the tenant and its administrator in both services, over HTTP like any client. Every step is idempotent: after
- * a crash anywhere the next call finishes the work, and a call when all exists only reads.
- * @throws StartError with one sentence
+ * Creates the tenant and its administrator in both services, over HTTP like any client. Every step is idempotent:
+ * after a crash, the next call finishes the work. If everything exists, a call only reads. @throws StartError
  */
 export async function bootstrap(options: BootstrapOptions): Promise<BootstrapResult> {
   const { home, state, url, secrets, scim } = options;

@@ -42,11 +42,11 @@ export function jsonApi(base: string, headers: Readonly<Record<string, string>>)
   };
 }
 
-/** The body of a 2xx response. @throws StartError that names the step and the error code, never what was sent. */
+/** The body of a 2xx response. @throws StartError with the step and the error code, but never the request */
 export function expectSuccess(response: JsonResponse, step: string): Record<string, unknown> {
   if (response.status >= 200 && response.status < 300) return response.body;
   throw new StartError(
-    `Setting up failed: ${step} got ${response.status} ${response.code}; start again to continue.`,
+    `Setup failed: ${step} returned ${response.status} ${response.code}. Start again to continue.`,
   );
 }
 

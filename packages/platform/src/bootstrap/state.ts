@@ -14,7 +14,7 @@ export interface BootstrapState {
   tokenKey?: string;
   /** The administrator as a principal of coordination. */
   adminPrincipalId?: string;
-  /** Absent where an older Baton wrote this file. */
+  /** Absent in files of older versions. */
   databases?: DatabasePlaces;
 }
 

@@ -10,14 +10,14 @@ import { consoleSignIn } from '../console-sign-in.ts';
 import { everyAddress, reachableUrls } from '../own-addresses.ts';
 import { openRouter } from '../router.ts';
 import { ownHosts } from '../services.ts';
-import { forwardingTo } from './forwarding.ts';
+import { forwardTo } from './forward.ts';
 import { type ConsoleServiceSettings, readConsoleServiceSettings } from './settings.ts';
 
-/** The console on a port of its own, in front of services that run elsewhere. */
+/** The console on its own port, in front of services on other hosts. */
 export interface ConsoleService {
-  /** Where browsers open it. */
+  /** The URL for browsers. */
   readonly url: string;
-  /** Where browsers of other machines open it; empty where it listens on one address. */
+  /** URLs for browsers on other machines; empty if it listens on one address. */
   readonly reachableUrls: readonly string[];
   /** Finishes requests in progress, then closes the port. */
   close(): Promise<void>;
@@ -26,9 +26,8 @@ export interface ConsoleService {
 const drainMsMax = 10_000;
 
 /**
- * Serves the console, and passes what its page asks on to the services, so that browsers need one address only.
- * @param say prints one line for the user
- * @throws SettingError or StartError with one sentence
+ * Serves the console and forwards the requests of its pages to the services, so that browsers need only one address.
+ * @param say prints a line for the user @throws SettingError or StartError
  */
 export async function startConsoleService(
   env: Environment,
@@ -37,7 +36,7 @@ export async function startConsoleService(
   const settings = readConsoleServiceSettings(env);
   for (const name of ['BATON_COORDINATION_URL', 'BATON_IDENTITY_URL', 'BATON_CONSOLE_PUBLIC_URL'] as const)
     if (settings[name] !== '' && (!/^https?:\/\//i.test(settings[name]) || !URL.canParse(settings[name])))
-      throw new SettingError(name, 'must be an http address.');
+      throw new SettingError(name, 'must be an http or https URL.');
   const { BATON_CONSOLE_PUBLIC_URL: ownUrl, BATON_CONSOLE_TRUSTED_PROXIES: trusted, HOST, PORT } = settings;
   const router = await openRouter(HOST, PORT, doorOf({ ...settings, IAM_PUBLIC_URL: ownUrl }), {
     allowed: settings.BATON_MANAGEMENT_NETWORKS,
@@ -49,9 +48,9 @@ export async function startConsoleService(
   const url =
     ownUrl.replace(/\/+$/, '') || `http://${host.includes(':') ? `[${host}]` : host}:${router.port}`;
   try {
-    const signIn = signInOf(settings, url, say);
-    const coordination = forwardingTo(settings.BATON_COORDINATION_URL, trusted);
-    const identity = forwardingTo(settings.BATON_IDENTITY_URL, trusted);
+    const signIn = configureSignIn(settings, url, say);
+    const coordination = forwardTo(settings.BATON_COORDINATION_URL, trusted);
+    const identity = forwardTo(settings.BATON_IDENTITY_URL, trusted);
     const page = createConsole({
       ...(signIn && { signIn }),
       url: settings.BATON_COORDINATION_URL,
@@ -79,7 +78,7 @@ export async function startConsoleService(
   }
 }
 
-/** Asks identity with the address of the browser, as the page's own requests are. */
+/** Sends identity requests with the browser's address, like the page's own requests. */
 function onBehalfElsewhere(settings: ConsoleServiceSettings, browser: IncomingMessage): Transport {
   const address = clientAddressOf(browser, settings.BATON_CONSOLE_TRUSTED_PROXIES);
   return (request) =>
@@ -90,14 +89,14 @@ function onBehalfElsewhere(settings: ConsoleServiceSettings, browser: IncomingMe
     });
 }
 
-function signInOf(
+function configureSignIn(
   settings: ConsoleServiceSettings,
   publicUrl: string,
   say: (line: string) => void,
 ): ReturnType<typeof consoleSignIn> {
   if (settings.BATON_CONSOLE_PROVIDERS.length === 0) return undefined;
   for (const name of ['BATON_CONSOLE_TENANT_ID', 'IAM_BOOTSTRAP_TOKEN'] as const)
-    if (settings[name] === '') throw new SettingError(name, 'is needed with BATON_CONSOLE_PROVIDERS.');
+    if (settings[name] === '') throw new SettingError(name, 'is required with BATON_CONSOLE_PROVIDERS.');
   return consoleSignIn(settings, {
     tenantId: settings.BATON_CONSOLE_TENANT_ID,
     adminSecret: settings.IAM_BOOTSTRAP_TOKEN,

@@ -9,46 +9,44 @@ const optional = (doc: string) => text({ default: '', doc });
 export const consoleServiceSettings = {
   BATON_COORDINATION_URL: text({
     default: 'http://127.0.0.1:8080',
-    doc: 'Where coordination answers; `baton env` prints it.',
+    doc: 'The URL of coordination; printed by `baton env`.',
   }),
   BATON_IDENTITY_URL: optional(
-    'Where identity answers; when unset at `/iam` below BATON_COORDINATION_URL, as in the default run.',
+    'The URL of identity. Defaults to `/iam` below BATON_COORDINATION_URL, as in the default run.',
   ),
   PORT: integer({ default: 8090, max: 65535, doc: 'The port to listen on; 0 chooses a free one.' }),
   HOST: settingTable.HOST,
-  BATON_CONSOLE_PUBLIC_URL: optional(
-    'The address at which browsers reach the console, where a reverse proxy stands in front of it.',
-  ),
+  BATON_CONSOLE_PUBLIC_URL: optional('The public URL of the console behind a reverse proxy.'),
   BATON_ALLOWED_HOSTS: list({
     default: [],
-    doc: 'Further host names under which browsers reach the console; without them only `localhost`, addresses, HOST and the host of BATON_CONSOLE_PUBLIC_URL are answered.',
+    doc: 'Additional host names that browsers may use. `localhost`, IP addresses, HOST and the host of BATON_CONSOLE_PUBLIC_URL are always allowed.',
   }),
   BATON_CONSOLE_TRUSTED_PROXIES: networks({
-    doc: 'Networks of the proxies in front of the console, for instance `["10.0.0.0/8"]`: the address of a browser is then the last one in `X-Forwarded-For` that is none of theirs. The services take it from the console where IAM_TRUSTED_PROXIES and CP_TRUSTED_PROXIES hold its address.',
+    doc: 'Networks of the proxies in front of the console, for example `["10.0.0.0/8"]`. The address of a browser is then the last one in `X-Forwarded-For` that is not in these networks. For the services to accept it, IAM_TRUSTED_PROXIES and CP_TRUSTED_PROXIES must include the address of the console.',
   }),
   BATON_MANAGEMENT_NETWORKS: networks({
-    doc: 'Networks of other machines whose requests with a secret of an administrator the console passes on to identity, for instance `["10.0.0.0/8"]`; all others get 403. This machine always may. Behind a proxy the address is that of BATON_CONSOLE_TRUSTED_PROXIES.',
+    doc: 'Networks of other machines whose requests with an administrator secret the console forwards to identity, for example `["10.0.0.0/8"]`. Other addresses get 403; this machine is always allowed. Behind a proxy, BATON_CONSOLE_TRUSTED_PROXIES determines the client address.',
   }),
   BATON_HOME: optional(
-    'The folder whose `console` keeps the built page where the checkout can not be written to; `.baton` in the current folder when unset.',
+    'The folder whose subfolder `console` stores the built pages if the checkout is not writable. Defaults to `.baton` in the current folder.',
   ),
   BATON_CONSOLE_PROVIDERS: settingTable.BATON_CONSOLE_PROVIDERS,
   BATON_CONSOLE_SECRETS_FILE: settingTable.BATON_CONSOLE_SECRETS_FILE,
-  BATON_CONSOLE_TENANT_ID: optional('The tenant of these providers, at identity.'),
+  BATON_CONSOLE_TENANT_ID: optional('The tenant of the identity providers.'),
   IAM_BOOTSTRAP_TOKEN: text({
     default: '',
-    doc: 'An admin secret of identity, by which the console reads these providers; needed with BATON_CONSOLE_PROVIDERS alone.',
+    doc: 'An admin secret of identity, with which the console reads the identity providers; required with BATON_CONSOLE_PROVIDERS only.',
     secret: true,
   }),
   IAM_OUTBOUND_ALLOWED_HOSTS: settingTable.IAM_OUTBOUND_ALLOWED_HOSTS,
 };
 
 export type ConsoleServiceSettings = SettingValues<typeof consoleServiceSettings> & {
-  /** Folder for a build of the page. */
+  /** The folder for the built pages. */
   readonly cache: string;
 };
 
-/** @throws SettingError with one sentence for a value that can't be used */
+/** @throws SettingError for an invalid value */
 export function readConsoleServiceSettings(env: Environment): ConsoleServiceSettings {
   const settings = readSettings(consoleServiceSettings, env);
   const coordination = withoutSlash(settings.BATON_COORDINATION_URL);

@@ -9,24 +9,23 @@ interface User {
   readonly gid: number;
 }
 
-/** The user that runs PostgreSQL's programs: they refuse root, and a user without a name. */
+/** The user that runs PostgreSQL's programs, which reject root and users without a name. */
 export interface Account {
-  /** Set when it differs from this process's user; the server's folders must then belong to it. */
+  /** Set if it differs from this process's user; the server's folders must then belong to it. */
   readonly user?: User;
   /** A command and arguments to put before each program. */
   readonly prefix: readonly string[];
 }
 
-/** Runs a program in a user namespace in which this user appears as nobody. */
+/** Runs a program in a user namespace that maps this user to nobody. */
 const asNobody = ['unshare', '--user', '--map-user=65534', '--map-group=65534', '--'] as const;
 
 /**
- * Chooses this user; as root the owner of the server's folder, else `postgres` or `nobody`, if it can enter the folders of
- * the programs and of Baton; else this user mapped to nobody in a user namespace.
+ * Chooses the current user. As root: the owner of the server's folder, else `postgres` or `nobody`, if it can enter
+ * the folders of the programs and of Baton; else this user mapped to nobody in a user namespace.
  * @param programs the folder of PostgreSQL's programs
  * @param directory the server's folder, which may not exist yet, in Baton's folder; the chosen user gets the right to
- * traverse the latter
- * @throws StartError when none of these is possible
+ * traverse the latter @throws StartError if none of these is possible
  */
 export function chooseAccount(programs: string, directory: string): Account {
   const isRoot = process.getuid?.() === 0;
@@ -44,14 +43,14 @@ export function chooseAccount(programs: string, directory: string): Account {
   if (spawnSync(asNobody[0], [...asNobody.slice(1), 'true']).status === 0) return { prefix: asNobody };
   throw new StartError(
     isRoot
-      ? `PostgreSQL can't run as root, and no other user can enter both ${programs} and ${parent}: start Baton as an ordinary user, or from a folder that others can enter.`
-      : 'PostgreSQL needs a user with a name, and this one has no entry in /etc/passwd: start Baton as a named user.',
+      ? `PostgreSQL can't run as root, and no other user can enter both ${programs} and ${parent}. Start Baton as an ordinary user, or from a folder that others can enter.`
+      : 'PostgreSQL needs a user with a name, and the current one has no entry in /etc/passwd. Start Baton as a named user.',
   );
 }
 
 /**
- * As root: lets the server that uses this folder pass through Baton's folder. A server that outlived its Baton ends in a
- * PANIC at its next checkpoint when it can't.
+ * As root: lets the server of this folder traverse Baton's folder. A server that has survived its Baton would
+ * otherwise PANIC at its next checkpoint.
  * @param directory the server's folder
  */
 export function keepReachable(directory: string): void {
@@ -59,7 +58,7 @@ export function keepReachable(directory: string): void {
   if (user !== undefined) allowTraversal(dirname(directory), user);
 }
 
-/** The user to whom the server's folder belongs; undefined for root, and where there is no such folder. */
+/** The owner of the server's folder; undefined for root and for a missing folder. */
 export function ownerOf(directory: string): User | undefined {
   const { uid = 0, gid = 0 } = statSync(directory, { throwIfNoEntry: false }) ?? {};
   return uid === 0 ? undefined : { uid, gid };
@@ -79,21 +78,21 @@ function findUser(name: string): User | undefined {
   return uid === undefined || gid === undefined ? undefined : { uid: Number(uid), gid: Number(gid) };
 }
 
-/** Tried as that user, since modes, groups, access lists and mounts all matter. */
+/** Tested as that user, because modes, groups, access lists and mounts all matter. */
 function canEnter(user: User, folder: string): boolean {
   return spawnSync('/bin/sh', ['-c', 'cd "$1"', 'sh', folder], { ...user, cwd: '/' }).status === 0;
 }
 
-/** Lets the server's group traverse Baton's folder, but not list it, to reach the server's own folder inside. */
+/** Lets the server's group traverse Baton's folder, without listing it, to reach the server's own folder. */
 function allowTraversal(home: string, user: User): void {
   const found = statSync(home);
-  if (letsPass(found, user)) return;
+  if (canTraverse(found, user)) return;
   chownSync(home, found.uid, user.gid);
   chmodSync(home, (found.mode & 0o700) | 0o010);
 }
 
-/** Of owner, group and others only the first that fits the user counts. */
-function letsPass({ uid, gid, mode }: Stats, user: User): boolean {
+/** Only the first of owner, group and others that matches the user applies. */
+function canTraverse({ uid, gid, mode }: Stats, user: User): boolean {
   if (uid === user.uid) return (mode & 0o100) !== 0;
   return (mode & (gid === user.gid ? 0o010 : 0o001)) !== 0;
 }

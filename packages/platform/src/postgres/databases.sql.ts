@@ -1,12 +1,13 @@
 import pg from 'pg';
 
 /**
- * Creates a database and a role of the same name that owns it, unless they exist.
- * @param address of a database as superuser; @param name a lower-case word, as it is not quoted
+ * Creates a database and a role of the same name that owns it, unless they exist. @param address the address of a
+ * database as superuser;
+ * @param name lower case, because it is not quoted
  */
 export async function ensureDatabase(address: string, name: string): Promise<void> {
   await withClient(address, async (client) => {
-    // Without a view, an operator or a condition: the cluster itself defines these, and this is its superuser.
+    // Uses no views, operators or conditions, because the cluster defines these, and they would run as superuser.
     const roles = await client.query<{ rolname: string }>('select rolname from pg_catalog.pg_authid');
     if (!roles.rows.some(({ rolname }) => rolname === name)) await client.query(`create role ${name} login`);
     const databases = await client.query<{ datname: string }>('select datname from pg_catalog.pg_database');
@@ -23,7 +24,7 @@ export async function serverVersion(address: string): Promise<number> {
   });
 }
 
-/** Whether the database of a service holds this tenant; false where it has no schema yet. */
+/** Whether the database of a service contains this tenant; false if it has no schema yet. */
 export async function hasTenant(address: string, tenantId: string): Promise<boolean> {
   return withClient(address, async (client) => {
     const { rows } = await client.query<{ found: boolean }>(
@@ -41,7 +42,7 @@ async function withClient<T>(address: string, work: (client: pg.Client) => Promi
     application_name: 'baton-start',
     connectionTimeoutMillis: 10_000,
   });
-  // A connection lost between two statements fails the next one; the event without a listener would end the process.
+  // A lost connection fails the next statement. Without a listener, the event would end the process.
   client.on('error', () => undefined);
   await client.connect();
   try {

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { processStamp } from '../../../../bin/lock.mjs';
 import { failureCode } from '../start-error.ts';
 
-/** What PostgreSQL writes about itself into `postmaster.pid`. */
+/** The fields of `postmaster.pid`. */
 export interface PidFile {
   readonly pid: number;
   readonly socketDirectory: string;
 }
 
-/** Reads the file; undefined when it is missing or incomplete. Only PostgreSQL itself may delete it. */
+/** Reads the file; undefined if it is missing or incomplete. Only PostgreSQL itself may delete it. */
 export async function readPidFile(dataDirectory: string): Promise<PidFile | undefined> {
   const text = await readFile(join(dataDirectory, 'postmaster.pid'), 'utf8').catch(() => '');
   const [first, , , , socketDirectory] = text.split('\n');
@@ -18,8 +18,8 @@ export async function readPidFile(dataDirectory: string): Promise<PidFile | unde
 }
 
 /**
- * Whether the process is the server of this data directory. Another process may have the pid of a server that died; in
- * a container that is common. A server's working directory is its data directory.
+ * Whether the process is the server of this data directory. The pid of a dead server may be reused, which is common in
+ * containers. A server's working directory is its data directory.
  */
 export async function isServerOf(dataDirectory: string, pid: number): Promise<boolean> {
   if (!isAlive(pid)) return false;

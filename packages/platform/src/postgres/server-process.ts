@@ -20,7 +20,7 @@ import type { Account } from './account.ts';
 import { isServerOf, readPidFile } from './pid-file.ts';
 import { serverSettings } from './server-settings.ts';
 
-/** The role that owns the cluster. It has no password: whoever can enter the socket's folder can use it. */
+/** The role that owns the cluster. It has no password: access to the socket's folder is sufficient. */
 export const superuser = 'baton';
 
 const pollMsMin = 10;
@@ -30,7 +30,7 @@ const readyWaitMs = 600_000;
 const logBytesMax = 16 * 1024 * 1024;
 
 export interface ServerFolder {
-  /** Contains `data`, `server.log` and, where its path is short enough, the socket. */
+  /** Contains `data`, `server.log` and, if its path is short enough, the socket. */
   readonly directory: string;
   readonly account: Account;
   readonly durable: boolean;
@@ -41,8 +41,8 @@ export const dataOf = (directory: string) => join(directory, 'data');
 export const logOf = (directory: string) => join(directory, 'server.log');
 
 /**
- * Creates the data directory of a new cluster under a name of its own and renames it at the end. An initdb that outlived
- * its killed Baton may still write to the folder of an earlier call, so that one is never used again.
+ * Creates the data directory of a new cluster under a unique name and renames it at the end. An initdb that survived
+ * its killed Baton may still write to the folder of an earlier call, so no name is reused.
  * @throws StartError with initdb's error
  */
 export async function initialise(
@@ -65,12 +65,12 @@ export async function initialise(
   } catch (cause) {
     const { stderr, message } = cause as { stderr?: string; message: string };
     const reason = stderr ? failureReason(stderr) : message;
-    throw new StartError(`PostgreSQL's data could not be created in ${directory}: ${reason}`, { cause });
+    throw new StartError(`Cannot create PostgreSQL's data directory in ${directory}: ${reason}`, { cause });
   }
   renameSync(draft, dataOf(directory));
 }
 
-/** Removes what a crash left incomplete; what an initdb is still writing is left to a later start. */
+/** Removes incomplete data directories. One that an initdb is still writing is left to a later start. */
 export function removeDrafts(directory: string): void {
   for (const name of readdirSync(directory).filter((name) => name.startsWith('data.new')))
     try {
@@ -81,10 +81,9 @@ export function removeDrafts(directory: string): void {
 }
 
 /**
- * Starts the server and waits until it accepts connections. It runs in its own session, so that a Ctrl-C in the
- * terminal doesn't stop it before the requests in progress are finished.
- * @returns its process id, or why it ended
- * @throws StartError when it runs but never accepts connections
+ * Starts the server and waits until it accepts connections. It runs in its own session, so that Ctrl-C in the terminal
+ * doesn't stop it before requests in progress have finished. @returns its process id, or the reason of its exit
+ * @throws StartError if it runs but never accepts connections
  */
 export async function launch(
   postgres: string,
@@ -112,18 +111,20 @@ export async function launch(
   });
   server.unref();
   const ready = waitUntilReady(socketDirectory, isRunning, () =>
-    say('PostgreSQL is recovering from an unclean stop; this can take a while ...'),
+    say('PostgreSQL is recovering from an unclean shutdown. This can take a while ...'),
   );
   const first = await Promise.race([ended, ready]);
   if (typeof first === 'string') return { failure: first };
   if (first) return { pid: server.pid as number };
   if (!isRunning()) return { failure: await ended };
   server.kill('SIGQUIT');
-  throw new StartError(`PostgreSQL started but never accepted connections; its log is ${logOf(directory)}.`);
+  throw new StartError(
+    `PostgreSQL started but never accepted connections. See its log: ${logOf(directory)}.`,
+  );
 }
 
 /**
- * Polls until the server accepts connections (true), or it ended or ten minutes passed (false).
+ * Polls until the server accepts connections (true), or exits, or ten minutes have passed (false).
  * @param onSlow called once after five seconds
  */
 export async function waitUntilReady(
@@ -151,7 +152,7 @@ async function acceptsConnections(socketDirectory: string): Promise<boolean> {
     connectionString: guardedAddress(addressOf(socketDirectory, 'postgres', superuser)),
     connectionTimeoutMillis: 2000,
   });
-  // A server that is stopping may cut the connection at any moment.
+  // A stopping server may close the connection at any time.
   client.on('error', () => undefined);
   try {
     await client.connect();
@@ -169,8 +170,8 @@ export function addressOf(socketDirectory: string, database: string, user: strin
 }
 
 /**
- * The same address for a connection that runs no event trigger and loads no library, whatever the cluster sets for its
- * roles and databases: a restored cluster may be somebody else's.
+ * The same address, for connections that run no event triggers and load no libraries, whatever the cluster configures
+ * for its roles and databases: a restored cluster may be untrusted.
  * @param address as superuser
  */
 export function guardedAddress(address: string): string {
@@ -180,15 +181,15 @@ export function guardedAddress(address: string): string {
 
 function command(account: Account, path: string, parameters: readonly string[]) {
   const [program, ...args] = [...account.prefix, path, ...parameters] as [string, ...string[]];
-  // PostgreSQL reads many variables (PGDATA, PGPORT, ...), so it gets none of the user's environment.
+  // PostgreSQL reads many variables (PGDATA, PGPORT, ...), so the user's environment is not passed on.
   const env: Record<string, string | undefined> = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' };
   return { program, args, options: { ...account.user, env } };
 }
 
 /**
- * After a crash, the pid in `postmaster.pid` may be that of another process, or of a server that isn't reaped yet, and
- * PostgreSQL would refuse to start. With this variable, which pg_ctl sets too, it ignores that pid; its shared memory
- * still protects the data from a second server.
+ * After a crash, the pid in `postmaster.pid` may belong to another process, or to a server that isn't reaped yet, and
+ * PostgreSQL would not start. With this variable, which pg_ctl sets too, it ignores that pid; its shared memory still
+ * protects the data from a second server.
  */
 async function ignoreStalePid(data: string): Promise<Record<string, string>> {
   const found = await readPidFile(data);
@@ -206,12 +207,12 @@ function openLog(directory: string, { user }: Account): { fd: number; length: nu
   }
   const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW } = constants;
   const fd = openSync(path, O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW, 0o600);
-  // As root, `baton backup` may start the server of somebody else, who opens this file at the next start.
+  // As root, `baton backup` may start the server of another user, who opens this file at the next start.
   if (user !== undefined) fchownSync(fd, user.uid, user.gid);
   return { fd, length: readFileSync(path, 'utf8').length };
 }
 
-/** Empty when the folder was removed, as a failed restore does as soon as the server has ended. */
+/** Empty if the folder was removed, which a failed restore does as soon as the server has ended. */
 function readLog(directory: string): string {
   try {
     return readFileSync(logOf(directory), 'utf8');

@@ -3,8 +3,8 @@ import { totalmem } from 'node:os';
 const mebibyte = 1024 * 1024;
 
 /**
- * PostgreSQL's settings as arguments, which win over its configuration files. They suit short transactions on one
- * machine; with `durable`, a commit is on disk before it is acknowledged.
+ * PostgreSQL's settings as arguments, which take precedence over its configuration files. They suit short
+ * transactions on one machine; with `durable`, a commit is on disk before it is acknowledged.
  */
 export function serverSettings(options: {
   socketDirectory: string;
@@ -23,16 +23,16 @@ export function serverSettings(options: {
     max_wal_size: '2GB',
     checkpoint_timeout: '15min',
     random_page_cost: 1.1,
-    // Compiling costs more than our short statements.
+    // Compilation takes longer than our short statements.
     jit: 'off',
     timezone: 'UTC',
     log_timezone: 'UTC',
-    // Keeps the text of a failing statement and its rows out of the log: they may be private.
+    // Keeps failing statements and their rows out of the log, because they may be private.
     log_error_verbosity: 'terse',
     log_min_error_statement: 'panic',
     log_line_prefix: '%m [%p] %d ',
     log_checkpoints: 'off',
-    // Both run code of the cluster in processes of their own, before anybody has connected.
+    // Both run the cluster's code in background processes before the first connection.
     ...(options.isUntrusted ? { autovacuum: 'off', max_logical_replication_workers: 0 } : {}),
     ...(options.durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
   };

@@ -9,9 +9,8 @@ import type { Account } from './account.ts';
 const socketPathBytesMax = 103;
 
 /**
- * Creates the private folder of the server's socket inside `directory`, or under the temporary folder where that path
- * is too long for a socket.
- * @throws StartError when a folder of that name belongs to another user or is not private
+ * Creates the private folder of the server's socket inside `directory`, or in the temporary folder if that path is too
+ * long for a socket. @throws StartError if a folder of that name belongs to another user or is not private
  */
 export function prepareSocketDirectory(directory: string, account: Account): string {
   const uid = account.user?.uid ?? process.getuid?.() ?? 0;
@@ -24,7 +23,7 @@ export function prepareSocketDirectory(directory: string, account: Account): str
     (path) => Buffer.byteLength(join(path, '.s.PGSQL.5432')) <= socketPathBytesMax,
   );
   if (chosen === undefined)
-    throw new StartError("No folder has a path short enough for PostgreSQL's socket.");
+    throw new StartError("No folder has a short enough path for PostgreSQL's socket.");
   try {
     mkdirSync(chosen, { mode: 0o700 });
     if (account.user !== undefined) chownSync(chosen, account.user.uid, account.user.gid);
@@ -32,10 +31,8 @@ export function prepareSocketDirectory(directory: string, account: Account): str
     if (failureCode(error) !== 'EEXIST') throw error;
   }
   const found = lstatSync(chosen);
-  // Anyone can create folders in the temporary one, and the owner of this one could impersonate our server.
+  // Anybody can create folders in the temporary folder, and the owner of this one could impersonate our server.
   if (!found.isDirectory() || found.uid !== uid || (found.mode & 0o077) !== 0)
-    throw new StartError(
-      `The folder ${chosen} is not a private folder of user ${uid}: remove it and start again.`,
-    );
+    throw new StartError(`${chosen} is not a private folder of user ${uid}. Remove it and start again.`);
   return chosen;
 }

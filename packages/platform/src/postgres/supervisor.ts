@@ -4,7 +4,7 @@ import { type Cluster, type ClusterOptions, startCluster } from './cluster.ts';
 const restartsMax = 3;
 const restartWindowMs = 60_000;
 
-/** A cluster that is restarted when it dies. */
+/** A cluster that is restarted after a crash. */
 export interface SupervisedCluster {
   /** The running cluster; another one after a restart. */
   current(): Cluster;
@@ -12,8 +12,8 @@ export interface SupervisedCluster {
 }
 
 /**
- * Starts the cluster and restarts it when it dies; a restarted one recovers all acknowledged commits.
- * @param onGiveUp called once, with one sentence, when it died too often or can't be restarted
+ * Starts the cluster and restarts it after a crash. A restarted one recovers all acknowledged commits. @param
+ * onGiveUp called once if it crashes too often or can't be restarted
  */
 export async function superviseCluster(
   options: ClusterOptions,
@@ -29,10 +29,10 @@ export async function superviseCluster(
       const recent = restartsAt.filter((at) => performance.now() - at < restartWindowMs);
       if (recent.length >= restartsMax)
         throw new StartError(
-          `PostgreSQL ended ${recent.length + 1} times within a minute; its log is ${cluster.logFile}.`,
+          `PostgreSQL crashed ${recent.length + 1} times within a minute. See its log: ${cluster.logFile}.`,
         );
       restartsAt.push(performance.now());
-      options.say('PostgreSQL ended unexpectedly; restarting it ...');
+      options.say('PostgreSQL exited unexpectedly. Restarting it ...');
       cluster = await startCluster(options);
       if (isStopping) return cluster.stop();
     }

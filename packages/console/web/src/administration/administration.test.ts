@@ -26,8 +26,8 @@ import {
 } from '../testing/page.ts';
 import { graceId } from '../testing/tasks.ts';
 
-const { forgetAdministration } = await import('./admin-secret.ts');
-afterEach(forgetAdministration);
+const { lockAdministration } = await import('./admin-secret.ts');
+afterEach(lockAdministration);
 
 const evil = '<img src=x onerror="window.ran=1">';
 const tenantId = '0190b2c4-0000-7000-8000-00000000007e';

@@ -1,9 +1,9 @@
 import pg from 'pg';
 
 /**
- * The restored database itself can't show that its journal's history went back: it is the same cluster on the same
- * timeline. Without what it knows of its server, a journal begins a new epoch at the first connection (0205). A backup of
- * an older Baton may lack the column; then its migration does the same.
+ * The restored database itself can't detect that its journal went back: it is the same cluster on the same timeline.
+ * Without a recorded server start, a journal starts a new epoch at the first connection (decision 0205). A backup of an
+ * older Baton may lack the column; its migration has the same effect.
  */
 const forgetServer = `
   do $$ begin
@@ -15,10 +15,10 @@ const forgetServer = `
   end $$`;
 
 /**
- * Makes both journals begin a new epoch: their readers may have seen events that the backup does not have. It connects
- * as the owner of each database, because a trigger of the backup runs with the rights of whoever writes.
+ * Makes both journals start a new epoch, because their readers may have seen events that the backup lacks. Connects as
+ * the owner of each database, because a trigger in the backup runs with the rights of the role that writes.
  */
-export async function beginNewHistory(url: (database: string, role: string) => string): Promise<void> {
+export async function startNewEpoch(url: (database: string, role: string) => string): Promise<void> {
   for (const database of ['identity', 'coordination']) {
     const client = new pg.Client({
       connectionString: url(database, database),

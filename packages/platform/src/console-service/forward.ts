@@ -7,22 +7,25 @@ import { clientAddressOf, type Networks } from '@baton/kernel/listener/client-ad
 import { refuseUpgrade } from '@baton/kernel/listener/listener';
 import { newTraceHex } from '@baton/values/ids';
 
-/** In milliseconds. A request for events waits for 30 s at most, a stream sends a ping every 15 s. */
+/** In milliseconds. A long poll for events takes at most 30 s, and a stream sends a ping every 15 s. */
 const answerMsMax = 65_000;
 const upgradeMsMax = 10_000;
-/** Idle connections that are kept; how many are busy is bounded by the connections of clients, one request at a time each. */
+/**
+ * The number of idle connections that are kept. Busy ones are bounded by client connections, with one request at a
+ * time each.
+ */
 const idleConnectionsMax = 64;
 
-/** What the page asks for, and programs that come by the same address; not metrics, nor pages of the services. */
+/** Paths that pages and programs may use through this address; excludes metrics and the pages of the services. */
 const passedPaths = /^\/(?:api|health|healthz|readyz|\.well-known)(?:\/|$)/;
 
 /**
- * A service that runs elsewhere, as if it ran here: requests and WebSockets are passed on as they came, with the client's
- * address in `X-Forwarded-For`. Where nothing answers, a request is 503 `unavailable`.
- * @param target the service's address, as `https://coordination.example.com`
+ * Forwards requests and WebSockets to a service on another host, unchanged except for the client's address in
+ * `X-Forwarded-For`. Responds with 503 `unavailable` if the service is unreachable. @param target the service's URL,
+ * for example `https://coordination.example.com`
  * @param trusted networks of the proxies in front of this process
  */
-export function forwardingTo(target: string, trusted: Networks): RunningService {
+export function forwardTo(target: string, trusted: Networks): RunningService {
   const options = { keepAlive: true, maxFreeSockets: idleConnectionsMax };
   const agent = target.startsWith('https:') ? new HttpsAgent(options) : new HttpAgent(options);
   const proxy = createProxyServer({
@@ -36,7 +39,8 @@ export function forwardingTo(target: string, trusted: Networks): RunningService 
   proxy.on('proxyReqWs', (upgrading, _req, browser) => {
     upgrading.once('upgrade', (_answer, upstream) => {
       upgraded.add(browser);
-      // A pipe passes on that a side ended, not that it was destroyed: the other one would stay open, and this process with it.
+      // A pipe propagates the end of a side, but not its destruction. The other side would stay open and keep this
+      // process alive.
       browser.once('close', () => upstream.destroy());
       upstream.once('close', () => browser.destroySoon());
     });
@@ -44,14 +48,14 @@ export function forwardingTo(target: string, trusted: Networks): RunningService 
   proxy.on('error', (_error, req, answer) => {
     if (answer === undefined) return;
     if (!('writeHead' in answer)) {
-      // In a stream that was opened an answer would be read as a broken frame.
+      // After the upgrade, the client would parse an HTTP response as a broken frame.
       if (upgraded.has(answer)) return;
       return refuseUpgrade(answer, '503 Service Unavailable');
     }
-    // Half an answer can't be mended: the client sees a broken connection.
+    // A partial response can't be repaired, so the client sees a broken connection.
     if (answer.headersSent) return void answer.destroy();
     const requestId = `req_${newTraceHex()}`;
-    const message = 'The service behind this console does not answer: try again.';
+    const message = 'The service behind this console is not responding. Try again.';
     answer.writeHead(503, {
       'content-type': 'application/json; charset=utf-8',
       'retry-after': '1',
@@ -62,22 +66,22 @@ export function forwardingTo(target: string, trusted: Networks): RunningService 
   });
   return {
     handler(req, res) {
-      if (!isPassed(req.url)) return void res.writeHead(404, { 'content-length': 0 }).end();
-      passAddressOn(req, trusted);
-      // It also rejects where the client broke off: unheard, that would end the process.
+      if (!isForwarded(req.url)) return void res.writeHead(404, { 'content-length': 0 }).end();
+      forwardAddress(req, trusted);
+      // Also rejects if the client disconnects; unhandled, that would end the process.
       proxy.web(req, res).catch(() => res.destroy());
     },
     upgrade(req, socket, head) {
-      if (!isPassed(req.url)) return refuseUpgrade(socket, '404 Not Found');
-      passAddressOn(req, trusted);
+      if (!isForwarded(req.url)) return refuseUpgrade(socket, '404 Not Found');
+      forwardAddress(req, trusted);
       proxy.ws(req, socket as Socket, {}, head).catch(() => socket.destroy());
     },
     close: () => Promise.resolve(agent.destroy()),
   };
 }
 
-/** A path with `..` is not passed on, however it is written: whoever reads it next may make another path of it. */
-function isPassed(url = '/'): boolean {
+/** Rejects paths with `..` in any encoding, because the next hop may normalize them to another path. */
+function isForwarded(url = '/'): boolean {
   const [path = ''] = url.split('?', 1);
   try {
     const segments = decodeURIComponent(path).split(/[/\\]/);
@@ -87,8 +91,8 @@ function isPassed(url = '/'): boolean {
   }
 }
 
-/** `Origin` was judged at the door of this process; behind it, it would be the origin of another page. */
-function passAddressOn(req: IncomingMessage, trusted: Networks): void {
+/** `Origin` has been validated by this process. To the service it would look like a foreign origin. */
+function forwardAddress(req: IncomingMessage, trusted: Networks): void {
   req.headers['x-forwarded-for'] = clientAddressOf(req, trusted);
   delete req.headers.origin;
 }

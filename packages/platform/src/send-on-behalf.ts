@@ -4,12 +4,12 @@ import type { RunningService } from '@baton/kernel/http/running-service';
 import { fetchTransport, type Transport } from '@baton/sdk';
 
 /**
- * How the console and the MCP endpoint ask identity for a client of theirs: within the process, with the address of that
- * client. Over the network all clients would share the address of this process, and one that guesses tokens would use up
- * the failures of all (IAM_FAILURES_PER_ADDRESS_MAX). Coordination, which counts no failures, is asked over the network.
- * @param client the request for which identity is asked
+ * Sends identity requests of the console and the MCP endpoint within the process, with the address of their client.
+ * Over the network, all clients would share the address of this process, and one that guesses tokens would use up the
+ * failure limit of all (IAM_FAILURES_PER_ADDRESS_MAX). Coordination counts no failures, so its requests use the
+ * network. @param client the request that causes the identity request
  */
-export function onBehalf(identity: Pick<RunningService, 'handler'>, client: IncomingMessage): Transport {
+export function sendOnBehalf(identity: Pick<RunningService, 'handler'>, client: IncomingMessage): Transport {
   const forwarded = client.headers['x-forwarded-for'];
   const address = client.socket.remoteAddress ?? '';
   return async (request) => {

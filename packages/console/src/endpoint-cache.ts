@@ -1,6 +1,6 @@
 import { discover, type Outbound, type ProviderEndpoints } from './provider.ts';
 
-/** In milliseconds. A provider that does not answer is asked again soon, and not for each request. */
+/** In milliseconds. A failed discovery is retried soon, but not for every request. */
 export const discoveryBounds = { keptMsMax: 300_000, failedMsMax: 2000 };
 
 interface Known {
@@ -9,21 +9,21 @@ interface Known {
   untilMs: number;
 }
 
-/** Discovery documents of the providers that are offered, each read once for all who ask meanwhile, and kept for five minutes. */
-export class KnownEndpoints {
+/** Caches the providers' discovery documents for five minutes. Concurrent requests share one fetch. */
+export class EndpointCache {
   readonly #known = new Map<string, Known>();
   readonly #outbound: Outbound;
   readonly #now: () => number;
 
-  /** @param now milliseconds of a clock that does not go back */
+  /** @param now a monotonic clock, in milliseconds */
   constructor(outbound: Outbound, now: () => number) {
     this.#outbound = outbound;
     this.#now = now;
   }
 
   /**
-   * @param provider its key; there are as many as the settings name
-   * @throws ConsoleRefusal 503 where the provider does not answer as it should
+   * @param provider a key from the settings, which bound the size of the cache @throws ConsoleRefusal 503 if the
+   * provider's response is missing or invalid
    */
   of(provider: string, issuer: string): Promise<ProviderEndpoints> {
     const found = this.#known.get(provider);
@@ -38,7 +38,7 @@ export class KnownEndpoints {
     return endpoints;
   }
 
-  /** Those of a provider that was asked before. @throws ConsoleRefusal 503, as `of` */
+  /** The endpoints of a provider that was resolved before. @throws ConsoleRefusal 503, as `of` */
   async again(provider: string): Promise<ProviderEndpoints | undefined> {
     const found = this.#known.get(provider);
     return found && this.of(provider, found.issuer);

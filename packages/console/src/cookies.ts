@@ -1,0 +1,51 @@
+import type { IncomingMessage } from 'node:http';
+import { ConsoleRefusal } from './refusal.ts';
+
+/** The redirect URI of identity providers, below the console's address. */
+export const callbackPath = '/console/callback';
+const sessionCookie = 'baton_console';
+/** The sealed sign-in of this browser. It must survive the return from another site, which SameSite=Strict prevents. */
+const signInCookie = 'baton_console_begin';
+/** Bounds the lookups per request. A browser holds fewer cookies of one name that the console has set. */
+const cookiesMax = 10;
+/** The header in which the page sends the key from the storage of its origin. */
+const pageKeyHeader = 'baton-console-key';
+
+/** A session cookie, sent with the console's own requests only: SameSite=Strict, and limited to /console. */
+export function sessionCookieOf(key: string, isSecure: boolean): string {
+  return `${sessionCookie}=${key}; Path=/console; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`;
+}
+
+export function signInCookieOf(sealed: string, isSecure: boolean): string {
+  return `${signInCookie}=${sealed}; Path=${callbackPath}; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
+}
+
+/** @returns the keys in all session cookies, because another port of this host can set cookies of the same name */
+export const readSessionKeys = (req: IncomingMessage): string[] =>
+  readCookies(req, sessionCookie, /^[\w-]{43}$/);
+
+export const readSealedSignIns = (req: IncomingMessage): string[] =>
+  readCookies(req, signInCookie, /^[\w-]+$/);
+
+/** @returns the values of all cookies of this name that have the given form, ten at most */
+function readCookies(req: IncomingMessage, name: string, form: RegExp): string[] {
+  const prefix = `${name}=`;
+  return (req.headers.cookie ?? '')
+    .split(';')
+    .map((pair) => pair.trim())
+    .filter((pair) => pair.startsWith(prefix))
+    .map((pair) => pair.slice(prefix.length))
+    .filter((value) => form.test(value))
+    .slice(0, cookiesMax);
+}
+
+/** @throws ConsoleRefusal for a request that no page of the console has sent */
+export function readPageKey(req: IncomingMessage): string {
+  const key = req.headers[pageKeyHeader];
+  if (typeof key === 'string' && /^[\w-]{43}$/.test(key)) return key;
+  throw new ConsoleRefusal(
+    400,
+    'invalid_request',
+    `The header ${pageKeyHeader} must contain the page's key.`,
+  );
+}
