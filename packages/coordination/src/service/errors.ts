@@ -26,7 +26,7 @@ export const errors = {
   ),
   permission_denied: forbidden(
     'The caller has none of the permissions of which one is required.',
-    'Ask an administrator for one of `details.required`. `GET /harness/context` lists those that the caller has.',
+    'Have an administrator grant one of `details.required`. `GET /harness/context` lists the permissions of the caller.',
   ),
   not_found: notFound(
     'There is no such object or path, or it is not visible to the caller.',
@@ -134,7 +134,7 @@ export const errors = {
     'Flatten `details.field` to at most `details.maxDepth` levels.',
   ),
   secret_material_rejected: invalid(
-    'A value resembles a secret.',
+    'A value has the form of a secret.',
     'Keep the secret in a secret store and send a reference to it. `details.path` names the place. Revoke the secret if it was real.',
     {
       refused: 'POST /tasks {"title":"Deploy","customFields":{"apiKey":"k-1234"}}',

@@ -6,7 +6,7 @@ import type { Caller } from '../service/caller.ts';
 import type { NamedSecret } from './admin-secrets.ts';
 import type { Tools } from './context.ts';
 
-/** The caller of an endpoint that takes no admin header: the handler looks for a credential in the body. */
+/** The caller of an endpoint without the admin header; its handler finds the credential in the body. */
 const anonymous: Caller = { actor: 'anonymous' };
 
 /** The named admin secrets in use; a reload replaces the list. */
@@ -15,9 +15,9 @@ export interface AdminSecrets {
 }
 
 /**
- * Makes the check of the admin header, for every endpoint without another `auth` (contract, section 2).
- * IAM_BOOTSTRAP_TOKEN is the shared secret; empty, it closes every admin endpoint. The holders of named secrets are told
- * apart. Both sides are hashed first, so that neither the content nor the length of a secret shows in the time it takes.
+ * Creates the check of the admin header, for every endpoint without another `auth`. IAM_BOOTSTRAP_TOKEN is the shared
+ * secret; empty, it closes every admin endpoint. Named secrets identify their holders. Both sides are hashed before
+ * they are compared, so the time reveals neither content nor length.
  */
 export function createAdmission(
   { settings, failureLimits, counters }: Pick<Tools, 'settings' | 'failureLimits' | 'counters'>,
@@ -37,7 +37,7 @@ export function createAdmission(
     const given = headers['x-iam-bootstrap-token'];
     // Node decodes headers as latin1; encoded the same way, these are the bytes that were sent.
     const presented = digest(Buffer.from(typeof given === 'string' ? given : '', 'latin1'));
-    // All are compared, so that the time does not tell which one matched.
+    // Compares with all of them, so that the time does not reveal which one matched.
     const [found] = admins.filter(({ expected }) => timingSafeEqual(presented, expected));
     if (sharedSecret !== '' && found !== undefined) return found.caller;
     if (given === undefined || given === '') return fail('unauthorized');

@@ -51,8 +51,8 @@ export interface IdentityOptions {
 
 export interface Identity extends RunningService {
   /**
-   * Reads the keys, the named admin secrets and the upstream credentials again: all of them, or on a failure none; then
-   * the log says why.
+   * Reloads the keys, the named admin secrets and the upstream credentials: all of them or, if one fails, none. The
+   * reason is logged.
    */
   reload(): Promise<void>;
 }
@@ -190,7 +190,7 @@ async function readSecrets(settings: Settings) {
   };
 }
 
-/** Replaces all of them or, when one can't be read, none. Never fails: the log says what happened. */
+/** Replaces all of them or, if one can't be read, none. Never fails: the outcome is logged. */
 async function reloadSecrets(
   { settings, log, signingKeys, upstream }: Tools,
   adminSecrets: AdminSecrets,

@@ -4,8 +4,9 @@ import { after, before, describe, test } from 'node:test';
 import { adminHeader, startIdentity, type TestIdentity } from '../testing/identity.ts';
 
 /**
- * Every bound of a field or query parameter, on both sides. What fits is told from what doesn't by the list of problems:
- * a request that fits comes to the next check, and is refused there: its tenant is unknown, or there is no signing key.
+ * Every bound of a field or query parameter, on both sides. What fits is told from what doesn't by the list of
+ * problems: a request that fits comes to the next check, and is refused there: its tenant is unknown, or there is no
+ * signing key.
  */
 
 let identity: TestIdentity;

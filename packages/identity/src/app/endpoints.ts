@@ -90,7 +90,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   },
   {
     tag: 'Authentication contexts',
-    about: 'Recorded sign-ins of people, which issuing a token asks for.',
+    about: 'Recorded sign-ins of people, which issuing a token requires.',
     endpoints: authenticationContextsApi,
   },
   {

@@ -30,7 +30,9 @@ export function standardEnvelopes(docsBaseUrl?: string): readonly StandardEnvelo
   ];
 }
 
-/** The usual envelope: a code, or the list of problems in the form of a request; and the page that describes the code. */
+/**
+ * The usual envelope: a code, or the list of problems in the form of a request; and the page that describes the code.
+ */
 export function errorRenderer(docsBaseUrl?: string): RenderError {
   return (error) => {
     const { code, ...rendered } = renderError(error);

@@ -6,8 +6,8 @@ import { migrationsDirectory } from '../service/database.ts';
 import { createIdentity } from './app.ts';
 import { readIdentitySettings } from './settings.ts';
 
-// Signatures get a thread for each core, and a slow name look-up one more (decision 0103). Node reads this when the pool of
-// threads is first used.
+// Signatures get a thread for each core, and a slow name look-up one more (decision 0103). Node reads this when the
+// pool of threads is first used.
 process.env.UV_THREADPOOL_SIZE ??= String(availableParallelism() + 1);
 
 const usage = `Usage: baton identity <command>

@@ -27,12 +27,13 @@ const turnBounds = { queuedMax: 500, waitMsMax: 5000 };
 const shares = { reads: 0.25, writes: 0.6, presented: 0.25 };
 
 /**
- * The lines in which calls wait for connections. Reads and writes take turns of their own; a disable or a revocation waits
- * for none. A SCIM write takes none as a whole, because it may call the source's directory, which takes seconds: its
- * transaction has the limit of its source, and each statement before and after that a turn among the tenant's reads.
+ * The lines in which calls wait for connections. Reads and writes take turns of their own; a disable or a revocation
+ * waits for none. A SCIM write takes none as a whole, because it may call the source's directory, which takes seconds:
+ * its transaction has the limit of its source, and each statement before and after that a turn among the tenant's
+ * reads.
  *
- * What is presented a token has no tenant before it is read: exchanges and introspections read it in a statement that they
- * share, and need no turn; the transactions of the others share one line.
+ * What is presented a token has no tenant before it is read: exchanges and introspections read it in a statement that
+ * they share, and need no turn; the transactions of the others share one line.
  */
 function turnsFor(connectionsMax: number) {
   const limitOf = (kind: 'reads' | 'writes', of: string, share: number) =>

@@ -10,7 +10,7 @@ export const settings = {
     default: 30 * daySeconds,
     min: 60,
     unit: seconds,
-    doc: 'How long a platform access token lives that asks for no time; never beyond the maximum.',
+    doc: 'The lifetime of a platform access token that is issued without one; never more than the maximum.',
   }),
   IAM_PAT_MAX_TTL_SECONDS: integer({
     default: 365 * daySeconds,

@@ -74,7 +74,7 @@ export const settings = {
   }),
   IAM_ISSUER: address<string | undefined>({
     default: undefined,
-    doc: 'The `iss` of issued tokens, as it stands; unset means IAM_PUBLIC_URL with `/iam` behind it.',
+    doc: 'The `iss` of issued tokens, used literally; if unset, it is IAM_PUBLIC_URL followed by `/iam`.',
   }),
   IAM_TOKEN_TTL_SECONDS: integer({
     default: 300,

@@ -43,8 +43,8 @@ export class SharedStatement<Entry, Result> {
   }
 
   /**
-   * The result for one entry. When the statement fails because of an entry, each entry of the batch is tried on its own:
-   * only the bad one fails. When it fails otherwise, every entry of the batch fails.
+   * The result for one entry. When the statement fails because of an entry, each entry of the batch is tried on its
+   * own: only the bad one fails. When it fails otherwise, every entry of the batch fails.
    * @throws Refusal `unavailable` when too many wait already
    */
   async call(entry: Entry): Promise<Result> {

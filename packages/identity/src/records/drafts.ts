@@ -57,7 +57,7 @@ export type AuditAction =
   | 'scim.groups.patch'
   | 'scim.groups.delete';
 
-/** An audit row before it is written. Public prefixes may stand in `reason`; secrets and hashes never do. */
+/** An audit row before it is written. `reason` may contain public prefixes, but never secrets or hashes. */
 export type AuditDraft = Omit<
   RowOf<Tables['audit_records'], { action: AuditAction }>,
   'sequence' | 'id' | 'occurred_at' | 'written_at' | 'mac'

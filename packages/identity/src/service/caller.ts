@@ -1,4 +1,4 @@
-/** Who asks, as the audit record names them. */
+/** The caller, as the audit record names it. */
 export interface Caller {
   readonly actor: string;
 }

@@ -9,7 +9,10 @@ export function changesOf<Row extends object>(row: Row, wanted: Partial<Row>): P
   return Object.fromEntries(changed) as Partial<Row>;
 }
 
-/** For the audit record: the names of the changed fields, and a new status. Other values are left out: they may be personal. */
+/**
+ * For the audit record: the names of the changed fields, and a new status. Other values are left out: they may be
+ * personal.
+ */
 export function changeReason(changed: object): string {
   const names = `changed:${Object.keys(changed).sort().join()}`;
   return 'status' in changed ? `${names} status:${changed.status}` : names;

@@ -32,7 +32,7 @@ export function poolOf(
 }
 
 /**
- * Migrates the database where the settings ask for it, and refuses one that this version can't use.
+ * Migrates the database if the settings allow it, and refuses one that this version can't use.
  * @throws DatabaseNotReadyError, PoolerRefused, DatabaseNewerError, MigrationChangedError
  */
 export async function prepareDatabase(settings: Settings, pool: Pool): Promise<void> {

@@ -35,8 +35,8 @@ export function names(min = 0) {
 const scopeLengthMax = 120;
 
 /**
- * Whether a text can be a scope. Access tokens separate scopes by blanks: with a blank inside, one scope would be read as
- * two, and the second could be one that nobody granted.
+ * Whether a text can be a scope. Access tokens separate scopes by blanks: with a blank inside, one scope would be read
+ * as two, and the second could be one that nobody granted.
  */
 export function isScope(text: string): boolean {
   return text !== '' && [...text].length <= scopeLengthMax && !/[\s\p{Z}\p{Cc}]/u.test(text);

@@ -2,7 +2,10 @@ import { z } from 'zod';
 import { decodeCursor, encodeCursor } from '@baton/kernel/http/paging';
 import { queryInteger } from '@baton/values/wire';
 
-/** Creation time and id of the last row of the previous page; `start` for the first page, so that one statement does both. */
+/**
+ * Creation time and id of the last row of the previous page; `start` for the first page, so that one statement does
+ * both.
+ */
 export type CreatedPosition = readonly [createdAt: string, id: string];
 
 const start: CreatedPosition = ['-infinity', '00000000-0000-0000-0000-000000000000'];

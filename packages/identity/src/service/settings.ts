@@ -6,7 +6,7 @@ const seconds = 'seconds';
 export const settings = {
   IAM_OUTBOUND_ALLOWED_HOSTS: list({
     default: [],
-    doc: 'Hosts (`host` or `host:port`) that may be private and be asked over http, where an identity provider or a provisioning source names them; all others are asked over https on public addresses only.',
+    doc: 'Hosts (`host` or `host:port`) of identity providers and provisioning sources that may have private addresses and may be called over http; all others are called over https on public addresses only.',
   }),
   IAM_DATABASE_URL: text({
     default: 'postgresql://iam:iam@localhost:5435/iam',
@@ -18,7 +18,7 @@ export const settings = {
     min: 1,
     max: 1000,
     unit: 'connections',
-    doc: 'Connections to the database per process at most.',
+    doc: 'The maximum number of database connections per process.',
   }),
   IAM_DATABASE_NAMED_STATEMENTS: flag({
     default: true,
@@ -33,7 +33,7 @@ export const settings = {
   }),
   IAM_CREATE_SCHEMA_ON_STARTUP: flag({
     default: false,
-    doc: 'Whether a start brings the database up to date; without it an old database is not served.',
+    doc: 'Whether the service migrates the database when it starts; otherwise it refuses to start with an old database.',
   }),
 };
 

@@ -55,8 +55,8 @@ function startTraffic(parallel: number, request: () => Promise<Answer>): Traffic
 
 /**
  * Carries out an emergency act amid the traffic of its victim, which then goes on: of what is started after the act was
- * acknowledged, nothing may get through. On a loaded machine even the disable of a principal that nobody uses takes long
- * meanwhile, so the act may take three times as long. Only the long proof checks that.
+ * acknowledged, nothing may get through. On a loaded machine even the disable of a principal that nobody uses takes
+ * long meanwhile, so the act may take three times as long. Only the long proof checks that.
  * @param identity the process of the act
  */
 export async function actAmid(

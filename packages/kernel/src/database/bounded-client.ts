@@ -1,11 +1,11 @@
 import pg from 'pg';
 
-/** An idle connection is asked for life after this; the system then gives up after 10 probes, one in a second. */
+/** TCP keepalive starts after this; the system gives up after 10 probes, one per second. */
 const keepAliveAfterMs = 10_000;
-/** A goodbye to a server that is gone would keep the socket for a quarter of an hour. */
+/** An orderly close would keep the socket of an unreachable server open for 15 minutes. */
 const goodbyeMsMax = 2000;
 
-/** A connection that knows how long it has waited for an answer, and that can be given up at once. */
+/** A connection that measures how long it has waited for a response, and that can be destroyed at once. */
 export class BoundedClient extends pg.Client {
   #unanswered = 0;
   #heardAtMs = performance.now();
@@ -13,8 +13,9 @@ export class BoundedClient extends pg.Client {
 
   constructor(config: pg.ClientConfig = {}) {
     super({ ...config, keepAlive: true, keepAliveInitialDelayMillis: keepAliveAfterMs });
-    // When the server ends a connection, 'error' may come in the turn in which the pool hands the connection over: its own
-    // listener is off by then, the next owner's isn't on, and the event would end the process. The next statement fails anyway.
+    // When the server ends a connection, 'error' may come in the turn in which the pool hands the connection over: its
+    // own listener is off by then, the next owner's isn't on, and the event would end the process. The next statement
+    // fails anyway.
     this.on('error', () => undefined);
     this.connection.on('readyForQuery', () => {
       this.#unanswered = Math.max(0, this.#unanswered - 1);
@@ -49,7 +50,7 @@ export class BoundedClient extends pg.Client {
     return Reflect.apply(super.end, this, args) as never;
   }
 
-  /** Closes the socket without a goodbye; statements under way fail as unreachable. */
+  /** Closes the socket at once; statements in progress fail as unreachable. */
   discard(): void {
     this.connection.stream.destroy();
   }

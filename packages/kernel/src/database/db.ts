@@ -11,19 +11,19 @@ export interface PoolOptions {
   url: string;
   /** For `connect`: an address that bypasses a connection pooler, through which LISTEN doesn't work. */
   listenUrl?: string;
-  /** False for a pooler that can't keep prepared statements apart: they are then sent anew each time. */
+  /** False for a pooler without support for named prepared statements: they are then sent again each time. */
   namedStatements?: boolean;
   /** A request waits at most `connectTimeoutMs` for one of these connections. */
   connectionsMax: number;
   applicationName: string;
   statementTimeoutMs: number;
   lockTimeoutMs: number;
-  /** An idle transaction is rolled back after this: one that hangs would delay every journal reader (W26). */
+  /** An idle transaction is rolled back after this: one that hangs would delay every journal reader. */
   idleInTransactionTimeoutMs: number;
   connectTimeoutMs?: number;
-  /** The program's own bound of a statement, for a server that is gone; by default 1 s more than the server's. */
+  /** The client's timeout of a statement, for an unreachable server; by default 1 s more than the server's. */
   queryTimeoutMs?: number;
-  /** The program's own bound of a transaction, from BEGIN to the answer to COMMIT; 30 s by default. */
+  /** The client's timeout of a transaction, from BEGIN to the response to COMMIT; 30 s by default. */
   transactionTimeoutMs?: number;
   /** A statement that is silent for this long has its connection checked; see `SilenceWatch`. 2 s by default. */
   silentMsMax?: number;
@@ -45,7 +45,7 @@ export interface Pool extends Db {
   /**
    * Runs `work` in one transaction: committed when it resolves, rolled back when it throws.
    * `work` must not call the network: an open transaction delays every reader of the journal.
-   * When the answer to COMMIT is lost this throws, though the transaction may be committed.
+   * If the response to COMMIT is lost this throws, although the transaction may be committed.
    */
   transaction<T>(work: (tx: Db, awaitWithCommit: AwaitWithCommit) => Promise<T>): Promise<T>;
   /** A connection outside the pool, for LISTEN; the caller closes it. */
@@ -76,8 +76,8 @@ export interface PoolUsage {
 const planningOptions = '-c TimeZone=UTC -c enable_seqscan=off -c jit=off';
 
 /**
- * The server too finds out within 11 s that a client is gone without a word, and ends its transaction with its locks.
- * By default it asks after two hours.
+ * The server detects within 11 s that a client has vanished, and ends its transaction and locks. By default it checks
+ * after two hours.
  */
 const keepAliveOptions = '-c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3';
 const sessionOptions = `${planningOptions} ${keepAliveOptions}`;
@@ -145,7 +145,7 @@ export function createPool(options: PoolOptions): Pool {
   };
 }
 
-/** The server ends a statement first, with an error that says why: the program's bound is for a server that is gone. */
+/** The server's timeout comes first and has a reason; the client's is for an unreachable server. */
 function queryTimeoutMsOf({ queryTimeoutMs, statementTimeoutMs }: PoolOptions): number {
   return queryTimeoutMs ?? statementTimeoutMs + 1000;
 }
@@ -168,7 +168,7 @@ function openPool(options: PoolOptions): pg.Pool {
     // A statement is sent without waiting for the answer to the one before it.
     pipeline: true,
     ...(onConnect && {
-      // The pool waits for what it returns; its type doesn't say so.
+      // The pool awaits the returned promise, although its type returns void.
       // oxlint-disable-next-line typescript/no-misused-promises
       onConnect: (client: pg.ClientBase) =>
         onConnect(dbOver((statement) => client.query(statement), options.namedStatements)),

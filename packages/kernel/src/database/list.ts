@@ -101,15 +101,15 @@ export interface OwnedRows<DB, TB extends keyof DB, Row> {
   /** The rows of one owner. */
   readonly part: SelectQueryBuilder<DB, TB, Row>;
   /**
-   * Whether the first row of each owner is looked up before the others: then rows are read of no more owners than have a
-   * share in the page. For parts that an index holds in the list's order.
+   * Whether the first row of each owner is looked up before the others: then rows are read of no more owners than have
+   * a share in the page. For parts that an index holds in the list's order.
    */
   readonly headsFirst: boolean;
 }
 
 /**
- * The page of a list whose rows belong to owners: those of each owner are read in the list's order from its own part of an
- * index.
+ * The page of a list whose rows belong to owners: those of each owner are read in the list's order from its own part of
+ * an index.
  * @param parts have no row in common
  * @throws Refusal `invalid_cursor`
  */

@@ -1,4 +1,4 @@
-/** What `createPool` asks for at connecting, and what the session got. A pooler may keep it back. */
+/** The settings that `createPool` requests, and those of the session. A pooler may drop them. */
 export const findSession = `
   select current_setting('TimeZone') = 'UTC' as utc, current_setting('enable_seqscan') = 'off' as seqscan_off,
     current_setting('jit') = 'off' as jit_off,

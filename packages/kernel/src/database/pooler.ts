@@ -3,16 +3,16 @@ import type { BoundedClient } from './bounded-client.ts';
 import type { Db, Pool } from './db.ts';
 import { findOwnProcess, findSession, type SessionRow } from './pooler.sql.ts';
 
-/** The way to the database doesn't carry what the service relies on: the start ends with this message. */
+/** The connection to the database drops settings that the service relies on: the start fails with this message. */
 export class PoolerRefused extends Error {
   override readonly name = 'PoolerRefused';
 }
 
 /**
- * Refuses sessions without the settings that every connection asks for: a pooler that ignores them leaves statements
- * without a bound, and plans that read whole tables. The role can carry them instead.
+ * Refuses sessions without the settings that every connection requests: with a pooler that ignores them, statements
+ * have no timeout and plans read whole tables. The settings can be set on the role instead.
  * @param setting the name of the setting with the address
- * @throws PoolerRefused with one sentence that says what to run
+ * @throws PoolerRefused with a sentence that contains the commands to run
  */
 export async function refuseBareSessions(
   db: Db,
@@ -37,9 +37,9 @@ export async function refuseBareSessions(
 }
 
 /**
- * Refuses a listening connection that leads through a pooler, on which nobody can listen and whose server connections it
- * would change for others. A pooler names process ids of its own making.
- * @throws PoolerRefused with one sentence that says which setting to make
+ * Refuses a listening connection that leads through a pooler, on which nobody can listen and whose server connections
+ * it would change for others. A pooler names process ids of its own making.
+ * @throws PoolerRefused with a sentence that names the setting to change
  */
 export async function refusePooledListener(
   pool: Pick<Pool, 'connect'>,
@@ -60,7 +60,9 @@ export async function refusePooledListener(
   }
 }
 
-/** Whether a check of the way to the database failed for another reason: then the database is away, and may come back. */
+/**
+ * Whether a check of the way to the database failed for another reason: then the database is away, and may come back.
+ */
 export async function unlessAway(check: Promise<void>): Promise<void> {
   await check.catch((error: unknown) => {
     if (error instanceof PoolerRefused) throw error;

@@ -2,8 +2,8 @@ import type { Selectable } from 'kysely';
 import type { z } from 'zod';
 
 /**
- * A row of a table as it is read, from the generated `Tables` of a service: ``RowOf<Tables['claims']>``. `Narrowed` says
- * what the store does not know, such as the form of a document, and may name columns of the table only.
+ * A row of a table as it is read, from the generated `Tables` of a service: ``RowOf<Tables['claims']>``. `Narrowed`
+ * adds what the database does not know, such as the form of a document, and may name only columns of the table.
  */
 export type RowOf<
   Table,

@@ -11,7 +11,7 @@ export interface ServicePoolOptions extends Pick<PoolOptions, Own> {
   readonly idleInTransactionSeconds: number;
 }
 
-/** Together with the bound of a statement (by default 11 s) a request to a database that is gone ends within 15 s. */
+/** With the timeout of a statement (by default 11 s), a request to an unreachable database ends within 15 s. */
 const connectMsMax = 3000;
 
 /** Opens the pool of a service by its settings. A lost connection is logged. */

@@ -15,9 +15,9 @@ const probeMsMax = 1500;
 const looksPerSilence = 5;
 
 /**
- * Throws out connections of a pool whose packets are dropped somewhere. A statement that waits for a lock is as silent
- * as one that the network swallowed, so the server is asked, on a new connection, whether it works on the statement.
- * Without this, dead connections stay until a statement times out, which takes longer than a lock may be waited for.
+ * Removes connections from a pool whose packets are lost. A statement that waits for a lock is as silent as one that
+ * the network dropped, so a new connection asks the server whether it is working on the statement. Without this, dead
+ * connections stay until a statement times out, which takes longer than a lock may be waited for.
  */
 export class SilenceWatch {
   readonly #options: SilenceOptions;
@@ -61,12 +61,12 @@ export class SilenceWatch {
     // An answer may have come that the event loop has not read yet.
     await new Promise((done) => setTimeout(done, 10));
     const thrownOut = working === undefined ? 0 : this.#throwOut(since, working);
-    // After a loss others fall silent one by one and are looked at without delay. What only waits for a lock is not.
+    // After a loss, further silent connections are checked without delay, unless they only wait for a lock.
     if (thrownOut === 0) this.#nextProbeAtMs = performance.now() + this.#options.silentMsMax;
     this.#isProbing = false;
   }
 
-  /** @returns undefined where it can't be told: the server refuses the question, or a pooler hides its processes */
+  /** @returns undefined if it is unknown: the server refuses the query, or a pooler hides its processes */
   async #workingAmong(pids: readonly number[]): Promise<ReadonlySet<number> | undefined> {
     const client = new BoundedClient({
       ...this.#options.probe,

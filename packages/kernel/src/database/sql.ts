@@ -31,8 +31,8 @@ const namesMax = 1000;
 const names = new Map<string, string>();
 
 /**
- * A statement that was put together, under a name like a static one: for few texts, which no client can add to. The server
- * keeps each form.
+ * A statement that was put together, under a name like a static one: for few texts, which no client can add to. The
+ * server keeps each form.
  */
 export function prepared<Row>(text: string, values: readonly unknown[]): Statement<Row> {
   let name = names.get(text);

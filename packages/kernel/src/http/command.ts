@@ -36,8 +36,8 @@ import {
 export class NeedsTransaction extends Error {}
 
 /**
- * Thrown inside a command for what only another service knows: everything is undone, and done again once `judged` has asked
- * for it.
+ * Thrown inside a command that needs a decision of another service: the command is rolled back, and repeated after
+ * `decide` has requested the decision.
  */
 export class NeedsAnswer extends Error {}
 
@@ -46,8 +46,8 @@ const attemptsMax = 3;
 const repeatAfterMsMax = 50;
 
 /**
- * Steps 9 to 14 of core section 1.2: the key, the caller, the permission, the handler and the commit. State, journal
- * rows and the stored answer are written in one transaction or not at all.
+ * Steps 9 to 14 of docs/reference/README.md#order-of-checks: the key, the caller, the permission, the handler and the
+ * commit. State, journal rows and the stored answer are written in one transaction or not at all.
  */
 export async function execute<Caller, Context extends object>(
   runtime: ServiceRuntime<Caller, Context>,
@@ -81,8 +81,8 @@ async function inTurn<Caller, Context extends object>(
 }
 
 /**
- * The same for an endpoint with `around`: what the request says by itself, a malformed key and a missing permission are
- * refused before it begins.
+ * The same for an endpoint with `around`. Its precheck, a malformed key and a missing permission are refused before it
+ * starts.
  */
 export async function executeAround<Caller, Context extends object>(
   runtime: ServiceRuntime<Caller, Context>,

@@ -37,7 +37,9 @@ export function rendererAt({ envelopes = [], render }: Reporting, path: string):
   return envelopeAt(envelopes, path)?.render ?? render;
 }
 
-/** Answers a failed request in its envelope, counts it, and logs our own failures and the hidden reasons of refusals. */
+/**
+ * Answers a failed request in its envelope, counts it, and logs our own failures and the hidden reasons of refusals.
+ */
 export function answerError(
   runtime: Reporting,
   request: FastifyRequest,
@@ -60,7 +62,7 @@ export function answerError(
   send(reply, head, status, body, isCutOff ? { ...headers, connection: 'close' } : headers);
 }
 
-/** Answers a request that no endpoint takes. A body that is declared too large comes first (core section 1.2, step 2). */
+/** Answers a request that no endpoint takes. A declared body that is too large is refused first. */
 export function answerUnrouted(
   runtime: Reporting,
   request: FastifyRequest,
@@ -98,7 +100,7 @@ function logError(
   } else if (status >= 500) log.error({ err: error, endpoint, requestId }, 'request failed');
 }
 
-/** Tells the tests about an error; a refusal that its endpoint doesn't declare becomes a failure of the program. */
+/** Reports an error to the tests; a refusal that its endpoint doesn't declare becomes an internal error. */
 function observed(
   runtime: Reporting,
   name: string,

@@ -18,7 +18,9 @@ export function parseIfMatch(entity: string, header: string | undefined): number
   return Number(version);
 }
 
-/** Whether an If-None-Match, or an If-Match that takes lists, names this tag or any: weak and strong forms are equal. */
+/**
+ * Whether an If-None-Match, or an If-Match that takes lists, names this tag or any: weak and strong forms are equal.
+ */
 export function namesTag(header: string | string[] | undefined, tag: string): boolean {
   const bare = (one: string) => one.trim().replace(/^W\//, '');
   const named = [header ?? []].flat().flatMap((line) => line.split(',').map(bare));

@@ -39,8 +39,8 @@ export function headOf(raw: IncomingMessage, trustedProxies: Networks): RequestH
 }
 
 /**
- * Whether there are two Authorization headers. Node keeps the first one, and a proxy in front may have judged the other:
- * neither is taken, so the request has no valid credential (identity's contract, section 22).
+ * Whether there are two Authorization headers. Node keeps the first one, and a proxy in front may have checked the
+ * other, so neither is used and the request has no valid credential.
  */
 function isNamedTwice(rawHeaders: readonly string[], { authorization }: IncomingMessage['headers']): boolean {
   if (authorization === undefined) return false;
@@ -92,8 +92,8 @@ export function readBody(raw: IncomingMessage, bytesMax: number): Promise<Buffer
 }
 
 /**
- * Sends an answer past the framework's own reply, whose hooks nobody uses here: they took a tenth of the time of a small
- * request.
+ * Sends an answer past the framework's own reply, whose hooks nobody uses here: they took a tenth of the time of a
+ * small request.
  */
 export function send(
   reply: FastifyReply,
@@ -107,7 +107,7 @@ export function send(
   else write(reply.raw, head, status, body, headers);
 }
 
-/** Writes an answer of bytes; `headers` say its type and length. Its failure is seen by the client, as a cut connection. */
+/** Writes a response of bytes; `headers` has its type and length. A failure closes the connection early. */
 function writeStream(
   res: ServerResponse,
   head: RequestHead,

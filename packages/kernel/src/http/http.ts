@@ -21,7 +21,7 @@ export function buildHttp<Caller, Context extends object>(
     bodyLimit: Number.MAX_SAFE_INTEGER,
     // No route has a schema of the framework's, and to load its compilers takes 50 ms.
     schemaController: { compilersFactory: { buildValidator: neverCompiled, buildSerializer: neverCompiled } },
-    // The router compares colons as they stand, and clients may escape them.
+    // The router compares colons literally, and clients may escape them.
     rewriteUrl: ({ url = '' }) => withColons(url),
     requestTimeout: 120_000,
     keepAliveTimeout: 75_000,
@@ -50,8 +50,8 @@ const neverCompiled = () => () => {
 };
 
 /**
- * The pipeline reads the body itself, after the credential: the framework must not parse for an anonymous caller. It is
- * told that no method has a body, so that it doesn't check the content type either.
+ * The pipeline reads the body itself, after the credential: the framework must not parse for an anonymous caller. No
+ * method is registered as having a body, so that it doesn't check the content type either.
  */
 function leaveBodiesUnread(app: FastifyInstance): void {
   for (const method of app.supportedMethods)

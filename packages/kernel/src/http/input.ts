@@ -76,7 +76,8 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /**
  * Makes the function that parses the requests of one endpoint. It checks query, path and body, then for text that
- * PostgreSQL can't store, then calls `beforeIfMatch`, then parses If-Match. It yields where a large body lets others go on.
+ * PostgreSQL can't store, then calls `beforeIfMatch`, then parses If-Match. It yields where a large body lets others go
+ * on.
  * @throws (the returned function) InvalidRequest with at most 20 problems, UnstorableText, Refusal of If-Match
  */
 export function inputReader(endpoint: Operation) {
@@ -148,7 +149,7 @@ function pickQuery(knownNames: ReadonlyMap<string, string>, sent: object): Recor
   const picked: Record<string, unknown> = {};
   for (const [sentName, value] of Object.entries(sent)) {
     const name = knownNames.get(sentName.toLowerCase());
-    // Sent in two cases it stands twice, which no parameter may.
+    // The same name in two cases is a repetition, which is refused.
     if (name !== undefined) picked[name] = name in picked ? [picked[name], value] : value;
   }
   return picked;
@@ -190,15 +191,20 @@ function* readJson(
 }
 
 /**
- * Reads a form (`application/x-www-form-urlencoded`); refuses a repeated name and NUL. A field without a value counts as
- * absent (RFC 6749, section 3.2).
+ * Reads a form (`application/x-www-form-urlencoded`); refuses a repeated name and NUL. A field without a value counts
+ * as absent (RFC 6749, section 3.2).
  */
 function readForm(bytes: Buffer, problems: Problem[]): { text: string; sent: Record<string, string> } {
   const pairs = [...new URLSearchParams(bytes.toString('utf8'))].filter(([, value]) => value !== '');
   const sent = Object.fromEntries(pairs);
   const isRepeated = Object.keys(sent).length < pairs.length;
   if (isRepeated || pairs.some(([name, value]) => `${name}${value}`.includes('\0')))
-    problems.push({ in: 'body', path: [], type: 'form_invalid', message: 'A name stands twice, or NUL' });
+    problems.push({
+      in: 'body',
+      path: [],
+      type: 'form_invalid',
+      message: 'A name is repeated, or contains NUL',
+    });
   return { text: '', sent };
 }
 

@@ -15,12 +15,12 @@ export interface Page {
 /** The last row of the page before, by the values its list is ordered by. */
 export type Position = readonly (string | number | null)[];
 
-/** What a value of a cursor must look like; `timestamp?` may be null too. */
+/** The form of a value in a cursor; `timestamp?` may also be null. */
 export type CursorForm = 'timestamp' | 'uuid' | 'integer' | 'timestamp?' | 'slug';
 
 /**
- * Cursors are opaque and bound to their ordering: `name` says which list and order they belong to, and another one's
- * cursor is refused. They carry positions, not secrets, so they are not signed; a forged one only moves the start.
+ * Cursors are opaque and bound to their ordering: `name` is the list and order that they belong to, and a cursor of
+ * another one is refused. They carry positions, not secrets, so they are not signed; a forged one only moves the start.
  */
 export function encodeCursor(name: string, position: Position): string {
   return Buffer.from(JSON.stringify([name, ...position])).toString('base64url');

@@ -13,8 +13,8 @@ export interface ErrorRow {
 }
 
 /**
- * A refused request and its correction, for the page of error codes: `POST /tasks {"title":" "}`. Paths are those of the
- * API description without `/api/v1`; a test compares them with the declared endpoints.
+ * A refused request and its correction, for the page of error codes: `POST /tasks {"title":" "}`. Paths are those of
+ * the API description without `/api/v1`; a test compares them with the declared endpoints.
  */
 export interface ErrorExample {
   readonly refused: string;

@@ -7,10 +7,10 @@ import { buildHttp, type HttpApp } from './http.ts';
 import type { ServiceRuntime } from './runtime.ts';
 import type { Endpoint } from './service.ts';
 
-/** A service that answers requests; whoever owns the port passes them on. */
+/** A service that responds to requests; the owner of the port passes them on. */
 export interface RunningService {
   handler(req: IncomingMessage, res: ServerResponse): void;
-  /** Takes connections that ask for another protocol. Absent: there is none. */
+  /** Accepts connections that upgrade to another protocol. Absent: upgrades are refused. */
   readonly upgrade?: UpgradeHandler;
   /** Answers what the parser of the port's owner refused; see `answerUnreadable`. */
   readonly unreadable?: UnreadableHandler;

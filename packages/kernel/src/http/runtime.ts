@@ -21,7 +21,7 @@ export interface Call<Caller> extends RequestHead {
 /** Runs a request up to its commit: its turn, its transaction, its handler. May be called again after it threw. */
 export type Act<Caller> = (call: Call<Caller>, input: ParsedInput) => Promise<Answer>;
 
-/** A request whose form is good, before its permission is looked at. */
+/** A request whose form is valid, before its permission is checked. */
 export interface JudgedRequest<Caller> {
   readonly call: Call<Caller>;
   readonly endpoint: Operation;
@@ -30,14 +30,14 @@ export interface JudgedRequest<Caller> {
   readonly db: Db;
 }
 
-/** What one service adds to the pipeline. `Caller` is who asks, `Context` is what a handler gets. */
+/** What one service adds to the pipeline. `Caller` is the caller of a request, `Context` is what a handler gets. */
 export interface ServiceRuntime<Caller, Context extends object> {
   readonly name: string;
   readonly basePath: string;
   readonly pool: Pool;
   readonly log: Logger;
   readonly metrics: RequestMetrics;
-  /** Whose X-Forwarded-For tells the address of the client. */
+  /** The proxies whose X-Forwarded-For gives the address of the client. */
   readonly trustedProxies?: Networks;
   /** Absent where no endpoint stores answers under a key. */
   readonly idempotency?: IdempotencyOptions;
@@ -46,22 +46,22 @@ export interface ServiceRuntime<Caller, Context extends object> {
   bodyBytesMax(endpoint: Operation): number;
   /** Whether the declared length is checked before the credential. */
   sizeBeforeCredential(endpoint: Operation): boolean;
-  /** Who asks; throws a Refusal. Called before anything of the request's content is looked at. */
+  /** Returns the caller, or throws a Refusal. Called before any content of the request is read. */
   authenticate(head: RequestHead, endpoint: Operation): Promise<Caller>;
   /** Undefined for a caller without a tenant of its own: an administrator, or nobody yet. */
   tenantOf(caller: Caller): string | undefined;
   /** Checks the flat permission; throws a Refusal. */
   authorize(caller: Caller, endpoint: Operation): void;
   /**
-   * Where others decide what a caller may do: asks them, while no transaction, connection or turn is held, and lets the
-   * request go on with a caller that carries their decisions. Absent: `authorize` knows by itself.
+   * Requests the decisions of an external decision point, while no transaction, connection or turn is held, and
+   * continues with a caller that carries them. Absent: `authorize` decides alone.
    */
   judged?(request: JudgedRequest<Caller>, act: Act<Caller>): Promise<Answer>;
-  /** The same for an endpoint with `permissionFirst`, whose request was not read yet. */
+  /** The same for an endpoint with `permissionFirst`, whose request has not been read yet. */
   judgedFirst?(caller: Caller, endpoint: Operation): Promise<Caller>;
   /** No statement is its own transaction: `lockCaller` must come before each write. */
   readonly locksAlways?: boolean;
-  /** Limits what runs at once for a caller; whoever waits for a turn holds no connection. Undefined: no limit. */
+  /** Limits the concurrent requests of a caller; a request that waits holds no connection. Undefined: no limit. */
   turnsOf?(caller: Caller, endpoint: Operation, params: Readonly<Record<string, unknown>>): Turns | undefined;
   /** The longest that one statement of a list may run; absent, as long as any other. */
   readonly listTimeoutMs?: number;

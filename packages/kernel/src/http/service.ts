@@ -64,7 +64,7 @@ export interface Surroundings<X, C> {
   readonly keyed: KeyedCall | undefined;
   /**
    * Runs the command, as an endpoint without `around` would be run. Call it once.
-   * @param sent what stands for the bytes of the body in the fingerprint of an Idempotency-Key
+   * @param sent represents the bytes of the body in the fingerprint of an Idempotency-Key
    */
   command(prepared: X, sent?: object): Promise<Answer>;
 }
@@ -101,7 +101,9 @@ export interface EndpointSpec<
   R extends Returns,
   X = undefined,
 > {
-  /** Names the operation for client generators and the matrix fixtures: verb and noun, unique in the service, stable. */
+  /**
+   * Names the operation for client generators and the matrix fixtures: verb and noun, unique in the service, stable.
+   */
   id: string;
   method: Method;
   /** Below the service's base path, with `{name}` for a parameter and `:verb` for an action. */
@@ -112,7 +114,10 @@ export interface EndpointSpec<
   description?: string;
   /** Any one of them suffices. Absent: the handler decides (ownership), or `auth` does. */
   permission?: V['permission'] | readonly V['permission'][];
-  /** Those of `permission` that a refusal names; absent, all of them. For permissions that only the owner of the object uses. */
+  /**
+   * Those of `permission` that a refusal names; absent, all of them. For permissions that only the owner of the object
+   * uses.
+   */
   deniedAs?: readonly V['permission'][];
   /** One of these is needed besides. */
   alsoOneOf?: readonly V['permission'][];
@@ -140,7 +145,9 @@ export interface EndpointSpec<
   /** What this endpoint can answer besides the pipeline's own codes, in the contract's order. */
   errors?: readonly V['code'][];
   emits?: readonly EventDeclaration[];
-  /** `own`: the handler stores keys itself. Absent: `accepted` for a mutation, unless the service has another default. */
+  /**
+   * `own`: the handler stores keys itself. Absent: `accepted` for a mutation, unless the service has another default.
+   */
   idempotency?: 'accepted' | 'required' | 'own' | 'ignored';
   /** The entity prefix that If-Match must carry; the header is then required, unless `ifMatchOptional`. */
   ifMatch?: string;
@@ -151,7 +158,7 @@ export interface EndpointSpec<
   /** The entity prefix of the ETag of the answer, from its `rowVersion` where it has one, else from its `version`. */
   etag?: string;
   paging?: boolean;
-  /** A list that is asked for by POST: it takes the turns of reads, and its statements have the time of a list. */
+  /** A list that is requested by POST: it takes the turns of reads, and its statements have the timeout of a list. */
   isList?: boolean;
   /**
    * `command` (the default of a mutation): all in one transaction. `statement`: the handler runs one statement that is
@@ -161,9 +168,11 @@ export interface EndpointSpec<
   transaction?: 'command' | 'statement' | 'none';
   /** The handler locks the caller itself, because it locks another principal too and the order matters. */
   handlerLocksCaller?: boolean;
-  /** It stops somebody, and waits in no line behind other requests. */
+  /** It revokes access, so it doesn't queue behind other requests. */
   isEmergency?: boolean;
-  /** Paths of secrets and tokens in the answer: null in the stored copy. The answer carries `Cache-Control: no-store`. */
+  /**
+   * Paths of secrets and tokens in the answer: null in the stored copy. The answer carries `Cache-Control: no-store`.
+   */
   secrets?: readonly string[];
   /** Fields of the body that hold secrets: the fingerprint of an Idempotency-Key leaves them out. */
   unprinted?: readonly string[];
@@ -174,9 +183,9 @@ export interface EndpointSpec<
   /** Checks of the body alone that come before the idempotency key and the permission. */
   precheck?(input: Input<Fields<P>, Fields<Q>, BodyOf<B>>): void;
   /**
-   * For what must not happen in a transaction: reading the bytes of the body, and asking the network. Runs after the
-   * permission, holds no connection of the database and no turn, and calls `command` for the rest. A request whose
-   * Idempotency-Key has an answer already gets that one instead, unless its body is bytes.
+   * For work that must not happen in a transaction: reading the bytes of the body, and calling the network. Runs after
+   * the permission check, holds no database connection and no turn, and calls `command` for the rest. If the
+   * Idempotency-Key already has a response, that one is returned instead, unless the body is bytes.
    */
   around?(
     input: Input<Fields<P>, Fields<Q>, BodyOf<B>>,
@@ -240,7 +249,7 @@ export type Operation = Omit<Endpoint, 'handle' | 'checkFilters' | 'precheck' | 
 /**
  * Makes the `endpoint` function of a service whose vocabulary is `V`. Everything else about an operation (route, strict
  * parsing, permission, OpenAPI, docs, matrix and truth tests) is derived from what is declared with it.
- * @param defaults what a mutation of this service does with an Idempotency-Key unless it says otherwise
+ * @param defaults how mutations of this service treat an Idempotency-Key by default
  */
 export function endpointsOf<V extends Vocabulary>(
   defaults: { idempotency: Endpoint['idempotency'] } = { idempotency: 'accepted' },
@@ -312,8 +321,8 @@ export function endpointName(endpoint: Pick<Operation, 'method' | 'path'>): stri
 }
 
 /**
- * Whether a request can carry text that PostgreSQL stores not (NUL, half a surrogate pair) past the forms of the path, the query
- * and the body, so that it is refused for that.
+ * Whether a request can carry text that PostgreSQL stores not (NUL, half a surrogate pair) past the forms of the path,
+ * the query and the body, so that it is refused for that.
  */
 export function takesText({
   params,

@@ -29,7 +29,7 @@ export class ConcurrencyLimit {
   }
 
   /**
-   * Takes a turn; whoever has one gives it back by `leave`.
+   * Takes a turn; `leave` returns it.
    * @returns undefined where there is room, so that the usual case waits for nothing; otherwise a promise of the turn
    * @throws Refusal `unavailable` with Retry-After, at once when the queue is full, or after `waitMsMax`
    */
@@ -134,8 +134,8 @@ export class Turns {
 }
 
 /**
- * The same pool, where each statement outside a transaction waits for a turn of its own: for a caller that takes no turn as
- * a whole. Its statements throw as `ConcurrencyLimit.enter` too.
+ * The same pool, where each statement outside a transaction waits for a turn of its own: for a caller that takes no
+ * turn as a whole. Its statements throw as `ConcurrencyLimit.enter` too.
  */
 export function poolInTurns(pool: Pool, limit: ConcurrencyLimit, key: string): Pool {
   return {
@@ -146,17 +146,21 @@ export function poolInTurns(pool: Pool, limit: ConcurrencyLimit, key: string): P
   };
 }
 
-/** Runs the read of a credential in its turn. @throws Refusal `unavailable` when too many wait; whatever `read` throws */
+/**
+ * Runs the read of a credential in its turn. @throws Refusal `unavailable` when too many wait; whatever `read` throws
+ */
 export type CredentialReads = <T>(read: () => Promise<T>) => Promise<T>;
 
 /** Of the connections: with both kinds of a service, the calls of those who were let in find half of them. */
 const credentialReadsShare = 0.25;
-/** More than other lines have: a process that was just started knows nobody, and what waits has sent its headers only. */
+/**
+ * More than other lines have: a process that was just started knows nobody, and what waits has sent its headers only.
+ */
 const credentialReadsQueuedMax = 2000;
 
 /**
- * Limits how many credentials of one kind are read at once in this process. Who sends them is not known yet, so they share
- * one line: a flood of unknown ones must not hold every connection.
+ * Limits how many credentials of one kind are read at once in this process. Who sends them is not known yet, so they
+ * share one line: a flood of unknown ones must not hold every connection.
  */
 export function credentialReads(connectionsMax: number): CredentialReads {
   const limit = new ConcurrencyLimit('credentials to be read', {

@@ -19,7 +19,7 @@ const places = {
 };
 
 /**
- * Waits for a place for a body, before it is read; whoever has one gives it back when the request is answered.
+ * Waits for a place for a body, before it is read; the place is returned with the response.
  * @throws Refusal `unavailable` with Retry-After when too many wait
  */
 export async function takePlace(tenant: string): Promise<Turns> {
@@ -29,8 +29,9 @@ export async function takePlace(tenant: string): Promise<Turns> {
 }
 
 /**
- * Reads large bodies by steps: 1 MiB can take 0.1 s of the event loop, and 24 of them came in one turn. One step runs at
- * a time in this process, of one body of each tenant, and then the loop belongs to others for as long as the step took.
+ * Reads large bodies by steps: 1 MiB can take 0.1 s of the event loop, and 24 of them came in one turn. One step runs
+ * at a time in this process, of one body of each tenant, and then the loop belongs to others for as long as the step
+ * took.
  */
 class LargeBodies {
   readonly #limit = new ConcurrencyLimit('large bodies of the tenant', bounds);

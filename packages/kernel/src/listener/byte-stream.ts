@@ -8,7 +8,7 @@ export const streamMsMax = 600_000;
 /** And between two of them. */
 export const streamSilentMsMax = 30_000;
 
-/** An answer that is bytes: a stream, of which `content-length` says how many. */
+/** A response of bytes: a stream whose length is `content-length`. */
 export const Bytes = z
   .custom<Readable>((value) => value instanceof Readable)
   .meta({ type: 'string', format: 'binary', contentMediaType: '*/*' });
@@ -19,7 +19,7 @@ export interface Incoming {
   /** The request's Content-Type as it was sent: printable, at most 255 characters. */
   readonly mediaType: string;
   /**
-   * The body, chunk by chunk; to be read once. A chunk is only asked for when the one before was taken.
+   * The body, chunk by chunk, readable once. A chunk is requested only after the previous one was consumed.
    * @throws Refusal `request_too_large`, InvalidRequest when the next byte takes too long, ClientGone
    */
   read(): AsyncIterable<Buffer>;
@@ -66,8 +66,8 @@ async function inTime<T>(next: Promise<T>, ms: number): Promise<T> {
 }
 
 /**
- * Gives back the memory of a chunk that nobody needs any more, now instead of at the next collection of garbage: V8 lets
- * 64 MiB of buffers gather before it collects. Without this, 100 MiB raised a process by up to 83 MiB.
+ * Gives back the memory of a chunk that nobody needs any more, now instead of at the next collection of garbage: V8
+ * lets 64 MiB of buffers gather before it collects. Without this, 100 MiB raised a process by up to 83 MiB.
  */
 export function releaseChunk({ buffer, byteLength }: Buffer): void {
   // A smaller chunk may share its memory with others.

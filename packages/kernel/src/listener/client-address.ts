@@ -10,15 +10,15 @@ interface Address {
   readonly family: 'ipv4' | 'ipv6';
 }
 
-/** More proxies than this stand in no row; whatever a header holds beyond them is not read. */
+/** The longest chain of proxies; the rest of a header is not read. */
 const hopsMax = 32;
 /** The longest address: IPv6 with a zone, in brackets, with a port. */
 const entryCharactersMax = 80;
 
 /**
  * The address of the client that sent a request: that of the connection, or, where a trusted proxy made the connection,
- * the last address of X-Forwarded-For that is not a trusted proxy's. Every proxy appends whom it got the request from, so
- * what stands further left was sent by the client, and anybody can write there.
+ * the last address of X-Forwarded-For that is not a trusted proxy's. Every proxy appends the address it got the
+ * request from, so anything further left was sent by the client and can be forged.
  * @param trusted the networks of the proxies whose header is believed
  * @returns behind an entry that is no address, or when all are trusted: the address of the last proxy that is known
  */

@@ -4,10 +4,10 @@ import type { IncomingMessage } from 'node:http';
 export const lingerMsMax = 2000;
 
 /**
- * To be called before an answer with `connection: close` while the client still sends its body. Node would close the
- * socket with the answer, and a socket that is closed with unread bytes sends a reset, which can overtake the answer: a
- * client then saw a broken connection, and behind a proxy 502, instead of the refusal. Now only our side ends with the
- * answer, and what comes is thrown away until the client ends its side, for `lingerMsMax` at most.
+ * Call it before a response with `connection: close` while the client still sends its body. Node would close the socket
+ * with the response, and a socket that is closed with unread bytes sends a reset, which can overtake the response: a
+ * client then saw a broken connection, and behind a proxy 502, instead of the refusal. Now only the server's side ends
+ * with the response, and incoming data is discarded until the client closes its side, for at most `lingerMsMax`.
  */
 export function lingerBeforeClose(req: IncomingMessage, msMax = lingerMsMax): void {
   const { socket } = req;

@@ -6,7 +6,7 @@ import { createListener, openPort } from './listener.ts';
 /** One Ctrl-C in a terminal can arrive more than once within milliseconds; a second one on purpose comes later. */
 const sameSignalMs = 1000;
 
-/** Calls `stop` once when the process is told to end (SIGTERM, SIGINT); a second signal on purpose ends it at once. */
+/** Calls `stop` once on SIGTERM or SIGINT; a deliberate second signal ends the process at once. */
 export function onStopSignal(stop: (signal: string) => void): void {
   let stoppedAt: number | undefined;
   const onSignal = (signal: string) => {
@@ -19,7 +19,7 @@ export function onStopSignal(stop: (signal: string) => void): void {
 }
 
 /**
- * Opens a port for a service until the process is told to stop (SIGTERM, SIGINT); requests under way are finished.
+ * Opens a port for a service until SIGTERM or SIGINT; requests in progress are completed.
  * @returns where it listens, and a promise of its end
  * @throws Error with one sentence when the port can't be had
  */

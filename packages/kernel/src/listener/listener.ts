@@ -7,7 +7,7 @@ import { boundBody } from './body-time.ts';
 export type Listening = Pick<RunningService, 'handler' | 'upgrade' | 'unreadable'>;
 
 /**
- * How long and how many: with Node's own values (60 s for headers, 300 s for a request, looked at every 30 s, no limit of
+ * Timeouts and limits. With Node's defaults (60 s for headers, 300 s for a request, checked every 30 s, unlimited
  * connections) slow headers lasted 89 s, and a slow body over 100 s.
  */
 export const listenerBounds = {
@@ -23,11 +23,11 @@ export const listenerBounds = {
   silenceMsMax: 120_000,
   /** With 15,000 of them open streams, requests still find room. */
   connectionsMax: 18_000,
-  /** How often the first two are looked at. */
+  /** How often the first two are checked. */
   checkEveryMs: 1000,
 };
 
-/** Idle connections are closed at most this often for new ones: each time all connections are looked through. */
+/** Idle connections are closed at most this often for new ones: each time all connections are searched. */
 const makeRoomEveryMs = 100;
 
 /** Makes the server of every port that Baton opens, with its bounds. */
@@ -63,7 +63,10 @@ export function createListener(service: Listening, bounds = listenerBounds): Ser
   return server;
 }
 
-/** A fault in a service costs the connection that met it: thrown further, it would end the process, and with it all others. */
+/**
+ * A fault in a service costs the connection that met it: thrown further, it would end the process, and with it all
+ * others.
+ */
 function isolated(connection: { destroy(): unknown }, serve: () => void): void {
   try {
     serve();

@@ -16,14 +16,14 @@ export type WatchAnswers = Readonly<
 >;
 
 export interface WatchPort {
-  /** Where it listens: the port that was asked for, or a free one for 0. */
+  /** The requested port, or a free one for 0. */
   readonly port: number;
   close(): Promise<void>;
 }
 
 /**
- * Opens a port on which operators watch a process (metrics, health) and nobody else calls it, so that a public route never
- * leads there. GET and HEAD only; any other path is 404, an answer that fails 500.
+ * Opens a port on which operators watch a process (metrics, health) and nobody else calls it, so that a public route
+ * never leads there. GET and HEAD only; any other path is 404, an answer that fails 500.
  * @throws Error with one sentence that names the setting when the port can't be had
  */
 export async function openWatchPort(

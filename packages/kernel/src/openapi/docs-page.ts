@@ -48,8 +48,8 @@ export async function generatedDocument(name: string): Promise<object> {
 }
 
 /**
- * `GET /openapi.json`, `GET /asyncapi.json` where there is one, and the interactive page `GET /docs`. The page is served
- * whole from here: it works without the internet, and below a prefix, because its links are relative.
+ * `GET /openapi.json`, `GET /asyncapi.json` where there is one, and the interactive page `GET /docs`. The page is
+ * served whole from here: it works without the internet, and below a prefix, because its links are relative.
  */
 export function addDocs(app: FastifyInstance, docs: ServiceDocs): void {
   const assets = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));

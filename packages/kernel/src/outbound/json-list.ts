@@ -1,4 +1,7 @@
-/** JSON of which one list may be long: it is read item by item, so that neither its text nor its items are held together. */
+/**
+ * JSON of which one list may be long: it is read item by item, so that neither its text nor its items are held
+ * together.
+ */
 
 export interface JsonListBounds {
   /** Of one item. */

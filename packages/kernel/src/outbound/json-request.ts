@@ -1,4 +1,4 @@
-/** Requests to services whose addresses come from the operator's own settings: these are trusted (core, section 24). */
+/** Requests to services whose addresses come from the operator's own settings: these are trusted. */
 
 /** No answer came in time, or none that can be read. The message names no header and no body. */
 export class RequestFailed extends Error {
@@ -30,12 +30,13 @@ export interface JsonAnswer {
   readonly status: number;
   /** Undefined where the body is no JSON. */
   readonly json: unknown;
-  /** What `Retry-After` asks for, in seconds; undefined without one, and for a date. */
+  /** `Retry-After` in seconds; undefined without one, and for a date. */
   readonly retryAfterSeconds: number | undefined;
 }
 
 /**
- * Sends a request and reads its answer, whatever the status. Redirects are not followed: what is sent may hold a credential.
+ * Sends a request and reads its answer, whatever the status. Redirects are not followed: what is sent may hold a
+ * credential.
  * @throws RequestFailed
  */
 export async function requestJson(url: string, request: JsonRequest): Promise<JsonAnswer> {
@@ -118,7 +119,7 @@ function secondsIn(header: string | null): number | undefined {
   return header !== null && /^\d{1,9}$/.test(header) ? Number(header) : undefined;
 }
 
-/** `fetch` says `fetch failed`, and why in its cause. */
+/** `fetch` fails with `fetch failed`; the reason is its cause. */
 function failureOf(error: unknown): string {
   const { code } = ((error as Error).cause ?? {}) as { code?: unknown };
   return typeof code === 'string' ? `the connection failed: ${code}` : 'the connection failed';

@@ -5,8 +5,8 @@ import { isIP, type LookupFunction } from 'node:net';
 import { isPublicAddress } from './public-addresses.ts';
 
 /**
- * Requests to addresses that came through the API (identity, section 21; coordination-core, section 24): issuers, key
- * documents, upstream bases, token endpoints of providers.
+ * Requests to addresses that came through the API: issuers, key documents, upstream bases, token endpoints of
+ * providers.
  */
 
 export type OutboundFailure =

@@ -1,6 +1,8 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
 
-/** The IPv4 networks that are not public: loopback, private, link-local, carrier-grade NAT, documentation, multicast. */
+/**
+ * The IPv4 networks that are not public: loopback, private, link-local, carrier-grade NAT, documentation, multicast.
+ */
 const closedV4: readonly [string, number][] = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -35,8 +37,8 @@ const global = new BlockList();
 global.addSubnet('2000::', 3, 'ipv6');
 
 /**
- * Whether an address is on the public internet. An IPv6 address that maps or translates an IPv4 address is not: it would
- * reach whatever that address reaches.
+ * Whether an address is on the public internet. An IPv6 address that maps or translates an IPv4 address is not: it
+ * would reach whatever that address reaches.
  */
 export function isPublicAddress(address: string): boolean {
   if (isIPv4(address)) return !closed.check(address, 'ipv4');

@@ -1,6 +1,7 @@
 /**
- * A text of another system that tenants read, without the addresses in it: they are of the operator's network. Taken out
- * are URLs, IPv4 and IPv6 addresses, names with a port, and the name behind a code of the resolver (`ENOTFOUND db.internal`).
+ * A text of another system that tenants read, without the addresses in it: they are of the operator's network. Taken
+ * out are URLs, IPv4 and IPv6 addresses, names with a port, and the name behind a code of the resolver (`ENOTFOUND
+ * db.internal`).
  * @returns at most 5,000 characters of it
  */
 export function withoutAddresses(text: string): string {

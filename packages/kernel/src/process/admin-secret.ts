@@ -8,16 +8,16 @@ loopback.addSubnet('127.0.0.0', 8, 'ipv4');
 loopback.addAddress('::1', 'ipv6');
 
 /**
- * What an operator is told whose admin secret can be guessed by others than this machine's users.
+ * The warning for an admin secret that can be guessed from other machines.
  * @param setting the name of the secret; @param host the address that the service listens on
  * @returns undefined for a secret that is long enough, for none, and where only this machine can connect
  */
 export function shortSecretWarning(setting: string, secret: string, host: string): string | undefined {
   if (secret === '' || secret.length >= adminSecretCharactersMin || isLoopback(host)) return undefined;
-  return `${setting} has less than ${adminSecretCharactersMin} characters, and whoever reaches ${host || 'this machine'} can try to guess it: set a longer one.`;
+  return `${setting} has fewer than ${adminSecretCharactersMin} characters, and anybody who can reach ${host || 'this machine'} can try to guess it: set a longer one.`;
 }
 
-/** Names other than `localhost` may stand for any address. */
+/** Names other than `localhost` may resolve to any address. */
 function isLoopback(host: string): boolean {
   const version = isIP(host);
   if (version === 0) return host.toLowerCase() === 'localhost';

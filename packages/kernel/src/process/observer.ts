@@ -1,6 +1,6 @@
 /**
- * What the tests see from inside: which codes were refused, which events were written, which secrets were made, what was
- * logged, and whether an answer has its declared form. In production there is no observer, and none of this costs
+ * What the tests see from inside: which codes were refused, which events were written, which secrets were made, what
+ * was logged, and whether an answer has its declared form. In production there is no observer, and none of this costs
  * anything.
  */
 export interface Observer {

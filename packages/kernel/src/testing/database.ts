@@ -21,8 +21,9 @@ export function createTestDatabase(migrationsDirectory: string): Promise<TestDat
 }
 
 /**
- * Like `createTestDatabase`, but in another cluster, for a program whose test reads the journal at once. Readers see only events
- * before the oldest open transaction of the whole cluster, and service tests have transactions open for seconds.
+ * Like `createTestDatabase`, but in another cluster, for a program whose test reads the journal at once. Readers see
+ * only events before the oldest open transaction of the whole cluster, and service tests have transactions open for
+ * seconds.
  */
 export function createProgramDatabase(migrationsDirectory: string): Promise<TestDatabase> {
   return createDatabase(process.env.BATON_TEST_PROGRAM_POSTGRES || testCluster(), migrationsDirectory);

@@ -2,7 +2,10 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** Below the ports that Linux, macOS and Windows choose for connections and for `listen(0)`: no other process is given one. */
+/**
+ * Below the ports that Linux, macOS and Windows choose for connections and for `listen(0)`: no other process is given
+ * one.
+ */
 const portMin = 20_000;
 const portMax = 32_000;
 const triesMax = 100;
@@ -10,8 +13,8 @@ const triesMax = 100;
 const returned = new Set<number>();
 
 /**
- * Finds a port of 127.0.0.1 that nobody listens on, for programs that take no 0 and for servers that restart on their port.
- * Within a process it returns no port twice.
+ * Finds a port of 127.0.0.1 that nobody listens on, for programs that take no 0 and for servers that restart on their
+ * port. Within a process it returns no port twice.
  * @throws Error after 100 ports that are in use
  */
 export async function freePort(): Promise<string> {

@@ -34,8 +34,8 @@ const depthMax = 8;
 const bytesSentMax = 4_194_304;
 
 /**
- * Makes the worst requests of an endpoint from what it declares: the longest lists and texts, the deepest documents, and
- * bodies of the full size whose reading costs most: numbers that may be rounded, unknown names, levels.
+ * Makes the worst requests of an endpoint from what it declares: the longest lists and texts, the deepest documents,
+ * and bodies of the full size whose reading costs most: numbers that may be rounded, unknown names, levels.
  * @param sample a right request, whose identifiers lead to real objects; @param bytesMax of a body
  */
 export function worstRequests(endpoint: Operation, sample: SampleRequest, bytesMax: number): Hostile[] {

@@ -14,7 +14,8 @@ const answers: Record<string, () => Promise<number> | number> = {
   '/api/ordinary': () => (isSlow ? inLine(() => 200) : 200),
   '/api/fair': () => 200,
   '/api/spin'() {
-    // Measure processor time: on a busy machine 400 ms of wall-clock time used less than the 250 ms that the test allows.
+    // Measure processor time: on a busy machine 400 ms of wall-clock time used less than the 250 ms that the test
+    // allows.
     for (let [tookMs, before] = [0, process.threadCpuUsage()]; tookMs < spinMs; ) {
       const { user, system } = process.threadCpuUsage(before);
       tookMs = (user + system) / 1000;

@@ -20,7 +20,9 @@ export interface ProbedProcess {
   stop(): Promise<void>;
 }
 
-/** The heap that docs/operations.md tells operators to give: without a limit, V8 collects late and the process grows. */
+/**
+ * The heap that docs/operations.md tells operators to give: without a limit, V8 collects late and the process grows.
+ */
 export const heapMiB = 384;
 
 const readyMsMax = 60_000;

@@ -25,15 +25,20 @@ export interface LivenessSetup<Tenant extends object> extends MatrixSetup<Tenant
 
 /** What must hold for everybody else while one caller does its worst. */
 export const livenessBounds = {
-  /** Of the quiet p99 of the bystander; on a machine that does other things too, less than `p99MsFloor` says nothing. */
+  /**
+   * Of the quiet p99 of the bystander; on a machine that does other things too, less than `p99MsFloor` says nothing.
+   */
   p99TimesMax: 5,
   p99MsFloor: 250,
   /**
-   * The longest that a turn of the event loop may compute. Of 650 kinds of requests on two cores, 19 took 100 to 236 ms: a
-   * step of a body of 1 MiB and a collection of garbage in the same turn. 400 ms would be a body that is read at once.
+   * The longest that a turn of the event loop may compute. Of 650 kinds of requests on two cores, 19 took 100 to 236
+   * ms: a step of a body of 1 MiB and a collection of garbage in the same turn. 400 ms would be a body that is read at
+   * once.
    */
   blockedMsMax: 250,
-  /** By how much the process may grow over its size before the first hostile request: its heap, and what lies outside. */
+  /**
+   * By how much the process may grow over its size before the first hostile request: its heap, and what lies outside.
+   */
   growthBytesMax: (heapMiB + 256) * 1024 * 1024,
 };
 
@@ -50,8 +55,8 @@ interface Figures {
 }
 
 /**
- * The file for the figures; `npm run liveness` sets it. That run is longer, sends each kind of request alone and needs a quiet
- * machine. The long proof runs the short form below. `npm test` sends each request once and measures nothing.
+ * The file for the figures; `npm run liveness` sets it. That run is longer, sends each kind of request alone and needs
+ * a quiet machine. The long proof runs the short form below. `npm test` sends each request once and measures nothing.
  */
 const reportFile = process.env['BATON_LIVENESS_REPORT'];
 const isLong = reportFile !== undefined;
@@ -63,7 +68,9 @@ const togetherLastsMs = 300;
 const quietLastsMs = 500;
 /** What broke a bound is tried again until the bystander has made so many calls: the p99 of twelve is their slowest. */
 const secondSamplesMin = 100;
-/** In the short form other tests run beside, which once slowed two attempts of 260 endpoints down by a tenth too much. */
+/**
+ * In the short form other tests run beside, which once slowed two attempts of 260 endpoints down by a tenth too much.
+ */
 const attemptsMax = isLong ? 2 : 3;
 /** Tokens live 300 s. In the long form an endpoint takes up to 4 s, so a service is started anew after so many. */
 const endpointsPerRig = isLong ? 40 : 1000;
@@ -73,11 +80,11 @@ const calmMs = 40;
 const calmMsMax = 30_000;
 
 /**
- * Registers `answerTest` in `npm test`. Otherwise it registers a test per endpoint, or per four endpoints in the short form:
- * while one caller sends the worst requests that the
- * declaration allows, on many connections, another tenant's calls stay fast and free of errors, and the service's event
- * loop and memory bounded. The service is a process of its own. Endpoints that break a bound together are tried one by
- * one, and one that breaks it alone is tried again before it fails.
+ * Registers `answerTest` in `npm test`. Otherwise it registers a test per endpoint, or per four endpoints in the short
+ * form: while one caller sends the worst requests that the declaration allows, on many connections, another tenant's
+ * calls stay fast and free of errors, and the service's event loop and memory bounded. The service is a process of its
+ * own. Endpoints that break a bound together are tried one by one, and one that breaks it alone is tried again before
+ * it fails.
  */
 export function livenessTests<Tenant extends object>(setup: LivenessSetup<Tenant>): void {
   if (!isLongProof && !isLong) return answerTest(setup);
@@ -96,8 +103,8 @@ export function livenessTests<Tenant extends object>(setup: LivenessSetup<Tenant
 }
 
 /**
- * Registers one test: every endpoint responds to its worst requests, and never with 500. The service runs in this process, and
- * the test measures no time.
+ * Registers one test: every endpoint responds to its worst requests, and never with 500. The service runs in this
+ * process, and the test measures no time.
  */
 function answerTest<Tenant extends object>(setup: LivenessSetup<Tenant>): void {
   test(`the worst requests of every endpoint of ${setup.service} are answered`, async () => {
@@ -123,7 +130,8 @@ export async function findUnanswered<Tenant extends object>(
   for (const endpoint of setup.endpoints) {
     const { sample, worst } = await worstOf(setup, target, endpoint);
     for (const one of worst) {
-      // All endpoints share the code that reads full sizes. A megabyte to each would take longer than all other requests.
+      // All endpoints share the code that reads full sizes. A megabyte to each would take longer than all other
+      // requests.
       const text = one.name === 'full size' ? `${endpoint.auth} ${one.text}` : undefined;
       if (text !== undefined && read.has(text)) continue;
       if (text !== undefined) read.add(text);

@@ -208,7 +208,9 @@ function absentParams(endpoint: Operation, owned: readonly string[]): [string, s
     });
 }
 
-/** The caller whose If-Match and key are checked: one without the permission, unless the permission is checked first. */
+/**
+ * The caller whose If-Match and key are checked: one without the permission, unless the permission is checked first.
+ */
 function whoGetsPastForm({ permissionFirst }: Operation): 'allowed' | 'powerless' {
   return permissionFirst ? 'allowed' : 'powerless';
 }

@@ -2,8 +2,9 @@ import type { AddressInfo } from 'node:net';
 import { connect, createServer, type Socket } from 'node:net';
 
 /**
- * A proxy to the database that shows of PgBouncer what a service must notice at its start: it keeps back the parameters of
- * a session, and names process ids of its own making. It does not pool. The real one is in `e2e/pooler.long.test.ts`.
+ * A proxy to the database that shows of PgBouncer what a service must notice at its start: it keeps back the parameters
+ * of a session, and names process ids of its own making. It does not pool. The real one is in
+ * `e2e/pooler.long.test.ts`.
  */
 export interface PoolerProxy {
   readonly url: string;

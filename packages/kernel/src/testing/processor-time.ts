@@ -1,4 +1,7 @@
-/** How many milliseconds of a core this thread spends on `work`: what other processes of the machine take does not count. */
+/**
+ * How many milliseconds of a core this thread spends on `work`: what other processes of the machine take does not
+ * count.
+ */
 export function processorMsOf(work: () => unknown): number {
   const before = process.threadCpuUsage();
   work();

@@ -4,7 +4,9 @@ import pg from 'pg';
 export interface StoreWatch {
   /** The present moment, for `changesSince`. */
   mark(): Promise<string>;
-  /** What was committed since, each once: `tasks update`. Rolled back work and an update that changes no value are none. */
+  /**
+   * What was committed since, each once: `tasks update`. Rolled back work and an update that changes no value are none.
+   */
   changesSince(mark: string): Promise<string[]>;
   close(): Promise<void>;
 }

@@ -10,7 +10,7 @@ export const getLiveness = endpoint({
   path: '/healthz',
   root: true,
   auth: 'none',
-  summary: 'Whether the process answers. The database is not asked.',
+  summary: 'Whether the process responds. The database is not checked.',
   returns: { 200: z.strictObject({ status: z.literal('ok') }).meta({ id: 'Liveness' }) },
   handle: () => ({ status: 'ok' as const }),
 });

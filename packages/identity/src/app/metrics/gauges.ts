@@ -7,8 +7,8 @@ const journalMsMax = 2000;
 const noJournal = { unsettled_events: Number.NaN, writer_seconds: Number.NaN, epochs: Number.NaN };
 
 /**
- * Adds the gauges of identity (contract, W55): its queues, its connections, the keys of providers and the journal's lag.
- * No tenant, provider or credential is ever a label; the log says which provider fails.
+ * Adds the gauges of identity (contract, W55): its queues, its connections, the keys of providers and the journal's
+ * lag. No tenant, provider or credential is ever a label; the log names the provider that fails.
  */
 export function measureService(
   registry: Registry,
@@ -52,7 +52,7 @@ function measureProviderKeys(gauge: AddGauge, providerKeys: Tools['providerKeys'
   gauge('iam_provider_key_sets', 'Identity providers whose keys are kept.', () => providerKeys.health().kept);
   gauge(
     'iam_provider_key_sets_failing',
-    'Identity providers that did not give their keys when they were last asked, within 15 minutes.',
+    'Identity providers whose last request for keys, within 15 minutes, failed.',
     () => providerKeys.health().failing,
   );
   gauge(

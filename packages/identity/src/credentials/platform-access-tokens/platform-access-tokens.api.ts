@@ -58,7 +58,7 @@ export const list = endpoint({
   summary: 'List the tokens of a tenant by creation; expired ones are among them.',
   params: tenantParam,
   description:
-    'All of them, unless `limit` asks for pages: then a `Link` header with `rel="next"` names the next page, as long as there is one.',
+    'All of them, unless `limit` is set: then a `Link` header with `rel="next"` names the next page, if there is one.',
   query: listQuery,
   returns: { 200: z.array(PlatformAccessToken) },
   handle: ({ params, query }, { db }) => listPlatformAccessTokens(db, params.tenantId, query),

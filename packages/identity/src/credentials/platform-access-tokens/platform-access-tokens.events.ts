@@ -12,7 +12,7 @@ const Payload = z.strictObject({
   audiences: z.array(z.string()),
 });
 
-/** What the journal says of a token that was made. */
+/** The journal's record of an issued token. */
 export function payloadOf(row: PlatformAccessTokenRow): z.infer<typeof Payload> {
   return {
     credentialId: row.id,

@@ -21,7 +21,10 @@ export interface NewCredential {
   fingerprint: string | null;
 }
 
-/** The principal is locked. No row when its prefix, hash or Idempotency-Key is taken; waits for a transaction that is taking one. */
+/**
+ * The principal is locked. No row when its prefix, hash or Idempotency-Key is taken; waits for a transaction that is
+ * taking one.
+ */
 export function insertCredential(made: NewCredential) {
   const { snapshot } = made;
   return sql<PlatformAccessTokenRow>`

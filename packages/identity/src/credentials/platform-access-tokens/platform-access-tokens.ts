@@ -88,7 +88,7 @@ export function addCredential(db: Db, made: NewCredential): Promise<PlatformAcce
   return db.row(insertCredential(made));
 }
 
-/** All tokens of a tenant by creation, or one page of them with a `Link` to the next one where `limit` asks for pages. */
+/** All tokens of a tenant by creation or, with `limit`, one page with a `Link` to the next one. */
 export async function listPlatformAccessTokens(
   db: Db,
   tenantId: string,

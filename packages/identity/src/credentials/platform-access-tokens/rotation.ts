@@ -21,8 +21,8 @@ import { findOwner, insertCredential, lockCredential, updateRotated } from './pl
  * Replaces a token by a successor with the same audiences, ceiling and end (contract, section 7). It needs no fresh
  * sign-in, and the successor of an imported key is an ordinary token.
  *
- * The principal is locked before the token, in the order in which disabling locks them. The Idempotency-Key is looked up
- * under the token's lock: another request with the same key waits there, and then finds the answer.
+ * The principal is locked before the token, in the order in which disabling locks them. The Idempotency-Key is looked
+ * up under the token's lock: another request with the same key waits there, and then finds the answer.
  * @throws Refusal, in the order of the endpoint's `errors`
  */
 export async function rotatePlatformAccessToken(

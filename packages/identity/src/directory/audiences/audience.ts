@@ -8,7 +8,7 @@ import type { Tables } from '../../service/schema.ts';
 export const SigningAlgorithm = z.enum(['RS256', 'ES256', 'EdDSA']);
 export type SigningAlgorithm = z.infer<typeof SigningAlgorithm>;
 
-/** Which algorithms this process has a key for; the signing keys say it, which lie in a layer above. */
+/** The algorithms for which this process has a key; implemented by the signing keys, in a layer above. */
 export interface SigningAlgorithms {
   isAvailable(algorithm: SigningAlgorithm): boolean;
 }

@@ -22,7 +22,7 @@ export function insertContext(context: NewContext) {
     returning id, principal_id, issuer, acr, amr, auth_time, recorded_at`;
 }
 
-/** `is_expired`: older than the age that was asked about; an equal age passes. */
+/** `is_expired`: older than the given age; an equal age passes. */
 export function findNewestContext(person: { tenantId: string; principalId: string }, ageSecondsMax: number) {
   return sql<AuthenticationContextRow & { is_expired: boolean }>`
     select id, principal_id, issuer, acr, amr, auth_time, recorded_at,

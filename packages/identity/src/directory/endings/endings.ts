@@ -60,8 +60,8 @@ interface Finishing {
 }
 
 /**
- * Does what requests left to do when they were acknowledged, at the start and every second. Any number of processes may do
- * so: one at a time works on each.
+ * Does what requests left to do when they were acknowledged, at the start and every second. Any number of processes may
+ * do so: one at a time works on each.
  * @returns what ends it, after the batch under way
  */
 export function startEndings(finishing: Finishing): () => Promise<void> {
@@ -74,7 +74,9 @@ export function startEndings(finishing: Finishing): () => Promise<void> {
   });
 }
 
-/** A batch of each, in turn, until there is nothing to do. What fails holds up no other; the first failure is thrown. */
+/**
+ * A batch of each, in turn, until there is nothing to do. What fails holds up no other; the first failure is thrown.
+ */
 async function finishEndings(finishing: Finishing, stopping: AbortSignal): Promise<void> {
   const failures: unknown[] = [];
   for (let handled = 1; handled > 0 && failures.length === 0; ) {

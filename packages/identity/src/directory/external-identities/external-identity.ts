@@ -20,7 +20,7 @@ export const ExternalIdentity = z
   })
   .meta({ id: 'ExternalIdentity' });
 
-/** Both are one entry of an index, which PostgreSQL bounds by bytes: 2,704 with what stands around them. */
+/** Both are one index entry, which PostgreSQL limits to 2,704 bytes with its overhead. */
 const identityBytesMax = 2600;
 
 export const NewExternalIdentity = z

@@ -5,7 +5,7 @@ import { Name } from '../../service/fields.ts';
 import { pagesByCreation } from '../../service/paging.ts';
 import type { Tables } from '../../service/schema.ts';
 
-/** What of a principal is shown or judged; the rest is for the statements alone. */
+/** The columns of a principal that are returned or checked; only statements use the others. */
 export type PrincipalRow = Pick<
   RowOf<Tables['principals']>,
   'id' | 'kind' | 'display_name' | 'status' | 'created_at'

@@ -32,8 +32,8 @@ export function findPrincipal(tenantId: string, principalId: string) {
 }
 
 /**
- * Shares the lock of a principal: waits for a disable, and makes one wait; requests that make credentials don't wait for
- * each other. The status is read after that wait.
+ * Shares the lock of a principal: waits for a disable, and makes one wait; requests that make credentials don't wait
+ * for each other. The status is read after that wait.
  */
 export function enterPrincipal(tenantId: string, principalId: string) {
   return sql<PrincipalRow>`
@@ -55,8 +55,8 @@ export function lockPrincipal(tenantId: string, principalId: string) {
 }
 
 /**
- * Takes the lock of a principal alone: waits for what is being made for it, about a second at most; what comes later sees
- * the change. The row is locked by a statement after this one.
+ * Takes the lock of a principal alone: waits for what is being made for it, about a second at most; what comes later
+ * sees the change. The row is locked by a statement after this one.
  */
 export function takePrincipalLock(principalId: string) {
   return sql`select take_principal_lock(${principalId})`;
@@ -110,8 +110,8 @@ export function findDirectoryUsers(principalId: string) {
 }
 
 /**
- * Shows the users behind a principal as inactive. To be called with the principal locked, which whoever writes a user
- * locks before it: nobody else holds these rows.
+ * Marks the SCIM users of a principal as inactive. Call it with the principal locked: every writer of a user locks the
+ * principal first, so nobody else holds these rows.
  */
 export function updateUsersSuspended(principalId: string) {
   return sql`
@@ -145,8 +145,8 @@ export function findPrincipals({ tenantId, kind, status, after, limit }: Princip
 }
 
 /**
- * Those whose name has words that begin so, or whose user name in a directory of the tenant does. A statement of its own: the
- * candidates come from two indexes, and a condition that may be absent would keep PostgreSQL from using them.
+ * Those whose name has words that begin so, or whose user name in a directory of the tenant does. A statement of its
+ * own: the candidates come from two indexes, and a condition that may be absent would keep PostgreSQL from using them.
  */
 export function findPrincipalsByName(
   { tenantId, kind, status, after, limit }: PrincipalFilter,

@@ -88,8 +88,8 @@ export async function isMember(db: Db, tenantId: string, principalId: string): P
 }
 
 /**
- * Reads a principal and locks it against disabling until the transaction ends. So a credential that is made for it now is
- * seen, and revoked, by a later disable. Undefined without an active membership in this tenant.
+ * Reads a principal and locks it against disabling until the transaction ends. So a credential that is made for it now
+ * is seen, and revoked, by a later disable. Undefined without an active membership in this tenant.
  */
 export function getLockedMember(
   db: Db,

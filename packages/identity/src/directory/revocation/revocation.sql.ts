@@ -7,7 +7,7 @@ export type RevokedRow = Pick<
   'id' | 'tenant_id' | 'principal_id' | 'public_prefix' | 'kind' | 'audiences'
 >;
 
-/** No row for one that is revoked, also where the job has yet to come by. */
+/** Returns no row for a revoked token, even if the job has not processed it yet. */
 export function updateRevokedToken(order: { tenantId: string; credentialId: string; reason: string }) {
   return sql<RevokedRow>`
     update platform_access_tokens set revoked_at = now(), revoke_reason = ${order.reason}

@@ -18,7 +18,7 @@ export interface RevocationOrder {
   tenantId: string;
   credentialId: string;
   reason: string;
-  /** Who asks, as the audit record names them; by default the caller. */
+  /** The actor in the audit record; by default the caller. */
   actor?: string;
 }
 
@@ -33,9 +33,9 @@ export async function revokeToken(context: Context, order: RevocationOrder): Pro
 }
 
 /**
- * Revokes every token of a principal, in whichever tenant it was issued; expired ones too. The first 100 are revoked by this
- * transaction, which takes the same time however many there are; the others are refused from its commit on, and a job
- * revokes them in batches. To be called with the principal locked alone.
+ * Revokes every token of a principal, in whichever tenant it was issued; expired ones too. The first 100 are revoked by
+ * this transaction, which takes the same time however many there are; the others are refused from its commit on, and a
+ * job revokes them in batches. To be called with the principal locked alone.
  * @returns how many there are
  */
 export async function revokeTokensOfPrincipal(

@@ -69,7 +69,7 @@ export const update = endpoint({
   id: 'updateServiceAccount',
   method: 'PATCH',
   path: '/tenants/{tenantId}/service-accounts/{clientId}',
-  summary: 'Change what a service account may ask for, or replace its secret.',
+  summary: 'Change the audiences and scopes of a service account, or replace its secret.',
   description:
     'The state that results is checked as a whole, also for an empty object, which changes nothing.',
   params: accountParams,

@@ -23,7 +23,7 @@ export const serviceAccountSecretRotated = defineEvent(
   z.strictObject(account),
 );
 
-/** Shares its type with the revocation of a token; the kind of aggregate tells them apart. */
+/** Shares its type with the revocation of a token; the kind of aggregate distinguishes them. */
 export const serviceAccountRevoked = defineEvent(
   'credential.revoked',
   'service_account',

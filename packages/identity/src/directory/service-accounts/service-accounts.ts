@@ -36,8 +36,8 @@ import {
 } from './service-accounts.sql.ts';
 
 /**
- * Creates a principal, its membership and its client credentials. The ceiling isn't checked: an exchange grants only what
- * the audience allows too.
+ * Creates a principal, its membership and its client credentials. The ceiling isn't checked: an exchange grants only
+ * what the audience allows too.
  * @throws Refusal `unknown_audience`, also for an unknown tenant
  */
 export async function createServiceAccount(
@@ -82,7 +82,7 @@ export async function getServiceAccount(db: Db, tenantId: string, clientId: stri
 /**
  * Changes the fields that are given; a new secret replaces the old one in the same commit.
  * @throws Refusal `service_account_not_found`, `service_account_revoked`, `unknown_audience`, `invalid_scope_ceiling`:
- * the last two judge the state that results, stored values included
+ * the last two are checked against the resulting state, stored values included
  */
 export async function updateServiceAccount(
   context: Context,

@@ -51,8 +51,8 @@ export async function getTenant(db: Db, tenantId: string): Promise<TenantRow> {
 }
 
 /**
- * Renames, disables or enables a tenant. Every use of a credential reads the tenant's status, so disabling takes effect at
- * this commit; nothing is revoked.
+ * Renames, disables or enables a tenant. Every use of a credential reads the tenant's status, so disabling takes effect
+ * at this commit; nothing is revoked.
  * @throws Refusal `tenant_not_found`
  */
 export async function updateTenant(

@@ -25,9 +25,9 @@ export interface Grant {
 }
 
 /**
- * Signs the access token of a grant, with exactly these claims: consumers check for the exact set. Form and names are those
- * of RFC 9068; scopes contain no blanks (`isScope`), so their text can be split again.
- * Without a key, or with a full queue of signatures, it throws at once, so that nothing is recorded.
+ * Signs the access token of a grant, with exactly these claims: consumers check for the exact set. Form and names are
+ * those of RFC 9068; scopes contain no blanks (`isScope`), so their text can be split again. Without a key, or with a
+ * full queue of signatures, it throws at once, so that nothing is recorded.
  * @throws NoSigningKeyError; Refusal `unavailable`
  */
 export function signAccessToken({ settings, signingKeys, counters }: Context, grant: Grant): Promise<string> {

@@ -9,7 +9,7 @@ import type { PresentedToken } from '../../service/secrets.ts';
 type TokenColumns = RowOf<Tables['platform_access_tokens']>;
 type ServiceAccountColumns = RowOf<Tables['service_accounts']>;
 
-/** Which token is looked up, and for which audience; null where none is asked for. */
+/** The token to look up and its audience; null if no audience is requested. */
 export interface TokenQuery extends PresentedToken {
   readonly audience: string | null;
 }

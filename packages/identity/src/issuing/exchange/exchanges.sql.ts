@@ -5,12 +5,12 @@ import type { AuditDraft } from '../../records/drafts.ts';
 import type { ClientQuery, ClientRow, TokenQuery, TokenRow } from './credential.ts';
 
 /**
- * Everything that exchanges of platform access tokens check, in one statement for all concurrent exchanges.
- * Secrets are compared by the program, in constant time.
+ * Everything that exchanges of platform access tokens check, in one statement for all concurrent exchanges. Secrets are
+ * compared by the program, in constant time.
  *
- * PostgreSQL must not see how many tokens are asked for, or it plans anew each time, which takes longer than the read:
- * hence the subselects around the arrays. `limit 1` keeps the plan on each table's index, however few rows the table had
- * when the plan was made.
+ * The subselects around the arrays hide the number of tokens from PostgreSQL, which would otherwise plan the statement
+ * again each time; that takes longer than the read. `limit 1` keeps the plan on each table's index, however few rows
+ * the table had when the plan was made.
  */
 export function findTokens(queries: readonly TokenQuery[], useIntervalSeconds: number) {
   return sql<TokenRow>`
@@ -77,8 +77,8 @@ export interface LedgerEntry {
 /**
  * Writes audit rows and last uses in one statement. A credential that another transaction has locked is skipped: it is
  * being used, rotated or revoked, and waiting for it would delay every other exchange (two processes could even
- * deadlock). The rows are of different exchanges, so their order doesn't matter. The subselects hide from PostgreSQL how
- * many ids there are, or it would plan anew each time.
+ * deadlock). The rows are of different exchanges, so their order doesn't matter. The subselects hide the
+ * number of ids from PostgreSQL, which would otherwise plan the statement again each time.
  */
 export function insertLedgerEntries(entries: readonly LedgerEntry[], key: AuditKey | undefined) {
   const idsUsed = (kind: string) => [

@@ -67,7 +67,7 @@ export async function exchangePlatformAccessToken(
 }
 
 /**
- * Exchanges client credentials for an access token with exactly the scopes that are asked for (contract, section 8.5).
+ * Exchanges client credentials for an access token with exactly the requested scopes.
  * @throws Refusal `invalid_client`, `audience_not_allowed`, `scope_not_allowed`, `rate_limited`, `unavailable`
  */
 export async function exchangeClientCredentials(
@@ -90,7 +90,7 @@ export async function exchangeClientCredentials(
 
 /**
  * The scopes that may be granted: those of both ceilings that are not withheld.
- * @returns a code when the audience or a scope that is asked for is not allowed
+ * @returns a code if the requested audience or a requested scope is not allowed
  */
 function grantableScopes(
   { audiences, scope_ceiling: ceiling, allowed_scopes: allowed }: CredentialRow,

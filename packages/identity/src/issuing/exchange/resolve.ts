@@ -77,7 +77,10 @@ export async function resolveCredential<Row extends CredentialRow>(
   return row;
 }
 
-/** Refuses a credential that is no longer valid. The answer is the same for every reason; the audit record has the reason. */
+/**
+ * Refuses a credential that is no longer valid. The answer is the same for every reason; the audit record has the
+ * reason.
+ */
 export async function refuseCredential(
   context: Context,
   presented: Presented,
@@ -88,7 +91,7 @@ export async function refuseCredential(
   return failInvalid(context, presented, reason);
 }
 
-/** Refuses what is asked for with a valid credential. */
+/** Refuses a request with a valid credential. */
 export async function refuseRequest(
   context: Context,
   presented: Presented,

@@ -10,7 +10,7 @@ export const introspect = endpoint({
   method: 'POST',
   path: '/platform-access-tokens:introspect',
   auth: 'presented',
-  summary: 'Ask what a token is. Its last use stays as it was.',
+  summary: 'Introspect a token, without changing its last use.',
   body: IntrospectionRequest,
   returns: { 200: Introspection },
   errors: ['invalid_token', 'rate_limited'],

@@ -14,7 +14,7 @@ export const SelfRevocation = z
   .strictObject({ token: PresentedSecret, reason: Reason.default('logout') })
   .meta({ id: 'SelfRevocation' });
 
-/** What a token is, for whoever has it (contract, section 8.3). */
+/** The metadata of a token, for its holder. */
 export const Introspection = z
   .strictObject({
     tenantId: Uuid,

@@ -6,7 +6,7 @@ import { auditEntryOf, presentToken, refuseCredential, resolveCredential } from 
 import { type Introspection, introspectionOf } from './introspection.ts';
 
 /**
- * Says what a token is; its last use stays as it was (contract, section 8.3).
+ * Introspects a token without changing its last use.
  * @throws Refusal `invalid_token`, `rate_limited`
  */
 export async function introspectPlatformAccessToken(

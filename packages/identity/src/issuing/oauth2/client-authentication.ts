@@ -25,8 +25,8 @@ export function requireClient(context: Context, form: ClientForm): PresentedClie
 }
 
 /**
- * The same where a client need not authenticate: undefined when nothing claims to. A `client_id` alone is what a public client
- * calls itself.
+ * The same where a client need not authenticate: undefined when nothing claims to. A `client_id` alone is what a public
+ * client calls itself.
  */
 export function findClient({ headers }: Context, form: ClientForm): PresentedClient | undefined {
   const { authorization } = headers;

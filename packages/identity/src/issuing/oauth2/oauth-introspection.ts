@@ -10,8 +10,8 @@ import type { OauthIntrospection, OauthTokenQuery } from './oauth-token.ts';
 const inactive: OauthIntrospection = { active: false };
 
 /**
- * Says whether an access token or a platform access token is valid (RFC 7662), to a service account of its tenant that names
- * its audience. Every other token is inactive, whatever the reason.
+ * Introspects an access token or a platform access token (RFC 7662) for a service account of its tenant that has its
+ * audience. Every other token is reported as inactive, without a reason.
  * @throws Refusal `invalid_client`, `rate_limited`; InvalidRequest
  */
 export async function introspectOauthToken(

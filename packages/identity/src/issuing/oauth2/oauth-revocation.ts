@@ -6,8 +6,8 @@ import { authenticateClient, findClient, requireForm } from './client-authentica
 import type { OauthTokenQuery } from './oauth-token.ts';
 
 /**
- * Checks the request before its transaction: whoever holds a token may revoke it, so no client need authenticate; one that tries
- * to must succeed.
+ * Checks the request before its transaction. The holder of a token may revoke it, so client authentication is optional;
+ * if it is attempted, it must succeed.
  * @throws Refusal `invalid_client`, `unsupported_token_type`, `rate_limited`; InvalidRequest
  */
 export async function admitRevocation(context: Context, form: OauthTokenQuery): Promise<void> {
@@ -19,8 +19,8 @@ export async function admitRevocation(context: Context, form: OauthTokenQuery): 
 }
 
 /**
- * Revokes a platform access token (RFC 7009). An unknown or revoked one gets the same response, so nobody learns which tokens
- * exist.
+ * Revokes a platform access token (RFC 7009). An unknown or revoked one gets the same response, so nobody learns which
+ * tokens exist.
  * @throws Refusal `rate_limited`
  */
 export async function revokeOauthToken(context: Context, { token }: OauthTokenQuery): Promise<undefined> {

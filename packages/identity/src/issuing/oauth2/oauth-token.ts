@@ -76,7 +76,9 @@ export type OauthTokenQuery = z.infer<typeof OauthTokenQuery>;
 
 const seconds = z.int().describe('Seconds since 1970.').optional();
 
-/** RFC 7662, section 2.2; an unknown token and one that the client may not see are inactive, without further details. */
+/**
+ * RFC 7662, section 2.2; an unknown token and one that the client may not see are inactive, without further details.
+ */
 export const OauthIntrospection = z
   .strictObject({
     active: z.boolean(),

@@ -34,8 +34,9 @@ export const noBrowserSignIn =
 const ownPaths = /^\/(api\/v1|scim|oauth2|\.well-known|docs|openapi\.json)(\/|$)/;
 
 /**
- * The path of a request below the path of the issuer, where a proxy passes that on: the addresses that identity gives out begin
- * with the issuer, and hold with a proxy that cuts its path off and without one. RFC 8414 puts the path of the issuer at the end.
+ * The path of a request below the path of the issuer, where a proxy passes that on: the addresses that identity gives
+ * out begin with the issuer, and hold with a proxy that cuts its path off and without one. RFC 8414 puts the path of
+ * the issuer at the end.
  */
 export function withoutIssuerPath(url: string, issuer: string): string {
   const path = new URL(issuer).pathname.replace(/\/+$/, '');

@@ -7,7 +7,7 @@ import { isRevocation, makeRevocationList, type RevocationList } from './revocat
 const entriesMax = 5000;
 /** Of one tenant: what its people revoke must not use up the list, which would revoke the tokens of others. */
 const entriesOfTenantMax = 500;
-/** Anybody may ask at any rate: the store is read twice a second at most. */
+/** Requests are anonymous and unlimited, so the database is read at most twice a second. */
 const cachedMs = 500;
 /** Clocks differ, and an event bears the time at which its transaction began. */
 const marginSeconds = 120;
@@ -52,8 +52,8 @@ export class RevocationFeed {
   }
 
   /**
-   * To be called after a commit, before it is acknowledged: whoever reads from now on finds what it revoked. Waits a second at
-   * most for the services of the same process.
+   * Call it after a commit and before the commit is acknowledged: later readers then find what it revoked. Waits at
+   * most a second for the services of the same process.
    * @param eventTypes what the transaction wrote into the journal
    * @returns undefined where nothing was revoked
    */

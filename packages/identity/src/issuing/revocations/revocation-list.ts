@@ -2,10 +2,10 @@ import { hash } from 'node:crypto';
 import { z } from 'zod';
 
 /**
- * What makes access tokens invalid before they expire: the principal, credential, tenant or identity provider in their claims.
- * Anybody may read it, so ids are hashed; they are random, so a hash reveals none that the reader doesn't know. That of a provider
- * includes its tenant's id, because its key can be guessed. A disabled external identity has no entry of its own: its principal
- * has one.
+ * What makes access tokens invalid before they expire: the principal, credential, tenant or identity provider in their
+ * claims. Anybody may read it, so ids are hashed; they are random, so a hash reveals none that the reader doesn't know.
+ * That of a provider includes its tenant's id, because its key can be guessed. A disabled external identity has no
+ * entry of its own: its principal has one.
  */
 export const RevocationList = z
   .strictObject({
@@ -94,7 +94,9 @@ export function makeRevocationList(
   };
 }
 
-/** A tenant or provider that is active again has its tokens back; a principal has only those from after it was enabled. */
+/**
+ * A tenant or provider that is active again has its tokens back; a principal has only those from after it was enabled.
+ */
 function revokes({ type, status }: RevocationEvent): boolean {
   return type !== 'identity_provider.enabled' && (type !== 'tenant.updated' || status === 'disabled');
 }

@@ -2,7 +2,9 @@ import type { Logger } from '@baton/kernel/process/log';
 import { startJob } from '../../service/background-job.ts';
 import type { SigningKeys } from './signing-keys.ts';
 
-/** Half of the margin for which a key is published after its tokens: the last note of a killed process is recent enough. */
+/**
+ * Half of the margin for which a key is published after its tokens: the last note of a killed process is recent enough.
+ */
 const intervalMs = 30_000;
 
 /**

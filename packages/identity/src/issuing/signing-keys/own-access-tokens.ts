@@ -22,8 +22,8 @@ export class AccessTokenRefused extends Error {
 }
 
 /**
- * Verifies an access token of ours: form, signature, issuer, times, and one audience. What was revoked since it was issued is
- * for the caller to check.
+ * Verifies an access token of ours: form, signature, issuer, times, and one audience. What was revoked since it was
+ * issued is for the caller to check.
  * @param audience any, if it is undefined
  * @throws AccessTokenRefused
  */
@@ -31,7 +31,8 @@ export async function verifyOwnAccessToken(
   token: string,
   { keys, settings, audience }: { keys: SigningKeys; settings: Settings; audience?: string },
 ): Promise<OwnClaims> {
-  // Any published key: during a key rotation, processes may sign by different ones. Each verifies its own algorithm only.
+  // Any published key: during a key rotation, processes may sign by different ones. Each verifies its own algorithm
+  // only.
   const keyOf = ({ kid, alg }: { kid?: string; alg?: string }) => {
     const key = keys.verifying(kid) ?? refuse('unknown key');
     return key.algorithm === alg ? key.publicKey : refuse('another algorithm than its key');

@@ -33,8 +33,8 @@ export class Signatures {
   }
 
   /**
-   * Signs an access token by the algorithm of the key. With a full queue it throws at once instead of returning a promise,
-   * so that the caller records nothing.
+   * Signs an access token by the algorithm of the key. With a full queue it throws at once instead of returning a
+   * promise, so that the caller records nothing.
    * @throws Refusal `unavailable` when the queue is full
    */
   sign({ algorithm, kid, privateKey: key }: SigningKey, claims: JWTPayload): Promise<string> {

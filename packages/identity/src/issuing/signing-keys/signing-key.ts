@@ -12,7 +12,7 @@ export class SigningKeyError extends Error {
 
 export const modulusBitsMin = 3072;
 
-/** As `kid`, it stands for the key's own thumbprint, so that the key may change without the settings. */
+/** As `kid`, it means the key's own thumbprint, so that the key can change without a change of the settings. */
 const byThumbprint = 'thumbprint';
 
 /** A parsed key of the key document. */

@@ -85,15 +85,15 @@ export class SigningKeys implements SigningAlgorithms {
   }
 
   /**
-   * Reads the configured keys again, and compares them with those that had their names before. On an error the keys that
-   * were in use stay in use.
-   * @throws SigningKeyError, also when a key that is needed is gone; errors of the database
+   * Reloads the configured keys, and compares them with the former keys of the same names. On an error the present keys
+   * remain in use.
+   * @throws SigningKeyError, also if a key is missing that is still needed; errors of the database
    */
   async load(settings: Settings, log: Logger): Promise<void> {
     const rings = await readConfiguredKeys(settings);
     const ring = rings?.get('RS256');
     if (rings === undefined || ring === undefined) {
-      if (this.#keys !== undefined) throw new SigningKeyError('The signing key is gone.');
+      if (this.#keys !== undefined) throw new SigningKeyError('The signing key is missing.');
       log.warn('no signing key: the key document and every exchange answer 500 until one is configured');
       return;
     }
@@ -106,7 +106,7 @@ export class SigningKeys implements SigningAlgorithms {
     for (const [algorithm, untilMs] of usedUntilMs) {
       if (rings.has(algorithm) || !isAhead(untilMs)) continue;
       if (this.#keys?.rings.has(algorithm))
-        throw new SigningKeyError(`The ${algorithm} signing key is gone.`);
+        throw new SigningKeyError(`The ${algorithm} signing key is missing.`);
       log.warn({ algorithm }, 'audiences use an algorithm without a key: their exchanges answer 500');
     }
     const noted = await this.#noteKeys(rings, usedUntilMs, neededSeconds);
@@ -154,7 +154,7 @@ export class SigningKeys implements SigningAlgorithms {
       .map((ring) => ring.signing)
       .filter(({ algorithm }) => isAhead(keys.usedUntilMs.get(algorithm)));
     const kids = rings.flatMap(keysOf).map(({ kid }) => kid);
-    // A reload may replace the keys meanwhile: then this is written to those that nobody asks any more.
+    // If a reload replaces the keys meanwhile, this updates the replaced ones, which has no effect.
     keys.neededUntilMs = neededUntilOf(await this.#pool.rows(noteKeyUses(signing, keys.neededSeconds, kids)));
   }
 
@@ -162,7 +162,7 @@ export class SigningKeys implements SigningAlgorithms {
     keys.usedUntilMs = endsOf(await this.#pool.rows(findAlgorithmUses(keys.neededSeconds)));
   }
 
-  /** The key that signs by an algorithm. @throws NoSigningKeyError, answered 500 */
+  /** The key that signs by an algorithm. @throws NoSigningKeyError, status 500 */
   current(algorithm: SigningAlgorithm = 'RS256'): SigningKey {
     const ring = this.#keys?.rings.get(algorithm);
     if (ring === undefined) throw new NoSigningKeyError(algorithm);
@@ -179,8 +179,8 @@ export class SigningKeys implements SigningAlgorithms {
 
   /**
    * The key document as it is now: keys of another algorithm than RS256 while an audience uses it, previous keys until
-   * every token that they signed has expired. An audience may have been opted in by another process, so the store is asked.
-   * @throws NoSigningKeyError, answered 500
+   * every token that they signed has expired. Another process may have added an audience, so the database is read.
+   * @throws NoSigningKeyError, status 500
    */
   async document(): Promise<Pick<KeyDocument, 'keys' | 'tag'>> {
     const { rings, usedUntilMs } = this.#keys ?? fail();
@@ -226,8 +226,8 @@ export class SigningKeys implements SigningAlgorithms {
   }
 
   /**
-   * Signs an access token. Without a key, or with a full queue, it throws at once instead of returning a promise, so that
-   * the caller records nothing.
+   * Signs an access token. Without a key, or with a full queue, it throws at once instead of returning a promise, so
+   * that the caller records nothing.
    * @throws NoSigningKeyError; Refusal `unavailable` when the queue is full
    */
   sign(algorithm: SigningAlgorithm, claims: JWTPayload): Promise<string> {

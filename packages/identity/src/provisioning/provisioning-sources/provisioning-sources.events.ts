@@ -47,7 +47,7 @@ export const provisioningSourceStale = defineEvent(
   }),
 );
 
-/** Shares its type with the revocation of other credentials; the kind of aggregate tells them apart. */
+/** Shares its type with the revocation of other credentials; the kind of aggregate distinguishes them. */
 export const provisioningTokenRevoked = defineEvent(
   'credential.revoked',
   'provisioning_token',

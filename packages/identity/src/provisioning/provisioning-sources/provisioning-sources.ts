@@ -112,8 +112,8 @@ export async function updateProvisioningSource(
 
 /**
  * Enables or disables a source. A repetition changes nothing, and is audited too.
- * @throws Refusal `provisioning_source_not_found`; `population_managed_by_directory` when a SCIM source is enabled whose
- * provider has become `read_only`
+ * @throws Refusal `provisioning_source_not_found`; `population_managed_by_directory` when a SCIM source is enabled
+ * whose provider has become `read_only`
  */
 export async function setProvisioningSourceStatus(
   context: Context,

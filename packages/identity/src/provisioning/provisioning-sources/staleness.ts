@@ -28,7 +28,7 @@ export function startStalenessSweep(
     firstMs: intervalMs,
     intervalMs,
     log,
-    failure: 'stale provisioning sources could not be looked for',
+    failure: 'stale provisioning sources could not be searched',
     work: () => sweepStaleSources(pool, auditKey),
   });
 }
@@ -66,7 +66,7 @@ async function recordInTransaction(
   });
 }
 
-/** The store refused what one of them says: each is tried once, and only the bad ones stay unrecorded. */
+/** The database rejected one of them: each is tried once, and only the rejected ones remain unrecorded. */
 async function recordOneByOne(pool: Pool, auditKey: AuditKey | undefined): Promise<void> {
   const refused: string[] = [];
   let cause: unknown;

@@ -4,7 +4,9 @@ import type { Settings } from '../settings.ts';
 
 /** How the directory of one source is authenticated to: as a client of its realm, or by a token renewed elsewhere. */
 export type UpstreamCredentials = {
-  /** The only address they are sent to: that of the source can be changed through the API, the operator's file cannot. */
+  /**
+   * The only address they are sent to: that of the source can be changed through the API, the operator's file cannot.
+   */
   readonly baseUrl: string;
 } & ({ readonly clientId: string; readonly clientSecret: string } | { readonly token: string });
 

@@ -23,7 +23,7 @@ export interface ProtocolRequest {
 export interface FoundAccount {
   readonly id: unknown;
   readonly userName: unknown;
-  /** Milliseconds since 1970; NaN if the directory does not tell. */
+  /** Milliseconds since 1970; NaN if the directory does not return it. */
   readonly createdMs: number;
 }
 

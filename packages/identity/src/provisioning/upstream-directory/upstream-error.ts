@@ -34,7 +34,10 @@ export function upstreamErrorOf(error: unknown): UpstreamError {
   return new UpstreamError(error.failure, isRefused || unsent.has(error.failure), error);
 }
 
-/** For a status other than 2xx. A 4xx but 408 says that nothing was written; after any other the outcome is unknown. */
+/**
+ * For a status other than 2xx. After a 4xx other than 408 nothing was written; after any other status the outcome is
+ * unknown.
+ */
 export function errorOfStatus(status: number): UpstreamError {
   return new UpstreamError(`status_${status}`, status >= 400 && status < 500 && status !== 408);
 }

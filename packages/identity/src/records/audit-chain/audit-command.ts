@@ -150,11 +150,11 @@ async function verify(
   for (const { through, hash } of wanted.anchors) {
     if ((await pool.row(findOverallHead(through)))?.hash === hash) continue;
     lostAnchors += 1;
-    say(`anchor ${through}: BROKEN, the chains up to here are not those that the log told of`);
+    say(`anchor ${through}: BROKEN, the chains up to here differ from those in the log`);
   }
   const isHeadLost = wanted.headFile !== undefined && !(await isHeadThere(pool, wanted.headFile));
   if (isHeadLost)
-    say(`the head in ${wanted.headFile}: BROKEN, the last link that identity made is gone or another one`);
+    say(`the head in ${wanted.headFile}: BROKEN, the last link that identity made is missing or different`);
   const isWhole = sums.broken === 0 && lostAnchors === 0 && !isHeadLost;
   const extent = [
     counted(sums.tenants, 'tenant'),

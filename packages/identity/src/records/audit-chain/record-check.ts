@@ -3,12 +3,14 @@ import { recordMac } from './record-mac.ts';
 import type { ContentRow } from './seal.ts';
 
 /**
- * How far the clocks of the database and of the processes may be apart, and a record's place from its time. A transaction
- * takes seconds; the rest is for clocks.
+ * How far the clocks of the database and of the processes may be apart, and a record's place from its time. A
+ * transaction takes seconds; the rest is for clocks.
  */
 const clockMinutesMax = 5;
 const clockMsMax = clockMinutesMax * 60_000;
-/** Two copies of a record are at most twice that apart, or one of them is out of line: ids of older ones are forgotten. */
+/**
+ * Two copies of a record are at most twice that apart, or one of them is out of line: ids of older ones are forgotten.
+ */
 const idsKeptMs = 3 * clockMsMax;
 const minuteMs = 60_000;
 
@@ -75,7 +77,7 @@ export class RecordCheck {
     const [, id, tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id] =
       line;
     const record = { id, tenant_id, actor_ref, resource_type, resource_id, outcome, reason, request_id };
-    // Any text may stand in the database; only one that a process wrote has the HMAC.
+    // The database may contain any text; only one that a process wrote has the HMAC.
     const authenticated = { ...record, action: action as Parameters<typeof recordMac>[1]['action'] };
     return this.#keys.some((key) => recordMac(key, authenticated, writtenMs) === mac);
   }

@@ -5,7 +5,7 @@ export function lockRemoving() {
   return sql<{ held: boolean }>`select pg_try_advisory_xact_lock(19025::bigint << 48) as held`;
 }
 
-/** Tells the table's trigger that this transaction may remove what is older. */
+/** Allows this transaction to remove older rows; the table's trigger checks it. */
 export function setRemovalAllowed(keptSince: string) {
   return sql`select set_config('baton.audit_kept_since', ${keptSince}, true)`;
 }

@@ -147,7 +147,7 @@ async function removeLinks(
   if (broken !== undefined) {
     log.error(
       { tenantId, position: broken.position },
-      'the audit record is broken here: nothing from here on is removed, baton identity audit verify says more',
+      'the audit record is broken here: nothing from here on is removed; run baton identity audit verify',
     );
     return nothing;
   }

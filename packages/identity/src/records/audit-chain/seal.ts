@@ -27,14 +27,16 @@ export interface Range {
   records: number;
 }
 
-/** What the records of a range say. */
+/** The content of the records in a range. */
 export interface ContentRow {
   records: number;
   occurred_from: string | null;
   occurred_to: string | null;
   /** One record a line, as a JSON array of texts and integers: no two records make the same line. */
   content: string;
-  /** A line for each of them: when it was written (milliseconds since 1970), a colon, its HMAC; empty without an HMAC. */
+  /**
+   * A line for each of them: when it was written (milliseconds since 1970), a colon, its HMAC; empty without an HMAC.
+   */
   proofs: string;
 }
 

@@ -50,7 +50,8 @@ export class Sealer {
 
   /**
    * Seals whatever is settled, in batches. Does nothing while another process holds the lock. It ends with the first
-   * batch that isn't full: under load there are always some records more, and 60 small batches a second cost exchanges 5 %.
+   * batch that isn't full: under load there are always some records more, and 60 small batches a second cost exchanges
+   * 5 %.
    */
   async seal(stopping?: AbortSignal): Promise<void> {
     while (stopping?.aborted !== true) {
@@ -83,7 +84,10 @@ export class Sealer {
     return true;
   }
 
-  /** @returns how many records were sealed, and the last link; undefined when nothing may be sealed or another process does */
+  /**
+   * @returns how many records were sealed, and the last link; undefined when nothing may be sealed or another process
+   * does
+   */
   async #sealBatch(
     tx: Db,
     settled: number,
@@ -113,7 +117,7 @@ export class Sealer {
     if (head !== undefined) {
       const found = last?.hmac === head.hmac ? last : await tx.row(findSealEnding(head.lastSequence));
       if (found?.hmac !== head.hmac)
-        return 'the last link that identity made is gone: the audit record was cut, or the database was set back';
+        return 'the last link that identity made is missing: the audit record was truncated, or the database was restored';
     }
     // A link made with an earlier key can't be checked here; the verification does, with that key.
     const isForged = last?.key_id === this.#key.id && linkHmac(this.#key, last) !== last.hmac;

@@ -77,8 +77,8 @@ test('16 writers, some slow, some rolled back, while two processes seal: readers
     const { body } = await identity.get(`/audit?after=${after}&limit=7`);
     return body.items.map(({ sequence }: { sequence: number }) => sequence);
   };
-  // Serves whatever is visible: shows that the writers really commit out of the order of their numbers. In pages of 7 it fell
-  // behind them on a busy machine, and then missed nothing.
+  // Serves whatever is visible: shows that the writers really commit out of the order of their numbers. In pages of 7
+  // it fell behind them on a busy machine, and then missed nothing.
   let passed = 0;
   const naively = async (after: number) => {
     const rows = await identity.pool.rows<{ sequence: number }>(

@@ -6,7 +6,10 @@ export function lockSealing() {
   return sql<{ held: boolean }>`select pg_try_advisory_xact_lock(19024::bigint << 48) as held`;
 }
 
-/** The number up to which no record can appear any more. Read it before the records, in a statement of its own: see audit_settled(). */
+/**
+ * The number up to which no record can appear any more. Read it before the records, in a statement of its own: see
+ * audit_settled().
+ */
 export function findSettledAudits() {
   return sql<{ settled: number }>`select audit_settled() as settled`;
 }
@@ -72,8 +75,8 @@ export function findHeads(tenantIds: readonly string[]) {
 
 /**
  * The content of each range, in the order of the ranges: all that a seal protects. Tenant and number are compared as a
- * pair, so that PostgreSQL uses the tenant's index: by the primary key, a range of a small tenant would read the records
- * of all tenants. A scan by pairs doesn't stop at the end of the range, so the limit stops it.
+ * pair, so that PostgreSQL uses the tenant's index: by the primary key, a range of a small tenant would read the
+ * records of all tenants. A scan by pairs doesn't stop at the end of the range, so the limit stops it.
  */
 export function findContents(ranges: readonly Range[]) {
   const numbered = JSON.stringify(ranges.map((range, n) => ({ ...range, n })));
@@ -179,7 +182,8 @@ export function findRecordsBehind(tenantId: string, sequence: number, unsealedMi
 
 /**
  * One hash over the heads of all chains, as they were when everything up to a number was sealed. Links are made in the
- * order of the numbers, so a number always gives the same hash. Reads one index entry for each tenant, not for each link.
+ * order of the numbers, so a number always gives the same hash. Reads one index entry for each tenant, not for each
+ * link.
  */
 export function findOverallHead(through: number) {
   return sql<{ tenants: number; hash: string }>`

@@ -28,7 +28,7 @@ type Place = Pick<SealRow, 'first_sequence' | 'last_sequence' | 'occurred_from' 
 /** What is wrong at one place of a chain. */
 export interface ChainProblem {
   readonly position: number;
-  /** Which records it is about; undefined when nothing is left that tells. */
+  /** The affected records; undefined if nothing identifies them any more. */
   readonly place: Place | undefined;
   readonly what: string;
 }
@@ -48,7 +48,7 @@ export interface ChainReport {
   readonly more: number;
 }
 
-/** What is kept of the last link of a chain, to be looked for later. */
+/** The stored part of a chain's last link, for a later comparison. */
 export type SavedHead = Head & Place;
 /** By tenant. */
 export type Heads = Readonly<Record<string, SavedHead>>;
@@ -81,7 +81,10 @@ export async function* verifyChains(
   for (const [gone, head] of unseen) yield await verifyReadable(pool, keys, gone, head);
 }
 
-/** Verifies a chain. One with values that can't be read, such as the time `infinity`, is broken; the others are still checked. */
+/**
+ * Verifies a chain. One with values that can't be read, such as the time `infinity`, is broken; the others are still
+ * checked.
+ */
 async function verifyReadable(
   pool: Pool,
   keys: Keys,
@@ -143,7 +146,7 @@ async function findRemoved(
   return { position, isGenuine: key !== undefined && isGenuineRemoval(key, tenantId, removal, link) };
 }
 
-/** Up to which number records may have no HMAC: what the marks of the keys say. */
+/** The number up to which records may have no HMAC, according to the marks of the keys. */
 async function findUnproven(tx: Db, keys: Keys): Promise<number> {
   const starts = await tx.rows(findStarts());
   const genuine = starts.filter(({ through, hmac, key_id: keyId }) => {
@@ -156,7 +159,7 @@ async function findUnproven(tx: Db, keys: Keys): Promise<number> {
 /** Checks the records after the last link, a page at a time. */
 async function checkUnsealed(tx: Db, tenantId: string, walk: ChainWalk): Promise<void> {
   for (let after = walk.last?.last_sequence ?? 0; ; ) {
-    // One more than it asks for is read.
+    // One row more than requested is read.
     const range = {
       tenant_id: tenantId,
       after,

@@ -4,8 +4,9 @@ import type { Tables } from '../../service/schema.ts';
 import type { AuditRow } from './audit-record.ts';
 
 /**
- * The number up to which no record can appear any more, and the numbers between which the records of a time lie. A record
- * has the time at which its transaction began and gets its number at the end; a minute is far longer than a transaction.
+ * The number up to which no record can appear any more, and the numbers between which the records of a time lie. A
+ * record has the time at which its transaction began and gets its number at the end; a minute is far longer than a
+ * transaction.
  */
 export function findAuditBounds(from: string | undefined, to: string | undefined) {
   return sql<{ settled: number; before: number | null; last: number | null }>`
@@ -53,15 +54,15 @@ const columns = [
   'occurred_at',
 ] as const satisfies readonly (keyof AuditRow)[];
 
-/** Only the filters that are given stand in the text, so that each search is planned for itself and uses its index. */
+/** The text contains only the given filters, so that each search has its own plan and uses its index. */
 export function findAudits({ match, from, to, above, below, order, rowsMax }: AuditSearch) {
   let query = build.selectFrom('audit_records').select(columns).limit(rowsMax);
   const { tenant_id: tenantId, ...others } = match;
   const hasEnd = (order === 'asc' ? to : from) !== undefined;
   const isByTenant = tenantId !== undefined && !hasEnd && !hasOwnIndex(match);
-  // Compared as pairs, PostgreSQL must use the tenant's index. By the primary key a search looks cheap for a tenant that
-  // has most of the records, and isn't when they are all at the other end. A scan by pairs ends with the tenant's records,
-  // not at the second pair, so a search that ends earlier doesn't use it.
+  // Compared as pairs, PostgreSQL must use the tenant's index. By the primary key a search looks cheap for a tenant
+  // that has most of the records, and isn't when they are all at the other end. A scan by pairs ends with the tenant's
+  // records, not at the second pair, so a search that ends earlier doesn't use it.
   query = isByTenant
     ? query
         .where(({ eb, refTuple, tuple }) =>
@@ -80,7 +81,7 @@ export function findAudits({ match, from, to, above, below, order, rowsMax }: Au
   return compiled(query.$castTo<AuditRow>());
 }
 
-/** Whether something rarer than the tenant is asked for. */
+/** Whether the search has a filter that is more selective than the tenant. */
 function hasOwnIndex({ action, actor_ref, resource_type, resource_id, request_id }: AuditMatch): boolean {
   if (action !== undefined && !commonActions.includes(action)) return true;
   if (resource_type !== undefined && !commonTypes.includes(resource_type)) return true;

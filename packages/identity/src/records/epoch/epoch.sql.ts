@@ -12,13 +12,13 @@ export interface PlaceRow {
   is_current: boolean;
   /** The highest number that was drawn. */
   head: number;
-  /** The last event of this history before the place that was asked for; null where the place can be one of its own. */
+  /** The last event of this history before the given position; null if the position can belong to this history. */
   resume: number | null;
 }
 
 /**
- * Whether `after` is a number of this history. A place between two epochs is not: it goes on after the earlier one. Above
- * the head the present epoch itself can have been read otherwise, so all of it is read again.
+ * Whether `after` is a number of this history. A place between two epochs is not: it goes on after the earlier one.
+ * Above the head the present epoch itself can have been read otherwise, so all of it is read again.
  */
 export function findPlace(after: number) {
   return sql<PlaceRow>`

@@ -6,9 +6,9 @@ import { logEpoch } from './epoch-watch.ts';
 const undefinedFunction = '42883';
 
 /**
- * Makes sure that the journal's numbers are those of this server: above all that were ever drawn in any history of this
- * database (contract, section 12: a poller never skips). To be run on every new connection; behind a pooler, where
- * connections outlive the server, every writer and every reading asks again.
+ * Ensures that the journal's numbers belong to this server: they are above all that were ever drawn in any history of
+ * this database, so that a poller never skips an event. Run it on every new connection; behind a pooler, where
+ * connections outlive the server, every write and every read checks again.
  * @returns why a new epoch began, or undefined
  */
 export async function enterEpoch(db: Db): Promise<string | undefined> {

@@ -14,9 +14,10 @@ interface Look {
 
 /**
  * Reads a page of the journal (contract, section 12); with `wait`, it waits while there is no event for the query.
- * `Journal-Read-To` moves on even without events, so that a reader of a quiet tenant or type doesn't fall below the floor.
- * @throws Refusal `journal_rewound` when `after` is of another history, `journal_truncated` when events after it have been
- * removed
+ * `Journal-Read-To` moves on even without events, so that a reader of a quiet tenant or type doesn't fall below the
+ * floor.
+ * @throws Refusal `journal_rewound` when `after` is of another history, `journal_truncated` when events after it have
+ * been removed
  */
 export async function listEvents(context: Context, query: EventQuery): Promise<Reply<EventPage>> {
   const { db, journalWatch, whenGone } = context;

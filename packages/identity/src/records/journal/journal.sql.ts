@@ -48,16 +48,16 @@ export function findSettledSequence() {
 }
 
 /**
- * An event, or none; with the sequence of the last one that was removed, and that of the newest one that can be read.
- * A reader is never told a number that no event has: after a restore such a number would look like one of another history.
+ * An event, or none; with the sequence of the last one that was removed, and that of the newest one that can be read. A
+ * reader never gets a number that no event has: after a restore such a number would seem to belong to another history.
  */
 export type FoundRow = (EventRow | { sequence: null }) & { floor: number; newest: number | null };
 
 const build = queryBuilder<Pick<Tables, 'events' | 'journal_floor'>>();
 
 /**
- * The next events, with the floor at the same moment; one row with the floor alone where there is no event. Only the
- * filters that are given stand in the text, so that PostgreSQL uses the index of the tenant or the type.
+ * The next events, with the floor at the same moment; one row with the floor alone where there is no event. The
+ * text contains only the given filters, so that PostgreSQL uses the index of the tenant or the type.
  */
 export function findEventsAfter(
   { after, tenantId, type }: Pick<EventQuery, 'after' | 'tenantId' | 'type'>,

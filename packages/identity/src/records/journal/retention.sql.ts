@@ -6,8 +6,8 @@ export function lockFloor() {
 }
 
 /**
- * The last event of the run of oldest ones that are all older than `days`. A younger event ends the run, so that a reader
- * that starts at the floor misses nothing that is still there.
+ * The last event of the run of oldest ones that are all older than `days`. A younger event ends the run, so that a
+ * reader that starts at the floor misses nothing that is still there.
  */
 export function findLastOldEvent(floor: number, settled: number, days: number, eventsMax: number) {
   return sql<{ through: number | null; kept_since: string }>`
@@ -23,7 +23,7 @@ export function findLastOldEvent(floor: number, settled: number, days: number, e
     from bound`;
 }
 
-/** Tells the table's trigger that this transaction may remove what is older. */
+/** Allows this transaction to remove older rows; the table's trigger checks it. */
 export function setRemovalAllowed(keptSince: string) {
   return sql`select set_config('baton.journal_kept_since', ${keptSince}, true)`;
 }

@@ -38,7 +38,9 @@ const effects = [
   groupMembershipRemoved,
 ];
 
-/** An ID token of a provider that lists many groups takes more than other bodies of strangers (contract, section 22). */
+/**
+ * An ID token of a provider that lists many groups takes more than other bodies of strangers (contract, section 22).
+ */
 const bodyBytesMax = 65_536;
 const example = { identityProvider: 'corporate', token: 'the ID token of the provider' };
 

@@ -15,7 +15,9 @@ export interface GrantBasisRow {
   now_seconds: number;
 }
 
-/** Only membership in an active `local` group entitles to a privileged scope, whatever source the membership is from. */
+/**
+ * Only membership in an active `local` group entitles to a privileged scope, whatever source the membership is from.
+ */
 export function findGrantBasis(wanted: {
   tenantId: string;
   principalId: string;
@@ -44,7 +46,7 @@ export function insertFederatedContext(context: {
   issuer: string;
   acr: string | null;
   amr: readonly string[];
-  /** Stored as now if it is null or lies in the future. */
+  /** Stored as now if it is null or in the future. */
   authTime: string | null;
 }) {
   return sql<{ auth_time: string }>`

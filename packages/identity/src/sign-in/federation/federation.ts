@@ -38,8 +38,8 @@ type Denial = 'human_principal_required' | 'audience_not_allowed' | 'scope_not_a
 const attemptsMax = 3;
 
 /**
- * Of one person and provider, in this process. They wait for each other's locks anyway; the others wait in a queue, without
- * a connection.
+ * Of one person and provider, in this process. They wait for each other's locks anyway; the others wait in a queue,
+ * without a connection.
  */
 const signInsOfPerson = new ConcurrencyLimit('sign-ins of the person', {
   runningMax: 2,
@@ -114,7 +114,8 @@ async function grant(
   if (!answer.isGranted) return deny('scope_not_allowed', answer.groups);
 
   const sessionId = randomUUID();
-  // Started here, where a full queue still refuses everything; awaited after the commit, for a disable waits until then.
+  // Started here, where a full queue still refuses everything; awaited after the commit, for a disable waits until
+  // then.
   const signing = signAccessToken(context, {
     tenantId,
     principalId,
@@ -137,7 +138,10 @@ async function grant(
   return { ...token, signing, sessionId, ...signIn.view };
 }
 
-/** A provider for programs also lets agents and workloads in that are linked to its identities; service accounts have a secret. */
+/**
+ * A provider for programs also lets agents and workloads in that are linked to its identities; service accounts have a
+ * secret.
+ */
 function mayExchange({ principal_kind: kind }: OpenProvider, principalKind: string): boolean {
   return principalKind === 'human' || (kind === 'workload' && ['agent', 'workload'].includes(principalKind));
 }

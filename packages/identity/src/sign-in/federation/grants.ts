@@ -1,6 +1,6 @@
 import { sortedSet } from '../../service/fields.ts';
 
-/** What a person asks for and what the tenant allows. */
+/** The scopes that a person requests and those that the tenant allows. */
 export interface ScopeRequest {
   readonly asked: readonly string[];
   readonly allowed: readonly string[];
@@ -20,8 +20,8 @@ export type ScopeAnswer =
   | { readonly isGranted: false; readonly groups: string[] };
 
 /**
- * Decides on the scopes of a federated sign-in (contract, sections 9.6 and 9.7). A privileged scope is granted
- * only to a member of its group who asks for it by name: an empty request never grants one.
+ * Decides on the scopes of a federated sign-in. A privileged scope is granted only to a member of its group who
+ * requests it by name: an empty request never grants one.
  */
 export function decideScopes({ asked, allowed, memberOf, privileged }: ScopeRequest): ScopeAnswer {
   if (asked.some((scope) => !allowed.includes(scope))) return { isGranted: false, groups: [] };

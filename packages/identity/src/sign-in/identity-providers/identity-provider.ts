@@ -81,13 +81,13 @@ const choices = {
     'Claims that each token must have, with the values allowed for each, for instance `{"repository_owner": ["acme"]}`. Needed where strangers share the issuer, as with hosted CI services: it signs tokens for any audience.',
   ),
   authorizedParties: AuthorizedParties.describe(
-    'Who may have asked for the upstream token: its `azp` must be one of them, or without `azp` its only `aud`. Empty: anybody.',
+    'The clients for which an upstream token may be issued: its `azp` must be one of them, or without `azp` its only `aud`. Empty: any client.',
   ),
   lifecycleProfile: LifecycleProfile.describe('`managed` allows links by hand and SCIM.'),
   principalKind: ProviderPrincipalKind.describe(
     'What a first sign-in makes. `workload`, for tokens of programs such as CI jobs, makes workloads, and also lets linked agents and workloads exchange such tokens. Principals that exist keep their kind.',
   ),
-  jwksCacheTtlSeconds: CacheSeconds.describe('How long keys are used without asking.'),
+  jwksCacheTtlSeconds: CacheSeconds.describe('How long keys are cached.'),
   jwksStaleGraceSeconds: CacheSeconds.describe('How much longer while the provider does not answer.'),
 };
 

@@ -3,7 +3,7 @@ import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 /** A public key of an identity provider. */
 export interface UpstreamKey {
   readonly key: KeyObject;
-  /** The only algorithm it is for, where the provider says so. */
+  /** The only algorithm of the key, if the provider restricts it. */
   readonly alg: string | undefined;
 }
 
@@ -65,8 +65,9 @@ function fits({ key }: UpstreamKey, alg: string): boolean {
 }
 
 /**
- * Reads a key document (RFC 7517). Keys that must not verify a signature are left out: symmetric keys, keys for encryption,
- * weak keys, unknown types, and a `kid` that is no text. If two keys have the same `kid`, both are left out.
+ * Reads a key document (RFC 7517). Keys that must not verify a signature are left out: symmetric keys, keys for
+ * encryption, weak keys, unknown types, and a `kid` that is no text. If two keys have the same `kid`, both are left
+ * out.
  * @throws KeyDocumentError
  */
 export function parseKeySet(document: unknown): KeySet {
@@ -118,7 +119,9 @@ function importKey(jwk: Record<string, unknown>): KeyObject {
   return createPublicKey({ key: jwk, format: 'jwk' });
 }
 
-/** With an exponent of 1, a padded hash is its own signature, so anybody could make one. An RSA modulus is never even. */
+/**
+ * With an exponent of 1, a padded hash is its own signature, so anybody could make one. An RSA modulus is never even.
+ */
 function ifStrong(found: UpstreamKey): UpstreamKey | undefined {
   const { modulusLength = 0, publicExponent = 0n } = found.key.asymmetricKeyDetails ?? {};
   const lastByte = Buffer.from(found.key.export({ format: 'jwk' }).n as string, 'base64url').at(-1) ?? 0;

@@ -4,8 +4,8 @@ const loggedAgainMs = 60_000;
 const faultsMax = 2000;
 
 /**
- * Logs what is wrong with an identity provider: the first time at once, then once a minute for as long as it goes on. Anybody can
- * cause such faults at any rate, with made-up tokens.
+ * Logs what is wrong with an identity provider: the first time at once, then once a minute for as long as it goes on.
+ * Anybody can cause such faults at any rate, with made-up tokens.
  */
 export class ProviderFaults {
   readonly #log: Logger;

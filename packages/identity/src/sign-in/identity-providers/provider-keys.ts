@@ -124,8 +124,8 @@ export class ProviderKeys {
   }
 
   /**
-   * How many providers' keys are cached, and the state of those whose provider failed to answer lately. The age of other
-   * keys says nothing: keys that nobody uses are not fetched again.
+   * How many providers' keys are cached, and the state of those whose provider failed to answer lately. The age of
+   * other keys is not a sign of failure: unused keys are not fetched again.
    */
   health(): ProviderKeysHealth {
     const nowMs = this.#nowMs();

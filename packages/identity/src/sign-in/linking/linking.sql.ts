@@ -8,7 +8,7 @@ export type LinkRow = Pick<
   'id' | 'principal_id' | 'subject' | 'external_id' | 'status' | 'identity_provider_id'
 > & { has_subject: boolean; has_external_id: boolean };
 
-/** What a token says of a person, and the provider it came through. */
+/** The claims of a token about a person, and the provider that issued it. */
 export interface LinkClaims {
   providerId: string;
   issuer: string;
@@ -60,8 +60,8 @@ export function insertLink(
 }
 
 /**
- * Stores a sign-in. An identity without a provider gets this one, an empty external id is filled, and the subject becomes
- * that of the token.
+ * Stores a sign-in. An identity without a provider gets this one, an empty external id is filled, and the subject
+ * becomes that of the token.
  */
 export function updateLink(id: string, { providerId, subject, externalId }: LinkClaims, acr: string | null) {
   return sql`

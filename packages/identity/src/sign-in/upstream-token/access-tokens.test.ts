@@ -13,7 +13,9 @@ import {
 } from '../federation/testing/sign-in.ts';
 import { makePair, nowSeconds, type Upstream, upstreamAudience } from '../federation/testing/upstream.ts';
 
-/** Access tokens of the provider, tokens of several audiences, and who may have asked for them (contract, section 22). */
+/**
+ * Access tokens of the provider, tokens of several audiences, and who may have asked for them (contract, section 22).
+ */
 
 let identity: TestIdentity;
 let upstream: Upstream;

@@ -5,7 +5,9 @@ import { assertRefused } from '../federation/testing/refusals.ts';
 import { makeRealm, newSubject, signInBy, startFederation } from '../federation/testing/sign-in.ts';
 import { jwkOf, makePair, type SigningPair, type Upstream } from '../federation/testing/upstream.ts';
 
-/** Providers with one key often name none: OpenID Connect wants a `kid` only where the key document has several keys. */
+/**
+ * Providers with one key often name none: OpenID Connect wants a `kid` only where the key document has several keys.
+ */
 
 const rsaPair = makePair('rsa');
 const otherRsa = makePair('other-rsa');

@@ -5,7 +5,7 @@ import type { OpenProvider } from '../identity-providers/identity-provider.ts';
 import { isAcceptedAlgorithm, isFor, selectKey, type UpstreamKey } from '../identity-providers/key-set.ts';
 import type { FoundKeys, ProviderKeys } from '../identity-providers/provider-keys.ts';
 
-/** Who an upstream token says has signed in, and how. */
+/** The person who signed in according to an upstream token, and how. */
 export interface UpstreamIdentity {
   readonly subject: string;
   readonly externalId: string;
@@ -28,8 +28,8 @@ const displayNameLengthMax = 200;
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Verifies an upstream ID or access token in the order of the contract, section 9.2, steps 3 to 12. Keys come from the provider
- * only: what a header refers to or contains (`jku`, `jwk`, `x5u`, `x5c`) is ignored.
+ * Verifies an upstream ID or access token in the order of the contract, section 9.2, steps 3 to 12. Keys come from the
+ * provider only: what a header refers to or contains (`jku`, `jwk`, `x5u`, `x5c`) is ignored.
  * @throws Refusal with the code of the first step that fails
  */
 export async function verifyUpstreamToken(
@@ -88,8 +88,8 @@ function kidOf({ kid }: Json): string | undefined {
 }
 
 /**
- * Verifies with the key that the token names, or with the only one that fits. The provider may have replaced it: keys are
- * fetched again for an unknown name, and for a signature that doesn't fit a key without one.
+ * Verifies with the key that the token names, or with the only one that fits. The provider may have replaced it: keys
+ * are fetched again for an unknown name, and for a signature that doesn't fit a key without one.
  */
 async function verifiedPayload(
   token: string,
@@ -134,7 +134,7 @@ function refuseOtherTokens({ typ }: Json, payload: Json): void {
   const isKnownType =
     typ === undefined || (typeof typ === 'string' && /^(application\/)?(at\+)?jwt$/i.test(typ));
   const { events, cnf, typ: kind = 'ID', token_use: use = 'id' } = payload;
-  // Keycloak says `Bearer` in its access tokens.
+  // Keycloak's access tokens have the type `Bearer`.
   const isKnownKind = (kind === 'ID' || kind === 'Bearer') && use === 'id';
   if (isKnownType && isKnownKind && events === undefined && cnf === undefined) return;
   fail('invalid_token', {}, { reason: 'upstream token is neither an ID nor an access token' });
@@ -163,7 +163,7 @@ function listOf(aud: unknown): readonly unknown[] {
   return Array.isArray(aud) ? aud : [aud];
 }
 
-/** Whether one of the parties asked for the token; without parties, anybody may have. Without `azp` its only audience did. */
+/** Whether the token was issued for one of the parties (its `azp`, or else its only audience); true without parties. */
 function isAskedForBy(parties: readonly unknown[], { aud, azp }: Json): boolean {
   if (parties.length === 0) return true;
   if (azp !== undefined) return parties.includes(azp);
@@ -225,7 +225,7 @@ function refuseWeakSignIn({ acr, amr }: UpstreamIdentity, provider: OpenProvider
   if (!isStrong || amrs.some((method) => !amr.includes(method))) fail('step_up_required');
 }
 
-/** A token of an issuer that strangers share is as genuine as one of ours: only its claims tell them apart. */
+/** Tokens of a shared issuer are all genuine; only their claims distinguish ours from those of strangers. */
 function refuseOtherClaims(payload: Json, { required_claims: required }: OpenProvider): void {
   for (const [name, allowed] of Object.entries(required)) {
     const values = textsOf(Object.hasOwn(payload, name) ? payload[name] : undefined) ?? [];

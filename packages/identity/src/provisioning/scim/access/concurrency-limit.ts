@@ -29,8 +29,8 @@ export function limitConcurrency<T>(
 }
 
 /**
- * Makes the answer with a large group, at most 2 at a time for a source. An answer counts until it is sent, or the client
- * is gone.
+ * Creates a response with a large group, at most 2 at a time per source. A response counts until it is sent or the
+ * client has disconnected.
  * @throws as `limitConcurrency`
  */
 export function limitLargeGroups<T>(context: Context, view: () => Promise<T>): Promise<T> {

@@ -36,7 +36,10 @@ import { makeProvisioning, type Provisioning } from '../../../testing/provisioni
 import { storeCounts } from '../../../testing/records.ts';
 import { scimClient } from '../../../testing/scim-client.ts';
 
-/** Our own tokens where we are the verifier: SCIM admits what we signed, in the one form in which we sign it, and nothing else. */
+/**
+ * Our own tokens where we are the verifier: SCIM admits what we signed, in the one form in which we sign it, and
+ * nothing else.
+ */
 
 const bytes = 384;
 let identity: TestIdentity;

@@ -5,14 +5,14 @@ import { type AuditEntry, auditDraft } from '../../../records/audit.ts';
 const intervalMs = 60_000;
 const keptMax = 10_000;
 
-/** A denied request, as far as its credential tells who sent it. */
+/** A denied request, with the sender as far as its credential identifies one. */
 export type ScimDenial = Pick<AuditEntry, 'tenantId' | 'resource' | 'reason'> & { readonly actor: string };
 
 /**
- * Records denied SCIM requests (contract, W5) whose credential tells the tenant. A directory whose source was disabled
- * goes on sending for weeks, and whoever knows the prefix of a token can guess its secret as fast as the network allows.
- * So the same denial is recorded once a minute; the counters count all. The request does not wait for the row: a known
- * prefix must not take longer than an unknown one.
+ * Records denied SCIM requests whose credential identifies the tenant. A directory whose source was disabled continues
+ * to send for weeks, and anybody who knows the prefix of a token can guess its secret as fast as the network allows.
+ * Therefore the same denial is recorded once a minute; the counters count all. The request does not wait for the row: a
+ * known prefix must not take longer than an unknown one.
  */
 export class ScimDenials {
   readonly #ledger: ExchangeLedger;

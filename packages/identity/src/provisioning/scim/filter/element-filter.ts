@@ -3,15 +3,15 @@ import { fail } from '../../errors.ts';
 import { type Attribute, attributeNamed } from '../protocol/attributes.ts';
 import type { Comparison, Filter, Operator } from './filter-grammar.ts';
 
-/** Is told of every comparison, so that whoever compares can set a bound. */
+/** Called for every comparison, so that the caller can limit them. */
 export type Spend = (steps: number, characters: number) => void;
 
 /** Whether one element of a list meets a filter. */
 export type ElementTest = (element: JsonObject, spend: Spend) => boolean;
 
 /**
- * Reads the filter of a PATCH path once, for the many elements that it is about. The rules are those of `filter.sql.ts`,
- * applied to a document in memory.
+ * Reads the filter of a PATCH path once, for the many elements that it is about. The rules are those of
+ * `filter.sql.ts`, applied to a document in memory.
  * @throws Refusal `scim_invalid_path` for an unknown name, or an operator or a value that does not fit it
  */
 export function elementTest(attribute: Attribute, filter: Filter): ElementTest {
@@ -84,7 +84,10 @@ function booleanTest(operator: Operator, wanted: string | number | boolean): Lea
   return (value) => (value === (word === 'true')) === (operator === 'eq');
 }
 
-/** The texts of elements in lower case, by the names of their parts. An element is never changed: a change makes another. */
+/**
+ * The texts of elements in lower case, by the names of their parts. An element is never changed: a change makes
+ * another.
+ */
 const lowerTexts = new WeakMap<JsonObject, Record<string, string>>();
 
 function lowerCased(element: JsonObject, name: string, text: string): string {

@@ -19,8 +19,8 @@ import type { Scope, SqlValues } from './sql-scope.ts';
 export interface Elements {
   readonly from: string;
   /**
-   * Which rows belong to `r`. It stands beside the filter in the `where` of the subquery, so that PostgreSQL may begin
-   * with either.
+   * The condition for rows that belong to `r`. It is part of the same `where` of the subquery as the filter, so that
+   * PostgreSQL can start with either.
    */
   readonly of: string;
   /** Whether the list has any element. */
@@ -47,8 +47,8 @@ export function someElement(elements: Elements, condition: string): string {
 }
 
 /**
- * The condition that a filter in brackets, `emails[type eq "work" and primary eq true]`, sets for one element. Its names
- * are those of the element's parts.
+ * The condition that a filter in brackets, `emails[type eq "work" and primary eq true]`, sets for one element. Its
+ * names are those of the element's parts.
  * @throws Refusal `scim_invalid_filter` for a name that is none of them, or for nested brackets
  */
 export function elementCondition(

@@ -53,7 +53,9 @@ export function presenceCondition(kind: ResourceKind, { attribute, extension }: 
   return kind.name === 'Group' ? '(false)' : `(${ownerOf(extension?.urn)} ? '${attribute.name}')`;
 }
 
-/** What a path without a part is compared by: of an attribute with parts its `value`, which is undefined if it has none. */
+/**
+ * What a path without a part is compared by: of an attribute with parts its `value`, which is undefined if it has none.
+ */
 export function comparedAttribute({ attribute, sub }: Located): Attribute | undefined {
   if (sub !== undefined) return sub;
   return attribute.type === 'complex' ? attributeNamed(attribute.subAttributes ?? [], 'value') : attribute;

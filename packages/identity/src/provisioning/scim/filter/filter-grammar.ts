@@ -80,7 +80,7 @@ class Reader {
 
   /**
    * @param level of nesting, from 1
-   * @param inside whether it stands in brackets, where names are those of an element and no further brackets may stand
+   * @param inside whether it is in brackets, where names are those of an element and brackets can't be nested
    */
   readOr(level: number, inside: boolean): Filter {
     if (level > filterLevelsMax) this.refuse();

@@ -23,8 +23,8 @@ import { SqlValues } from './sql-scope.ts';
 
 /**
  * Generated filters: 40,000 of them are compiled and run in the database, 100 in a statement, and a sample is sent over
- * HTTP; `npm test` runs 2,000, with a new seed each time. `IAM_TEST_SCIM_RUNS` multiplies both; `IAM_TEST_SCIM_SEED` repeats a
- * run that failed.
+ * HTTP; `npm test` runs 2,000, with a new seed each time. `IAM_TEST_SCIM_RUNS` multiplies both; `IAM_TEST_SCIM_SEED`
+ * repeats a run that failed.
  */
 const times = Number(process.env['IAM_TEST_SCIM_RUNS'] ?? 1);
 const statements = byDepth(20, 400) * times;
@@ -34,7 +34,10 @@ const randomStatements = byDepth(4, 80) * times;
 const filtersInStatement = 100;
 const overHttp = byDepth(60, 1200) * times;
 const seed = Number(process.env['IAM_TEST_SCIM_SEED'] ?? Date.now() % 2 ** 31);
-/** No generated request may take longer, no statement, and no filter to read, even if a core is shared by many processes. */
+/**
+ * No generated request may take longer, no statement, and no filter to read, even if a core is shared by many
+ * processes.
+ */
 const answerMsMax = 5000;
 const statementMsMax = 8000;
 const readMsMax = 1000;

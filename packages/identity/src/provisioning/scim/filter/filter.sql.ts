@@ -19,9 +19,9 @@ import type { Scope } from './sql-scope.ts';
  * | `emails[type eq "work"]`   | the same; several conditions in the brackets are about one element      |
  * | `not (…)`                  | `(not coalesce(…, false))`                                              |
  *
- * Every value of the client is a parameter; the text of a condition has no names but those of the schemas. Where a value
- * is stored: `expression.sql.ts` and `elements.sql.ts`. How it is compared: `comparison.sql.ts`. What an index finds:
- * `search.sql.ts`.
+ * Every value of the client is a parameter; the text of a condition has no names but those of the schemas. Where a
+ * value is stored: `expression.sql.ts` and `elements.sql.ts`. How it is compared: `comparison.sql.ts`. What an index
+ * finds: `search.sql.ts`.
  * @throws Refusal `scim_invalid_filter` for an unknown attribute, or an operator or a value that does not fit it
  */
 export function filterCondition(scope: Scope, filter: Filter): string {
@@ -79,7 +79,9 @@ function compileSingle(scope: Scope, located: Located, filter: LeafFilter): Comp
   return { exact, search: searchFor(scope.kind, located, leaf, filter) };
 }
 
-/** `emails eq "x"` and `emails.type eq "work"` are about any element; `emails pr` and `emails eq null` about the list. */
+/**
+ * `emails eq "x"` and `emails.type eq "work"` are about any element; `emails pr` and `emails eq null` about the list.
+ */
 function compileList(scope: Scope, located: Located, filter: LeafFilter): Compiled {
   const { attribute, sub } = located;
   const elements = elementsOf(scope, attribute);

@@ -63,9 +63,9 @@ export class ResourceList {
   }
 
   /**
-   * The first resource of a page, and those behind it that fit into `bytesMax` together. `found` tells how many the page
-   * would have without that bound.
-   * @param shape the columns of a resource `r`, and the expression that tells how many bytes of an answer it becomes
+   * The first resource of a page, and the following ones that fit into `bytesMax` together. `found` is the size of the
+   * page without that limit.
+   * @param shape the columns of a resource `r`, and the expression for its size in the response, in bytes
    * @throws Refusal `scim_invalid_filter`; `scim_invalid_value` for an unknown attribute to sort by
    */
   page<Row>(
@@ -75,7 +75,7 @@ export class ResourceList {
   ): Statement<Row & { found: number }> {
     const values = new SqlValues();
     const rows = this.#rows(values, order, columns);
-    // Weighed where the page is cut already: to weigh whoever is sorted would read every user.
+    // Measured after the page is cut: measuring everything that is sorted would read every user.
     const text = `select ${columns}, r.found from (
       select r.*, count(*) over () as found, row_number() over () as place,
         sum(${bytes}) over (rows unbounded preceding) as bytes_so_far

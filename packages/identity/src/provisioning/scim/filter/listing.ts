@@ -11,7 +11,7 @@ import { parseSelection, type Selection, selectionQuery } from '../protocol/sele
 import { type Filter, parseFilter } from './filter-grammar.ts';
 import { type PageOrder, ResourceList, type Shape } from './listing.sql.ts';
 
-/** How many resources a page has when the client does not say: `count`. */
+/** The default of `count`, the size of a page. */
 const pageSize = 100;
 /** Of the resources of one page, but always one of them: what a list holds in memory, several times over. */
 export const pageBytesMax = 4 * 1024 * 1024;
@@ -30,7 +30,7 @@ export const listQuery = {
 
 export type { Shape };
 
-/** What a list request asks for. */
+/** The parameters of a list request. */
 export interface ListOrder extends PageOrder {
   readonly filter: string | undefined;
   readonly selection: Selection;
@@ -66,8 +66,8 @@ export function parseSearch(body: JsonObject, settings: Settings): ListOrder {
  * would become more than 4 MiB together: the client goes on at `startIndex + itemsPerPage`.
  * @param source its id, the address that resources are below, and the columns and the size of a resource
  * @param view makes answers of rows; it runs under the limit too, because it holds the page in memory
- * @throws Refusal `scim_invalid_filter`; `scim_invalid_value` for an unknown attribute to sort by; `scim_too_many` when a
- * filter takes longer than a statement may; `unavailable` when too many lists of the source are running
+ * @throws Refusal `scim_invalid_filter`; `scim_invalid_value` for an unknown attribute to sort by; `scim_too_many` when
+ * a filter takes longer than a statement may; `unavailable` when too many lists of the source are running
  */
 export async function listPage<Row>(
   db: Db,
@@ -82,7 +82,7 @@ export async function listPage<Row>(
   return runSearch(source.sourceId, filter, async () => {
     const rows = order.count === 0 ? [] : await db.rows(pageStatement);
     const found = rows[0]?.found ?? 0;
-    // A page that is not full is the last one: its position tells the total.
+    // A page that is not full is the last one, so its position gives the total.
     const isLast = found > 0 ? found < order.count : order.startIndex === 1 && order.count > 0;
     const total = isLast ? order.startIndex - 1 + found : ((await db.row(list.total()))?.total ?? 0);
     return scimListReply(total, order.startIndex, await view(rows));
@@ -96,7 +96,8 @@ export function filterOf({ filter }: ListOrder): Filter | undefined {
 
 /**
  * Runs a search under the limit of its source.
- * @throws Refusal `scim_too_many` when a filter takes longer than a statement may, `unavailable` when too many are running
+ * @throws Refusal `scim_too_many` when a filter takes longer than a statement may, `unavailable` when too many are
+ * running
  */
 export async function runSearch<T>(
   sourceId: string,

@@ -19,8 +19,8 @@ export interface PlaceRow {
 }
 
 /**
- * The places of one page over several kinds: the first, and those behind it that fit into `bytesMax` together. Each kind
- * gives what the page may hold of it, in its order; these are merged and cut, and what remains is weighed.
+ * The places of one page over several kinds: the first, and those behind it that fit into `bytesMax` together. Each
+ * kind gives what the page may hold of it, in its order; these are merged and cut, and what remains is weighed.
  * @throws Refusal `scim_invalid_filter`; `scim_invalid_value` for what no kind can be sorted by
  */
 export function findPlaces(parts: readonly Part[], order: PageOrder, bytesMax: number): Statement<PlaceRow> {

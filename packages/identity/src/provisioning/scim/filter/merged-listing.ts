@@ -7,7 +7,7 @@ import { ResourceList } from './listing.sql.ts';
 import { filterOf, type ListOrder, pageBytesMax, runSearch, type Shape } from './listing.ts';
 import { findPlaces, findResources, type Part } from './merged-listing.sql.ts';
 
-/** One of the kinds that a list is over. `view` makes answers of its rows. */
+/** One of the kinds in a merged list. `view` converts its rows into resources. */
 export interface ListedKind<Row> {
   readonly kind: ResourceKind;
   readonly shape: Shape;

@@ -6,8 +6,9 @@ import type { Scope } from './sql-scope.ts';
 
 /**
  * The part of a filter that an index finds. Conditions on a user's document are exact, but no index serves them: over
- * 100,000 users they took 500 ms. So a search in `scim_users.search` (migration 0004) stands before them, which took 1 ms.
- * It finds every user who meets the filter, and perhaps others, because the index holds 60 characters of each text.
+ * 100,000 users they took 500 ms. Therefore a search in `scim_users.search` (migration 0004) precedes them, which took
+ * 1 ms. It finds every user who meets the filter, and perhaps others, because the index holds 60 characters of each
+ * text.
  *
  * | filter                             | served by                                                        |
  * | ---------------------------------- | ---------------------------------------------------------------- |

@@ -4,7 +4,7 @@ import type { ResourceKind } from '../protocol/attributes.ts';
 export class SqlValues {
   readonly values: unknown[] = [];
 
-  /** @returns the parameter that stands for the value in the text */
+  /** @returns the placeholder of the value in the text */
   add(value: unknown): string {
     this.values.push(value);
     return `$${this.values.length}`;

@@ -20,7 +20,10 @@ export function insertTenantGroup(group: { id: string; tenantId: string; key: st
     returning id`;
 }
 
-/** The first of the keys that no group of the tenant has, in their order; several, because others may take one meanwhile. */
+/**
+ * The first of the keys that no group of the tenant has, in their order; several, because others may take one
+ * meanwhile.
+ */
 export function findFreeKeys(tenantId: string, keys: readonly string[]) {
   return sql<{ keys: string[] }>`
     select array(

@@ -101,7 +101,7 @@ export async function getGroup(
 }
 
 /**
- * Creates a SCIM group, and the group of the tenant that it stands for.
+ * Creates a SCIM group and the group of the tenant that it represents.
  * @throws Refusal `scim_invalid_value`; `scim_uniqueness`, also when the key belongs to a privileged scope, or when a
  * thousand groups of the tenant have it
  */
@@ -227,7 +227,7 @@ async function storeDeletion(context: Context, id: string): Answer<undefined> {
   return scimReply(204, undefined);
 }
 
-/** To be called before the body is looked at. @throws Refusal `scim_not_found`, `scim_version_mismatch` */
+/** Call it before the body is parsed. @throws Refusal `scim_not_found`, `scim_version_mismatch` */
 async function findCurrent(context: Context, id: string): Promise<GroupRow> {
   const row =
     (await context.db.row(findScimGroup(sourceOf(context).id, parseId(id)))) ?? fail('scim_not_found');

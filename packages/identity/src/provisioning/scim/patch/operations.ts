@@ -8,8 +8,8 @@ import { isObject } from '../protocol/documents.ts';
 import { commonAttributes } from '../protocol/schemas.ts';
 
 /**
- * The operations of a PATCH (RFC 7644, section 3.5.2), including the forms that Okta and Entra ID really send (contract,
- * section 20).
+ * The operations of a PATCH (RFC 7644, section 3.5.2), including the forms that Okta and Entra ID really send
+ * (contract, section 20).
  */
 
 export type Verb = 'add' | 'replace' | 'remove';
@@ -34,8 +34,8 @@ const pathCharactersMax = 100_000;
 
 /**
  * Parses the operations of a PATCH body.
- * @throws Refusal `scim_invalid_syntax`, `scim_invalid_value`, `scim_invalid_path`, `scim_no_target`, `scim_mutability`;
- * `scim_too_many` for paths that are too long together
+ * @throws Refusal `scim_invalid_syntax`, `scim_invalid_value`, `scim_invalid_path`, `scim_no_target`,
+ * `scim_mutability`; `scim_too_many` for paths that are too long together
  */
 export function parseOperations(kind: ResourceKind, body: JsonObject): PatchOperation[] {
   const sent = fieldOf(body, 'operations');
@@ -86,7 +86,7 @@ function operationsWithoutPath(kind: ResourceKind, verb: Verb, value: Json | und
   });
 }
 
-/** A key that looks like a path to no attribute is ignored, unless it aims at the prototype of an object. */
+/** A key with the form of a path to an unknown attribute is ignored, unless it targets an object's prototype. */
 function refuseHostile(key: string): [] {
   return /__proto__|constructor|prototype/i.test(key) ? fail('scim_invalid_path') : [];
 }

@@ -16,8 +16,8 @@ export interface Located {
 }
 
 /**
- * Finds what a path names, in any case; undefined for what the kind does not have. Entra ID writes attributes of an
- * extension without its URN too (`manager`): what the core does not have is looked for there.
+ * Finds what a path names, in any case; undefined for what the kind does not have. Entra ID also writes attributes of
+ * an extension without its URN (`manager`), so names that the core schema lacks are looked up there.
  */
 export function locate(kind: ResourceKind, path: AttributePath): Located | undefined {
   const owner = path.urn === undefined ? undefined : schemaOf(kind, path.urn);

@@ -44,7 +44,7 @@ function parseInto(target: JsonObject, attributes: readonly Attribute[], sent: J
 /** The value of one attribute; undefined if it is absent or empty. @throws Refusal `scim_invalid_value` */
 export function parseAttribute(attribute: Attribute, value: Json): Json | undefined {
   if (attribute.mutability === 'writeOnly') return undefined;
-  // Nobody is disabled or enabled by a value that says neither.
+  // An ambiguous value disables and enables nobody.
   if (value === null) return attribute.name === 'active' ? refuseValue(attribute.name) : undefined;
   if (!attribute.multiValued) return parseValue(attribute, value);
   const elements = (Array.isArray(value) ? value : [value]).flatMap((element) => {
@@ -59,7 +59,7 @@ export function parseAttribute(attribute: Attribute, value: Json): Json | undefi
   return merged.length === 0 ? undefined : merged;
 }
 
-/** One element of a list. A value that is no object stands for its `value`. @throws Refusal `scim_invalid_value` */
+/** One element of a list. A value that is not an object is its `value`. @throws Refusal `scim_invalid_value` */
 export function parseElement(attribute: Attribute, element: Json): JsonObject | undefined {
   if (element === null) return undefined;
   const whole = isObject(element) ? element : { value: element };

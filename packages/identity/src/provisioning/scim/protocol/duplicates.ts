@@ -3,8 +3,8 @@ import type { Json, JsonObject } from '@baton/values/wire';
 import { type Attribute, attributeNamed } from './attributes.ts';
 
 /**
- * A list in which a type and a value stand once together (RFC 7643, section 2.4): a later element updates an earlier one
- * of the same type and value. Elements without a value are the same only if all their parts are.
+ * A list in which each pair of type and value occurs once (RFC 7643, section 2.4): a later element updates an earlier
+ * one of the same type and value. Elements without a value are the same only if all their parts are.
  */
 export function mergeDuplicates(attribute: Attribute, elements: JsonObject[]): JsonObject[] {
   const places = new Map<string, number>();

@@ -5,7 +5,9 @@ import { type ResourceKind, sameName } from './attributes.ts';
 import { isObject } from './documents.ts';
 import { enterpriseUrn } from './schemas.ts';
 
-/** The attributes that an answer shows (RFC 7644, section 3.9), as paths: `userName`, `name.givenName`, `urn:…:manager`. */
+/**
+ * The attributes that an answer shows (RFC 7644, section 3.9), as paths: `userName`, `name.givenName`, `urn:…:manager`.
+ */
 export interface Selection {
   /** `attributes`; undefined shows all. */
   readonly only: readonly string[] | undefined;
@@ -84,7 +86,7 @@ function selectOf(name: string, value: Json, urn: string, { only, without }: Sel
   return shown.length === 0 ? undefined : filterParts(rest, (part) => shown.includes(part));
 }
 
-/** @param isKept is asked with the name of a part in lower case */
+/** @param isKept is called with the name of a part in lower case */
 function filterParts(value: Json, isKept: (part: string) => boolean): Json {
   if (Array.isArray(value)) return value.map((element) => filterParts(element, isKept));
   if (!isObject(value)) return value;

@@ -19,7 +19,9 @@ const coreUrn = 'urn:ietf:params:scim:schemas:core:2.0:User';
 
 type Kind = 'text' | 'exact' | 'binary' | 'boolean' | 'instant';
 
-/** What is compared: the one value of an attribute, or a value of each element of a list. Absent values are undefined. */
+/**
+ * What is compared: the one value of an attribute, or a value of each element of a list. Absent values are undefined.
+ */
 interface Leaf {
   readonly path: string;
   readonly kind: Kind;

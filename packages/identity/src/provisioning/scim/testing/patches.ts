@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import type { Resource } from './filters.ts';
 
 /**
- * Generated PATCH operations, each with a function that has the same effect on a document. The functions are written from
- * RFC 7644 without the code under test. All values of `patchSteps` are well-formed: none of them may be refused.
+ * Generated PATCH operations, each with a function that has the same effect on a document. The functions are written
+ * from RFC 7644 without the code under test. All values of `patchSteps` are well-formed: none of them may be refused.
  */
 
 export interface PatchStep {
@@ -137,7 +137,9 @@ function merged(list: readonly Resource[]): Resource[] {
 
 const lower = (value: unknown) => (typeof value === 'string' ? value.toLowerCase() : value);
 
-/** Stores emails with at most one primary: the last one that this operation added or made primary, else the last one. */
+/**
+ * Stores emails with at most one primary: the last one that this operation added or made primary, else the last one.
+ */
 function storeEmails(document: Resource, before: readonly Resource[], after: readonly Resource[]): void {
   const full = merged(after.filter((element) => Object.keys(element).length > 0));
   const primaries = full.filter(({ primary }) => primary === true);

@@ -22,8 +22,8 @@ export function countUpstreamRestore(sourceId: string, upstreamId: string) {
 }
 
 /**
- * Stores the account of a new user. Its identity takes the account's id as subject, unless a sign-in has brought the real
- * subject, or another identity of the issuer has that one.
+ * Stores the account of a new user. Its identity takes the account's id as subject, unless a sign-in has brought the
+ * real subject, or another identity of the issuer has that one.
  */
 export function updateUpstreamId(userId: string, upstreamId: string) {
   return sql`

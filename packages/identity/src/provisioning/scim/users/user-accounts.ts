@@ -133,7 +133,7 @@ export async function refuseDuplicate(
 }
 
 /**
- * Refuses a write that the directory did not take; the audit record says why, and nothing is stored.
+ * Refuses a write that the directory rejected. Nothing is stored; the audit record has the reason.
  * @throws Refusal `scim_upstream_refused`; any other error as it is
  */
 export async function refuseUpstreamFailure(

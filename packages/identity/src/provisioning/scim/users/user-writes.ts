@@ -121,7 +121,7 @@ async function announceChange(
   return { version: row.version, restores: found?.upstream_restores, account, mustAnnounce, wasAnnounced };
 }
 
-/** Whether what the directory was told, or not told, no longer fits the locked row. */
+/** Whether the locked row no longer matches what was sent to the directory, or not sent. */
 async function isOvertaken(
   inside: Context,
   seen: Awaited<ReturnType<typeof announceChange>>,

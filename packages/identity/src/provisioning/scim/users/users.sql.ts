@@ -44,7 +44,10 @@ export function findScimUser(sourceId: string, id: string) {
     from scim_users where id = ${id} and provisioning_source_id = ${sourceId}`;
 }
 
-/** For a change or the deletion of the user, with its principal locked. A group that adds the user as a member at the same time waits. */
+/**
+ * For a change or the deletion of the user, with its principal locked. A group that adds the user as a member at the
+ * same time waits.
+ */
 export function lockScimUser(sourceId: string, id: string) {
   return sql<UserRow>`
     select id, principal_id, external_identity_id, user_name, external_id, display_name, active, suspended, document, version,
