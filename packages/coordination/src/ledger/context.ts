@@ -6,20 +6,20 @@ import type { ErrorCode } from './errors.ts';
 import type { EventDraft } from './event-draft.ts';
 import type { Settings } from './settings.ts';
 
-/** What a handler of this layer works with. */
+/** The context of this layer's handlers. */
 export interface Context extends LowerContext {
   readonly settings: Settings;
-  /** What the journal may hold, by type; nothing else is written. */
+  /** The catalog of events; only these may be written. */
   readonly eventCatalog: ReadonlyMap<string, EventDeclaration>;
-  /** Events of this change so far; written in one statement before the commit. Filled by `emit` only. */
+  /** The events of this change so far; written in one statement before the commit. Filled by `emit` only. */
   readonly drafts: EventDraft[];
-  /** What all events of this change follow from, unless they say otherwise. */
+  /** The default cause of the events of this change. */
   readonly causationId?: string;
-  /** Set by a statement that wrote its events itself, so that readers are woken. */
+  /** Set by a statement that wrote its events itself, so that readers are notified. */
   wroteEvents: boolean;
 }
 
-/** Declares an operation of this layer; see `EndpointSpec` for what each field does. */
+/** Declares an operation of this layer; see `EndpointSpec` for each field. */
 export const endpoint = endpointsOf<{
   code: ErrorCode;
   permission: Permission;

@@ -1,4 +1,4 @@
-/** A journal row before it is written, by the names of its columns (coordination-core section 17.1). */
+/** A journal row before it is written, by column names. See docs/reference/journal.md#events. */
 export interface EventDraft {
   id: string;
   type: string;

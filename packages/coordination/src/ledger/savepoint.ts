@@ -4,10 +4,10 @@ import type { Context } from './context.ts';
 import { beginPart, keepPart, undoPart } from './savepoint.sql.ts';
 
 /**
- * Does a part of a command so that its failure undoes what it wrote, its events included, and nothing before it. The
- * command goes on in the same transaction. Only an unreachable store, and what wants the whole command repeated, are
- * thrown. The two statements around the part are sent along with others: they cost no round trip.
- * @param instead what is answered for a failure, after it was undone
+ * Runs a part of a command whose failure rolls back its own writes, including its events, and nothing before it. The
+ * command continues in the same transaction. Only an unreachable store, and errors that repeat the whole command, are
+ * thrown. The two statements around the part are pipelined with others: they cost no round trip.
+ * @param instead the result after a failure that was rolled back
  */
 export async function undoneOnFailure<T>(
   { db, drafts, afterCommit }: Context,
@@ -24,7 +24,7 @@ export async function undoneOnFailure<T>(
   } catch (error) {
     if (isUnreachable(error) || isRepeatable(error) || error instanceof NeedsAnswer) throw error;
     await db.run(undoPart());
-    // What was undone still hides an outer part, which would then be undone only up to here.
+    // A rolled-back savepoint still hides an outer one, which would then be rolled back only up to here.
     void sentAlong(db.run(keepPart()));
     drafts.splice(draftCount);
     afterCommit.splice(actCount);
@@ -32,7 +32,7 @@ export async function undoneOnFailure<T>(
   }
 }
 
-/** If it fails, so does what is sent behind it, COMMIT too: its own rejection must not end the process as unhandled. */
+/** If it fails, so do the statements after it, including COMMIT: its own rejection must not end the process. */
 function sentAlong<T>(answer: Promise<T>): Promise<T> {
   answer.catch(() => undefined);
   return answer;

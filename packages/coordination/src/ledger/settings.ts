@@ -2,65 +2,65 @@ import { flag, integer, type SettingValues, text } from '@baton/kernel/process/c
 
 const seconds = 'seconds';
 
-/** The settings that this layer reads. */
+/** The settings of this layer. */
 export const settings = {
   CP_SINKS_FILE: text({
     default: '',
-    doc: 'The JSON file that names where the worker delivers events to: webhooks, NATS JetStream, the log. Empty: nowhere.',
+    doc: 'The JSON file of the sinks to which the worker delivers events: webhooks, NATS JetStream, the log. Empty: none.',
   }),
   CP_OUTBOX_ENABLED: flag({
     default: true,
-    doc: 'Whether each event is also written for delivery to sinks. Without CP_SINKS_FILE nothing needs that, and false saves a row per event.',
+    doc: 'Whether events are also written to the outbox for delivery to sinks. Without CP_SINKS_FILE nothing needs that, and false saves a row per event.',
   }),
   CP_OUTBOX_BATCH_SIZE: integer({
     default: 50,
     min: 1,
     max: 1000,
     unit: 'events',
-    doc: 'Events delivered in one step.',
+    doc: 'Events per delivery batch.',
   }),
   CP_OUTBOX_MAX_ATTEMPTS: integer({
     default: 8,
     min: 1,
     unit: 'attempts',
-    doc: 'Attempts before an event is set aside.',
+    doc: 'Delivery attempts before an event becomes a dead letter.',
   }),
   CP_OUTBOX_LOCK_TIMEOUT_SECONDS: integer({
     default: 60,
     min: 1,
     unit: seconds,
-    doc: 'After this another worker tries a delivery; it has failed after half of that, at most 10 s.',
+    doc: 'The time after which another worker may retry a delivery; a delivery times out after half of that, at most 10 s.',
   }),
   CP_OUTBOX_BACKOFF_BASE_SECONDS: integer({
     default: 2,
     min: 1,
     unit: seconds,
-    doc: 'The first wait after a failed delivery; it doubles.',
+    doc: 'The first delay after a failed delivery; it doubles.',
   }),
   CP_OUTBOX_BACKOFF_MAX_SECONDS: integer({
     default: 300,
     min: 1,
     unit: seconds,
-    doc: 'The longest wait after a failed delivery.',
+    doc: 'The longest delay after a failed delivery.',
   }),
   CP_OUTBOX_DROPPED_AGE_SECONDS: integer({
     default: 604_800,
     min: 1,
     max: 31_536_000,
     unit: seconds,
-    doc: 'A delivery that an operator dropped is forgotten after this; until then a repeated drop is a no-op.',
+    doc: 'How long the record of a dropped delivery is stored; until then a repeated drop is a no-op.',
   }),
   CP_JOURNAL_RETENTION_MIN_AGE_SECONDS: integer({
     default: 2_592_000,
     max: 100_000_000_000,
     unit: seconds,
-    doc: 'How old an event is at least before it is archived or pruned, unless the call says otherwise.',
+    doc: 'The minimum age at which an event may be archived or pruned, unless the request gives another.',
   }),
   CP_JOURNAL_ARCHIVE_INTERVAL_SECONDS: integer({
     default: 0,
     max: 31_536_000,
     unit: seconds,
-    doc: 'How often the worker archives the history of each tenant; 0 is never. Nothing is pruned by itself.',
+    doc: 'How often the worker archives the history of each tenant; 0 is never. Pruning is never automatic.',
   }),
 };
 

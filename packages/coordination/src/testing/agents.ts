@@ -7,7 +7,7 @@ import { done } from './leases.ts';
 
 export const agentPermissions: readonly Permission[] = ['sessions.open', 'tasks.claim', 'tasks.read'];
 
-/** A spec that is accepted, with some sections of its own. */
+/** A valid spec, with some sections of its own. */
 export function agentSpec(sections: { readonly identity?: object } | object = {}) {
   const { identity = {}, ...more } = sections as { identity?: object };
   return {
@@ -17,7 +17,7 @@ export function agentSpec(sections: { readonly identity?: object } | object = {}
   };
 }
 
-/** A key that no other test has. */
+/** A unique key. */
 export const agentKey = () => `a${newId()}`;
 
 /** Publishes the first revision of an agent. */
@@ -30,14 +30,14 @@ export function newIdentity(baton: TestCoordination) {
   return { issuer: baton.issuer.issuer, iamTenantId: baton.tenantId, iamPrincipalId: newId() };
 }
 
-/** Links a new identity to an agent, and answers with the agent as an actor. */
+/** Links a new identity to an agent, and returns the agent as an actor. */
 export async function linkAgent(baton: TestCoordination, key: string): Promise<Actor> {
   const identity = newIdentity(baton);
   const { principalId } = await done(baton.admin.put(`/agents/${key}/identity`, identity));
   return actorOf(baton, { ...identity, principalId });
 }
 
-/** Who calls by an identity that is bound already. */
+/** An actor with an identity that is already bound. */
 export async function actorOf(
   baton: TestCoordination,
   { iamPrincipalId, principalId }: { iamPrincipalId: string; principalId: string },
@@ -61,14 +61,14 @@ export async function actorOf(
   };
 }
 
-/** A value that no test makes twice, and that may stand nowhere. */
+/** A unique value that must not appear anywhere. */
 export function newSecretValue(): string {
   const value = randomBytes(24).toString('base64url');
   keepSecret('secret of an agent', value);
   return value;
 }
 
-/** Gives an agent a secret. @returns its name */
+/** Sets a secret of an agent. @returns its name */
 export async function putAgentSecret(actor: Actor, key: string, value = newSecretValue()): Promise<string> {
   const name = `s-${newId()}`;
   await done(actor.put(`/agents/${key}/secrets/${name}`, { value }), 201);

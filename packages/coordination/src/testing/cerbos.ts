@@ -5,12 +5,12 @@ import { freePort } from '@baton/kernel/testing/free-port';
 import { killableProgram } from './killable-program.ts';
 import { until } from './waiting.ts';
 
-/** Cerbos: a decision point of somebody else's that speaks AuthZEN 1.0, without a search. */
+/** Cerbos: a third-party decision point with AuthZEN 1.0, without a search. */
 export interface Cerbos {
   readonly url: string;
   /** Ends it as a crash would. */
   kill(): Promise<void>;
-  /** At the same port, with the same policies. */
+  /** On the same port, with the same policies. */
   start(): Promise<void>;
   close(): Promise<void>;
 }
@@ -18,14 +18,14 @@ export interface Cerbos {
 const folder = join(import.meta.dirname, '../../../../e2e/cerbos/node_modules/@cerbos/cerbos-linux-x64');
 const binary = join(folder, 'cerbos-linux-x64');
 
-/** Why there is no Cerbos here, or undefined where there is one. */
+/** Why Cerbos isn't available, or undefined if it is. */
 export function cerbosMissing(): string | undefined {
   return existsSync(binary) ? undefined : 'Cerbos not installed: npm ci --prefix e2e/cerbos';
 }
 
 const readyMsMax = 60_000;
 
-/** @param policies its documents, by the names of their files */
+/** @param policies its documents, by file names */
 export async function startCerbos(policies: Readonly<Record<string, string>>): Promise<Cerbos> {
   const home = mkdtempSync(join(tmpdir(), 'baton-cerbos-'));
   for (const [name, text] of Object.entries(policies)) writeFileSync(join(home, `${name}.yaml`), text);

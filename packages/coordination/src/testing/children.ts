@@ -2,7 +2,7 @@ import { newId } from '@baton/values/ids';
 import type { TestCoordination } from './coordination.ts';
 import { claimTask, done, makeRun, type Worker } from './leases.ts';
 
-/** What launches and cancellations of runs are tested with. */
+/** Tools for tests of launches and cancellations of runs. */
 
 export const newKey = () => ({ 'idempotency-key': newId() });
 

@@ -14,7 +14,7 @@ export async function makeType(actor: Actor, spec: object = tokenSpec): Promise<
   return key;
 }
 
-/** A pending connection, of a type of its own unless one is named. @returns its record */
+/** A pending connection, of a new type by default. @returns its record */
 export async function makeConnection(actor: Actor, type?: string, more: object = {}) {
   return done(
     actor.post('/connections', { type: type ?? (await makeType(actor)), key: `c${newId()}`, ...more }),

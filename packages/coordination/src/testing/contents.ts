@@ -6,7 +6,7 @@ import { done } from './leases.ts';
 
 export const sha256Of = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
-/** Bytes that no other test has. */
+/** Unique bytes. */
 export const freshBytes = (count = 1000) => randomBytes(count);
 
 /** PUT /artifact-contents of these bytes. */
@@ -60,7 +60,7 @@ export async function download(
   };
 }
 
-/** The files in the folder of contents: objects, and what is being written. */
+/** The files in the folder of contents: objects, and partially written files. */
 export async function filesOf({ env }: TestCoordination, tenantId?: string): Promise<string[]> {
   const folder = join(env['CP_ARTIFACT_FOLDER'] as string, tenantId ?? '');
   try {

@@ -4,7 +4,7 @@ import { type Actor, startCoordination, type TestCoordination } from './coordina
 import { done } from './leases.ts';
 import { startMemoryService, type TestMemory } from './memory-service.ts';
 
-/** The service with a reference memory beside it. */
+/** The service with a reference memory service. */
 export interface WithMemory {
   readonly baton: TestCoordination;
   readonly memory: TestMemory;
@@ -29,7 +29,7 @@ export async function startWithMemory(settings: Record<string, string> = {}): Pr
   };
 }
 
-/** A task type whose tasks are told something from memory. @returns its key */
+/** A task type whose tasks get context from memory. @returns its key */
 export async function makeToldType(baton: TestCoordination, contextSchema: object, more: object = {}) {
   const key = `told${newId()}`.slice(0, 40);
   await done(baton.admin.post('/task-types', { key, displayName: 'Told', contextSchema, ...more }), 201);
@@ -39,7 +39,7 @@ export async function makeToldType(baton: TestCoordination, contextSchema: objec
 export const askContext = (actor: Actor, more: object = {}) =>
   done(actor.post('/context', { query: 'What is known?', ...more }));
 
-/** Puts an empty pack of a claim into the store. @returns its id */
+/** Inserts an empty context pack of a claim. @returns its id */
 export async function insertContextPack(
   { pool }: Pick<TestCoordination, 'pool'>,
   { tenantId, principalId }: Pick<Actor, 'tenantId' | 'principalId'>,

@@ -22,7 +22,7 @@ import { startIssuer, type TestIssuer } from './issuer.ts';
 export interface Answer {
   status: number;
   // A test reads what it expects; a wrong form fails its assertion.
-  // biome-ignore lint/suspicious/noExplicitAny: the form of an answer is what the tests are about
+  // biome-ignore lint/suspicious/noExplicitAny: the tests inspect the form of the response
   body: any;
   headers: Headers;
 }
@@ -76,7 +76,7 @@ const allScopes = ['control-plane:read', 'control-plane:write', 'control-plane:a
 export const migrationsDirectory = join(import.meta.dirname, '../../migrations');
 export const bootstrapToken = 'bootstrap-secret-of-the-tests';
 
-/** The whole service over HTTP on a store of its own, with an administrator in each of two tenants. */
+/** The whole service over HTTP on its own store, with an administrator in each of two tenants. */
 export async function startCoordination(settings: Record<string, string> = {}): Promise<TestCoordination> {
   recordTruth('coordination', endpoints);
   keepSecret('bootstrap secret', bootstrapToken);
@@ -143,7 +143,7 @@ export async function startCoordination(settings: Record<string, string> = {}): 
   };
 }
 
-/** A key that seals secrets. */
+/** A key that encrypts secrets. */
 async function makeKeyFile(): Promise<string> {
   const key = randomBytes(32).toString('base64');
   keepSecret('key of the secret store', key);
@@ -171,7 +171,7 @@ export async function sendRequest(
 
 type ActorInTenant = ActorOptions & { tenantId: string };
 
-/** Makes principals that call the service with tokens of the test issuer. */
+/** Creates principals that call the service with tokens of the test issuer. */
 function createActors(pool: Pool, issuer: TestIssuer, request: SendRequest) {
   async function bind(principalId: string, options: ActorInTenant): Promise<Actor> {
     const { tenantId } = options;

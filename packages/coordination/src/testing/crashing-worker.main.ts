@@ -1,7 +1,7 @@
 import { startWorker } from '../app/worker.ts';
 import { testSink } from './sinks.ts';
 
-// A worker of its own process that ends, as if killed, when it delivers one event.
+// A worker in its own process that ends, as if killed, when it delivers one event.
 await startWorker({
   env: process.env,
   sinks: [

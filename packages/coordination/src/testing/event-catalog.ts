@@ -9,7 +9,7 @@ import type { Tables } from '../service/schema.ts';
 
 const source = join(import.meta.dirname, '..');
 
-/** Every declaration of an event in the files of the features, also of one that the catalog lacks. */
+/** Every declaration of an event in the files of the features, including ones missing from the catalog. */
 export async function readEventDeclarations(): Promise<EventDeclaration[]> {
   const files = globSync('**/*.events.ts', { cwd: source });
   const modules = await Promise.all(files.map((file) => import(join(source, file)) as Promise<object>));

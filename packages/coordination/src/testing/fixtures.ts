@@ -1,10 +1,10 @@
 import { fixturesOf } from '@baton/kernel/testing/matrix-fixtures';
 import type { Actor, TestCoordination } from './coordination.ts';
 
-/** What the `*.fixtures.ts` beside the features make their objects with. */
+/** The tools of the `*.fixtures.ts` files beside the features. */
 export interface FixtureTenant {
   readonly baton: TestCoordination;
-  /** Makes the objects, in its own tenant, and may do everything. */
+  /** Creates the objects, in its own tenant, with all permissions. */
   readonly actor: Actor;
 }
 

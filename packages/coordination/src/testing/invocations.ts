@@ -15,7 +15,7 @@ export const contractOf = (more: object = {}, implementation: object = {}) => ({
   ...more,
 });
 
-/** A skill that can be called. */
+/** A skill that can be invoked. */
 export function makeCallable(
   actor: Actor,
   {
@@ -31,7 +31,7 @@ export function makeCallable(
 export const invoke = (actor: Actor, skill: { id: string }, body: object = {}) =>
   actor.post(`/skills/${skill.id}:invoke`, body);
 
-/** What an executor of one local skill asks for. */
+/** The claim request of an executor for one local skill. */
 export const reachOf = (skill: { contract: { implementation: { entrypoint: string } } }) => ({
   protocols: ['local'],
   localEntrypoints: [skill.contract.implementation.entrypoint],
@@ -40,7 +40,7 @@ export const reachOf = (skill: { contract: { implementation: { entrypoint: strin
 export const claimCall = (actor: Actor, skill: Parameters<typeof reachOf>[0], more: object = {}) =>
   actor.post('/skill-invocations:claim', { ...reachOf(skill), ...more });
 
-/** A call that the executor has taken. */
+/** An invocation that the executor has claimed. */
 export async function runningCall(
   executor: Actor,
   caller: Actor,
@@ -51,14 +51,14 @@ export async function runningCall(
   return (await done(claimCall(executor, skill))).invocation;
 }
 
-/** The lease of a call has run out. */
+/** Lets the lease of an invocation expire. */
 export async function endCallLease(baton: TestCoordination, id: string): Promise<void> {
   await baton.pool.run(sql`
     update skill_invocations set lease_expires_at = clock_timestamp() - interval '1 ms'
     where id = ${id} and status = 'running'`);
 }
 
-/** A worker that looks after calls when a test wants it to. */
+/** A worker that handles invocations on a test's request. */
 export function makeCallWorker(baton: TestCoordination) {
   const { tools, close } = makeWorkerTools(baton);
   const [lapsing, withdrawing] = [returnLapsedCalls(tools), withdrawCalls(tools)];

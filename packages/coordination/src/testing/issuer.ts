@@ -4,18 +4,18 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { keepSecret } from '@baton/kernel/testing/leaks';
 import { newId } from '@baton/values/ids';
 
-/** The identity service as coordination sees it: a key document and tokens that are signed with its key. */
+/** The identity service as coordination sees it: a key document, and tokens signed with its key. */
 export interface TestIssuer {
   readonly issuer: string;
   readonly jwksUrl: string;
-  /** How often the key document was asked for. */
+  /** The number of requests for the key document. */
   readonly fetches: () => number;
   sign(claims: Record<string, unknown>, options?: { keyId?: string; lifeSeconds?: number }): Promise<string>;
-  /** Publishes another key under another id; tokens signed from now on carry it. */
+  /** Publishes another key under another id; tokens signed from now on use it. */
   rotate(): Promise<void>;
   /** Whether its documents are served. */
   serve(available: boolean): void;
-  /** The revocations that it publishes; undefined: it publishes no list, as an older identity. */
+  /** The published revocations; undefined: no list, like an older identity. */
   revoke(list: object | undefined): void;
   close(): Promise<void>;
 }
@@ -24,7 +24,7 @@ export interface TestIssuer {
 const usualLifeSeconds = 3600;
 
 const newKey = () => generateKeyPair('RS256', { modulusLength: 2048, extractable: true });
-// One key for all issuers of a test process: making one takes longer than most tests.
+// One key for all issuers of a test process: generating one takes longer than most tests.
 const firstKey = newKey();
 
 export async function startIssuer(): Promise<TestIssuer> {

@@ -4,7 +4,7 @@ import { newId } from '@baton/values/ids';
 import type { EventDraft } from '../ledger/event-draft.ts';
 import { insertEvents } from '../ledger/journal/journal.sql.ts';
 
-/** Journal rows as the service writes them, without a change of state behind them. */
+/** Journal rows as the service writes them, without a change of state. */
 export async function writeEvents(
   db: Db,
   tenantId: string,
@@ -31,7 +31,7 @@ export async function writeEvents(
   return whole.map(({ id }) => id);
 }
 
-/** Waits until nothing that is committed is held back any more: other databases of the cluster have transactions too. */
+/** Waits until no committed event is hidden any more: other databases of the cluster have transactions too. */
 export async function journalIsStable(db: Db): Promise<void> {
   const heldBack = () =>
     db.row<{ held: boolean }>(

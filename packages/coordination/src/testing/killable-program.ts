@@ -1,14 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 
-/** A server of somebody else's, for tests. */
+/** A third-party server, for tests. */
 export interface KillableProgram {
-  /** Begins it, anew after a kill, and waits until it answers. */
+  /** Starts it, also after a kill, and waits until it responds. */
   start(): Promise<void>;
   /** Ends it as a crash would. */
   kill(): Promise<void>;
 }
 
-/** @param answers waits until it can be asked, and throws when that takes too long */
+/** @param answers waits until it responds, and throws when that takes too long */
 export function killableProgram(
   binary: string,
   args: readonly string[],

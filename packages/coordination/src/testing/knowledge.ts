@@ -2,7 +2,7 @@ import { newId } from '@baton/values/ids';
 import type { TestCoordination } from './coordination.ts';
 import { eventsOf } from './leases.ts';
 
-/** What a source sees: two things and a relation. */
+/** A snapshot of a source: two things and a relation. */
 export function snapshotOf(workspaceId: string, more: object = {}) {
   const entities = [
     { kind: 'service', key: 'service:billing', tier: 1 },
@@ -31,7 +31,7 @@ export function largeSnapshotOf(workspaceId: string, mebibytes: number, more: ob
   return snapshotOf(workspaceId, { entities, ...more });
 }
 
-/** The events of knowledge of a workspace, as type and what the payload tells. */
+/** The knowledge events of a workspace, by type and payload. */
 export async function knowledgeEvents(baton: TestCoordination, workspaceId: string) {
   return (await eventsOf(baton, workspaceId)).filter(({ type }) => type.startsWith('knowledge.'));
 }

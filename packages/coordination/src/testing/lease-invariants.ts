@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { sql } from '@baton/kernel/database/sql';
 import type { TestCoordination } from './coordination.ts';
 
-/** What must hold in the database at any moment, by name; each query finds the rows that violate it. */
+/** Invariants of the database, by name; each query finds the rows that violate it. */
 const violations = {
   'a pointer of a task and its active claim belong together, with one lease': sql`
     select t.id from tasks t full join (select * from claims where status = 'active') c on c.task_id = t.id
     where t.active_claim_id is distinct from c.id or t.lease_expires_at is distinct from c.expires_at`,
-  // An end waits for no task that another command has locked: the worker releases its claim (`endings`).
-  'no active claim lies under an ended session, unless the worker is to release it': sql`
+  // An end doesn't wait for a task that another command has locked: the worker releases its claim (`endings`).
+  'no active claim is in an ended session, unless the worker is to release it': sql`
     select c.id from claims c join sessions s on s.id = c.session_id
     where c.status = 'active' and s.status <> 'active' and not exists (
       select from endings e where e.session_id = s.id or e.principal_id in (s.principal_id, s.on_behalf_of_id))`,
@@ -22,7 +22,7 @@ const violations = {
   'a claim has one event of its end, an active one none': sql`
     select c.id from claims c left join events e on e.entity_id = c.id and e.type in ('claim.released', 'claim.expired')
     group by c.id having count(e.id) <> case when c.status = 'active' then 0 else 1 end`,
-  'a claim ended as its event says': sql`
+  'the end of a claim matches its event': sql`
     select c.id from claims c join events e on e.entity_id = c.id
     where (c.status = 'stale') <> (e.type = 'claim.expired')`,
   'in the journal the claims of a task follow one another: begun, ended, begun, with rising tokens': sql`
@@ -72,7 +72,7 @@ const violations = {
   'a run has its manifest from its start on, in versions without a gap': sql`
     select r.id from runs r left join harness_manifests m on m.run_id = r.id group by r.id
     having count(m.version) = 0 or max(m.version) <> count(m.version)`,
-  'a sweeper looks at a live lease before it is over': sql`
+  'a sweeper checks a live lease before it expires': sql`
     select id from claims where status = 'active' and sweep_at > expires_at
     union all select id from sessions where status = 'active' and sweep_at > expires_at`,
   'a task is completed once': sql`
@@ -81,7 +81,7 @@ const violations = {
     select e.id from events e left join outbox o on o.event_sequence = e.sequence where o.event_sequence is null`,
 };
 
-/** Looks through the whole store of a test for anything that a race has left behind. */
+/** Checks the whole store of a test for anything that a race has left behind. */
 export async function checkLeaseInvariants(baton: TestCoordination): Promise<void> {
   for (const [invariant, query] of Object.entries(violations))
     assert.deepEqual(await baton.pool.rows(query), [], invariant);

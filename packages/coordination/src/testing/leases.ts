@@ -29,7 +29,7 @@ export async function claimTask({ actor, sessionId }: Worker, taskId: string, mo
   return done(actor.post(`/tasks/${taskId}:claim`, { sessionId, ...more }));
 }
 
-/** A run of the worker's on a task of its own, with the task and the claim. */
+/** A run of the worker on a new task, with the task and the claim. */
 export async function makeRun(
   baton: TestCoordination,
   worker: Worker,
@@ -42,7 +42,7 @@ export async function makeRun(
   return { task, claim, run };
 }
 
-/** The body of an answer that must have the given status. */
+/** The body of a response that must have the given status. */
 export async function done(answer: Promise<Answer>, status = 200) {
   const { status: actual, body } = await answer;
   assert.equal(actual, status, JSON.stringify(body));
@@ -56,17 +56,17 @@ export async function refused(answer: Promise<Answer>, status: number, code: str
   return body.error.details;
 }
 
-/** A session's lease ends: nothing else can make it end sooner than ten seconds. */
+/** Lets a session's lease expire: otherwise that takes at least ten seconds. */
 export async function endSessionLease(baton: TestCoordination, sessionId: string): Promise<void> {
   await baton.pool.run(
     sql`update sessions set expires_at = now() - interval '1 second', sweep_at = now() - interval '1 second' where id = ${sessionId}`,
   );
 }
 
-/** The lease of a task's claim ends, now or `inMs` from now; the rows are locked in the order of the service. */
+/** Lets the lease of a task's claim expire, now or `inMs` from now; the rows are locked in the order of the service. */
 export async function endClaimLease(baton: TestCoordination, taskId: string, inMs = -1000): Promise<void> {
   await baton.pool.transaction(async (tx) => {
-    // In a statement of its own: the next one must see a claim that was made while this one waited.
+    // In its own statement: the next one must see a claim that was made while this one waited.
     await tx.rows(sql`select id from tasks where id = ${taskId} for no key update`);
     await tx.run(sql`
       with task as (
@@ -106,7 +106,7 @@ export function eventsOf(baton: TestCoordination, ...entityIds: string[]): Promi
     where entity_id = any (${entityIds}::uuid[]) order by position, sequence`);
 }
 
-/** The principal in whose name the core itself writes. */
+/** The principal that background work of the core acts as. */
 export async function corePrincipalOf({ pool, tenantId }: TestCoordination): Promise<string> {
   const row = await pool.row<{ id: string }>(sql`
     select core_principal_id as id from tenants where id = ${tenantId}`);

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { keepSecret } from '@baton/kernel/testing/leaks';
 
-/** A question as it arrived. */
+/** A query as it arrived. */
 export interface ArrivedQuestion {
   readonly body: {
     product: string;
@@ -15,23 +15,23 @@ export interface ArrivedQuestion {
   readonly token: string | undefined;
 }
 
-/** What is answered. */
+/** The response. */
 export interface LicenceAnswer {
   readonly status?: number;
-  /** Fields in place of those of a usual decision, or the text of the whole body. */
+  /** Fields in place of those of a normal decision, or the text of the whole body. */
   readonly body?: object | string;
   readonly headers?: Record<string, string>;
   readonly delayMs?: number;
-  /** Takes the connection away instead. */
+  /** Closes the connection instead. */
   readonly hangsUp?: boolean;
 }
 
-/** A licence service and, at the same address, identity as far as its tokens are concerned. */
+/** A license service and, at the same address, identity's token endpoint. */
 export interface TestLicence {
-  /** The settings that turn the check on. */
+  /** The settings that enable the check. */
   readonly settings: Record<string, string>;
   readonly asked: ArrivedQuestion[];
-  /** How many tokens were given out, and with what they were asked for. */
+  /** The number of issued tokens, and the requests for them. */
   readonly exchanged: object[];
   behave(answer: LicenceAnswer | ((question: ArrivedQuestion) => LicenceAnswer)): void;
   close(): Promise<void>;

@@ -20,10 +20,10 @@ const evidence = (kind: string, field: string) => ({
 const originEvidence = (kind: string, field: string) => ({
   fields: (id: string) => ({ origin: { kind: 'human', ...evidence(kind, field).fields(id) } }),
 });
-/** What the identifiers in bodies and queries name. */
+/** Values for the identifiers in bodies and queries. */
 const identifiers: Readonly<Record<string, IdentifierFixture>> = {
   agentPrincipalId: principal,
-  // Who is no agent of the registry has no revision, neither an own nor a foreign one.
+  // A principal that is not a registry agent has no revision, neither an own nor a foreign one.
   agentRevisionId: { object: null },
   artifactId: { object: '/artifacts/{id}' },
   approvalId: { object: '/approvals/{id}' },
@@ -31,7 +31,7 @@ const identifiers: Readonly<Record<string, IdentifierFixture>> = {
   assigneeId: principal,
   capabilityId: { object: '/capabilities/{id}' },
   claimId: { object: '/claims/{id}' },
-  // A filter: nobody's work is none.
+  // A filter: the unknown principal has no work.
   'claimNextTasks.assigneeId': { ...principal, mayBeAbsent: true },
   'createdFrom.evidence.[].artifactId': {
     object: '/artifacts/{id}',
@@ -70,7 +70,7 @@ const identifiers: Readonly<Record<string, IdentifierFixture>> = {
     object: '/process-instances/{id}',
     fields: (id) => ({ instanceIds: [id] }),
   },
-  // A call that isn't there is none to take.
+  // An unknown invocation can't be claimed.
   invocationId: { object: '/skill-invocations/{id}', mayBeAbsent: true },
   newParentId: workspace,
   onBehalfOf: principal,
@@ -120,7 +120,7 @@ const identifiers: Readonly<Record<string, IdentifierFixture>> = {
   workspaceId: workspace,
 };
 
-/** Every endpoint of coordination against the general rules of its contract (core, section 1). */
+/** Tests every endpoint of coordination against the general rules of docs/reference/README.md. */
 export const matrixSetup: MatrixSetup<FixtureTenant> = {
   service: 'coordination',
   basePath: '/api/v1',
@@ -153,7 +153,7 @@ export const matrixSetup: MatrixSetup<FixtureTenant> = {
   fixtures: await collectFixtures<FixtureTenant>(join(import.meta.dirname, '..')),
   migrationsDirectory,
   identifiers,
-  // The credential check writes last_used_at whenever its cache has run out.
+  // The credential check writes last_used_at whenever its cache has expired.
   ignoredChanges: ['idempotency_keys', 'iam_bindings.last_used_at', 'artifact_contents'],
   start,
 };
@@ -200,7 +200,8 @@ async function start() {
       case 'powerless':
         return bearer(powerless.token);
       case 'narrow':
-        // Where a right to read and one to write suffice, each scope leaves one of them to a caller that has both.
+        // Where a right to read and one to write suffice, each scope leaves one of them to a caller that has
+        // both.
         if (isRead && isWrite) return bearer(writerReading);
         return bearer(isRead ? writeOnly : readOnly);
       default:

@@ -25,7 +25,7 @@ export function adapterEnv(
   return { ...baton.env, CP_CONTEXT_PROVIDER: 'http', CP_CONTEXT_BASE_URL: memory.url, ...more };
 }
 
-/** Runs one turn of each tenant that is due, without the loop that does so in a process. */
+/** Runs one turn of each due tenant, without the loop of a process. */
 export function startDelivery(
   baton: TestCoordination,
   memory: TestMemory,
@@ -58,7 +58,7 @@ export async function consumerOf(baton: TestCoordination, tenantId: string): Pro
   return row;
 }
 
-/** A tenant of its own with an empty journal, but for what founding one writes. */
+/** A new tenant with an empty journal, except for the events of its creation. */
 export async function newTenant(baton: TestCoordination): Promise<string> {
   const slug = `t-${newId()}`;
   const founded = await foundTenant(baton.pool, {
@@ -69,7 +69,10 @@ export async function newTenant(baton: TestCoordination): Promise<string> {
   return founded.tenantId;
 }
 
-/** Events of a type that is told, in this order; between them one that isn't. @returns the ids of the first */
+/**
+ * Events of a delivered type, in this order, separated by ones that aren't delivered.
+ * @returns the ids of the former
+ */
 export async function writeTold(baton: TestCoordination, tenantId: string, count: number): Promise<string[]> {
   const told = Array.from({ length: count }, (_, n) => ({
     id: newId(),

@@ -14,7 +14,7 @@ interface Space {
   /** By kind and key. */
   readonly entities: Map<string, Document>;
   readonly facts: Document[];
-  /** What each snapshot was answered. */
+  /** The response to each snapshot. */
   readonly snapshots: Map<string, Document>;
   readonly observedAt: Map<string, string>;
   readonly documents: Map<string, Document>;
@@ -25,8 +25,8 @@ const answer = (status: number, body: object = {}): MemoryAnswer => ({ status, b
 const keyOf = ({ kind, key }: Document) => `${String(kind)} ${String(key)}`;
 
 /**
- * What the reference memory service knows besides events (organisation, sections 18, 19 and 20.2): entities and facts,
- * snapshots that it reconciles, packs, kinds, documents.
+ * The state of the reference memory service besides events: entities and facts, snapshots that it reconciles, packs,
+ * kinds, documents. See docs/reference/memory.md#memory-service.
  */
 export class MemoryKnowledge {
   readonly #spaces = new Map<string, Space>();
@@ -51,7 +51,7 @@ export class MemoryKnowledge {
     return [...this.#space(namespace).entities.values()];
   }
 
-  /** Undefined for a path that it does not have. */
+  /** Undefined for an unknown path. */
   handle(method: string, path: string, query: URLSearchParams, body: Document): MemoryAnswer | undefined {
     const kinds = /^\/api\/memory\/namespaces\/([^/]+)\/kinds$/.exec(path)?.[1];
     if (kinds !== undefined) return this.#kinds(method, decodeURIComponent(kinds), body);

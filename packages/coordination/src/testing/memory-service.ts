@@ -5,7 +5,7 @@ import { keepMessage } from '@baton/kernel/testing/leaks';
 import type { MemoryItem } from '../memory/gateway/memory.ts';
 import { MemoryKnowledge } from './memory-knowledge.ts';
 
-/** A batch as it arrived, whatever it was answered. */
+/** A batch as it arrived, whatever the response. */
 export interface ArrivedBatch {
   readonly namespace: string;
   readonly ids: readonly string[];
@@ -14,44 +14,44 @@ export interface ArrivedBatch {
   readonly atMs: number;
 }
 
-/** A question or a piece of knowledge as it arrived, whatever it was answered. */
+/** A query or a document as it arrived, whatever the response. */
 export interface ArrivedCall {
   readonly method: string;
   readonly path: string;
   readonly namespace: string;
-  // biome-ignore lint/suspicious/noExplicitAny: the form of a question is what the tests are about
+  // biome-ignore lint/suspicious/noExplicitAny: the tests inspect the form of the query
   readonly body: any;
   readonly headers: IncomingMessage['headers'];
 }
 
-/** How the service behaves towards one namespace, or towards all. */
+/** How the service behaves for one namespace, or for all. */
 export interface MemoryBehaviour {
   readonly delayMs?: number;
   /** Sends no response until this resolves. */
   readonly until?: Promise<unknown>;
-  /** Takes the connection away instead of an answer. */
+  /** Closes the connection instead of responding. */
   readonly hangsUp?: boolean;
-  /** Does what it is asked, then takes the connection away: who asked never learns of it. */
+  /** Processes the request, then closes the connection: the caller never learns of it. */
   readonly losesAnswers?: boolean;
-  /** Sends a byte of an answer that never ends, so often. */
+  /** Sends a byte of a response that never ends, so often. */
   readonly tricklesEveryMs?: number;
-  /** Refuses any call that names this namespace among others, with this status. */
+  /** Rejects any call with this namespace, alone or among others, with this status. */
   readonly refusesNamespace?: { readonly name: string; readonly status: number };
-  /** Answers this, whatever was sent, and keeps nothing. */
+  /** Returns this, whatever was sent, and stores nothing. */
   readonly answer?: {
     readonly status: number;
     readonly body?: string;
     readonly headers?: Record<string, string>;
   };
-  /** The event ids that are refused, each for itself in a 207. */
+  /** The event ids that are rejected, each by itself in a 207. */
   readonly refused?: ReadonlySet<string>;
-  /** The event ids that make it refuse the whole batch with this status. */
+  /** The event ids that make it reject the whole batch with this status. */
   readonly refusedWhole?: { readonly ids: ReadonlySet<string>; readonly status: number };
 }
 
 /**
- * A memory service that speaks the contract (organisation, section 20.2): it keeps what it was told by namespace, once for
- * each (system, stream, external_id), in the order of arrival.
+ * A memory service with the API of docs/reference/memory.md#memory-service: it stores items by namespace, once for each
+ * (system, stream, external_id), in the order of arrival.
  */
 export interface TestMemory {
   readonly url: string;
@@ -59,13 +59,13 @@ export interface TestMemory {
   /** Every other call. */
   readonly calls: ArrivedCall[];
   readonly knowledge: MemoryKnowledge;
-  /** What it keeps, by namespace. */
+  /** The stored items, by namespace. */
   kept(namespace: string): readonly MemoryItem[];
-  /** The ids of the events that it keeps. */
+  /** The ids of the stored events. */
   keptIds(namespace: string): string[];
-  /** How many requests of a namespace it had under way at once, at most. */
+  /** The most concurrent requests of a namespace so far. */
   parallelMax(namespace: string): number;
-  /** @param namespace absent: towards all that have no behaviour of their own */
+  /** @param namespace absent: for all without a behavior of their own */
   behave(behaviour: MemoryBehaviour, namespace?: string): void;
   close(): Promise<void>;
 }
@@ -192,7 +192,7 @@ export async function startMemoryService(): Promise<TestMemory> {
   };
 }
 
-/** The id of the event that an item tells of. */
+/** The id of an item's event. */
 function idOf(item: MemoryItem): string {
   return item.source.external_id.replace('event:', '');
 }

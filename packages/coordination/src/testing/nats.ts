@@ -13,10 +13,10 @@ export interface NatsServer {
   readonly url: string;
   /** Ends it as a crash would. */
   kill(): Promise<void>;
-  /** At the same port, with the same data. */
+  /** On the same port, with the same data. */
   start(): Promise<void>;
   makeStream(name: string, subject: string, token?: string): Promise<void>;
-  /** Everything that the stream holds, in its order. */
+  /** Everything in the stream, in order. */
   messages(
     name: string,
     token?: string,
@@ -26,7 +26,7 @@ export interface NatsServer {
 
 const binary = '/usr/sbin/nats-server';
 
-/** Why there is no NATS server here, or undefined where there is one. */
+/** Why the NATS server isn't available, or undefined if it is. */
 export function natsMissing(): string | undefined {
   return existsSync(binary) ? undefined : "Debian's nats-server not installed: apt-get install nats-server";
 }

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { keepSecret } from '@baton/kernel/testing/leaks';
 
-/** What the token endpoint answers instead of tokens. */
+/** The token endpoint's response instead of tokens. */
 export interface ProviderBehaviour {
   readonly status?: number;
   readonly body?: string;
@@ -16,23 +16,25 @@ export interface ProviderBehaviour {
   readonly more?: object;
 }
 
-/** A provider that gives tokens by authorization code with PKCE, and refuses whatever RFC 6749 and 7636 don't allow. */
+/**
+ * A provider that issues tokens by authorization code with PKCE, and rejects whatever RFC 6749 and 7636 don't allow.
+ */
 export interface TestProvider {
   readonly url: string;
   readonly host: string;
   readonly clientId: string;
   readonly clientSecret: string;
   readonly redirectUri: string;
-  /** The settings with which a service may ask it. */
+  /** The settings of a service that uses it. */
   readonly settings: Record<string, string>;
-  /** The tokens that were given out. */
+  /** The issued tokens. */
   readonly given: string[];
-  /** How many requests came to the token endpoint, by the path of each. */
+  /** The paths of the requests to the token endpoint. */
   readonly asked: string[];
   behave(behaviour: ProviderBehaviour): void;
-  /** Waits before it answers, until it is let go. */
+  /** Delays its responses until it is released. */
   beforeAnswer?: () => Promise<void>;
-  /** The person agrees at the address they were sent to. @returns the query with which they come back */
+  /** The person agrees at the address they were redirected to. @returns the query of the redirect back */
   agree(authorizeUrl: string): { query: string; state: string; code: string };
   /** A type of connections to it. */
   spec(more?: object): Record<string, unknown>;
@@ -132,7 +134,7 @@ export async function startProvider(style: 'in_params' | 'in_header' = 'in_param
         ? basic.split(':').map((text) => new URLSearchParams(`x=${text}`).get('x'))
         : [form.get('client_id'), form.get('client_secret')];
     if (id !== clientId || secret !== clientSecret) return 'client';
-    if (style === 'in_header' && form.has('client_secret')) return 'the secret stands twice';
+    if (style === 'in_header' && form.has('client_secret')) return 'the secret is sent twice';
     if (form.get('grant_type') !== 'authorization_code') return 'grant type';
     if (form.get('redirect_uri') !== redirectUri) return 'redirect uri';
     const challenge = codes.get(form.get('code') ?? '');

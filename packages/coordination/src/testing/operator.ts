@@ -9,10 +9,10 @@ import { readCoordinationSettings } from '../app/settings.ts';
 import { createCounters } from '../service/counters.ts';
 import type { TestCoordination } from './coordination.ts';
 
-/** The operator at the host of a running service: has its settings and its store, and no credential. */
+/** The operator on the host of a running service: has its settings and its store, and no credential. */
 export interface Operator {
   readonly tools: OperatorTools;
-  /** `<issuer> <iamPrincipalId>` of every identity that the processes were to drop from their caches. */
+  /** `<issuer> <iamPrincipalId>` of every identity that the processes should have dropped from their caches. */
   readonly forgotten: string[];
   close(): Promise<void>;
 }

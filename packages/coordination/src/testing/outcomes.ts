@@ -4,7 +4,7 @@ import { done, makeTask } from './leases.ts';
 import { makeWorkerTools } from './sweepers.ts';
 import { insertTestType } from './task-type.ts';
 
-/** Decides gates of tasks whose types declare what that leads to, and lets the worker do it. */
+/** Decides gates of tasks whose types declare outcomes, and lets the worker execute them. */
 export function outcomeTester(baton: TestCoordination, person: Actor) {
   const logged: string[] = [];
   const worker = makeWorkerTools(baton, logged);

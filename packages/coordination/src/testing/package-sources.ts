@@ -10,7 +10,7 @@ export interface TestDocument {
   spec: object;
 }
 
-/** A key that no other test has. */
+/** A unique key. */
 export const newKey = (letter = 'k') => `${letter}${newId()}`;
 
 /** The files of a package. */
@@ -25,7 +25,7 @@ export function sourceOf(
   return { files: [{ path: 'package.yaml', content: JSON.stringify({ key, version, ...more }) }, ...files] };
 }
 
-/** Plans a package, and applies that plan. @returns both answers */
+/** Plans a package and applies the plan. @returns both responses */
 export async function applyDocuments(
   actor: Actor,
   named: Parameters<typeof sourceOf>[0],

@@ -10,19 +10,22 @@ import {
 import type { TestCoordination } from './coordination.ts';
 import { pagesReadBy } from './pages-read.ts';
 
-/** A search that passed rows which aren't for its caller would read at least one page for each hundred of them. */
+/** A search that passed rows of other callers would read at least one page for each hundred of them. */
 const pagesMoreMax = 35;
 
 /** The pages that each search reads, by its name. */
 export type PagesOfSearches = ReadonlyMap<string, number>;
 
-/** The search of a caller who narrows nothing. */
+/** The search of a caller without filters. */
 export function searchOf(baton: TestCoordination, principalId: string): WorkSearch {
   const narrowed = { viewerId: null, assigneeId: undefined, includesAssigned: false, workspace: undefined };
   return { tenantId: baton.tenantId, principalId, ...narrowed };
 }
 
-/** Of the statements that look for work. Planning, of which a connection does some only once, is a part of their pages. */
+/**
+ * Counts the pages of the statements that search for work. Planning, which a connection does only once for some of
+ * them, is included.
+ */
 export async function pagesOfSearches(
   { pool }: TestCoordination,
   search: WorkSearch,

@@ -3,13 +3,13 @@ import { byDepth } from '@baton/testing/depth';
 import { type Actor, startCoordination, type TestCoordination } from './coordination.ts';
 import { type AskedQuestion, startPolicyService, type TestPolicy } from './policy-service.ts';
 
-/** The service in CP_AUTHZ_MODE policy, and the decision point that it asks. */
+/** The service in CP_AUTHZ_MODE policy, and its decision point. */
 export interface PolicyMode {
   readonly baton: TestCoordination;
   readonly policy: TestPolicy;
-  /** The administrator may do everything, others what the rule says. */
+  /** The administrator may do everything, others what the rule allows. */
   grant(rule: (question: AskedQuestion) => boolean): void;
-  /** Grants nothing to others, and forgets what was asked. */
+  /** Grants nothing to others, and discards the recorded questions. */
   reset(): void;
   close(): Promise<void>;
 }
@@ -46,11 +46,11 @@ export async function startPolicyMode(settings: Record<string, string> = {}): Pr
   };
 }
 
-/** What tests of a file say to the decision point, and ask of it. */
+/** The decision point of a file's tests. */
 export interface FilePolicyMode extends Pick<PolicyMode, 'grant'> {
-  /** Others may do just this. */
+  /** Others may do exactly this. */
   grantActions(...actions: string[]): void;
-  /** What the point was asked about somebody since the test began. */
+  /** The questions about a principal since the test began. */
   askedOf(actor: Actor): AskedQuestion[];
 }
 

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { keepMessage, keepSecret } from '@baton/kernel/testing/leaks';
 
-/** A question as it arrived, on either wire. */
+/** A question as it arrived, in either protocol. */
 export interface AskedQuestion {
   readonly who: string;
   readonly kind: string;
@@ -15,7 +15,7 @@ export interface AskedQuestion {
   readonly consistency?: string;
 }
 
-/** Answers a request instead of the point; undefined leaves it to the point. */
+/** Responds to a request in place of the point; undefined leaves it to the point. */
 export type Behaviour = (
   path: string,
   body: never,
@@ -23,25 +23,25 @@ export type Behaviour = (
 ) => 'answered' | undefined | Promise<undefined>;
 
 /**
- * A decision point that speaks the contract's wire (organisation, section 21.2) and AuthZEN 1.0, and gives out the tokens
- * that it is asked with. It decides by a function of the test.
+ * A decision point with Baton's own protocol and AuthZEN 1.0, which also issues the tokens for it. It decides by a
+ * function of the test. See docs/reference/authorization.md#wire-baton.
  */
 export interface TestPolicy {
   readonly url: string;
-  /** The settings of a service that asks it. */
+  /** The settings of a service that uses it. */
   readonly env: Readonly<Record<string, string>>;
   /** Every question, in the order of arrival. */
   readonly asked: AskedQuestion[];
   /** The path of every request but those for tokens. */
   readonly requests: { path: string; body: unknown; authorization: string | undefined }[];
-  /** What tokens were asked for. */
+  /** The token requests. */
   readonly exchanges: { audience: string; scopes: readonly string[] }[];
-  /** Decides from now on; what is remembered of before must be forgotten by the asker. */
+  /** Decides from now on; the caller must discard cached decisions. */
   decide(rule: (question: AskedQuestion) => boolean): void;
-  /** The ids that a list holds; by default none. */
+  /** The ids of a list; by default none. */
   list(rule: (who: string, action: string, type: string) => readonly string[]): void;
   behave(behaviour: Behaviour | undefined): void;
-  /** By which policy it decides. */
+  /** The policy by which it decides. */
   version: string;
   close(): Promise<void>;
 }
@@ -86,7 +86,7 @@ export async function startPolicyService(): Promise<TestPolicy> {
     asked.push(question);
     return rule(question);
   };
-  // biome-ignore lint/suspicious/noExplicitAny: what arrives is what the tests look at
+  // biome-ignore lint/suspicious/noExplicitAny: the tests inspect what arrives
   const answers: Record<string, (body: any) => unknown> = {
     '/api/v1/decisions:check': batonAnswer,
     '/api/v1/decisions:batch-check': ({ items }) => ({ items: items.map(batonAnswer) }),

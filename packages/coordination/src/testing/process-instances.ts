@@ -16,7 +16,7 @@ import { journalIsStable } from './journal-writer.ts';
 import { done, eventsOf } from './leases.ts';
 import { makeWorkerTools } from './sweepers.ts';
 
-/** A worker that has processes go on when a test wants it to. */
+/** A worker that advances processes on a test's request. */
 export function makeProcessWorker(
   baton: TestCoordination,
   env: Record<string, string> = {},
@@ -35,16 +35,16 @@ export function makeProcessWorker(
     care: () => care.run(),
     migrations: () => migrations.run(),
     recalls: () => recalls.run(),
-    /** Turns until nothing new is in the journal. */
+    /** Runs turns until the journal has nothing new. */
     async run() {
       for (let turn = 0; turn < 200; turn += 1) {
         await journalIsStable(baton.pool);
         const asked = (await orders.run()) + (await recalls.run()) + (await migrations.run());
         if (asked + (await turns.run()) + (await care.run()) === 0) return;
       }
-      throw new Error('the processes found no end');
+      throw new Error('the processes did not come to rest');
     },
-    /** Has all timers of an instance be due, and fires them. */
+    /** Makes all timers of an instance due, and fires them. */
     async fire(instanceId: string) {
       await baton.pool.run(sql`
         update process_timers set due_at = now() - interval '1 s' where instance_id = ${instanceId}`);
@@ -53,7 +53,7 @@ export function makeProcessWorker(
   };
 }
 
-/** What the agent of a process needs for the steps that the engine does. */
+/** What the agent of a process needs for the steps that the engine executes. */
 export const processAgentPermissions: readonly Permission[] = [
   'tasks.read',
   'tasks.write',
@@ -66,7 +66,7 @@ export const processAgentPermissions: readonly Permission[] = [
   'artifacts.read',
 ];
 
-/** An agent of the registry that acts by an identity of its own, in the tenant of whoever makes it. */
+/** A registry agent with its own identity, in the tenant of its creator. */
 export async function makeProcessAgent(
   baton: TestCoordination,
   {
@@ -107,7 +107,7 @@ export async function startProcessInstance(actor: Actor, process: string, data: 
   return done(actor.post('/process-instances', { process, key, data }), 201);
 }
 
-/** An instance that has failed, without a definition. @returns its id */
+/** A failed instance without a definition. @returns its id */
 export async function writeInstance(
   { pool, tenantId }: Pick<TestCoordination, 'pool' | 'tenantId'>,
   workspaceId: string | null,
@@ -122,8 +122,8 @@ export async function writeInstance(
 }
 
 /**
- * What a file of tests of processes begins with: the service, a worker and an agent, which end with the file, and what such
- * tests do most, as the admin. Call it at the top of the file.
+ * The setup of a file of tests of processes: the service, a worker and an agent, which end with the file, and common
+ * operations as the administrator. Call it at the top of the file.
  */
 export async function startProcesses() {
   const baton = await startCoordination();

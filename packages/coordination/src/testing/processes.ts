@@ -1,6 +1,6 @@
 import { newId } from '@baton/values/ids';
 
-/** A definition of a process with one human step, unless said otherwise. */
+/** A process definition with one human step by default. */
 export function processSpec(more: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     version: 1,
@@ -42,6 +42,6 @@ export const newProcessKey = () => `p-${newId()}`;
 
 const cellNames = ['when', 'then'] as const;
 
-/** A row of a decision table. An object literal with a member named `then` looks like a promise to the linter. */
+/** A row of a decision table. An object literal with a member named `then` counts as a promise for the linter. */
 export const ruleRow = (...cells: readonly [when: readonly string[], result: readonly string[]]): object =>
   Object.fromEntries(cellNames.map((name, n) => [name, cells[n]]));

@@ -9,7 +9,7 @@ export function makeTemplate(baton: TestCoordination, more: object = {}) {
   );
 }
 
-/** With a workspace and a template of its own where none is named. */
+/** With a new workspace and template unless they are given. */
 export async function makeProject(baton: TestCoordination, more: Record<string, unknown> = {}) {
   const isPlaced = 'workspaceId' in more;
   const isNamed = 'templateId' in more || 'templateKey' in more;
@@ -21,7 +21,7 @@ export async function makeProject(baton: TestCoordination, more: Record<string, 
   return done(baton.admin.post('/projects', body), 201);
 }
 
-/** Below another project, in a workspace of its own. */
+/** Below another project, in a new workspace. */
 export function makeSubproject(baton: TestCoordination, parent: { workspaceId: string }, more: object = {}) {
   return makeProject(baton, { parentWorkspaceId: parent.workspaceId, ...more });
 }
@@ -34,7 +34,7 @@ export function changeProject(
   return baton.admin.patch(`/projects/${id}`, body, { 'if-match': `project-${version}` });
 }
 
-/** Records a configuration and makes it count. @returns the project */
+/** Records a configuration and activates it. @returns the project */
 export async function configure(baton: TestCoordination, id: string, config: object) {
   const { revision } = await done(baton.admin.post(`/projects/${id}/config-revisions`, { config }), 201);
   const { version } = await done(baton.admin.get(`/projects/${id}`));

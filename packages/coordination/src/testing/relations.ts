@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { TestCoordination } from './coordination.ts';
 
-/** Relates a task to so many others that are made for it: to the first half of them, and the others to it. */
+/** Creates so many tasks and relates a task to the first half of them, and the others to it. */
 export async function relateToNew(baton: TestCoordination, taskId: string, count: number): Promise<void> {
   await baton.pool.run(sql`
     with made as (

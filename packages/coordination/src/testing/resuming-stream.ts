@@ -2,41 +2,43 @@ import { WebSocket } from 'ws';
 import type { StreamedEvent } from './stream-client.ts';
 
 export interface ResumingStreamOptions {
-  /** Asked before each attempt, so that it may name another process each time. */
+  /** Called before each attempt, so that it may return another process each time. */
   url(): string;
-  /** Asked before each attempt. */
+  /** Called before each attempt. */
   token(): string | Promise<string>;
-  /** Where to begin; absent: at the beginning of what exists. */
+  /** Where to begin; absent: at the oldest event that exists. */
   after?: string;
   types?: string;
   /** Gets the events in the order of the journal. Each one moves the cursor of the next attempt. */
   received(event: StreamedEvent): void;
 }
 
-/** A stream that is opened again, after its newest event, whenever it ends. */
+/** A stream that is reopened, after its newest event, whenever it ends. */
 export interface ResumingStream {
   /** Of the newest event. */
   readonly cursor: string | undefined;
-  /** How often it was opened, by the code of the end before; `first` for the first time. */
+  /** How often it was opened, by the code of the previous end; `first` for the first time. */
   readonly opened: ReadonlyMap<number | 'first', number>;
-  /** Rejects when opening it again can't help: a lost right, or a cursor below what was pruned. */
+  /** Rejects when reopening can't help: a lost right, or a cursor below the pruned history. */
   readonly failed: Promise<never>;
   close(): Promise<void>;
 }
 
 const pauseMsMin = 50;
 const pauseMsMax = 2000;
-/** The service pings every 15 s. A client that hears nothing for twice as long has lost its connection unnoticed. */
+/** The service pings every 15 s. A client without a frame for twice as long has silently lost its connection. */
 const silenceMsMax = 35_000;
 const handshakeMsMax = 10_000;
-/** 4401: the next attempt takes a new token. 4503, 1013 and 1001: the service says to come again. 1006: cut off. */
+/** 4401: the next attempt uses a new token. 4503, 1013 and 1001: the service requests a retry. 1006: disconnected. */
 const passing = [4401, 4503, 1001, 1006, 1011, 1012, 1013];
 
-/** Consumes a tenant's journal by WebSocket through restarts, kills and cuts: each event at least once, in order. */
+/**
+ * Consumes a tenant's journal by WebSocket through restarts, kills and disconnects: each event at least once, in order.
+ */
 export function openResumingStream(options: ResumingStreamOptions): ResumingStream {
   const opened = new Map<number | 'first', number>();
   const { promise: failed, reject } = Promise.withResolvers<never>();
-  // Whoever doesn't wait for it must not be ended by it.
+  // A caller that doesn't await it must not be ended by its rejection.
   failed.catch(() => undefined);
   let cursor = options.after;
   let current: WebSocket | undefined;
@@ -73,7 +75,7 @@ export function openResumingStream(options: ResumingStreamOptions): ResumingStre
       heard();
       const event = JSON.parse(String(data)) as StreamedEvent;
       options.received(event);
-      // Only now: if it was not taken in, the next attempt brings it again.
+      // Only now: if it was not consumed, the next attempt delivers it again.
       cursor = event.cursor;
       count += 1;
     });
@@ -115,7 +117,7 @@ function pause(failures: number): Promise<void> {
   return new Promise((done) => setTimeout(done, waitMs));
 }
 
-/** A page says from where the other history goes on; the socket has no room for it. */
+/** A page contains the position from which the other history continues; the socket has no place for it. */
 async function resumeCursorOf(
   { url, token }: ResumingStreamOptions,
   cursor: string | undefined,

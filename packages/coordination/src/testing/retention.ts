@@ -4,7 +4,7 @@ import { newId } from '@baton/values/ids';
 import { foundTenant } from '../app/bootstrap/founding.ts';
 import { journalIsStable } from './journal-writer.ts';
 
-/** Everything of a tenant is delivered and confirmed by all consumers up to now, as the context adapter leaves it. */
+/** Delivers and confirms everything of a tenant for all consumers, as the context adapter does. */
 export async function confirmJournal(db: Db, tenantId: string): Promise<void> {
   await journalIsStable(db);
   await db.run(sql`delete from outbox where tenant_id = ${tenantId}`);
@@ -14,7 +14,7 @@ export async function confirmJournal(db: Db, tenantId: string): Promise<void> {
     on conflict (tenant_id, consumer) do update set position = excluded.position, sequence = 0`);
 }
 
-/** How many events of a tenant lie in each of both tables. */
+/** The number of a tenant's events in each of the two tables. */
 export async function storedEvents(db: Db, tenantId: string): Promise<{ hot: number; archived: number }> {
   return (await db.row<{ hot: number; archived: number }>(sql`
     select (select count(*) from events where tenant_id = ${tenantId}) as hot,
@@ -24,7 +24,7 @@ export async function storedEvents(db: Db, tenantId: string): Promise<{ hot: num
   };
 }
 
-/** @returns the id of a tenant of its own, with an empty journal */
+/** @returns the id of a new tenant with an empty journal */
 export async function makeTenant(db: Db): Promise<string> {
   const name = `tenant-${newId()}`;
   const { tenantId } = await foundTenant(db, {
@@ -35,7 +35,7 @@ export async function makeTenant(db: Db): Promise<string> {
   return tenantId;
 }
 
-/** As calls would leave it: archived up to an event, and a number of events moved by then; without events of their own. */
+/** Archives up to an event, as requests would, and moves a number of events; without events of its own. */
 export async function archiveThrough(
   db: Db,
   tenantId: string,
@@ -48,7 +48,7 @@ export async function archiveThrough(
   if (movedMax > 0) await db.row(sql`select move_to_archive(${tenantId}, ${movedMax})`);
 }
 
-/** Pruned up to an event of the archive, and a number of events deleted by then. */
+/** Prunes up to an event of the archive, and deletes a number of events. */
 export async function pruneThrough(
   db: Db,
   tenantId: string,

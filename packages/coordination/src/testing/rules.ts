@@ -6,7 +6,7 @@ import { journalIsStable } from './journal-writer.ts';
 import { done } from './leases.ts';
 import { makeWorkerTools } from './sweepers.ts';
 
-/** A worker that has rules look when a test wants it to. */
+/** A worker that evaluates rules on a test's request. */
 export function makeRuleWorker(
   baton: TestCoordination,
   env: Record<string, string> = {},
@@ -18,13 +18,13 @@ export function makeRuleWorker(
     close,
     tools,
     turns,
-    /** Turns until nothing new is in the journal. */
+    /** Runs turns until the journal has nothing new. */
     async run() {
       for (let turn = 0; turn < 200; turn += 1) {
         await journalIsStable(baton.pool);
         if ((await turns.run()) === 0) return;
       }
-      throw new Error('the rules found no end');
+      throw new Error('the rules did not come to rest');
     },
     schedules: () => schedules.run(),
     waiting: () => waiting.run(),
@@ -33,7 +33,7 @@ export function makeRuleWorker(
 
 export const observed = (type: string, more: object = {}) => ({ kind: 'observation', type, ...more });
 
-/** A rule with an action that files a task, unless said otherwise. */
+/** A rule with an action that files a task, by default. */
 export async function makeRule(actor: Actor, more: Record<string, unknown> = {}) {
   return done(actor.post('/rules', ruleBody(more)), 201);
 }
@@ -52,7 +52,7 @@ export function ruleBody({ action, ...more }: Record<string, unknown> = {}) {
   };
 }
 
-/** Publishes an observation of a kind; what it says is in `data`. */
+/** Publishes an observation of a kind with `data`. */
 export async function observe(actor: Actor, kind: string, data: object = {}, more: object = {}) {
   return done(actor.post('/observations', { kind, content: 'seen', data, ...more }), 201);
 }
@@ -61,7 +61,7 @@ export async function evaluationsOf(actor: Actor, ruleId: string, query = '') {
   return (await done(actor.get(`/rules/${ruleId}/evaluations?limit=200${query}`))).items as any[];
 }
 
-/** What came of a rule, without the worker that finds it. @returns its id */
+/** The result of a rule, without the worker that creates it. @returns its id */
 export async function writeEvaluation(
   baton: Pick<TestCoordination, 'pool'>,
   rule: { id: string; tenantId: string; workspaceId: string | null },
@@ -73,7 +73,7 @@ export async function writeEvaluation(
   return id;
 }
 
-/** Makes each task whose title begins with "slow" take so long that a turn ends before a list of them. */
+/** Delays each task whose title begins with "slow", so that a turn ends before a list of them. */
 export async function slowDownTasks(
   { pool }: Pick<TestCoordination, 'pool'>,
   seconds: number,

@@ -5,30 +5,30 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { keepSecret } from '@baton/kernel/testing/leaks';
 import { newId } from '@baton/values/ids';
 
-/** How the store behaves instead of as usual. */
+/** How the store deviates from its normal behavior. */
 export interface SecretStoreBehaviour {
-  /** Answers this, whatever was sent. */
+  /** Returns this, whatever was sent. */
   readonly answer?: { status: number; body?: string; headers?: Record<string, string> };
   readonly delayMs?: number;
-  /** Begins an answer of status 200 and never ends it: a byte in so many milliseconds. */
+  /** Starts a response of status 200 and never ends it: a byte in so many milliseconds. */
   readonly tricklesEveryMs?: number;
-  /** Takes the connection away. */
+  /** Closes the connection. */
   readonly hangsUp?: boolean;
 }
 
-/** A store that speaks KV version 2 of Vault, and refuses whatever Vault's wire doesn't have. */
+/** A store with the KV version 2 API of Vault that rejects whatever Vault doesn't have. */
 export interface TestSecretStore {
   readonly url: string;
-  /** The settings that name it. */
+  /** The settings for it. */
   readonly settings: Record<string, string>;
   /** The values by their paths below `kv/data/`. */
   readonly values: ReadonlyMap<string, string>;
   /** Each request as `METHOD path`. */
   readonly asked: string[];
   behave(behaviour: SecretStoreBehaviour): void;
-  /** Waits in the middle of each request until it is let go. */
+  /** Waits in the middle of each request until it is released. */
   beforeAnswer?: () => Promise<void>;
-  /** @throws Error when a request was not of the wire */
+  /** @throws Error when a request was not part of the API */
   close(): Promise<void>;
 }
 
@@ -119,7 +119,7 @@ export async function startSecretStore(): Promise<TestSecretStore> {
   }
 }
 
-/** What of a request Vault wouldn't take, or wouldn't take in this sense. */
+/** Why Vault would reject a request, or interpret it differently. */
 function faultOf(req: IncomingMessage, text: string): string | undefined {
   const [, kind] = address.exec(req.url ?? '') ?? [];
   if (kind === undefined) return 'no path of the KV engine';

@@ -11,7 +11,7 @@ import { openStream } from './stream-client.ts';
 export interface ServedStreams {
   readonly url: string;
   readonly stream: EventStream;
-  /** What the service writes to, newest last. */
+  /** The log of the service, newest last. */
   readonly sockets: readonly Socket[];
   close(): Promise<void>;
 }
@@ -19,13 +19,13 @@ export interface ServedStreams {
 export interface ServeOptions {
   pingEveryMs?: number;
   settings?: Record<string, string>;
-  /** What streams read from instead of the store itself. */
+  /** The source of events instead of the store itself. */
   db?: Db;
-  /** What judges credentials instead of the store. */
+  /** Checks credentials instead of the store. */
   judge?(real: Authenticator, stream: () => EventStream): Pick<Authenticator, 'enter'>;
 }
 
-/** Serves streams that are woken, and whose rights are looked at again, by the test only. */
+/** Serves streams that are notified, and whose rights are checked again, by the test only. */
 export async function serveStreams(
   baton: TestCoordination,
   { pingEveryMs, settings: given = {}, db = baton.pool, judge }: ServeOptions = {},
@@ -63,7 +63,7 @@ export async function serveStreams(
   };
 }
 
-/** The machine of a client that has gone, or its network: what is sent is not read. @returns lets it read again */
+/** Simulates a client that is down, or its network: what is sent is not read. @returns lets it read again */
 export function pauseReading(client: ReturnType<typeof openStream>): () => void {
   const socket = (client.ws as unknown as { _socket: Socket })._socket;
   socket.pause();

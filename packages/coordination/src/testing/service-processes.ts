@@ -3,14 +3,14 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { keepLog } from '@baton/kernel/testing/leaks';
 
-/** One of Baton's programs in a process of its own. */
+/** One of Baton's programs in its own process. */
 export interface ServiceProcess {
   readonly pid: number;
   /** Where it answers; empty for a worker. */
   readonly url: string;
   /** What it has written on its standard output. */
   printed(): string;
-  /** Ends it, by SIGTERM unless said otherwise, and waits for that. */
+  /** Ends it, by SIGTERM by default, and waits for its exit. */
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ export function programEnv(): Record<string, string | undefined> {
 }
 
 /**
- * Starts coordination, or its worker, as an operator does, and waits until it says that it runs.
+ * Starts coordination, or its worker, as an operator does, and waits until it is running.
  * @param env its settings; without CP_PORT it takes any free port
  * @throws Error with what it printed, when it ends before or takes longer than a minute
  */

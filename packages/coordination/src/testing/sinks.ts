@@ -24,7 +24,7 @@ export function testSink(deliver: Deliver, more: Partial<Sink> = {}): Sink {
   };
 }
 
-/** Nothing waits for any sink, and none is declared: for tests that share a database. */
+/** Deletes all deliveries and declared sinks: for tests that share a database. */
 export async function emptyOutbox(db: Db): Promise<void> {
   await db.run(sql`delete from outbox`);
   await db.run(sql`delete from outbox_deliveries`);
@@ -74,14 +74,14 @@ type Respond = (
 export interface Receiver {
   readonly url: string;
   readonly received: readonly Received[];
-  /** The ids of the events in the bodies, repeats included. */
+  /** The ids of the events in the bodies, including repeats. */
   ids(): string[];
   stop(): Promise<void>;
-  /** At the same port. */
+  /** On the same port. */
   start(): Promise<void>;
 }
 
-/** The other side of a webhook. @param respond undefined for no answer at all */
+/** The receiver of a webhook. @param respond undefined for no response at all */
 export async function startReceiver(respond: Respond = () => ({ status: 204 })): Promise<Receiver> {
   const received: Received[] = [];
   let server: Server | undefined;

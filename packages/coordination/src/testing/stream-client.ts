@@ -7,13 +7,13 @@ export interface StreamedEvent {
   sequence: number;
 }
 
-/** A client of the event stream that keeps what it is sent. */
+/** A client of the event stream that stores what it receives. */
 export interface StreamClient {
   readonly ws: WebSocket;
   readonly events: StreamedEvent[];
   /** Resolves after that many events; rejects after a minute. */
   received(count: number, waitMs?: number): Promise<StreamedEvent[]>;
-  /** Resolves with how the stream ended. */
+  /** Resolves with the reason for the stream's end. */
   readonly ended: Promise<{ code: number; reason: string }>;
   close(): Promise<void>;
 }
@@ -44,7 +44,7 @@ export function openStream(url: string, options: StreamClientOptions = {}): Stre
     async received(count, waitMs = 60_000) {
       for (const until = performance.now() + waitMs; events.length < count; ) {
         if (performance.now() > until)
-          throw new Error(`${events.length} events came instead of ${count} within ${waitMs} ms`);
+          throw new Error(`${events.length} events arrived instead of ${count} within ${waitMs} ms`);
         await new Promise((done) => setTimeout(done, 2));
       }
       return events;

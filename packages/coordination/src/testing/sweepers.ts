@@ -15,7 +15,7 @@ import type { TestCoordination } from './coordination.ts';
 import { until } from './waiting.ts';
 
 /**
- * What the jobs of a worker process work with, so that a test runs them when it wants to.
+ * The tools of a worker's jobs, so that a test can run them at will.
  * @param logged receives the lines of the log
  */
 export function makeWorkerTools(
@@ -56,8 +56,8 @@ export function makeWorkerTools(
 }
 
 /**
- * Ends what disables and closes have left to the worker. They end at once what no other transaction has locked; one that
- * is committing lets go of its principal a moment before its session.
+ * Runs the worker's part of disables and closes. They end at once what no other transaction has locked; a transaction
+ * that is committing releases its principal a moment before its session.
  */
 export async function finishAllEndings(baton: TestCoordination): Promise<void> {
   const isDone = async () => (await baton.pool.row(sql`select id from endings limit 1`)) === undefined;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '@baton/kernel/testing/free-port';
 
-/** OpenStack Swift with its S3 interface, a real S3 server that Debian has; for tests, on loopback. */
+/** OpenStack Swift with its S3 interface, a real S3 server in Debian; for tests, on loopback. */
 export interface S3Server {
   readonly env: Readonly<Record<string, string>>;
   close(): Promise<void>;
@@ -14,7 +14,7 @@ export interface S3Server {
 const kinds = ['account', 'container', 'object'] as const;
 const binaries = ['swift-ring-builder', 'swift-proxy-server', ...kinds.map((kind) => `swift-${kind}-server`)];
 
-/** Why there is no Swift here, or undefined where there is one. */
+/** Why Swift isn't available, or undefined if it is. */
 export function swiftMissing(): string | undefined {
   const missing = binaries.filter((name) => !existsSync(join('/usr/bin', name)));
   if (missing.length === 0) return undefined;
@@ -24,7 +24,9 @@ export function swiftMissing(): string | undefined {
 const readyMsMax = 60_000;
 const stopMsMax = 10_000;
 
-/** Starts it with data of its own, and makes the bucket `artifacts`. `makeBucket` is tried again until it does not throw. */
+/**
+ * Starts it with its own data, and creates the bucket `artifacts`. `makeBucket` is retried until it does not throw.
+ */
 export async function startSwift(
   makeBucket: (env: Record<string, string>) => Promise<void>,
 ): Promise<S3Server> {
@@ -123,13 +125,15 @@ function writeConfiguration(home: string, ports: readonly number[]): void {
     [
       common(ports[3]),
       '[pipeline:main]',
-      // It wants a cache in its pipeline, and does without what that can't reach.
+      // It requires a cache in its pipeline, but works without a reachable one.
       'pipeline = catch_errors gatekeeper cache s3api tempauth proxy-server',
       '[app:proxy-server]',
       'use = egg:swift#proxy',
       'allow_account_management = true',
       'account_autocreate = true',
-      // On a busy machine its own servers take longer than the usual 0.5 s, and it would count them as gone for a minute.
+      // On a busy machine its own servers take longer than the default 0.5 s, and it would consider them down for
+      // a
+      // minute.
       'conn_timeout = 10',
       'node_timeout = 30',
       'error_suppression_limit = 1000',

@@ -11,7 +11,7 @@ export const checkBy = (kind: string, more: object = {}) => ({
   ...more,
 });
 
-/** A worker that judges when a test wants it to. */
+/** A worker that runs verifications on a test's request. */
 export function makeJudge(baton: TestCoordination, logged: string[] = []) {
   const { tools, close } = makeWorkerTools(baton, logged);
   const job = judgeDueAttempts(tools);
@@ -20,14 +20,16 @@ export function makeJudge(baton: TestCoordination, logged: string[] = []) {
 
 const completers = new WeakMap<TestCoordination, Promise<Actor>>();
 
-/** An agent that asks for completions: whoever does has no say in the checks, and the administrator shall have one. */
+/** An agent that requests completions: the requester can't vote in the checks, and the administrator shall. */
 function completerOf(baton: TestCoordination): Promise<Actor> {
   const known = completers.get(baton) ?? baton.actor();
   completers.set(baton, known);
   return known;
 }
 
-/** The administrator's task, whose completion was asked for by an agent if by nobody else, so that an attempt is open. */
+/**
+ * The administrator's task whose completion was requested, by an agent by default, so that an attempt is open.
+ */
 export async function openVerification(
   baton: TestCoordination,
   acceptance: object[],
@@ -39,7 +41,7 @@ export async function openVerification(
   return done(completer.post(`/tasks/${task.id}:complete`, {}, { 'if-match': `task-${task.version}` }));
 }
 
-/** The time of the next look has come, and the present wait began so many seconds ago. */
+/** Makes the next poll due, and lets the present wait have begun so many seconds ago. */
 export async function letTimePass(baton: TestCoordination, taskId: string, seconds: number): Promise<void> {
   await baton.pool.run(sql`
     update verifications

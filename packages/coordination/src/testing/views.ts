@@ -2,7 +2,7 @@ import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
 import type { Actor, TestCoordination } from './coordination.ts';
 
-/** A block of tasks, unless it says otherwise. */
+/** A block of tasks by default. */
 export const blockOf = (more: object = {}) => ({
   title: 'Tasks',
   source: 'tasks',
@@ -13,7 +13,7 @@ export const blockOf = (more: object = {}) => ({
   ...more,
 });
 
-/** A view of a tenant, without a package that has published it. @returns its key */
+/** A view of a tenant, without the package that would publish it. @returns its key */
 export async function insertTestView(
   { pool }: TestCoordination,
   { tenantId, principalId }: Pick<Actor, 'tenantId' | 'principalId'>,

@@ -23,7 +23,7 @@ export function changeWorkspace(
   return baton.admin.patch(`/workspaces/${id}`, body, { 'if-match': `workspace-${version}` });
 }
 
-/** A person who sees the workspace `mine` and not `other` (organisation, section 1.5). */
+/** A person who sees the workspace `mine` and not `other`. See docs/reference/README.md#visibility. */
 export async function makeNarrowPerson(
   baton: TestCoordination,
 ): Promise<{ person: Actor; mine: any; other: any }> {

@@ -4,10 +4,11 @@ import { enterJournalEpoch } from './epoch.sql.ts';
 const undefinedFunction = '42883';
 
 /**
- * Makes sure that the journal's positions are those of this server: above all that were ever assigned in any history of
- * this database (core, section 17.2: a cursor never skips). To be run on every new connection; behind a pooler, where
- * connections outlive the server, every statement that takes a position and every reading asks again.
- * @returns why a new epoch began, or undefined
+ * Ensures that the journal's positions are those of this server: above all that were ever assigned in any history of
+ * this database, so that a cursor never skips. Run it on every new connection; behind a pooler, where connections
+ * outlive the server, every statement that assigns a position and every read checks again. See
+ * docs/reference/journal.md#epochs.
+ * @returns the reason of a new epoch, or undefined
  */
 export async function enterEpoch(db: Db): Promise<string | undefined> {
   try {

@@ -4,7 +4,7 @@ import type { Context } from '../context.ts';
 
 const batchMax = 1000;
 
-/** Deletes stored answers whose Idempotency-Keys have expired (core, section 19). */
+/** Deletes stored responses whose Idempotency-Keys have expired. See docs/reference/idempotency.md#states-of-a-key. */
 export function deleteAnsweredKeys({ pool }: JobTools<Context>): Job {
   return { name: 'idempotency', batchMax, run: () => deleteExpiredKeys(pool, batchMax) };
 }

@@ -1,15 +1,15 @@
 import { fail } from '../errors.ts';
 
 /**
- * A place in the journal: after the event with this position and sequence. Positions rise with transactions, sequences
- * inside of one (core, section 17.2).
+ * A position in the journal: after the event with this position and sequence. Positions rise with transactions,
+ * sequences inside of one. See docs/reference/journal.md#order.
  */
 export interface JournalPosition {
   readonly position: number;
   readonly sequence: number;
 }
 
-/** A place by sequence alone, as older consumers name it; the events delivered to them carry whole cursors. */
+/** A position by sequence alone, as sent by older consumers; delivered events have complete cursors. */
 export interface LegacyPosition {
   readonly afterSequence: number;
 }
@@ -29,7 +29,7 @@ export function encodeCursor({ position, sequence }: JournalPosition): string {
 }
 
 /**
- * Parses what a client sent: a cursor of this service, a bare integer, or the older form without a prefix.
+ * Parses a client's cursor: one of this service, a bare integer, or the older form without a prefix.
  * @throws Refusal `unsupported_cursor_version`, `invalid_cursor`
  */
 export function parseCursor(text: string): JournalCursor {
@@ -52,8 +52,9 @@ export function parseLegacySequence(text: string): LegacyPosition {
 }
 
 /**
- * The place before which everything is committed: a client that reads the state and then the journal from here misses
- * nothing. `horizon` is `journal_horizon()`, selected by the statement that reads the state or before it, never after.
+ * The position before which everything is committed: a client that reads the state and then the journal from here
+ * misses nothing. Select `horizon`, `journal_horizon()`, by the statement that reads the state or before it, never
+ * after.
  */
 export function cursorAtHorizon(horizon: number): string {
   return encodeCursor({ position: horizon, sequence: 0 });

@@ -4,11 +4,11 @@ import { QueryWord, queryInteger, Timestamp, Uuid } from '@baton/values/wire';
 import type { Tables } from '../../service/schema.ts';
 import { encodeCursor } from './cursor.ts';
 
-/** An event of the journal (core, section 17.1; the specification's event shape). */
+/** An event of the journal. See docs/reference/journal.md#events. */
 export const JournalEvent = z
   .strictObject({
     sequence: z.int().positive().meta({ description: 'Order inside of a transaction; not a cursor.' }),
-    id: Uuid.meta({ description: 'Delivery is at least once: tell repeats by this id.' }),
+    id: Uuid.meta({ description: 'Delivery is at least once: detect repeats by this id.' }),
     tenantId: Uuid,
     type: z.string(),
     schemaVersion: z.int().positive(),
@@ -24,37 +24,39 @@ export const JournalEvent = z
     traceRunId: z.string().nullable(),
     payload: z.record(z.string(), z.unknown()),
     occurredAt: Timestamp,
-    cursor: z.string().meta({ description: 'The place of this event; opaque.' }),
+    cursor: z.string().meta({ description: 'The position of this event; opaque.' }),
   })
   .meta({ id: 'JournalEvent' });
 export type JournalEvent = z.infer<typeof JournalEvent>;
 
-/** A page of the journal. Other than those of lists, its next cursor is never null: the journal goes on. */
+/** A page of the journal. Unlike in lists, its next cursor is never null, because the journal continues. */
 export const JournalEventPage = z
   .strictObject({
     items: z.array(JournalEvent),
-    nextCursor: z.string().meta({ description: 'Where the next page begins; never null.' }),
+    nextCursor: z.string().meta({ description: 'The start of the next page; never null.' }),
     hasMore: z.boolean(),
     prevCursor: z
       .string()
       .nullable()
       .optional()
-      .meta({ description: 'For `before`, where older events were asked for; null at the beginning.' }),
+      .meta({ description: 'For `before`, in requests for older events; null at the beginning.' }),
   })
   .meta({ id: 'JournalEventPage' });
 export type JournalEventPage = z.infer<typeof JournalEventPage>;
 
 /** The query of `GET /events`, besides `limit` and `cursor`. */
 export const EventQuery = {
-  after: QueryWord.optional().meta({ description: 'Older consumers: a sequence. `cursor` goes before it.' }),
+  after: QueryWord.optional().meta({
+    description: 'For older consumers: a sequence. `cursor` takes precedence.',
+  }),
   before: QueryWord.optional().meta({ description: 'The page that ends just before this cursor.' }),
   order: z.enum(['asc', 'desc']).default('asc').meta({ description: 'Of the items of the page only.' }),
   tail: queryInteger(1, Number.MAX_SAFE_INTEGER)
     .optional()
-    .meta({ description: 'The newest events, this many at most.' }),
+    .meta({ description: 'The newest events, at most this many.' }),
   entityType: QueryWord.optional(),
   entityId: Uuid.optional(),
-  actorId: Uuid.optional().meta({ description: 'Only what this principal has done.' }),
+  actorId: Uuid.optional().meta({ description: 'Only events caused by this principal.' }),
   types: z
     .union([QueryWord, z.array(QueryWord).max(200)])
     .optional()

@@ -7,10 +7,10 @@ export const eventsApi = [
     id: 'listEvents',
     method: 'GET',
     path: '/events',
-    summary: 'Read the journal by pages, in its order.',
+    summary: 'Read the journal in pages, in its order.',
     description:
-      'Only stable events are delivered, so a cursor never skips what commits later. Delivery is at least once. ' +
-      'The same events come as they happen by WebSocket at /events/ws.',
+      'Only stable events are delivered, so a cursor never skips events that commit later. Delivery is at least once. ' +
+      'The same events are streamed by WebSocket at /events/ws.',
     permission: 'events.read',
     query: EventQuery,
     paging: true,

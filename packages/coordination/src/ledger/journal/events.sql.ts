@@ -4,17 +4,17 @@ import type { Tables } from '../../service/schema.ts';
 import type { JournalPosition } from './cursor.ts';
 import type { EventRow } from './event.ts';
 
-/** The bounds of one reading, and an event where there is one: the first row comes also without. */
+/** The bounds of one read, with an event if there is one: the first row is returned even without. */
 export type PageRow = Pick<
   RowOf<Tables['journal_floors']>,
   'floor_position' | 'floor_sequence' | 'floor_top_sequence'
 > & {
   horizon: number;
-  /** Whether something is committed that an open transaction still holds back; told where it is asked for, without filters. */
+  /** Whether an open transaction still hides committed events; computed on request, without filters. */
   is_held_back: boolean;
-  /** Whether the positions are those of the server that runs now. */
+  /** Whether the positions are those of the server that is running now. */
   is_current: boolean;
-  /** Whether the place read from is one of this history. */
+  /** Whether the starting position belongs to this history. */
   is_known: boolean;
 } & (EventRow | { id: null });
 
@@ -24,9 +24,9 @@ export interface EventFilter {
   readonly entityType: string | null;
   readonly entityId: string | null;
   readonly actorId: string | null;
-  /** Only what was filed in this workspace, or in one that stands below it now. */
+  /** Only events filed in this workspace, or in one of its present descendants. */
   readonly workspaceId: string | null;
-  /** Only what this person sees. */
+  /** Only events that this person sees. */
   readonly viewerId: string | null;
 }
 
@@ -42,24 +42,28 @@ export interface Reading {
   readonly asksHeldBack: boolean;
 }
 
-// Floor, horizon and events are read in one statement, hence in one snapshot: what lies below that snapshot's horizon is
-// all visible to it, and neither a prune nor an archiving can come in between: an event lies in one of both tables. The
-// horizon is the real one each time, for no round trip. The server and the place are judged in it too: behind a pooler the
-// server may change between any two statements. The archive is not touched where nothing of it lies behind the place. Each
-// table is ordered and limited by itself: without that, all of both was read and sorted for one page (60 s of 10,000,000).
-// Each is looked into no further than it reaches: the index keeps what was moved or deleted until the next vacuum.
+// Floor, horizon and events are read in one statement, hence in one snapshot: everything below that snapshot's horizon
+// is
+// visible to it, and neither a prune nor an archiving can intervene: an event is in one of the two tables. The horizon
+// is
+// the current one each time, without a round trip. The server and the position are checked in it too: behind a pooler
+// the
+// server may change between any two statements. The archive is not read if it has nothing after the position. Each
+// table
+// is ordered and limited by itself: without that, all of both was read and sorted for one page (60 s with 10,000,000
+// events). Each is scanned only as far as it reaches: the index keeps moved and deleted rows until the next vacuum.
 //
-// A session is filed in no workspace, and its events name clients that may work in hidden ones. A person with a narrow sight gets
-// the events of own sessions and of those opened for them. Others are left out: whether `sees_session` shows one depends on all its
-// claims, and reading these for each of 50,000 events takes too long.
+// A session is filed in no workspace, and its events name clients that may work in hidden ones. A person with limited
+// visibility gets the events of their own sessions and of those opened for them. Others are excluded: whether
+// `sees_session` shows one depends on all its claims, and reading these for each of 50,000 events takes too long.
 
-/** The most events of one reading, and one more that says whether there are others. */
+/** The most events of one read, and one more that shows whether there are others. */
 export const pageRowsMax = 1001;
 
 /**
- * All events after a place, oldest first, by the index (tenant, position, sequence). The planner knows the limits of both
- * tables (`pageRowsMax`) and takes the two around them for a hundredth, so it makes the plan once. Without that, it made one
- * for each page of a journal of 10,000,000 events, which took half of the page's time.
+ * All events after a position, oldest first, by the index (tenant, position, sequence). The planner knows the limits of
+ * both tables (`pageRowsMax`) and assumes a hundredth of the two around them, so it plans once. Without that, it
+ * planned again for each page of a journal of 10,000,000 events, which took half of the page's time.
  */
 export function findEveryEventForward({ tenantId, from, afterSequence, rowsMax, asksHeldBack }: Reading) {
   return sql<PageRow>`
@@ -99,7 +103,7 @@ export function findEveryEventForward({ tenantId, from, afterSequence, rowsMax, 
     order by e.position, e.sequence`;
 }
 
-/** All events before a place, newest first. */
+/** All events before a position, newest first. */
 export function findEveryEventBackward({ tenantId, from, rowsMax }: Reading) {
   return sql<PageRow>`
     with bound as materialized (
@@ -129,7 +133,7 @@ export function findEveryEventBackward({ tenantId, from, rowsMax }: Reading) {
     order by e.position desc, e.sequence desc`;
 }
 
-/** Those that pass a filter. */
+/** The events that pass a filter. */
 export function findEventsForward({ tenantId, from, afterSequence, filter, ...bounds }: Reading) {
   return sql<PageRow>`
     with bound as materialized (
@@ -168,7 +172,7 @@ export function findEventsForward({ tenantId, from, afterSequence, filter, ...bo
     order by e.position, e.sequence`;
 }
 
-/** Those that pass a filter. */
+/** The events that pass a filter. */
 export function findEventsBackward({ tenantId, from, filter, ...bounds }: Reading) {
   return sql<PageRow>`
     with bound as materialized (
@@ -293,13 +297,13 @@ export function findEntityEventsBackward({ tenantId, from, filter, rowsMax }: Re
     order by e.position desc, e.sequence desc`;
 }
 
-/** A place in the journal; the floor comes also where there is none. */
+/** A position in the journal; the floor is returned even without one. */
 export type ScanEndRow = Pick<PageRow, 'floor_position' | 'floor_sequence'> &
   (JournalPosition | { position: null });
 
 /**
- * Where a reading had to stop because its filter skipped `scanMax` events; nowhere when it reached the end. Only right if
- * the floor is the one of the page: a prune in between leaves fewer events to count.
+ * The position at which a read stopped because its filter skipped `scanMax` events; none when it reached the end. Only
+ * correct if the floor is that of the page: after a prune in between there are fewer events to count.
  */
 export function findScanEndForward({ tenantId, from, afterSequence, scanMax }: Reading, horizon: number) {
   return sql<ScanEndRow>`
@@ -322,7 +326,7 @@ export function findScanEndForward({ tenantId, from, afterSequence, scanMax }: R
     where f.tenant_id = ${tenantId}`;
 }
 
-/** After a prune in between fewer events are left than were skipped: then nothing is left before these. */
+/** After a prune in between, fewer events remain than were skipped: then nothing remains before these. */
 export function findScanEndBackward({ tenantId, from, scanMax }: Reading, horizon: number) {
   return sql<JournalPosition>`
     select e.position, e.sequence
@@ -342,7 +346,7 @@ export function findScanEndBackward({ tenantId, from, scanMax }: Reading, horizo
     where f.tenant_id = ${tenantId}`;
 }
 
-/** The newest event after a place; no row when there is none. */
+/** The newest event after a position; no row when there is none. */
 export function findNewest({ tenantId, from, afterSequence }: Reading, horizon: number) {
   return sql<JournalPosition>`
     select e.position, e.sequence
@@ -365,9 +369,9 @@ export function findNewest({ tenantId, from, afterSequence }: Reading, horizon: 
 }
 
 /**
- * Where a reader of another history goes on: after the last event that both can have. Behind the horizon that is the
- * newest one up to its place, for what was written since lies in later epochs. Above the horizon the present epoch itself
- * can have been read otherwise, so all of it is read again.
+ * The position from which a reader of another history continues: after the last event that both can have. Behind the
+ * horizon that is the newest one up to its position, because later writes are in later epochs. Above the horizon the
+ * present epoch itself may differ, so all of it is read again.
  */
 export function findCommonEvent({ tenantId, from }: Reading, horizon: number) {
   return sql<JournalPosition>`

@@ -15,7 +15,7 @@ import { parseTypePrefixes, typePatternsOf } from './event-types.ts';
 import { settleLegacy } from './legacy.ts';
 import { type EventFilter, readPageAfter, readPageBefore, requireEventWorkspace } from './reading.ts';
 
-/** One page of the tenant's journal (core, section 17.3). */
+/** One page of the tenant's journal. See docs/reference/journal.md#reading. */
 export async function listEvents(context: Context, query: EventQuery, page: Page): Promise<JournalEventPage> {
   refuseConflictingCursors(query, page.cursor);
   const after = cursorAfter(query, page.cursor);

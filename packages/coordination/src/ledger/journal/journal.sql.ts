@@ -1,12 +1,12 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { EventDraft } from '../event-draft.ts';
 
-/** Types that stand in the journal and are delivered to nobody (organisation, section 10.6). */
+/** Types that are in the journal but aren't delivered to sinks. See docs/reference/skills.md#events. */
 const undeliveredTypes = ['skill.invocation_claimed'];
 
 /**
- * Journal rows and their outbox rows in one statement, in the order given.
- * @param writesOutbox whether they are also written for delivery to others
+ * Journal rows and their outbox rows in one statement, in the given order.
+ * @param writesOutbox whether they are also written for delivery to sinks
  */
 export function insertEvents(tenantId: string, drafts: readonly EventDraft[], writesOutbox: boolean) {
   return sql`

@@ -6,7 +6,7 @@ import type { Context } from '../context.ts';
 import { insertEvents } from './journal.sql.ts';
 
 export interface EventAbout {
-  /** Where somebody must know the event's id before it is written. */
+  /** For callers that need the event's id before it is written. */
   eventId?: string;
   entityId: string;
   workspaceId?: string | null;
@@ -48,8 +48,8 @@ export function emit<Payload extends z.ZodType>(
 }
 
 /**
- * Shows the tests an event that a statement wrote itself; its payload must have the declared form.
- * @throws Error for an event that is missing from the catalog: a fault of the program (core, section 17.1)
+ * Reports an event that a statement wrote itself to the tests, which validate its payload.
+ * @throws Error for an event that is missing from the catalog: a programming error, see docs/reference/journal.md#events
  */
 export function noteEvent(context: Context, event: EventDeclaration, payload: unknown): void {
   if (context.eventCatalog.get(event.type) !== event)
@@ -62,7 +62,7 @@ export function noteEvent(context: Context, event: EventDeclaration, payload: un
   watching.emitted('coordination', context.endpoint, event.type);
 }
 
-/** Writes what was emitted, in its order. Called once, just before the commit. */
+/** Writes the emitted events in their order. Called once, just before the commit. */
 export async function flushEvents(context: Context): Promise<void> {
   const drafts = context.drafts.splice(0);
   if (drafts.length === 0) return;

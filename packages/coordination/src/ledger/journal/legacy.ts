@@ -3,9 +3,9 @@ import { isLegacy, type JournalCursor } from './cursor.ts';
 import { findPlaceOfSequence } from './legacy.sql.ts';
 
 /**
- * The place behind the event that an older consumer names by its sequence (core, section 17.2: repeats are possible, skips
- * are not). By sequence alone, what was written before that event and committed after it would be skipped. A number that
- * no event of the tenant has stays a number: everything above it is read.
+ * The position after the event that an older consumer identifies by its sequence: repeats are possible, skips are not.
+ * By sequence alone, events written before that event and committed after it would be skipped. A number without an
+ * event of the tenant remains a number: everything above it is read. See docs/reference/journal.md#cursors.
  */
 export async function settleLegacy(
   db: Db,

@@ -34,15 +34,15 @@ export const everyEvent: EventFilter = {
 };
 
 /**
- * A filter that matches little would read the whole journal for one page. Here the page ends, short but with more to
- * come. Skipping 50,000 events took 30 ms of a million; above 100,000 the planner began to sort instead.
+ * A filter with few matches would read the whole journal for one page. At this limit the page ends, short but with a
+ * cursor to go on. Skipping 50,000 events took 30 ms of a million; above 100,000 the planner began to sort instead.
  */
 const scanMaxDefault = 50_000;
 
 const origin: JournalPosition = { position: 0, sequence: 0 };
 const beyond: JournalPosition = { position: Number.MAX_SAFE_INTEGER, sequence: Number.MAX_SAFE_INTEGER };
 
-/** @throws Refusal `not_found` for a workspace that is not there, or out of the viewer's sight */
+/** @throws Refusal `not_found` for a workspace that doesn't exist, or that the viewer can't see */
 export async function requireEventWorkspace(context: Asking, workspaceId: string): Promise<void> {
   const found = await context.db.row(findWorkspaceId(context.tenantId, workspaceId));
   if (found === undefined) fail('not_found', { workspaceId });
@@ -60,9 +60,9 @@ export interface ForwardPage {
   /** In the order of the journal. */
   readonly rows: readonly EventRow[];
   readonly hasMore: boolean;
-  /** Where the next page begins; undefined when this one made no progress. */
+  /** The start of the next page; undefined when this one made no progress. */
   readonly next: JournalPosition | undefined;
-  /** Where the journal begins. */
+  /** The beginning of the journal. */
   readonly floor: JournalPosition;
   /** Everything below this position was read; after the last page, reading may continue here. */
   readonly horizon: number;
@@ -72,15 +72,15 @@ export interface ForwardPage {
 export interface BackwardPage {
   /** In the order of the journal. */
   readonly rows: readonly EventRow[];
-  /** Where the page before this one ends; undefined at the beginning of the journal. */
+  /** The end of the previous page; undefined at the beginning of the journal. */
   readonly previous: JournalPosition | undefined;
-  /** Where reading continues: for a tail, after what its filter skipped; undefined in an empty journal. */
+  /** Where reading continues: for a tail, after events that its filter skipped; undefined in an empty journal. */
   readonly newest: JournalPosition | undefined;
   readonly floor: JournalPosition;
 }
 
 /**
- * The stable events after `after`; without it, from the beginning of what still exists.
+ * The stable events after `after`, or without it from the oldest that still exists.
  * @throws Refusal `cursor_below_journal_floor`, `cursor_from_other_history`
  */
 export async function readPageAfter(
@@ -105,7 +105,8 @@ export async function readPageAfter(
   if (isUnfiltered(filter)) return { ...common, rows, hasMore: false, next: last && positionOf(last) };
   const scanEnd =
     filter.entityId === null ? await db.row(findScanEndForward(reading, bound.horizon)) : undefined;
-  // What was pruned since can't be counted any more: the page is built again (core, section 17.2).
+  // Events pruned meanwhile can't be counted any more, so the page is read again. See
+  // docs/reference/journal.md#archive-and-prune.
   if (scanEnd !== undefined && isBehind(floorOf(scanEnd), floor)) return readPageAfter(db, after, request);
   if (scanEnd !== undefined && scanEnd.position !== null)
     return { ...common, rows, hasMore: true, next: positionOf(scanEnd) };
@@ -189,7 +190,7 @@ export function positionOf({ position, sequence }: JournalPosition): JournalPosi
   return { position, sequence };
 }
 
-/** Whether `left` lies behind `right`. */
+/** Whether `left` is after `right`. */
 export function isBehind(left: JournalPosition, right: JournalPosition): boolean {
   return (
     left.position > right.position || (left.position === right.position && left.sequence > right.sequence)
@@ -214,8 +215,8 @@ function refuseBelowFloor(cursor: JournalCursor | undefined, bound: PageRow): vo
 }
 
 /**
- * A cursor that this history can't have given out was given out by one that a restore or a fail-over has ended. A legacy
- * number is a floor and says nothing of a history. The refusal commits: the reading may have begun an epoch.
+ * A cursor that can't be from this history is from one that a restore or a failover has ended. A legacy sequence is a
+ * lower bound and belongs to no history. The refusal commits, because the read may have begun an epoch.
  */
 async function refuseOtherHistory(
   db: Db,

@@ -2,41 +2,43 @@ import { sql } from '@baton/kernel/database/sql';
 import type { EventRow } from '../journal/event.ts';
 
 export interface DeliveryKey {
-  /** With `lead`, which delivery it is. */
+  /** With `lead`, the key of the delivery. */
   place: number;
   lead: number;
 }
 
-/** An event to be delivered, with the delivery that holds it. */
+/** An event to deliver, with its delivery. */
 export type DueEventRow = EventRow &
   DeliveryKey & {
-    /** Those before, and this one. */
+    /** Previous attempts and this one. */
     attempts: number;
-    /** Takes before this one that no worker settled: it ended meanwhile, or lost the database. */
+    /** Previous claims of the delivery without a result: the worker crashed, or lost the database. */
     unsettled: number;
     locked_until: string;
     is_again: boolean;
   };
 
 export interface Which {
-  /** Tenants that are passed over. */
+  /** Tenants to skip. */
   readonly exceptTenants?: readonly string[];
   /** Absent for all. */
   readonly onlyTenants?: readonly string[];
-  /** Whether one that was left unsettled is taken: never two, so that it is known which one a worker ends by. */
+  /**
+   * Whether an unsettled delivery is claimed: never two at once, so that a crash identifies the one that caused it.
+   */
   readonly withUnsettled: boolean;
 }
 
 export interface Room extends Which {
-  /** Events that were taken before, and those that were not, at most; the first delivery of each may hold more. */
+  /** The most events of retried and of new deliveries; the first delivery of each may have more. */
   readonly againMax: number;
   readonly newMax: number;
 }
 
 /**
- * Takes what is due for `lockSeconds`: no transaction stays open while it is delivered, and what a worker that died had taken
- * becomes due again.
- * @param afterPlace where to begin among what is new
+ * Claims due deliveries for `lockSeconds`: no transaction is open during the delivery, and those of a crashed worker
+ * become due again.
+ * @param afterPlace where to begin among new deliveries
  */
 export function takeDue(
   sink: string,
@@ -84,10 +86,10 @@ export function takeDue(
     order by t.place, t.lead, e.position, e.sequence`;
 }
 
-/** A delivery that is over for now. */
+/** A delivery with a result. */
 export type Settled = DeliveryKey & { locked_until: string };
 
-/** What is left of it: events that are tried again, or that are set aside. */
+/** The remainder of a delivery: events to retry, or dead letters. */
 export interface Remainder {
   place: number;
   /** The `lead` of the delivery that it was part of. */
@@ -95,7 +97,7 @@ export interface Remainder {
   event_sequences: readonly number[];
   oldest_position: number;
   attempts: number;
-  /** More than 0 for one that a worker may have ended by: it is tried alone. */
+  /** More than 0 for one that may have crashed a worker: it is tried alone. */
   unsettled: number;
   wait_seconds: number;
   is_dead: boolean;
@@ -103,8 +105,8 @@ export interface Remainder {
 }
 
 /**
- * Ends deliveries; what another worker has taken meanwhile, or an operator has touched, stays as it is.
- * @returns the events that are set aside for good
+ * Settles deliveries; one that another worker has claimed meanwhile, or an operator has changed, is left unchanged.
+ * @returns the new dead letters
  */
 export function settleDeliveries(settled: readonly Settled[], remainders: readonly Remainder[]) {
   return sql<{ event_sequence: number }>`

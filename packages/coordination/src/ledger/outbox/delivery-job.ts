@@ -46,9 +46,9 @@ interface Finished {
 }
 
 /**
- * Delivers to one sink what waits for it (core, section 19), beside all other sinks: its own queue, its own retries, its own
- * rests. A failed delivery is tried again, each time after a longer wait, and set aside after the last attempt. What a worker
- * that is killed had under way is delivered again when its lock ends, with the same ids.
+ * Delivers to one sink what waits for it (core, section 19), beside all other sinks: its own queue, its own retries,
+ * its own rests. A failed delivery is tried again, each time after a longer wait, and set aside after the last attempt.
+ * What a worker that is killed had under way is delivered again when its lock ends, with the same ids.
  */
 export function deliverTo(sink: Sink, distribute: Distribute, tools: Tools): Job {
   const { settings, pool, log } = tools;
@@ -127,8 +127,8 @@ export function deliverTo(sink: Sink, distribute: Distribute, tools: Tools): Job
   }
 
   /**
-   * What of a delivery that a worker may have ended by is not sent: events that were together are tried one by one, and one
-   * that was tried alone in as many lives of a worker as it has attempts is set aside.
+   * What of a delivery that a worker may have ended by is not sent: events that were together are tried one by one, and
+   * one that was tried alone in as many lives of a worker as it has attempts is set aside.
    */
   function unsentOf({ rows, isUnsettled }: Delivery): Outcome[] | undefined {
     const [{ attempts, unsettled }] = rows as [DueEventRow];
@@ -173,7 +173,9 @@ export function deliverTo(sink: Sink, distribute: Distribute, tools: Tools): Job
     };
   }
 
-  /** What waits together: failed events count their attempts each, and those of a refused type have rests of their own. */
+  /**
+   * What waits together: failed events count their attempts each, and those of a refused type have rests of their own.
+   */
   function partOf({ row, outcome }: Sent): string {
     const isAlone = outcome.kind === 'failed' || (outcome.kind === 'returned' && outcome.isAlone);
     if (isAlone) return `alone ${row.sequence}`;

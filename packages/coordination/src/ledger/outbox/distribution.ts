@@ -10,9 +10,9 @@ const rowsMax = 1000;
 export type Distribute = () => Promise<boolean>;
 
 /**
- * Hands what the outbox holds to all sinks that are declared in the database and want it. Several loops may ask: one does
- * it, and the others wait for that.
- * @param declared resolves when this worker's own sinks are
+ * Moves the outbox to all sinks that are declared in the database and subscribe to its events. Concurrent callers share
+ * one run.
+ * @param declared resolves when this worker's own sinks are declared
  */
 export function createDistribution(
   { pool, settings }: Pick<JobTools<Context>, 'pool' | 'settings'>,

@@ -5,14 +5,14 @@ export interface Listing {
   readonly tenantId: string;
   /** Absent for both. */
   readonly status: Status | undefined;
-  /** The last row of the page before. */
+  /** The last row of the previous page. */
   readonly after: { readonly place: number; readonly sequence: number };
   readonly rowsMax: number;
 }
 
 /**
- * The newest deliveries first, by the indexes of what is pending and of what is dead. A delivery holds at least one event, so
- * as many deliveries as the page is long are enough, with all others of their places.
+ * The newest deliveries first, by the indexes of pending and of dead deliveries. A delivery has at least one event, so
+ * as many deliveries as the page has rows are enough, with all others of their places.
  */
 export function findUndelivered({ tenantId, status, after, rowsMax }: Listing) {
   return sql<UndeliveredRow>`
@@ -51,7 +51,7 @@ export function findUndelivered({ tenantId, status, after, rowsMax }: Listing) {
 
 export type LockedRow = UndeliveredRow & { lead: number; events: number; is_dropped: boolean };
 
-/** Locks the delivery that holds the event; no row when there is none. */
+/** Locks the delivery of the event; no row when there is none. */
 export function lockUndelivered(tenantId: string, place: number, sequence: number) {
   return sql<LockedRow>`
     with locked as materialized (
@@ -65,7 +65,7 @@ export function lockUndelivered(tenantId: string, place: number, sequence: numbe
     from locked d join events e on e.sequence = ${sequence}`;
 }
 
-/** What was set aside is tried again, as if for the first time. */
+/** Makes a dead letter pending, without attempts. */
 export function updateRedriven(place: number, lead: number) {
   return sql<{ next_attempt_at: string }>`
     update outbox_deliveries set attempts = 0, dead_at = null, available_at = now()
@@ -73,7 +73,10 @@ export function updateRedriven(place: number, lead: number) {
     returning available_at as next_attempt_at`;
 }
 
-/** Takes one event out of a delivery of several. Who has it under way finds another delivery, so the others are repeated. */
+/**
+ * Takes one event out of a delivery of several. A worker that is delivering it finds a changed delivery, so the others
+ * are repeated.
+ */
 export function splitDelivery(place: number, lead: number, sequence: number) {
   return sql`
     update outbox_deliveries d

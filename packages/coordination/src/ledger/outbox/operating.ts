@@ -26,7 +26,7 @@ import {
 const cursorName = 'outbox';
 const beyond = Number.MAX_SAFE_INTEGER;
 
-/** What of the tenant's waits for a sink or was set aside, the newest first. @throws Refusal `invalid_cursor` */
+/** The tenant's undelivered events and dead letters, the newest first. @throws Refusal `invalid_cursor` */
 export async function listUndelivered(
   { db, tenantId }: Context,
   status: Status | undefined,
@@ -44,8 +44,8 @@ export async function listUndelivered(
 }
 
 /**
- * Has an event that was set aside tried again; one that waits for its next attempt stays as it is.
- * @throws Refusal `not_found`, also where it is delivered or dropped
+ * Retries a dead letter; a pending event is left unchanged.
+ * @throws Refusal `not_found`, also for a delivered or dropped event
  */
 export async function redriveEvent(context: Context, id: string, reason: string): Promise<UndeliveredEvent> {
   const row = await lockDelivery(context, id);
@@ -57,8 +57,8 @@ export async function redriveEvent(context: Context, id: string, reason: string)
 }
 
 /**
- * Gives up the delivery of an event to a sink, whether it was set aside or waits: it holds back retention no longer.
- * @throws Refusal `not_found`, also where it is delivered
+ * Drops the delivery of an event to a sink, pending or dead, so that it no longer blocks retention.
+ * @throws Refusal `not_found`, also for a delivered event
  */
 export async function dropEvent(context: Context, id: string, reason: string): Promise<UndeliveredEvent> {
   const { db, tenantId } = context;

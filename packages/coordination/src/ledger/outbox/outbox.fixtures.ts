@@ -3,7 +3,7 @@ import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
 import { writeEvents } from '../../testing/journal-writer.ts';
 import { deliveryIdOf } from './undelivered-event.ts';
 
-/** An event that was set aside. */
+/** A dead letter. */
 const undelivered = defineObject({
   path: '/operations/outbox/{id}',
   async make({ baton, actor: { tenantId } }) {
@@ -17,7 +17,7 @@ const undelivered = defineObject({
         available_at, dead_at, last_error)
       select sequence, 'gone', ${tenantId}, array[sequence], position, false, 8, 'infinity', now(), 'answered 500' from gone
       returning place, lead as sequence`);
-    if (row === undefined) throw new Error('no delivery was made');
+    if (row === undefined) throw new Error('no delivery was created');
     return { id: deliveryIdOf(row), eventId };
   },
 });

@@ -1,7 +1,9 @@
 import { sql } from '@baton/kernel/database/sql';
 
-// The outbox is empty at one moment and full at the next, so its statistics are wrong most of the time. The statements are
-// written so that only an index scan looks cheap: with conditions that look rare (`is null`) or joins over an unknown limit,
+// The outbox is empty at one moment and full at the next, so its statistics are usually wrong. The statements are
+// written
+// so that only an index scan looks cheap: with conditions that look selective (`is null`) or joins over an unknown
+// limit,
 // the planner sorted the whole table for each batch.
 
 export interface ScannedRow {
@@ -12,20 +14,19 @@ export interface ScannedRow {
 
 export interface Distribution {
   readonly rowsMax: number;
-  /** How many events one delivery holds. */
+  /** The most events of one delivery. */
   readonly eventsMax: number;
 }
 
 /**
- * Moves the oldest rows of the outbox into the queues of the sinks that are declared, by this worker or another; without any
- * they are only deleted. In one transaction: each delivery holds events of one tenant in the order of its journal. So the
- * outbox stays empty however much waits for one sink. It neither waits for writers nor makes them wait, because their rows are
- * new; rows that other workers have locked are skipped.
- *
- * Of a sink with several filters the event goes where one of them wants it: workers that are not restarted yet have the old
- * one. One that no worker has named for ten minutes counts only where the sink has no other.
- * @param afterSequence where to begin: what lies before is mostly deleted, but stays in the index while any old
- * transaction of the cluster is open
+ * Moves the oldest rows of the outbox into the queues of the declared sinks; without any they are only deleted. In one
+ * transaction: each delivery has events of one tenant in the order of its journal. So the outbox stays empty however
+ * long one sink's queue is. It neither waits for writers nor makes them wait, because their rows are new; rows that
+ * other workers have locked are skipped. If a sink has several filters, the event is moved if one of them matches:
+ * workers that are not restarted yet have the old one. A filter that no worker has declared for ten minutes counts only
+ * if the sink has no other.
+ * @param afterSequence where to begin: earlier rows are mostly deleted, but stay in the index while any old transaction
+ * of the cluster is open
  */
 export function moveToSinks({ rowsMax, eventsMax }: Distribution, afterSequence: number) {
   return sql<ScannedRow>`
@@ -58,7 +59,7 @@ export function moveToSinks({ rowsMax, eventsMax }: Distribution, afterSequence:
     select count(*) as handled, max(event_sequence) as newest from due`;
 }
 
-/** Deletes what waits for sinks that are no more. */
+/** Deletes the deliveries of discarded sinks. */
 export function deleteDiscarded(sinks: readonly string[], rowsMax: number) {
   return sql<{ deleted: number; events: number }>`
     with gone as (
@@ -69,7 +70,7 @@ export function deleteDiscarded(sinks: readonly string[], rowsMax: number) {
     select count(*) as deleted, coalesce(sum(events), 0) as events from gone`;
 }
 
-/** Deletes what was dropped that long ago. */
+/** Deletes deliveries that were dropped that long ago. */
 export function deleteDropped(ageSeconds: number, rowsMax: number) {
   return sql`
     delete from outbox_deliveries where ctid = any (array(
@@ -78,7 +79,7 @@ export function deleteDropped(ageSeconds: number, rowsMax: number) {
       order by dropped_at limit ${rowsMax} for update skip locked))`;
 }
 
-/** The names of the sinks for which anything waits, one step in the indexes for each. */
+/** The names of the sinks with undelivered events, by one index lookup each. */
 export function findSinksInUse() {
   return sql<{ sink: string }>`
     with recursive fresh as (

@@ -8,12 +8,12 @@ import { deleteDiscarded, deleteDropped, findSinksInUse } from './outbox.sql.ts'
 
 type Tools = Pick<JobTools<Context>, 'pool' | 'settings' | 'log'>;
 
-/** Deleting what waits for a sink that is no more, and what was dropped. */
+/** Rows per batch of the jobs that delete discarded and dropped deliveries. */
 const deletedRowsMax = 1000;
 
 /**
- * The jobs that empty the outbox (core, section 19): one for each sink, so that none waits for another. Where there is no
- * sink, rows are only deleted.
+ * The jobs that empty the outbox, one per sink, so that sinks don't wait for each other. Without a sink, rows are only
+ * deleted. See docs/reference/journal.md#sinks.
  */
 export function deliverOutbox(tools: Tools, { open, discarded }: Sinks): Job[] {
   const declaration = declare(tools, open);
@@ -37,13 +37,13 @@ function discard({ pool, log }: Tools, sinks: readonly string[]): Job {
       await undeclare(pool, sinks);
       const gone = await pool.row(deleteDiscarded(sinks, deletedRowsMax));
       if (gone !== undefined && gone.deleted > 0)
-        log.warn({ sinks, events: gone.events }, 'events of sinks that are no more were thrown away');
+        log.warn({ sinks, events: gone.events }, 'undelivered events of discarded sinks were deleted');
       return gone?.deleted ?? 0;
     },
   };
 }
 
-/** A dropped delivery answers repeats of `:drop` until then. */
+/** A dropped delivery responds to repeats of `:drop` until then. */
 function sweepDropped({ pool, settings }: Tools): Job {
   return {
     name: 'outbox dropped',
@@ -54,7 +54,7 @@ function sweepDropped({ pool, settings }: Tools): Job {
 
 const forgottenPauseMs = 600_000;
 
-/** What waits for a sink that no worker's file names holds back the retention of its tenants. */
+/** Undelivered events of a sink that is in no worker's file block the retention of their tenants. */
 function watchForgotten({ pool, log }: Tools, known: readonly string[]): Job {
   let nextAt = 0;
   return {
@@ -73,7 +73,7 @@ function watchForgotten({ pool, log }: Tools, known: readonly string[]): Job {
       if (sinks.length > 0)
         log.warn(
           { sinks },
-          'events wait for sinks that the CP_SINKS_FILE of no worker names: name them, or discard them',
+          'undelivered events wait for sinks that are in no CP_SINKS_FILE of a worker: add the sinks, or discard them',
         );
       return 0;
     },

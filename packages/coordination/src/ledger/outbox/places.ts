@@ -1,6 +1,6 @@
-/** Lets so many deliveries be under way at once; the others wait for their turn. */
+/** Bounds the number of concurrent deliveries; the others wait for their turn. */
 export interface Places {
-  /** Begins when there is a place; of those that were tried before, half of the places at most. */
+  /** Runs when there is a place; retried deliveries use at most half of the places. */
   run<T>(isAgain: boolean, work: () => Promise<T>): Promise<T>;
 }
 
@@ -9,7 +9,7 @@ interface Waiting {
   readonly begin: () => void;
 }
 
-/** @param limit how many at once, asked each time */
+/** @param limit the number of places, read each time */
 export function createPlaces(limit: () => number): Places {
   let running = 0;
   let runningAgain = 0;

@@ -1,50 +1,50 @@
-/** Failures in a row after which a tenant is left alone, or the sink where they are of several tenants. */
+/** Consecutive failures after which a tenant is paused, or the sink if they are of several tenants. */
 const failuresMax = 100;
 const shortlyMs = 10_000;
-/** Of each kind; a failure that finds no room is counted for the sink alone. */
+/** The most counters of each kind; a failure beyond it is counted for the sink alone. */
 const lanesMax = 1000;
-/** A statement passes over so many tenants at most; those of others that rest are taken and given back. */
+/** A statement skips at most so many tenants; deliveries of further paused tenants are claimed and returned. */
 const passedOverMax = 100;
 
-/** What a delivery is about. */
+/** The tenant and type of a delivery. */
 export interface Subject {
   readonly tenant_id: string;
   readonly type: string;
 }
 
 export interface SinkRest {
-  /** Milliseconds until the sink is tried again; 0 while it is not left alone. */
+  /** Milliseconds until the sink is tried again; 0 while it is not paused. */
   waitMs(): number;
-  /** Whether it is to be tried with one delivery, as after each rest until something got through. */
+  /** Whether it is to be tried with one delivery, as after each pause until a delivery succeeds. */
   readonly isTrial: boolean;
-  /** Tenants that are left alone, or tried with one delivery at a time; 100 at most. */
+  /** Tenants that are paused, or tried with one delivery at a time; 100 at most. */
   restingTenants(): string[];
-  /** One of them whose rest is over and that is not being tried. */
+  /** One of them whose pause has ended and that is not being tried. */
   tenantToTry(): string | undefined;
   /** Milliseconds until an event of that tenant is tried again. */
   tenantWaitMs(subject: Subject): number;
   /** Milliseconds until an event of that tenant and type is tried again. */
   typeWaitMs(subject: Subject): number;
-  /** Whether a delivery may begin now; `end` follows it. */
+  /** Whether a delivery may start now; `end` follows it. */
   begin(subject: Subject): boolean;
   end(subject: Subject): void;
-  /** Whether something got through shortly before then, by `performance.now()`, or since. */
+  /** Whether a delivery succeeded shortly before then, by `performance.now()`, or since. */
   deliveredAround(atMs: number): boolean;
-  /** @param beganAtMs a delivery that began before the rest does not end it */
+  /** @param beganAtMs a delivery that started before the pause does not end it */
   delivered(beganAtMs: number): void;
-  /** A delivery failed that may be to blame itself. */
+  /** A delivery failed, and its event may be at fault. */
   failed(subject: Subject): void;
-  /** The sink takes no events of this type. */
+  /** The sink accepts no events of this type. */
   refusedType(subject: Subject): void;
-  /** The sink is away: left alone at once. */
+  /** The sink is unavailable: paused at once. */
   away(pauseMs?: number): void;
 }
 
 /**
- * When a sink is left alone: while it can't be reached, and after many failures in a row. Otherwise an hour of events would
- * use up their attempts on a sink that is down. Where the failures are all of one tenant, only that tenant is left alone: the
- * sink may refuse what is that one's. Each rest is twice as long as the one before, until something gets through; then
- * it is up, and what it refuses is refused for good.
+ * Decides when a sink is paused: while it is unreachable, and after many consecutive failures. Otherwise an hour of
+ * events would use up their attempts on a sink that is down. If all failures are of one tenant, only that tenant is
+ * paused, because the sink may reject its events alone. Each pause is twice as long as the one before, until a delivery
+ * succeeds; then the sink is up, and events that it rejects use up their attempts.
  */
 export function createRest(lengths: { baseMs: number; maxMs: number }): SinkRest {
   const sink = createPauses(lengths);
@@ -121,7 +121,7 @@ export function createRest(lengths: { baseMs: number; maxMs: number }): SinkRest
   }
 }
 
-/** What failed since something got through last, of one tenant or of one type. */
+/** Failures since the last success, of one tenant or of one type. */
 interface Lane extends Pauses {
   failures: number;
   isBeingTried: boolean;
@@ -129,15 +129,15 @@ interface Lane extends Pauses {
 
 interface Pauses {
   waitMs(): number;
-  /** Whether it has rested and did not end. */
+  /** Whether it was paused and has not recovered. */
   isTrial(): boolean;
-  /** When the last rest began, by `performance.now()`. */
+  /** When the last pause began, by `performance.now()`. */
   since(): number;
   rest(pauseMs?: number): void;
   end(): void;
 }
 
-/** Rests that double. */
+/** Pauses that double. */
 function createPauses({ baseMs, maxMs }: { baseMs: number; maxMs: number }): Pauses {
   let rests = 0;
   let since = Number.NEGATIVE_INFINITY;
@@ -147,7 +147,7 @@ function createPauses({ baseMs, maxMs }: { baseMs: number; maxMs: number }): Pau
     waitMs,
     isTrial: () => rests > 0,
     since: () => since,
-    /** Deliveries that were under way when a rest began don't begin another. */
+    /** Deliveries in progress when a pause began don't begin another. */
     rest(pauseMs) {
       if (waitMs() > 0) return;
       since = performance.now();

@@ -7,8 +7,8 @@ export interface Taking {
   /** A batch of what is due. @returns the events of each delivery */
   batch(room: Room): Promise<readonly DueEventRow[][]>;
   /**
-   * One delivery, of what was never tried where there is any: a sink that was away is tried with what it has not refused.
-   * Each time of another tenant: a sink may refuse all that is one's, and then it is not down for the others.
+   * One delivery, of what was never tried where there is any: a sink that was away is tried with what it has not
+   * refused. Each time of another tenant: a sink may refuse all that is one's, and then it is not down for the others.
    */
   first(room: Room): Promise<readonly DueEventRow[][]>;
   /** As `first`, of one tenant. */
@@ -31,8 +31,8 @@ export function createTaking(
   return { batch, first, firstOfTenant };
 
   /**
-   * What is due again is looked for where the scan is a full one, or where there was more: its index keeps what was delivered
-   * for as long as an old transaction of the cluster is open.
+   * What is due again is looked for where the scan is a full one, or where there was more: its index keeps what was
+   * delivered for as long as an old transaction of the cluster is open.
    */
   async function batch({ againMax, newMax, ...which }: Room): Promise<readonly DueEventRow[][]> {
     if (againMax + newMax <= 0) return [];

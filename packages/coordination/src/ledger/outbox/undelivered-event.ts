@@ -1,16 +1,18 @@
 import { z } from 'zod';
 import { Timestamp, Uuid } from '@baton/values/wire';
 
-/** An event that waits for a sink, or was set aside (core, section 25). */
+/** An undelivered event of a sink: pending, or a dead letter. See docs/reference/journal.md#sinks. */
 export const UndeliveredEvent = z
   .strictObject({
-    id: Uuid.meta({ description: 'Of this delivery: one event waits for several sinks under several ids.' }),
+    id: Uuid.meta({ description: 'The id of this delivery: an event has one delivery per sink.' }),
     eventId: Uuid,
     type: z.string(),
     sink: z.string(),
-    attempts: z.int().nonnegative().meta({ description: 'Those that may have reached the sink.' }),
+    attempts: z.int().nonnegative().meta({ description: 'Attempts that may have reached the sink.' }),
     lastError: z.string().nullable(),
-    nextAttemptAt: Timestamp.nullable().meta({ description: 'Null where it is set aside or dropped.' }),
+    nextAttemptAt: Timestamp.nullable().meta({
+      description: 'Null for dead letters and dropped deliveries.',
+    }),
   })
   .meta({ id: 'UndeliveredEvent' });
 export type UndeliveredEvent = z.infer<typeof UndeliveredEvent>;
@@ -32,7 +34,7 @@ export interface UndeliveredRow {
   sink: string;
   attempts: number;
   last_error: string | null;
-  /** Null where it is set aside or dropped. */
+  /** Null for dead letters and dropped deliveries. */
   next_attempt_at: string | null;
 }
 
@@ -51,15 +53,15 @@ export function undeliveredEventOf(row: UndeliveredRow): UndeliveredEvent {
 type DeliveryPlace = Pick<UndeliveredRow, 'place' | 'sequence'>;
 
 /**
- * The id of an event's delivery: a UUID of version 8, of the delivery's place (48 bits) and the event's sequence (60 bits).
- * It stays the same when the delivery is split, and needs no row and no index of its own.
+ * The id of an event's delivery: a UUID of version 8, of the delivery's place (48 bits) and the event's sequence (60
+ * bits). It doesn't change when the delivery is split, and needs no row or index of its own.
  */
 export function deliveryIdOf({ place, sequence }: DeliveryPlace): string {
   const [high, low] = [place.toString(16).padStart(12, '0'), sequence.toString(16).padStart(15, '0')];
   return `${high.slice(0, 8)}-${high.slice(8)}-8000-8${low.slice(0, 3)}-${low.slice(3)}`;
 }
 
-/** An id that is of no delivery is looked up like any other, at a place where there is none. */
+/** An id of another form is looked up at a place that doesn't exist. */
 export function parseDeliveryId(id: string): DeliveryPlace {
   const [, ...parts] = /^(.{8})-(.{4})-8000-8(.{3})-(.{12})$/.exec(id) ?? [];
   const [place, sequence] = [parts.slice(0, 2), parts.slice(2)].map((words) =>

@@ -2,15 +2,15 @@ import type { Db } from '@baton/kernel/database/db';
 import { encodeCursor } from '../journal/cursor.ts';
 import { type FloorRow, lockFloors } from './retention.sql.ts';
 
-/** Where a tenant's archive and its journal begin, as cursors: what lies up to them is pruned, or archived. */
+/** The ends of a tenant's pruned and archived history, as cursors. */
 export interface JournalFloors {
   readonly journalFloorCursor: string;
   readonly archiveFloorCursor: string;
 }
 
 /**
- * Locks the tenant's floor row until the end of the transaction: before anything else that archives, prunes, redrives or
- * rebuilds (core, section 18).
+ * Locks the tenant's floor row until the end of the transaction, before any other lock of archive, prune, redrive or
+ * rebuild. See docs/reference/journal.md#archive-and-prune.
  */
 export async function lockJournalFloors(db: Db, tenantId: string): Promise<FloorRow> {
   const row = await db.row(lockFloors(tenantId));

@@ -1,38 +1,38 @@
 import { z } from 'zod';
 
-/** The most events that one call archives or prunes; also where the body names no number. */
+/** The most events that one request archives or prunes; also the default. */
 export const eventsPerCallMax = 100_000;
 
-/** The body of `journal:archive` and `journal:prune` (core, section 18). */
+/** The body of `journal:archive` and `journal:prune`. See docs/reference/journal.md#archive-and-prune. */
 export const RetentionBody = z
   .strictObject({
     beforeSeconds: z
       .int()
       .nonnegative()
-      // The oldest time that PostgreSQL knows lies 6,700 years back; what is this old, nothing is.
+      // The earliest time of PostgreSQL is 6,700 years ago; no event is older.
       .max(100_000_000_000)
       .optional()
       .meta({
-        description: 'How old an event is at least; CP_JOURNAL_RETENTION_MIN_AGE_SECONDS by default.',
+        description: 'The minimum age of events; CP_JOURNAL_RETENTION_MIN_AGE_SECONDS by default.',
       }),
     maxEvents: z
       .int()
       .min(1)
       .max(eventsPerCallMax)
       .optional()
-      .meta({ description: 'How many events at most, the oldest first.' }),
+      .meta({ description: 'The most events, the oldest first.' }),
   })
   .meta({ id: 'JournalRetention' });
 export type RetentionBody = z.output<typeof RetentionBody>;
 
 const floorCursor = (description: string) => z.string().meta({ description });
-const archiveFloorCursor = floorCursor('Where the journal begins: what lies up to here is deleted.');
+const archiveFloorCursor = floorCursor('The beginning of the journal: events up to here are deleted.');
 const eventCount = z.int().nonnegative();
 
 export const JournalArchiving = z
   .strictObject({
-    archived: eventCount.meta({ description: '0 protects what a consumer has not got yet.' }),
-    journalFloorCursor: floorCursor('Up to here lies the archive.'),
+    archived: eventCount.meta({ description: '0 if consumers have not confirmed any further event.' }),
+    journalFloorCursor: floorCursor('The end of the archive.'),
     archiveFloorCursor,
     minAgeSeconds: z.int().nonnegative(),
   })

@@ -14,7 +14,7 @@ export const retentionApi = [
     path: '/operations/journal:archive',
     summary: 'Move confirmed history to the archive, the oldest first.',
     description:
-      'Readers see no difference. It ends before the first event that is too young, that a consumer has not confirmed, or whose delivery is not done.',
+      'Readers notice no difference. It ends before the first event that is too young, not confirmed by a consumer, or not yet delivered.',
     permission: 'operations.manage',
     body: RetentionBody,
     bodyOptional: true,
@@ -31,7 +31,7 @@ export const retentionApi = [
     path: '/operations/journal:prune',
     summary: 'Delete history from the archive, the oldest first.',
     description:
-      'The only operation that loses data: export it before. Cursors below what is deleted are refused from then on.',
+      'The only operation that loses data: export it first. Cursors below the deleted history are refused afterwards.',
     permission: 'operations.manage',
     body: RetentionBody,
     bodyOptional: true,

@@ -11,8 +11,8 @@ import { journalIsStable, writeEvents } from '../../testing/journal-writer.ts';
 import { type JournalPosition, parseCursor } from '../journal/cursor.ts';
 
 /**
- * History is archived and pruned as fast as it can be, in two tenants, while writers run, a consumer lags, two workers move
- * what is archived, and connections are killed in the middle of it.
+ * History is archived and pruned as fast as it can be, in two tenants, while writers run, a consumer lags, two workers
+ * move what is archived, and connections are killed in the middle of it.
  */
 
 /** It goes on until enough was put away and killed, however busy the machine is. */
@@ -48,7 +48,9 @@ interface Page {
   hasMore: boolean;
 }
 
-/** Reads its pages and confirms each some time later, as the context adapter does; the journal must keep what it needs. */
+/**
+ * Reads its pages and confirms each some time later, as the context adapter does; the journal must keep what it needs.
+ */
 async function consume(
   reader: Actor,
   isOver: () => boolean,

@@ -8,48 +8,48 @@ export type FloorRow = Pick<
   'archive_position' | 'archive_sequence' | 'floor_position' | 'floor_sequence'
 >;
 
-/** Locked first by all that moves a tenant's history or a consumer's cursor against it (core, section 18). */
+/** Locked first by everything that moves a tenant's history or resets a consumer's cursor. */
 export function lockFloors(tenantId: string) {
   return sql<FloorRow>`
     select archive_position, archive_sequence, floor_position, floor_sequence from journal_floors
     where tenant_id = ${tenantId} for update`;
 }
 
-/** How far a consumer has come in the tenant's journal, everything up to and including it; no row where it has no cursor. */
+/** A consumer's confirmed position in the tenant's journal, inclusive; no row if it has no cursor. */
 export function findConsumer(tenantId: string, consumer: string) {
   return sql<JournalPosition>`
     select position, sequence from event_consumers where tenant_id = ${tenantId} and consumer = ${consumer}`;
 }
 
-/** The same of the consumer that has come the least far, and where readers stand at most. */
+/** The same for the slowest consumer, and the furthest position that readers can have. */
 export function findSlowestConsumer(tenantId: string) {
   return sql<JournalPosition & { horizon: number }>`
     select position, sequence, journal_horizon() as horizon from event_consumers where tenant_id = ${tenantId}
     order by position, sequence limit 1`;
 }
 
-/** The first event behind the archive that waits for its delivery, or was set aside; no row where none does. */
+/** The first event after the archive that is not delivered yet or is a dead letter. */
 export function findUndelivered(tenantId: string) {
   return sql<JournalPosition>`
     select event_position as position, event_sequence as sequence from oldest_undelivered(${tenantId})`;
 }
 
-/** What may go, in the order of the journal, and how many events. */
+/** The events to archive or prune, in the order of the journal, and their number. */
 export type Range = JournalPosition & { events: number };
 
 export interface Bounds {
-  /** What lies up to here has gone before. */
+  /** The events up to here were archived or pruned before. */
   readonly after: JournalPosition;
-  /** The last event that may go. */
+  /** The last event that may be included. */
   readonly through: JournalPosition;
-  /** The first event that stays. */
+  /** The first event that must remain. */
   readonly before: JournalPosition;
-  /** Events must be this old, and all events before them too. */
+  /** The minimum age of events, and of all events before them. */
   readonly minAgeSeconds: number;
   readonly eventsMax: number;
 }
 
-/** The last of the oldest events that may be archived; no row where none may. It ends before the first that is too young. */
+/** The last of the oldest events that may be archived, before the first that is too young; no row if none may. */
 export function findArchivable(
   tenantId: string,
   { after, through, before, minAgeSeconds, eventsMax }: Bounds,
@@ -76,7 +76,7 @@ export function findArchivable(
     order by events desc limit 1`;
 }
 
-/** The same of what may be pruned from the archive, with the highest sequence. */
+/** The same for events to prune from the archive, with the highest sequence. */
 export function findPrunable(tenantId: string, { after, through, before, minAgeSeconds, eventsMax }: Bounds) {
   return sql<Range & { top_sequence: number }>`
     with young as materialized (
@@ -103,14 +103,14 @@ export function findPrunable(tenantId: string, { after, through, before, minAgeS
     order by events desc limit 1`;
 }
 
-/** Makes everything up to here a part of the archive; it is moved afterwards. */
+/** Makes everything up to here part of the archive; the rows are moved afterwards. */
 export function updateArchive(tenantId: string, { position, sequence }: JournalPosition) {
   return sql`
     update journal_floors set archive_position = ${position}, archive_sequence = ${sequence}
     where tenant_id = ${tenantId} and (archive_position, archive_sequence) < (${position}, ${sequence})`;
 }
 
-/** Begins the tenant's history after this place; what lies before is deleted afterwards. */
+/** Begins the tenant's history after this position; earlier rows are deleted afterwards. */
 export function updateFloor(
   tenantId: string,
   { position, sequence, top_sequence: topSequence }: JournalPosition & { top_sequence: number },

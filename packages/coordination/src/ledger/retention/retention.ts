@@ -23,12 +23,12 @@ import {
   type RetentionBody,
 } from './retention-forms.ts';
 
-/** The consumer whose cursor a tenant must have before anything of its history is put away. */
+/** The consumer whose cursor a tenant must have before any of its history is archived or pruned. */
 const requiredConsumer = 'context-adapter';
 
 /**
- * Archives the oldest events that every consumer has got and that are old enough (core, section 18). What is decided here
- * holds at once; the rows are moved afterwards, in batches (settling.ts).
+ * Archives the oldest events that every consumer has confirmed and that are old enough. The decision takes effect at
+ * once; the rows are moved afterwards in batches (move-rows.ts). See docs/reference/journal.md#archive-and-prune.
  * @throws Refusal `retention_blocked_by_consumer`
  */
 export async function archiveJournal(context: Context, body: RetentionBody): Promise<JournalArchiving> {
@@ -56,8 +56,8 @@ export async function archiveUpTo(
 }
 
 /**
- * Deletes the oldest events of the archive: the only operation that loses data. From here on nobody reads them; the rows are
- * deleted afterwards, in batches.
+ * Deletes the oldest events of the archive: the only operation that loses data. They can't be read from now on; the
+ * rows are deleted afterwards, in batches.
  * @throws Refusal `retention_blocked_by_consumer`
  */
 export async function pruneJournal(context: Context, body: RetentionBody): Promise<JournalPruning> {
@@ -75,7 +75,10 @@ export async function pruneJournal(context: Context, body: RetentionBody): Promi
   return { pruned, archiveFloorCursor: throughCursor };
 }
 
-/** The last event that may be archived. What readers see has its deliveries written: they are asked for after the bounds. */
+/**
+ * The last event that may be archived. Deliveries of visible events are already written, so they are queried after the
+ * bounds.
+ */
 async function archivableOf({ db, tenantId }: Context, bounds: Bounds): Promise<Range | undefined> {
   const range = await db.row(findArchivable(tenantId, bounds));
   const waiting = range && (await db.row(findUndelivered(tenantId)));
@@ -88,7 +91,7 @@ function refuseWithoutConsumer(): never {
 }
 
 /**
- * Nothing goes that a consumer has not confirmed. The floor is locked: no cursor is set back meanwhile.
+ * Events that a consumer has not confirmed are kept. The floor is locked, so no cursor is reset meanwhile.
  * @returns undefined for a tenant without the required consumer
  */
 async function boundsOf(

@@ -5,12 +5,13 @@ import { archiveUpTo } from './retention.ts';
 import { type DueTenantRow, findDueTenants, updateDueTenant, updateTenantToDue } from './settling.sql.ts';
 
 const tenantsMax = 20;
-/** Of one tenant in one turn; then the others come. */
+/** Events of one tenant in one turn; then other tenants follow. */
 const eventsMax = 10_000;
 
 /**
- * Archives each tenant's history every CP_JOURNAL_ARCHIVE_INTERVAL_SECONDS, as `journal:archive` without a body does (core,
- * section 23, W17). A tenant without a consumer's cursor is left alone. Of several workers one takes a tenant's turn.
+ * Archives each tenant's history every CP_JOURNAL_ARCHIVE_INTERVAL_SECONDS, like `journal:archive` without a body.
+ * Skips tenants without a consumer's cursor. Only one of several workers takes a tenant's turn. See
+ * docs/reference/journal.md#archive-and-prune.
  */
 export function archiveOnSchedule({ pool, command, log, settings }: JobTools<Context>): Job {
   const name = 'journal-archive';

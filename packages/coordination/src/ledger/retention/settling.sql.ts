@@ -1,17 +1,17 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { QueuePosition } from '../../service/queue-walk.ts';
 
-/** A batch of what the tenant has archived: one transaction of its own. */
+/** Moves a batch of the tenant's archived rows, in its own transaction. */
 export function moveToArchive(tenantId: string, rowsMax: number) {
   return sql<{ events: number }>`select move_to_archive(${tenantId}, ${rowsMax}) as events`;
 }
 
-/** A batch of what the tenant has pruned: one transaction of its own. */
+/** Deletes a batch of the tenant's pruned rows, in its own transaction. */
 export function deleteFromArchive(tenantId: string, rowsMax: number) {
   return sql<{ events: number }>`select delete_from_archive(${tenantId}, ${rowsMax}) as events`;
 }
 
-/** Tenants with something to be moved or deleted, by their ids. */
+/** Tenants with rows to move or delete, ordered by id. */
 export function findUnsettled([, afterId]: QueuePosition, rowsMax: number) {
   return sql<{ tenant_id: string }>`
     select tenant_id from journal_floors
@@ -21,7 +21,7 @@ export function findUnsettled([, afterId]: QueuePosition, rowsMax: number) {
     order by tenant_id limit ${rowsMax}`;
 }
 
-/** A batch of both of one tenant; no row where another worker or a call is at it. */
+/** Both for one tenant; no row while another worker or a request does it. */
 export function settleFree(tenantId: string, rowsMax: number) {
   return sql<{ events: number }>`
     with free as materialized (
@@ -35,7 +35,7 @@ export interface DueTenantRow {
   due_at: string;
 }
 
-/** Tenants whose history is to be archived now, the longest due first. */
+/** Tenants whose scheduled archiving is due, the longest due first. */
 export function findDueTenants([dueAt, id]: QueuePosition, rowsMax: number) {
   return sql<DueTenantRow>`
     select tenant_id, archive_due_at::text as due_at from journal_floors
@@ -44,8 +44,8 @@ export function findDueTenants([dueAt, id]: QueuePosition, rowsMax: number) {
 }
 
 /**
- * Takes a due tenant for this transaction, and says when it is due again; no row where another worker was faster. Nobody is
- * waited for.
+ * Reserves a due tenant for this transaction and schedules its next turn; no row if another worker was faster. Doesn't
+ * wait for locks.
  */
 export function updateDueTenant(tenantId: string, intervalSeconds: number) {
   return sql<{ tenant_id: string }>`
@@ -58,7 +58,7 @@ export function updateDueTenant(tenantId: string, intervalSeconds: number) {
     returning f.tenant_id`;
 }
 
-/** There is more to be archived: the tenant's next turn comes behind those who wait already. */
+/** More remains to be archived: the tenant's next turn comes after the tenants that are due already. */
 export function updateTenantToDue(tenantId: string) {
   return sql`update journal_floors set archive_due_at = now() where tenant_id = ${tenantId}`;
 }

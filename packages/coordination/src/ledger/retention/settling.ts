@@ -4,22 +4,22 @@ import { createDueJob } from '../../service/queue-walk.ts';
 import type { Context } from '../context.ts';
 import { deleteFromArchive, findUnsettled, moveToArchive, settleFree } from './settling.sql.ts';
 
-/** A batch holds back the readers of all tenants while it runs: 1,000 events took 40 ms. */
+/** A batch delays the readers of all tenants while it runs: 1,000 events took 40 ms. */
 const eventsMax = 1000;
-/** A call answers after this, and the worker goes on. */
+/** The response is sent after this, and the worker continues. */
 const settlingMsMax = 5000;
 const tenantsMax = 20;
 
 /**
- * Runs a command of retention, then moves or deletes what it decided, in batches: each its own transaction, so that no
- * reader and no writer waits for all of them. What is left when time is up, or the process is gone, the worker does.
+ * Runs a retention command, then moves or deletes the rows it decided on, in batches: each its own transaction, so that
+ * readers and writers don't wait for all of them. After the timeout, or a crash, the worker continues.
  */
 export async function settleAround({ command, context }: Surroundings<undefined, Context>): Promise<Answer> {
   const answer = await command(undefined);
   try {
     await settle(context);
   } catch (error) {
-    context.log.warn({ err: error }, 'history is archived or pruned, and the worker moves the rest of it');
+    context.log.warn({ err: error }, 'history is archived or pruned; the worker moves the remaining rows');
   }
   return answer;
 }
@@ -33,7 +33,7 @@ async function settle({ db, tenantId }: Context): Promise<void> {
     }
 }
 
-/** Moves and deletes what calls have left, of one tenant after another in turns of one batch. */
+/** Moves and deletes rows left by requests, in turns of one batch per tenant. */
 export function settleJournals({ pool, log }: JobTools<Context>): Job {
   return createDueJob<{ tenant_id: string }>(
     { name: 'archived journals', batchMax: tenantsMax, log },

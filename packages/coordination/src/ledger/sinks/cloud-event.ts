@@ -5,12 +5,12 @@ import { JournalEvent } from '../journal/event.ts';
 
 export const cloudEventType = 'application/cloudevents+json';
 
-/** An event as sinks get it: CloudEvents 1.0 in structured mode, with the whole journal event as its data. */
+/** The event sent to sinks: CloudEvents 1.0 in structured mode, with the whole journal event as its data. */
 export const CloudEvent = z
   .strictObject({
     specversion: z.literal('1.0'),
-    id: Uuid.meta({ description: 'The id of the event: tell repeats by it.' }),
-    source: z.string().meta({ description: '`/tenants/` and the tenant that it belongs to.' }),
+    id: Uuid.meta({ description: 'The id of the event: detect repeats by it.' }),
+    source: z.string().meta({ description: '`/tenants/` and the id of its tenant.' }),
     type: z.string(),
     subject: z.string().meta({ description: 'The kind and the id of the object, joined by a slash.' }),
     time: Timestamp,

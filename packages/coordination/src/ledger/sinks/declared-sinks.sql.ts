@@ -1,6 +1,6 @@
 import { sql } from '@baton/kernel/database/sql';
 
-/** A sink as the database knows it. */
+/** A declared sink. */
 export interface DeclaredSink {
   readonly name: string;
   readonly filter_digest: string;
@@ -10,9 +10,9 @@ export interface DeclaredSink {
 }
 
 /**
- * Says that this worker delivers to these. Later than at its start only where the name is still there: another worker's file
- * may have discarded it.
- * @returns those that are there
+ * Declares the sinks of this worker. After its start only names that are still declared: another worker's file may have
+ * discarded them.
+ * @returns the declared ones
  */
 export function declareSinks(sinks: readonly DeclaredSink[], isStart: boolean) {
   return sql<{ name: string }>`
@@ -26,7 +26,7 @@ export function declareSinks(sinks: readonly DeclaredSink[], isStart: boolean) {
     returning o.name`;
 }
 
-/** Forgets filters that no worker has named for an hour, where another filter of the same sink is in use. */
+/** Deletes filters that no worker has declared for an hour, if another filter of the same sink is in use. */
 export function deleteOldFilters() {
   return sql`
     delete from outbox_sinks o
@@ -38,7 +38,7 @@ export function deleteDeclared(names: readonly string[]) {
   return sql`delete from outbox_sinks where name = any (${names}::text[])`;
 }
 
-/** All that are declared, and whether no worker has named them for ten minutes. */
+/** All declared sinks, and whether no worker has declared them for ten minutes. */
 export function findDeclared() {
   return sql<{ name: string; is_forgotten: boolean }>`
     select name, max(seen_at) < now() - interval '10 minutes' as is_forgotten

@@ -5,19 +5,20 @@ import type { Context } from '../context.ts';
 import { declareSinks, deleteDeclared, deleteOldFilters, findDeclared } from './declared-sinks.sql.ts';
 import type { Sink } from './sink.ts';
 
-/** What is not named for ten minutes is not in use. */
+/** A sink that no worker has declared for ten minutes is not in use. */
 const touchPauseMs = 60_000;
 
 export interface Declaration {
-  /** Resolves when the database knows these sinks: before that, none of them would get what is moved. */
+  /** Resolves when the sinks are declared in the database: before that, they would miss distributed events. */
   readonly made: () => Promise<void>;
-  /** Says again and again that this worker delivers to them. */
+  /** Repeats the declaration. */
   readonly job: Job;
 }
 
 /**
- * Declares the sinks of this worker's file in the database, so that every worker hands events to them. A sink stays declared
- * when it leaves the files: what is for it waits, until it is named again or an entry of type `discard` has its name.
+ * Declares the sinks of this worker's file in the database, so that every worker distributes events to them. A sink
+ * remains declared when it is removed from the files: its events wait until it is listed again or an entry of type
+ * `discard` has its name.
  */
 export function declare(
   { pool, log }: Pick<JobTools<Context>, 'pool' | 'log'>,
@@ -62,12 +63,12 @@ export function declare(
   }
 }
 
-/** From now on nothing is handed to these, unless a worker that starts declares them. */
+/** Stops distribution to these sinks, until a worker that starts declares them again. */
 export async function undeclare(pool: Pool, names: readonly string[]): Promise<void> {
   await pool.run(deleteDeclared(names));
 }
 
-/** The names of all sinks that are declared, and whether no worker has named them for ten minutes. */
+/** The names of all declared sinks, and whether no worker has declared them for ten minutes. */
 export async function declaredSinks(pool: Pool): Promise<{ name: string; isForgotten: boolean }[]> {
   const rows = await pool.rows(findDeclared());
   return rows.map(({ name, is_forgotten }) => ({ name, isForgotten: is_forgotten }));

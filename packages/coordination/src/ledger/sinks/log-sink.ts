@@ -1,7 +1,7 @@
 import type { Logger } from '@baton/kernel/process/log';
 import type { Sink } from './sink.ts';
 
-/** Writes one line to the worker's log for each event: what happened to which object, never the payload. */
+/** Logs one line per event: its type and object, never the payload. */
 export function openLogSink(
   common: Pick<Sink, 'name' | 'filter' | 'concurrency' | 'timeoutMs'>,
   log: Logger,

@@ -28,13 +28,14 @@ const reconnectWaitMs = 1000;
 
 /**
  * Publishes each event to JetStream and waits until a stream has stored it. `Nats-Msg-Id` is the event's id, so that a
- * stream drops the repeats inside of its duplicate window. The subject is `<prefix>.<tenantId>.<type>`. Where one of the addresses
- * begins with tls:, every server must offer TLS.
+ * stream drops repeats inside of its duplicate window. The subject is `<prefix>.<tenantId>.<type>`. If one of the
+ * addresses begins with tls:, every server must offer TLS.
  */
 export function openNatsSink({ servers, subjectPrefix, ...target }: NatsTarget): Sink {
   const { name, filter, concurrency, timeoutMs } = target;
-  // The client ignores the scheme. Without this it sends the credentials in clear to a server that offers no TLS, as anybody
-  // between the two can make it look.
+  // The client ignores the scheme. Without this it sends the credentials in clear to a server that offers no TLS,
+  // which a
+  // man in the middle can simulate.
   const isSecure = servers.some((server) => new URL(server).protocol === 'tls:');
   const tls = target.tls ?? (isSecure ? {} : undefined);
   let opening: Promise<Link> | undefined;
@@ -60,7 +61,7 @@ export function openNatsSink({ servers, subjectPrefix, ...target }: NatsTarget):
     }
   }
 
-  /** One connection for all deliveries; it comes back by itself, and is opened again when it was closed for good. */
+  /** One connection for all deliveries; it reconnects by itself, and is opened again after it was closed for good. */
   function openOnce(): Promise<Link> {
     opening ??= open().catch((error: unknown) => {
       opening = undefined;
@@ -112,7 +113,7 @@ interface Link {
 function failureOf(error: unknown, { isConnected }: Link): Error {
   if (error instanceof errors.InvalidArgumentError) return error;
   if (error instanceof errors.TimeoutError && isConnected) return new Error('no acknowledgement in time');
-  // NATS says that nobody answers; the class of this error is not exported.
+  // NATS reports that nobody responds; the class of this error is not exported.
   if (error instanceof Error && error.name === 'JetStreamNotEnabled')
     return new SinkAway('no stream takes the subject', { blame: 'type', cause: error });
   if (error instanceof JetStreamApiError)

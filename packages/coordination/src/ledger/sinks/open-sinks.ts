@@ -6,9 +6,9 @@ import { readSinkFile, type SinkTarget } from './sink-file.ts';
 import { openWebhookSink } from './webhook-sink.ts';
 
 export interface Sinks {
-  /** Where events are delivered to. */
+  /** The sinks to deliver to. */
   readonly open: readonly Sink[];
-  /** Names of sinks that are no more: what still waits for them is thrown away. */
+  /** Names of removed sinks: their undelivered events are discarded. */
   readonly discarded: readonly string[];
 }
 
@@ -16,9 +16,9 @@ const timeoutSecondsDefault = 10;
 const concurrencyDefault = { log: 100, webhook: 64, nats: 256 };
 
 /**
- * Opens what the file that CP_SINKS_FILE names declares; nothing is connected to yet.
+ * Opens the sinks of CP_SINKS_FILE, without connecting yet.
  * @param path empty for no file
- * @param timeoutMsMax the longest time limit of a delivery, whatever the file says
+ * @param timeoutMsMax the longest delivery timeout, whatever the file has
  * @throws Error with one sentence
  */
 export async function openSinks(

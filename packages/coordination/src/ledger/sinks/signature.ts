@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto';
 
-/** The least and most bytes of a secret, as the Standard Webhooks document has them. */
+/** The length of a secret in bytes, according to Standard Webhooks. */
 const secretBytes = { min: 24, max: 64 };
 const secretForm = /^(?:whsec_)?([A-Za-z0-9+/]+={0,2})$/;
 
 /**
- * Reads a secret of a webhook: base64, with or without `whsec_` in front.
- * @returns undefined for anything else, and for one of fewer than 24 or more than 64 bytes
+ * Parses a webhook secret: base64, with or without the prefix `whsec_`.
+ * @returns undefined for anything else, and for fewer than 24 or more than 64 bytes
  */
 export function parseWebhookSecret(text: string): Buffer | undefined {
   const [, encoded] = secretForm.exec(text.trim()) ?? [];
@@ -15,8 +15,8 @@ export function parseWebhookSecret(text: string): Buffer | undefined {
 }
 
 /**
- * The headers by which a receiver knows the sender (Standard Webhooks 1.0.0): one `v1` signature for each secret, so that a
- * secret is replaced without a gap.
+ * The headers that authenticate the sender (Standard Webhooks 1.0.0): one `v1` signature per secret, so that a secret
+ * can be rotated without a gap.
  */
 export function signatureHeaders(
   { id, body, atSeconds }: { id: string; body: string; atSeconds: number },

@@ -73,7 +73,7 @@ for (const [what, document, sentence] of [
   [
     'an address with a password',
     { sinks: [{ ...webhook, url: 'https://a:b@example.com' }] },
-    /sinks\[0\]\.url: must not hold a user or a password\.$/,
+    /sinks\[0\]\.url: must not contain a user or a password\.$/,
   ],
   [
     'a type filter with a wildcard',
@@ -98,12 +98,12 @@ for (const [what, document, sentence] of [
   [
     'a secret whose file is away',
     { sinks: [{ ...nats, credentials: { file: 'away.creds' } }] },
-    /the secret of the sink bus can't be read from .*away\.creds: ENOENT\.$/,
+    /the secret of the sink bus cannot be read from .*away\.creds: ENOENT\.$/,
   ],
   [
     'a user without a password',
     { sinks: [{ ...nats, user: 'baton' }] },
-    `CP_SINKS_FILE ${path}: user and password of the sink bus go together.`,
+    `CP_SINKS_FILE ${path}: the sink bus needs both a user and a password, or neither.`,
   ],
   ['too many at once', { sinks: [{ ...webhook, concurrency: 1001 }] }, /sinks\[0\]\.concurrency: Too big/],
 ] as const)
@@ -118,7 +118,7 @@ for (const [what, document, sentence] of [
 
 test('a file that can not be read is named', async () => {
   await assert.rejects(readSinkFile(join(folder, 'none.json'), {}), {
-    message: `CP_SINKS_FILE can't be read from ${join(folder, 'none.json')}: ENOENT.`,
+    message: `CP_SINKS_FILE cannot be read from ${join(folder, 'none.json')}: ENOENT.`,
   });
   await assert.rejects(one({ ...webhook, url: undefined }), /sinks\[0\]\.url/);
 });

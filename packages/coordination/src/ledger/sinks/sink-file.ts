@@ -5,7 +5,7 @@ import { parseTypePrefixes, typePatternsOf } from '../journal/event-types.ts';
 import { parseWebhookSecret } from './signature.ts';
 import type { SinkFilter } from './sink.ts';
 
-/** Where a secret stands: never in the file itself. */
+/** A reference to a secret, which is never in the file itself. */
 const SecretReference = z.union([
   z.strictObject({ env: z.string().min(1).max(200) }),
   z.strictObject({ file: z.string().min(1).max(4096) }),
@@ -20,12 +20,12 @@ const addressOf = (protocols: readonly string[]) =>
       (text) => isAddress(text, protocols),
       `must be an address that begins with ${protocols.join(' or ')}`,
     )
-    .refine((text) => !hasUser(text), 'must not hold a user or a password');
+    .refine((text) => !hasUser(text), 'must not contain a user or a password');
 
 const common = {
   name: z
     .string()
-    .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'must be of lower-case letters, digits and hyphens, at most 63'),
+    .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'must consist of lower-case letters, digits and hyphens, at most 63'),
   types: z.array(z.string().max(200)).min(1).max(20).optional(),
   tenants: z.array(z.uuid()).min(1).max(1000).optional(),
   concurrency: z.int().min(1).max(1000).optional(),
@@ -83,8 +83,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const secretCharactersMax = 65_536;
 
 /**
- * Reads the file that CP_SINKS_FILE names.
- * @param env where a secret by `env` is looked up; one by `file` is a path, relative to the sinks' file
+ * Reads the file of CP_SINKS_FILE.
+ * @param env for secrets by `env`; a secret by `file` is a path relative to the sinks' file
  * @throws Error with one sentence, which never repeats a secret
  */
 export async function readSinkFile(path: string, env: Environment): Promise<SinkTarget[]> {
@@ -111,7 +111,9 @@ async function resolveEntry(entry: z.infer<typeof SinkEntry>, origin: Origin): P
     return { ...rest, filter, secrets: secrets.map((text) => webhookSecret(text ?? '', entry.name, origin)) };
   }
   if ((rest.user === undefined) !== (rest.password === undefined))
-    throw new Error(`CP_SINKS_FILE ${origin.path}: user and password of the sink ${entry.name} go together.`);
+    throw new Error(
+      `CP_SINKS_FILE ${origin.path}: the sink ${entry.name} needs both a user and a password, or neither.`,
+    );
   const [token, password, credentials] = await Promise.all([
     secretOf(rest.token),
     secretOf(rest.password),
@@ -161,7 +163,7 @@ async function read(path: string, what: string): Promise<string> {
     return await readFile(path, 'utf8');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new Error(`${what} can't be read from ${path}: ${code}.`, { cause: error });
+    throw new Error(`${what} cannot be read from ${path}: ${code}.`, { cause: error });
   }
 }
 
@@ -169,7 +171,7 @@ function parse(path: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The parser's message repeats what stands there.
+    // The parser's message quotes the file.
     throw new Error(`CP_SINKS_FILE ${path} is not JSON.`);
   }
 }

@@ -1,40 +1,39 @@
 import type { JournalEvent } from '../journal/event.ts';
 
-/** Which events a sink is for; null for all. */
+/** The events that a sink subscribes to; null for all. */
 export interface SinkFilter {
   readonly tenants: readonly string[] | null;
   /** Patterns of `like`. */
   readonly typePatterns: readonly string[] | null;
 }
 
-/** A place outside of the journal that events are delivered to. */
+/** A destination of events. */
 export interface Sink {
   readonly name: string;
   readonly filter: SinkFilter;
-  /** Deliveries under way at most, in each worker. */
+  /** The most concurrent deliveries in each worker. */
   readonly concurrency: number;
-  /** A delivery that is not answered within this has failed. */
+  /** A delivery without a result within this time has failed. */
   readonly timeoutMs: number;
   /**
    * Delivers one event, at least once: repeats have the same id.
-   * @param signal aborts when the delivery is over: answered, or too late, which counts as failed
-   * @throws SinkAway when it was not the event that failed; any other error when the delivery of this event has failed
+   * @param signal aborts when the delivery has ended, with a result or by timeout, which counts as failed
+   * @throws SinkAway when the event isn't at fault; any other error when the delivery of this event has failed
    */
-  deliver(event: JournalEvent, signal: AbortSignal): Promise<void>;
   /** Closes its connections. */
   close(): Promise<void>;
 }
 
 /**
- * The sink can't be reached, or asks for a pause: the event is not to blame, so its attempt is not counted, and the sink is
- * left alone for a while.
+ * The sink is unreachable or requests a pause: the event isn't at fault, so the attempt is not counted, and the sink is
+ * paused.
  */
 export class SinkAway extends Error {
-  /** How long the sink wants to be left alone, where it said so. */
+  /** The pause that the sink requested, if any. */
   readonly pauseMs: number | undefined;
   /**
-   * `unclear`: it answered, so it may be this event all the same. `type`: it answered that it takes no events of this type,
-   * so the others need not wait. Both are counted where other events got through meanwhile.
+   * `unclear`: the sink responded, so the event may still be at fault. `type`: it accepts no events of this type, so
+   * other types need not wait. Both are counted if other events were delivered meanwhile.
    */
   readonly blame: 'sink' | 'unclear' | 'type';
 
@@ -46,7 +45,7 @@ export class SinkAway extends Error {
   }
 }
 
-/** What a failure of the network is called, without the address that its text may hold: tenants read it. */
+/** The code of a network failure, without the address that its text may contain: tenants can read it. */
 export function failureCodeOf(error: unknown): string {
   for (let one = error; one instanceof Error; one = one.cause) {
     const { code } = one as NodeJS.ErrnoException;

@@ -7,19 +7,19 @@ import { failureCodeOf, type Sink, SinkAway } from './sink.ts';
 
 export interface Webhook extends Pick<Sink, 'name' | 'filter' | 'concurrency' | 'timeoutMs'> {
   readonly url: URL;
-  /** Each signs, so that a receiver may know any one of them. */
+  /** Each one signs, so that a receiver may know any of them. */
   readonly secrets: readonly Buffer[];
 }
 
-/** What a receiver says beyond its status is not needed; more than this closes the connection. */
+/** Only the receiver's status matters; a longer response closes the connection. */
 const answerBytesMax = 65_536;
-/** A receiver that says it wants no more (410) is asked again after this. */
+/** The pause after a receiver has unsubscribed (410). */
 const gonePauseMs = 300_000;
 
 /**
- * Posts each event as a CloudEvent (structured mode), signed by the Standard Webhooks scheme. 2xx is delivered; redirects
- * are not followed. 429, 502, 503 and 504 are asked to be left alone (`Retry-After` is heeded), 410 for longer; every other
- * answer is a failed delivery of that event. The address is the operator's own, so any host is allowed.
+ * Posts each event as a CloudEvent (structured mode), signed by the Standard Webhooks scheme. 2xx is delivered;
+ * redirects are not followed. 429, 502, 503 and 504 pause the sink (`Retry-After` is respected), 410 for longer; every
+ * other status is a failed delivery of that event. The address is the operator's own, so any host is allowed.
  */
 export function openWebhookSink({ url, secrets, ...common }: Webhook): Sink {
   const transport = url.protocol === 'https:' ? https : http;
@@ -51,7 +51,7 @@ interface Answer {
   readonly retryAfter: string | undefined;
 }
 
-/** Sends one request; once more when a kept connection turns out to be closed, which happens between two requests. */
+/** Sends one request, and repeats it once if a reused connection turns out to be closed. */
 async function exchange(open: () => http.ClientRequest, body: string): Promise<Answer> {
   const first = await attempt(open(), body);
   if (!('isStale' in first)) return first;
@@ -64,7 +64,7 @@ function attempt(request: http.ClientRequest, body: string): Promise<Answer | { 
   return new Promise((resolve, reject) => {
     let isConnected = false;
     request.on('socket', (socket) => {
-      // One that is used again keeps its listeners.
+      // A reused socket keeps its listeners.
       if (request.reusedSocket) isConnected = true;
       else
         socket.once('encrypted' in socket ? 'secureConnect' : 'connect', () => {
@@ -80,13 +80,13 @@ function attempt(request: http.ClientRequest, body: string): Promise<Answer | { 
       if (isStale) resolve({ isStale });
       else reject(failureOf(error, isConnected));
     });
-    // Where the receiver changes the protocol (101), the connection ends with neither a response nor an error.
+    // If the receiver switches protocols (101), the connection ends with neither a response nor an error.
     request.on('close', () => reject(new Error('the connection was closed without a response')));
     request.end(body);
   });
 }
 
-/** Reads the answer to its end, so that the connection can be used again. */
+/** Reads the response to its end, so that the connection can be reused. */
 function discard(response: http.IncomingMessage): void {
   let bytes = 0;
   response.on('data', (part: Buffer) => {
@@ -105,7 +105,7 @@ function failureOf(error: Error, isConnected: boolean): Error {
 function refuseUndelivered({ status, retryAfter }: Answer): void {
   if (status >= 200 && status < 300) return;
   const text = `answered ${status}`;
-  if (status === 410) throw new SinkAway(`${text}: it wants no more events`, { pauseMs: gonePauseMs });
+  if (status === 410) throw new SinkAway(`${text}: the receiver has unsubscribed`, { pauseMs: gonePauseMs });
   if ([429, 502, 503, 504].includes(status))
     throw new SinkAway(text, { pauseMs: pauseMsOf(retryAfter), blame: status === 429 ? 'sink' : 'unclear' });
   throw new Error(text);

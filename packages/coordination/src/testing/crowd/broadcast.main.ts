@@ -1,4 +1,4 @@
-// A bare broadcast of `ws`, for comparison: it sends what it is told to all of its clients, and does nothing else.
+// A bare broadcast with `ws`, for comparison: it sends the texts from its parent to all of its clients.
 import type { AddressInfo } from 'node:net';
 import { WebSocketServer } from 'ws';
 

@@ -1,4 +1,4 @@
-// Many clients of event streams in one process, for measurements: fork it, and speak with it as crowd.ts does.
+// Many clients of event streams in one process, for measurements: forked and controlled by crowd.ts.
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import type { Answered, CrowdMember, Order } from './crowd.ts';
@@ -111,7 +111,7 @@ function handshake(port: number, path: string, token: string): string {
   return `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: ${key}\r\nauthorization: Bearer ${token}\r\n\r\n`;
 }
 
-/** A client masks what it sends; the mask of zeros leaves it as it is. */
+/** A client masks its frames; a mask of zeros leaves them unchanged. */
 function maskedPong(payload: Buffer): Buffer {
   return Buffer.concat([Buffer.from([0x8a, 0x80 | payload.length, 0, 0, 0, 0]), payload]);
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import type { Counted } from './frame-counter.ts';
 
-/** Sockets that are opened alike. */
+/** Sockets with the same options. */
 export interface CrowdMember {
   readonly path: string;
   readonly token: string;
@@ -19,20 +19,22 @@ export type Order = { readonly id: number } & (
 export interface Answered {
   readonly id: number;
   readonly open: number;
-  /** How many sockets ended, by code and reason. */
+  /** The number of sockets that ended, by code and reason. */
   readonly ends: Readonly<Record<string, number>>;
   /** Of each socket, in the order in which they were opened. */
   readonly counted: readonly Counted[];
-  /** When the last socket had what was expected, on the clock of the machine. */
+  /** When the last socket had the expected number, on the machine's clock. */
   readonly atMs?: number;
 }
 
-/** Clients of event streams in processes of their own, so that each has its own descriptors and they use other cores. */
+/**
+ * Clients of event streams in separate processes, so that each has its own descriptors and they use other cores.
+ */
 export interface Crowd {
   open(port: number, members: readonly (readonly CrowdMember[])[]): Promise<void>;
-  /** Resolves when each socket has got so many events, with the time of the last one in ms since 1970. */
+  /** Resolves when each socket has received so many events, with the time of the last one in ms since 1970. */
   expect(count: number): Promise<number>;
-  /** What each socket has got, process by process. */
+  /** What each socket has received, process by process. */
   count(): Promise<Counted[][]>;
   look(): Promise<{ open: number; ends: Record<string, number> }>;
   close(): Promise<void>;

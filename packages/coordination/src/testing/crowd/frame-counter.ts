@@ -1,33 +1,33 @@
-/** What one socket has got: the number of its events, and a digest of their sequences in the order in which they came. */
+/** What one socket has received: the number of its events, and a digest of their sequences in the order of arrival. */
 export interface Counted {
   count: number;
   digest: number;
 }
 
-/** What a client does with other frames than events. */
+/** What a client does with frames other than events. */
 export interface ControlFrames {
   ping(payload: Buffer): void;
   close(code: number, reason: string): void;
 }
 
 const [text, close, ping] = [1, 8, 9];
-/** `{"sequence":` and 16 digits: all that is looked at of an event, since the clients share the cores with the service. */
+/** `{"sequence":` and 16 digits: no more of an event is parsed, since the clients share the cores with the service. */
 const lookedAtBytes = 28;
 const sequenceAt = '{"sequence":'.length;
 const headBytesMax = 10;
 const [zero, nine] = [48, 57];
 
-/** Adds an event to what was counted. Of two readers with one digest, each has the same events in the same order. */
+/** Counts an event. Two readers with the same digest have the same events in the same order. */
 export function addSequence(counted: Counted, sequence: number): void {
   counted.count += 1;
   counted.digest = (Math.imul(counted.digest, 31) + sequence) >>> 0;
 }
 
-/** Reads the frames of a server without keeping them: most of an event is skipped. */
+/** Parses the frames of a server without storing them: most of an event is skipped. */
 export class FrameCounter {
   readonly counted: Counted = { count: 0, digest: 0 };
   readonly #control: ControlFrames;
-  /** The beginning of a frame that came in two pieces. */
+  /** The beginning of a frame that arrived in two pieces. */
   #piece: Buffer | undefined;
   #skipBytes = 0;
 
@@ -35,7 +35,7 @@ export class FrameCounter {
     this.#control = control;
   }
 
-  /** @throws Error for what is no frame of an event stream */
+  /** @throws Error for anything but frames of an event stream */
   add(received: Buffer): void {
     let chunk = received;
     if (this.#piece !== undefined) {
@@ -57,7 +57,7 @@ export class FrameCounter {
     }
   }
 
-  /** @returns where reading goes on, or undefined when too little of the frame has come */
+  /** @returns where parsing continues, or undefined when the frame is incomplete */
   #readFrame(chunk: Buffer, at: number): number | undefined {
     const left = chunk.length - at;
     const code = chunk.readUInt8(at) & 0x0f;
@@ -82,7 +82,7 @@ export class FrameCounter {
     if (code === ping) this.#control.ping(payload);
     else if (code === close)
       this.#control.close(bytes < 2 ? 1005 : payload.readUInt16BE(0), payload.toString('utf8', 2));
-    else throw new Error(`a frame of kind ${code} came`);
+    else throw new Error(`a frame of kind ${code} arrived`);
     return from + bytes;
   }
 }

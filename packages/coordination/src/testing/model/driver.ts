@@ -14,12 +14,12 @@ import {
   type Verdict,
 } from './model.ts';
 
-/** Sends the steps of a random history to the service, and asks the model what each must answer. */
+/** Sends the steps of a random history to the service, and compares each response with the model's. */
 
 export const workersCount = 3;
 const tasksAtStart = 2;
 
-/** Who acts: agents that take work, an administrator, and a person who decides. */
+/** The actors: agents that take work, an administrator, and a person who decides. */
 export interface Cast {
   readonly baton: TestCoordination;
   readonly workers: Worker[];
@@ -27,7 +27,7 @@ export interface Cast {
   readonly sweeper: Job;
 }
 
-/** One step, and what it is about: the newest of the model's objects, or one of those before it. */
+/** One step and its object: the newest of the model's objects, or an earlier one. */
 interface Turn extends Cast {
   readonly model: Model;
   readonly by: number;
@@ -169,7 +169,7 @@ export interface Step {
 }
 
 export const step: fc.Arbitrary<Step> = fc.record({
-  // Without claims and runs there is nothing for the others to do.
+  // Without claims and runs the other steps have no object.
   verb: fc.constantFrom(
     ...(Object.keys(acts) as Verb[]),
     ...(['claim', 'claim', 'start', 'start', 'launch'] as const),
@@ -180,8 +180,8 @@ export const step: fc.Arbitrary<Step> = fc.record({
 });
 
 /**
- * Runs a history, and compares every answer, every state at the end, and the journal of every object with the model.
- * @returns how many requests were sent
+ * Runs a history, and compares every response, every final state, and the journal of every object with the model.
+ * @returns the number of requests
  */
 export async function runHistory(cast: Cast, steps: readonly Step[]): Promise<number> {
   const model = new Model();
@@ -234,7 +234,7 @@ async function answered(verdict: Verdict, call: Promise<Answer>): Promise<Outcom
   return { answer: await call, verdict };
 }
 
-/** The answer to a call that makes something, whose id the model learns. */
+/** The response to a call that creates an object, whose id the model records. */
 async function making(verdict: Verdict<{ id: string }>, call: Promise<Answer>): Promise<Outcome> {
   const answer = await call;
   if (answer.status < 300 && verdict.made !== undefined) verdict.made.id = answer.body.id;

@@ -1,10 +1,10 @@
 /**
- * A model of tasks, claims, runs, approvals and child handles that fits a few screens (core, sections 8 to 12 and 14). It
- * knows one command after the other and no clock: a lease is over when a step says so. Each verb answers what the service
- * must answer, and changes the model only when that is `ok`.
+ * A model of tasks, claims, runs, approvals and child handles that fits on a few screens; the rules are in
+ * docs/reference/. Commands are sequential and there is no clock: a lease expires in a step of its own. Each verb
+ * returns the response that the service must return, and changes the model only if that is `ok`.
  */
 
-/** What the journal must say of one object, in this order. */
+/** The expected journal of one object, in order. */
 interface Journaled {
   id: string;
   events: string[];
@@ -16,11 +16,11 @@ export interface TaskModel extends Journaled {
   attempts: number;
   titleChanges: number;
   active: ClaimModel | undefined;
-  /** Failed attempts in a row. */
+  /** Consecutive failed attempts. */
   failures: number;
   /** After a failure, for longer than the history lasts. */
   isPaused: boolean;
-  /** The handle by which it was launched. */
+  /** The handle that launched it. */
   handle: HandleModel | undefined;
 }
 
@@ -40,16 +40,16 @@ export interface RunModel extends Journaled {
 
 export interface ApprovalModel extends Journaled {
   task: TaskModel;
-  /** How often the title had changed when it was asked. */
+  /** How often the title had changed at the request. */
   titleChanges: number;
-  /** The approval of an earlier title that it asks for again. */
+  /** The approval of an earlier title that it requests again. */
   renews: ApprovalModel | undefined;
   status: 'pending' | 'approved' | 'rejected' | 'cancelled';
 }
 
 export interface HandleModel extends Journaled {
   parent: RunModel;
-  /** The run that its result comes from. */
+  /** The run that its result is from. */
   run: RunModel | undefined;
   isRevoked: boolean;
   depth: number;
@@ -124,7 +124,7 @@ export class Model {
     return ok;
   }
 
-  /** Its lease runs out; nothing else happens yet. */
+  /** Its lease expires; nothing else happens yet. */
   endLease(task: TaskModel): void {
     if (task.active !== undefined) task.active.isOver = true;
   }
@@ -138,7 +138,7 @@ export class Model {
       if (active?.holder === holder) this.#release(active, { moves: true });
   }
 
-  /** The newest gate that was approved is requested again, unless it is already: nobody at work could decide it. */
+  /** The newest approved gate is requested again, unless it already is: no present worker could decide it. */
   changeTitle(task: TaskModel, presented: ClaimModel | undefined, by: number): Verdict<ApprovalModel> {
     const code = gate(task, presented, by);
     if (code !== 'ok') return { code };
@@ -224,7 +224,7 @@ export class Model {
     return ok;
   }
 
-  /** An attempt whose lease ran out was counted by that, or is now, and makes no pause. */
+  /** An attempt whose lease expired was already counted, or is now, and causes no pause. */
   #countFailure(claim: ClaimModel): void {
     const { task } = claim;
     if (claim.token !== task.epoch || isTerminal(task)) return;
@@ -317,7 +317,7 @@ export class Model {
     return ok;
   }
 
-  /** Cancels a run and every running one below it, and revokes the launches there that nobody has taken up. */
+  /** Cancels a run and every running one below it, and revokes the launches there that nobody has started. */
   forceCancel(run: RunModel): Verdict {
     if (run.status !== 'running') return { code: 'run_not_active' };
     this.#forceCancel(run);
@@ -421,7 +421,7 @@ function forgetFailures(task: TaskModel): void {
 
 const isTerminal = ({ status }: TaskModel) => status === 'done' || status === 'cancelled';
 
-/** The table of section 8.6. */
+/** The table of docs/reference/claims.md#claim-gate. */
 function gate(task: TaskModel, presented: ClaimModel | undefined, by: number): string {
   const live = isLive(task.active) ? task.active : undefined;
   if (live === undefined) return presented === undefined ? 'ok' : 'stale_claim';
