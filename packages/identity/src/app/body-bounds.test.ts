@@ -5,7 +5,10 @@ import { startIdentity, type TestIdentity, testSigningKey } from '../testing/ide
 import { storeCounts } from '../testing/records.ts';
 import { endpoints } from './endpoints.ts';
 
-/** The longest body of each route that anybody can send to: no credential in a header (contract, section 22). */
+/**
+ * The longest body of each route that anybody can send to: no credential in a header (see
+ * docs/reference/directory.md#body-sizes).
+ */
 
 let identity: TestIdentity;
 before(async () => {

@@ -22,7 +22,7 @@ import {
 } from '../testing/objects.ts';
 import { auditOf } from '../testing/records.ts';
 
-/** The orders of checks of those who bring their credential in the body: contract, section 8. */
+/** The orders of checks of endpoints with the credential in the body: docs/reference/tokens.md#resolve. */
 
 let identity: TestIdentity;
 before(async () => {

@@ -8,7 +8,7 @@ import { made, makeAudience, makePrincipal, makeServiceAccount, makeTenant } fro
 import { makeProvider, makeProvisioning } from '../testing/provisioning.ts';
 import { scimClient } from '../testing/scim-client.ts';
 
-/** The orders of checks of what operators need besides: contract, section 18, W27 to W33. */
+/** The orders of checks of the operators' other endpoints: docs/reference/directory.md#order-of-checks. */
 
 let identity: TestIdentity;
 before(async () => {

@@ -15,7 +15,7 @@ const adminBodyBytesMax = 1_048_576;
 /** Of a route without a credential in a header: anybody can send it, and any number of them at once. */
 const strangersBodyBytesMax = 16_384;
 
-/** The longest body that an endpoint reads (contract, sections 1.21 and 22). */
+/** The longest body that an endpoint reads (see docs/reference/directory.md#body-sizes). */
 export function bodyBytesMaxOf({ auth, bodyBytesMax }: Pick<Operation, 'auth' | 'bodyBytesMax'>): number {
   const hasHeader = auth === undefined || auth === 'provisioning';
   return bodyBytesMax ?? (hasHeader ? adminBodyBytesMax : strangersBodyBytesMax);
@@ -105,7 +105,7 @@ export function pipelineCodesOf(endpoint: Operation): readonly ErrorCode[] {
   ];
 }
 
-/** Identity's side of the request pipeline (contract, section 1). */
+/** Identity's side of the request pipeline (see docs/reference/directory.md#order-of-checks). */
 export function identityRuntime(
   tools: Tools,
   metrics: RequestMetrics,

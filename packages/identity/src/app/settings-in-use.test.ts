@@ -17,7 +17,7 @@ import {
 import { makeProvisioning } from '../testing/provisioning.ts';
 import { scimClient } from '../testing/scim-client.ts';
 
-/** What the settings of the contract, section 15, change when they differ from the defaults. */
+/** The effects of the settings (docs/configuration.md#identity) that differ from the defaults. */
 
 let identity: TestIdentity;
 before(async () => {

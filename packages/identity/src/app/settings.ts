@@ -4,7 +4,7 @@ import { choice, integer, readSettings, type SettingValues, text } from '@baton/
 import { deriveSettings } from '../issuing/settings.ts';
 import { type Settings as LowerSettings, settings as lowerSettings } from '../provisioning/settings.ts';
 
-/** Every setting of identity (contract, section 15): those of this layer, and of those below it. */
+/** Every setting of identity (see docs/configuration.md#identity): those of this layer, and of those below it. */
 export const settings = {
   IAM_BOOTSTRAP_TOKEN: text({
     default: '',

@@ -107,7 +107,7 @@ export const settings = {
 export interface Settings extends SettingValues<typeof settings> {
   /** The `iss` of issued tokens. */
   readonly issuer: string;
-  /** Group key by privileged scope (contract, section 9.6). */
+  /** Group key by privileged scope (see docs/reference/tokens.md#privileged-scopes). */
   readonly privilegedScopes: ReadonlyMap<string, string>;
   /** Audience by the address of a service, without slashes at its end. */
   readonly resources: ReadonlyMap<string, string>;

@@ -1,7 +1,7 @@
 import type { RowOf } from '@baton/kernel/database/row';
 import type { Tables } from '../service/schema.ts';
 
-/** The actions of the audit record (contract, section 13). */
+/** The actions of the audit record (see docs/reference/audit.md#audit-records). */
 export type AuditAction =
   | 'tenants.create'
   | 'tenants.update'
@@ -63,5 +63,5 @@ export type AuditDraft = Omit<
   'sequence' | 'id' | 'occurred_at' | 'written_at' | 'mac'
 >;
 
-/** A journal row before it is written (contract, section 12). */
+/** A journal row before it is written (see docs/reference/audit.md#journal). */
 export type EventDraft = Omit<RowOf<Tables['events']>, 'sequence' | 'occurred_at'>;

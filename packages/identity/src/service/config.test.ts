@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { readIdentitySettings } from '../app/settings.ts';
 
 describe('the settings', () => {
-  /** Contract, section 15. */
+  /** docs/configuration.md#identity. */
   const defaults = {
     IAM_BOOTSTRAP_TOKEN: '',
     IAM_SIGNING_KEY_FILE: undefined,
@@ -28,7 +28,7 @@ describe('the settings', () => {
   };
   const names = Object.keys(defaults) as (keyof typeof defaults)[];
 
-  test('have the defaults of the contract, also where a value is empty', () => {
+  test('have the documented defaults, also if a value is empty', () => {
     for (const env of [{}, Object.fromEntries(names.map((name) => [name, '']))]) {
       const settings = readIdentitySettings(env);
       assert.deepEqual(Object.fromEntries(names.map((name) => [name, settings[name]])), defaults);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Uuid } from '@baton/values/wire';
 
-/** Fields that several resources share (contract, sections 1, 5 and 6). */
+/** Fields that several resources share (see docs/reference/directory.md#limits). */
 
 /** Text of `min` to `max` characters: code points, not UTF-16 units. */
 export function characters(min: number, max: number) {

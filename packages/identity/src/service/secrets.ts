@@ -1,7 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { observer } from '@baton/kernel/process/observer';
 
-/** Secret material (contract, section 3): 256 random bits, kept as SHA-256, shown once. */
+/** Secret material (see docs/reference/credentials.md#secrets): 256 random bits, kept as SHA-256, shown once. */
 
 export type CredentialKind = 'platform_access_token' | 'legacy_control_plane_api_key';
 

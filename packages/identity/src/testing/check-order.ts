@@ -30,7 +30,7 @@ export interface CheckOrder<A extends Attempt = Attempt> {
   /** `POST /tenants` */
   readonly endpoint: string;
   prepare(): Promise<A>;
-  /** In the order of the contract. */
+  /** In the order of docs/reference. */
   readonly faults: readonly Fault<A>[];
   /** Faults whose order is proven at another endpoint: of these only neighbouring pairs are tried here. */
   readonly proven?: readonly Fault<A>[];
@@ -72,7 +72,7 @@ export function attemptOf(
 
 /**
  * Tests an order of checks: the request is accepted, each fault alone brings its code, and of any two the one that the
- * contract names first wins. Every code that the endpoint declares must have its place.
+ * reference names first wins. Every code that the endpoint declares must have its place.
  */
 export function orderTests<A extends Attempt>(
   identity: () => TestIdentity,
@@ -80,7 +80,7 @@ export function orderTests<A extends Attempt>(
 ): void {
   for (const order of orders) {
     const endpoint = endpoints.find((one) => endpointName(one) === order.endpoint);
-    test(`${order.endpoint} checks in the order of the contract`, async () => {
+    test(`${order.endpoint} checks in the documented order`, async () => {
       assert.ok(endpoint, 'no such endpoint');
       const codes = [...new Set(order.faults.map(({ code }) => code))];
       // A limit on failures is off by default.

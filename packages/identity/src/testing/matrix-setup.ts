@@ -31,7 +31,9 @@ const oauthRules: MatrixRules = {
   wrongMethod: { status: 405, code: 'invalid_request' },
 };
 
-/** Every endpoint of identity against the general rules of its contract (sections 1 and 2). */
+/**
+ * Every endpoint of identity against the general rules (see docs/reference/directory.md#conventions).
+ */
 export const matrixSetup: MatrixSetup<FixtureTenant> = {
   service: 'identity',
   basePath: '/api/v1',

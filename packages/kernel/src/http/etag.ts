@@ -6,7 +6,8 @@ export function entityTag(entity: string, version: number): string {
 }
 
 /**
- * The version that If-Match names. Accepts `"task-3"`, `task-3` and `W/"task-3"` (core, section 1.8).
+ * The version that If-Match names. Accepts `"task-3"`, `task-3` and `W/"task-3"` (see
+ * docs/reference/README.md#optimistic-locking).
  * @throws Refusal `if_match_required` for a missing or blank header, `invalid_if_match` for another form or entity
  */
 export function parseIfMatch(entity: string, header: string | undefined): number {

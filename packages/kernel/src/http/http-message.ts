@@ -23,7 +23,10 @@ const traceRunIdForm = /^[A-Za-z0-9._:-]{1,128}$/;
 const correlationIdForm = /^[\x20-\x7e]{1,200}$/;
 const emptyBody = Buffer.alloc(0);
 
-/** Reads a request's head. Its ids are taken when they are well formed, else made (core, section 1.5). */
+/**
+ * Reads a request's head. Its ids are taken when they are well formed, else made (see
+ * docs/reference/README.md#headers).
+ */
 export function headOf(raw: IncomingMessage, trustedProxies: Networks): RequestHead {
   const { headers, method = '', url = '' } = raw;
   const requestId = accepted(headers['x-request-id'], requestIdForm) ?? `req_${newTraceHex()}`;

@@ -16,9 +16,9 @@ import { Refusal } from './refusal.ts';
 export type { KeyedCall } from './idempotency.sql.ts';
 
 /**
- * How long answers are kept and duplicates wait (core, section 1.7). A key is inserted inside the transaction of its
- * command: a duplicate waits on the primary key until that transaction ends, a failed command frees the key by its
- * rollback, and no row is ever left pending.
+ * How long answers are kept and duplicates wait (see docs/reference/idempotency.md). A key is inserted inside the
+ * transaction of its command: a duplicate waits on the primary key until that transaction ends, a failed command frees
+ * the key by its rollback, and no row is ever left pending.
  */
 export interface IdempotencyOptions {
   storedSeconds: number;

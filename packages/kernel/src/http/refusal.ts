@@ -27,7 +27,7 @@ export interface RefusalOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** For the log and the audit record; never sent. */
   readonly reason?: string;
-  /** The writes made so far are kept although the answer is an error, where the contract wants it. */
+  /** The writes made so far are committed although the request is refused: for refusals that record something. */
   readonly commits?: boolean;
   /** Instead of the status in the table of errors. */
   readonly status?: number;

@@ -21,8 +21,8 @@ import type { ServiceRuntime } from './runtime.ts';
 import { type Endpoint, endpointName, pathOf } from './service.ts';
 
 /**
- * Makes the route handler of one endpoint: the steps of core section 1.2 in their order. The router has done the third,
- * and `execute` does the ninth to the last.
+ * Makes the route handler of one endpoint: the steps of docs/reference/README.md#order-of-checks in their order. The
+ * router has done the third, and `execute` does the ninth to the last.
  */
 export function requestHandler<Caller, Context extends object>(
   runtime: ServiceRuntime<Caller, Context>,

@@ -142,7 +142,7 @@ export interface EndpointSpec<
   /** The body may be longer than usual: few of them are read and worked on at once, of one tenant and of all. */
   largeBody?: boolean;
   returns: R;
-  /** What this endpoint can answer besides the pipeline's own codes, in the contract's order. */
+  /** The codes of this endpoint besides those of the pipeline, in the order of its checks. */
   errors?: readonly V['code'][];
   emits?: readonly EventDeclaration[];
   /**

@@ -40,7 +40,7 @@ export interface Refusals {
   readonly responses: Record<string, object>;
 }
 
-/** The codes that an operation may answer: its own in the contract's order, then those of the pipeline. */
+/** The codes that an operation may answer: its own in the order of its checks, then those of the pipeline. */
 export function codesOf(rules: RefusalRules, endpoint: Operation): string[] {
   return [...new Set([...endpoint.errors, ...rules.pipelineCodesOf(endpoint)])];
 }

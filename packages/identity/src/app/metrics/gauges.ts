@@ -7,8 +7,9 @@ const journalMsMax = 2000;
 const noJournal = { unsettled_events: Number.NaN, writer_seconds: Number.NaN, epochs: Number.NaN };
 
 /**
- * Adds the gauges of identity (contract, W55): its queues, its connections, the keys of providers and the journal's
- * lag. No tenant, provider or credential is ever a label; the log names the provider that fails.
+ * Adds the gauges of identity (see docs/reference/audit.md#health-and-metrics): its queues, its connections, the keys
+ * of providers and the journal's lag. No tenant, provider or credential is ever a label; the log names the provider
+ * that fails.
  */
 export function measureService(
   registry: Registry,

@@ -46,7 +46,10 @@ class FailureWindows {
   }
 }
 
-/** How often presented secrets may fail in this process (contract, W4). Both limits are off by default. */
+/**
+ * How often presented secrets may fail in this process (see docs/reference/tokens.md#failure-limits). Both limits are
+ * off by default.
+ */
 export class FailureLimits {
   readonly #ofCredentials: FailureWindows;
   readonly #ofAddresses: FailureWindows;

@@ -18,8 +18,8 @@ import { addCredential, noSignIn } from '../platform-access-tokens/platform-acce
 import type { LegacyCredentialImport } from './legacy-credential.ts';
 
 /**
- * Imports a key by its prefix and hash, for a principal of any kind (contract, section 7). The checks run in the order
- * of the endpoint's `errors`.
+ * Imports a key by its prefix and hash, for a principal of any kind (see docs/reference/credentials.md#legacy-keys).
+ * The checks run in the order of the endpoint's `errors`.
  */
 export async function importLegacyCredential(
   context: Context,

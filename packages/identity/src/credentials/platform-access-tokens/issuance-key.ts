@@ -8,7 +8,8 @@ import { type IssuedToken, platformAccessTokenOf } from './platform-access-token
 import { findByIdempotencyKey } from './platform-access-tokens.sql.ts';
 
 /**
- * The Idempotency-Key of issue and rotate, which is stored with the credential itself (contract, 1.18 and 1.19).
+ * The Idempotency-Key of issue and rotate, which is stored with the credential itself (see
+ * docs/reference/credentials.md#idempotency-of-issue-and-rotate).
  * @throws Refusal `idempotency_key_required`; InvalidRequest for more than 200 characters
  */
 export function requireIssuanceKey({ headers }: Context): string {

@@ -35,7 +35,8 @@ import {
 } from './platform-access-tokens.sql.ts';
 
 /**
- * Issues a token (contract, section 7). The checks run in the order of the endpoint's `errors`.
+ * Issues a token (see docs/reference/credentials.md#issue-a-token). The checks run in the order of the endpoint's
+ * `errors`.
  * @returns the credential and its secret; for a key that was used, the credential as it is now and null
  */
 export async function createPlatformAccessToken(

@@ -18,8 +18,9 @@ import { payloadOf, platformAccessTokenRotated } from './platform-access-tokens.
 import { findOwner, insertCredential, lockCredential, updateRotated } from './platform-access-tokens.sql.ts';
 
 /**
- * Replaces a token by a successor with the same audiences, ceiling and end (contract, section 7). It needs no fresh
- * sign-in, and the successor of an imported key is an ordinary token.
+ * Replaces a token by a successor with the same audiences, ceiling and end (see
+ * docs/reference/credentials.md#rotate-a-token). It needs no fresh sign-in, and the successor of an imported key is an
+ * ordinary token.
  *
  * The principal is locked before the token, in the order in which disabling locks them. The Idempotency-Key is looked
  * up under the token's lock: another request with the same key waits there, and then finds the answer.

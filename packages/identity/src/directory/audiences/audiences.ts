@@ -101,7 +101,9 @@ function refuseInvalidScopes(scopes: readonly string[]): void {
   if (!scopes.every(isScope)) fail('invalid_scope');
 }
 
-/** RS256 never needs to be opted in: without its key, exchanges answer 500 (contract, section 4). */
+/**
+ * RS256 never needs to be opted in: without its key, exchanges answer 500 (see docs/reference/tokens.md#signing-keys).
+ */
 function refuseUnavailable({ signingAlgorithms }: Context, algorithm: SigningAlgorithm | undefined): void {
   if (algorithm !== undefined && algorithm !== 'RS256' && !signingAlgorithms.isAvailable(algorithm))
     fail('signing_algorithm_unavailable');

@@ -46,7 +46,7 @@ export async function getGroup(db: Db, tenantId: string, groupId: string): Promi
 
 /**
  * Renames, disables or enables a local group. A disabled one entitles nobody to a privileged scope; its members stay
- * (contract, section 9.6).
+ * (see docs/reference/tokens.md#privileged-scopes).
  * @throws Refusal `group_not_found`, `group_is_federated`
  */
 export async function updateGroup(

@@ -23,7 +23,7 @@ export interface RevocationOrder {
 }
 
 /**
- * Revokes one token (contract, section 7).
+ * Revokes one token (see docs/reference/credentials.md#revoke-a-token).
  * @returns whether this call revoked it; false for one that was revoked before, which keeps its reason, or is absent
  */
 export async function revokeToken(context: Context, order: RevocationOrder): Promise<boolean> {

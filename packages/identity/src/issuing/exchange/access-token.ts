@@ -3,7 +3,7 @@ import { observer } from '@baton/kernel/process/observer';
 import type { SigningAlgorithm } from '../../directory/audiences/audience.ts';
 import type { Context } from '../context.ts';
 
-/** Who a token is for and what it may do (contract, section 4). Its lists are sorted. */
+/** Who a token is for and what it may do (see docs/reference/tokens.md#access-token). Its lists are sorted. */
 export interface Grant {
   readonly tenantId: string;
   readonly principalId: string;

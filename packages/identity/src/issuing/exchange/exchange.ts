@@ -3,7 +3,10 @@ import { Uuid } from '@baton/values/wire';
 import { PresentedSecret } from '../../credentials/platform-access-tokens/platform-access-token.ts';
 import { audienceLengthMax, characters, NameSet } from '../../service/fields.ts';
 
-/** What the two exchanges take and answer (contract, sections 8.2 and 8.5). */
+/**
+ * The requests and responses of the two exchanges (see docs/reference/tokens.md#exchange and
+ * docs/reference/tokens.md#client-credentials).
+ */
 
 const AccessToken = {
   accessToken: z.string(),

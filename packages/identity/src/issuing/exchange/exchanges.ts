@@ -27,7 +27,7 @@ import {
  */
 
 /**
- * Exchanges a platform access token for an access token of one audience (contract, section 8.2).
+ * Exchanges a platform access token for an access token of one audience (see docs/reference/tokens.md#exchange).
  * @throws Refusal `invalid_token`, `audience_not_allowed`, `scope_not_allowed`, `rate_limited`, `unavailable`
  */
 export async function exchangePlatformAccessToken(

@@ -6,7 +6,7 @@ import { fail } from '../errors.ts';
 import type { CredentialRow } from './credential.ts';
 import type { ClientExchangeRequest } from './exchange.ts';
 
-/** The resolve step, which exchange, introspect and revoke-self share (contract, section 8.1). */
+/** The resolve step, which exchange, introspect and revoke-self share (see docs/reference/tokens.md#resolve). */
 
 /** How the two kinds of credentials differ here. The keys are the labels of the metrics. */
 const kinds = {

@@ -25,7 +25,7 @@ import {
 import { storeCounts } from '../../testing/records.ts';
 import { until } from '../../testing/waiting.ts';
 
-/** Audiences whose tokens are signed by ES256 or EdDSA (contract, section 22). */
+/** Audiences whose tokens are signed by ES256 or EdDSA (see docs/reference/tokens.md#signing-keys). */
 
 const keys = { ES256: makeCurveKey('ES256'), EdDSA: makeCurveKey('EdDSA') };
 

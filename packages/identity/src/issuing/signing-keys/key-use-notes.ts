@@ -9,7 +9,7 @@ const intervalMs = 30_000;
 
 /**
  * Notes in the database which keys this process signs with, so that every process knows when its last token expires
- * (contract, W37).
+ * (see docs/reference/tokens.md#signing-keys).
  * @returns a function that stops it, after the note under way
  */
 export function startKeyUseNotes(keys: SigningKeys, log: Logger): () => Promise<void> {

@@ -29,7 +29,10 @@ export interface SigningKey extends PublishedKey {
   readonly privateKey: KeyObject;
 }
 
-/** The keys of one algorithm: the one that signs, and those that are published beside it (contract, W37). */
+/**
+ * The keys of one algorithm: the one that signs, and those that are published beside it (see
+ * docs/reference/tokens.md#signing-keys).
+ */
 export interface KeyRing {
   readonly signing: SigningKey;
   /** The key that will sign, published before it does. */

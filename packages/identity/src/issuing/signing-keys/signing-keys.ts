@@ -34,7 +34,9 @@ const overlapMarginSeconds = 60;
 /** How long a reader of the key document waits for the store. Then it gets what is known. */
 const usesMsMax = 2000;
 
-/** No key is configured: what needs it answers 500, and nothing is stored (contract, section 4). */
+/**
+ * No key is configured: what needs it answers 500, and nothing is stored (see docs/reference/tokens.md#signing-keys).
+ */
 class NoSigningKeyError extends Error {
   constructor(algorithm: SigningAlgorithm) {
     const setting =

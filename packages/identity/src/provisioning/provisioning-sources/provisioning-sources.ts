@@ -36,7 +36,7 @@ import {
 import { recordStaleSources } from './staleness.ts';
 
 /**
- * Registers a source (contract, section 11). The checks run in the order of the endpoint's `errors`.
+ * Registers a source (see docs/reference/scim.md#sources). The checks run in the order of the endpoint's `errors`.
  * @throws Refusal `tenant_not_found`, `identity_provider_not_found`, `population_managed_by_directory`;
  * `principal_not_found` also for one that is no member of the tenant; `service_account_required`,
  * `service_principal_required`, `provisioning_source_exists`
@@ -139,7 +139,8 @@ export async function setProvisioningSourceStatus(
 }
 
 /**
- * Records that a directory was read, which nobody would notice when nothing has changed (contract, W27).
+ * Records that a directory was read, which nobody would notice when nothing has changed (see
+ * docs/reference/scim.md#sources).
  * @throws Refusal `provisioning_source_not_found`, `source_syncs_itself`
  */
 export async function heartbeatProvisioningSource(

@@ -16,7 +16,7 @@ import { makeProvisioning } from '../../testing/provisioning.ts';
 import { patchUrn, scimClient } from '../../testing/scim-client.ts';
 import type { ErrorCode } from '../errors.ts';
 
-/** The order of checks of a SCIM request: contract, sections 10.1 and 10.5. */
+/** The order of checks of a SCIM request: docs/reference/scim.md#access and docs/reference/scim.md#users. */
 
 let identity: TestIdentity;
 before(async () => {

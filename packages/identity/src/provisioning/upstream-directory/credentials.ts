@@ -15,8 +15,8 @@ const lineForm =
   /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}) +(https?:\/\/[^\s?#]+) +(?:Bearer +([\x21-\x7e]+)|([^\s:]+):(\S+))$/i;
 
 /**
- * Reads the file of upstream credentials (contract, W14): a line for each source. Empty lines and lines that start
- * with `#` are ignored. Without the setting there are no credentials.
+ * Reads the file of upstream credentials (see docs/reference/scim.md#upstream-directory): a line for each source. Empty
+ * lines and lines that start with `#` are ignored. Without the setting there are no credentials.
  * @returns the credentials by the id of their source
  * @throws SettingError which names the line, never its content
  */

@@ -1,6 +1,9 @@
 import type { OutboundRequest } from '@baton/kernel/outbound/outbound';
 
-/** The two protocols that a directory may speak (contract, section 10.8), as requests below its base address. */
+/**
+ * The two protocols that a directory may speak (see docs/reference/scim.md#upstream-directory), as requests below its
+ * base address.
+ */
 
 /** What is written of a new user. */
 export interface UpstreamUser {

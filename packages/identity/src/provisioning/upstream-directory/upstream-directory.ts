@@ -44,8 +44,9 @@ const clockSkewMs = 60_000;
 const idForm = /^(?!urn:)[A-Za-z0-9][A-Za-z0-9._~:@+=-]{0,254}$/;
 
 /**
- * Writes users to the directories of provisioning sources (contract, section 10.8). Each protocol has the 5 seconds of
- * an outgoing request, including the token request. Callers hold no database connection meanwhile.
+ * Writes users to the directories of provisioning sources (see docs/reference/scim.md#upstream-directory). Each
+ * protocol has the 5 seconds of an outgoing request, including the token request. Callers hold no database connection
+ * meanwhile.
  */
 export class UpstreamDirectory {
   readonly #outbound: OutboundClient;

@@ -15,7 +15,9 @@ import {
   type UpstreamFixture,
 } from './testing/upstream-fixture.ts';
 
-/** Contract, sections 10.5 and 10.8: what is sent to a directory, and when. */
+/**
+ * docs/reference/scim.md#users and docs/reference/scim.md#upstream-directory: what is sent to a directory, and when.
+ */
 
 let fixture: UpstreamFixture;
 before(async () => {

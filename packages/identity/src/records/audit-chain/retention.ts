@@ -32,9 +32,9 @@ interface Removing {
 }
 
 /**
- * Removes audit records that are older than `days` (contract, W15). Of a sealed record only whole links go, oldest
- * first and only while they are intact. The links stay, and a mark made with the key shows that the removal was ours.
- * Where something is sealed, nothing is removed without the key.
+ * Removes audit records that are older than `days` (see docs/reference/audit.md#retention-of-the-audit-record). Of a
+ * sealed record only whole links go, oldest first and only while they are intact. The links stay, and a mark made with
+ * the key shows that the removal was ours. Where something is sealed, nothing is removed without the key.
  * @returns how many records were removed
  */
 export async function removeOldAudits(removing: Removing): Promise<number> {

@@ -13,9 +13,9 @@ interface Look {
 }
 
 /**
- * Reads a page of the journal (contract, section 12); with `wait`, it waits while there is no event for the query.
- * `Journal-Read-To` moves on even without events, so that a reader of a quiet tenant or type doesn't fall below the
- * floor.
+ * Reads a page of the journal (see docs/reference/audit.md#journal); with `wait`, it waits while there is no event for
+ * the query. `Journal-Read-To` moves on even without events, so that a reader of a quiet tenant or type doesn't fall
+ * below the floor.
  * @throws Refusal `journal_rewound` when `after` is of another history, `journal_truncated` when events after it have
  * been removed
  */

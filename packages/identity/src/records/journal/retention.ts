@@ -22,8 +22,8 @@ interface Removing {
 }
 
 /**
- * Removes events that are older than `days`, oldest first (contract, W36). Readers below the last removed one are
- * answered 410. Several processes may run this; a lock lets one at a time remove.
+ * Removes events that are older than `days`, oldest first (see docs/reference/audit.md#journal). Readers below the last
+ * removed one are answered 410. Several processes may run this; a lock lets one at a time remove.
  * @returns how many events were removed
  */
 async function removeOldEvents({ pool, days }: Removing, stopping: AbortSignal): Promise<number> {

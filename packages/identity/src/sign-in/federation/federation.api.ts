@@ -39,7 +39,8 @@ const effects = [
 ];
 
 /**
- * An ID token of a provider that lists many groups takes more than other bodies of strangers (contract, section 22).
+ * An ID token of a provider that lists many groups takes more than other bodies of strangers (see
+ * docs/reference/directory.md#body-sizes).
  */
 const bodyBytesMax = 65_536;
 const example = { identityProvider: 'corporate', token: 'the ID token of the provider' };

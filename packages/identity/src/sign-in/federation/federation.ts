@@ -49,7 +49,8 @@ const signInsOfPerson = new ConcurrencyLimit('sign-ins of the person', {
 const acrLengthMax = 200;
 
 /**
- * Confirms a sign-in and issues no token: it allows platform access tokens to be issued (contract, section 9.7).
+ * Confirms a sign-in and issues no token: it allows platform access tokens to be issued (see
+ * docs/reference/providers.md#sign-in).
  * @throws Refusal as `confirm`
  */
 export function authenticateFederatedUser(
@@ -149,7 +150,8 @@ function mayExchange({ principal_kind: kind }: OpenProvider, principalKind: stri
 /**
  * Verifies a token, then signs the person in and runs `finish`, both in one transaction. The verification is outside of
  * it, because keys may have to be fetched. A refusal rolls everything back, and one audit row is written for it.
- * @throws Refusal with the code of the first step that fails (contract, sections 9.2 and 9.4), `rate_limited`
+ * @throws Refusal with the code of the first step that fails (see docs/reference/providers.md#verification and
+ * docs/reference/providers.md#linking), `rate_limited`
  */
 function confirm<T>(
   context: Context,

@@ -7,7 +7,10 @@ import { made, makePrincipal, readScope } from '../../testing/objects.ts';
 import { makeRealm, newSubject, startFederation } from './testing/sign-in.ts';
 import { makePair, nowSeconds, type Upstream } from './testing/upstream.ts';
 
-/** The order of checks of a sign-in: contract, sections 9.2, 9.4 and 9.7. */
+/**
+ * The order of checks of a sign-in: docs/reference/providers.md#verification and
+ * docs/reference/providers.md#exchange-an-upstream-token.
+ */
 
 let identity: TestIdentity;
 let upstream: Upstream;

@@ -33,7 +33,7 @@ import {
 } from './identity-providers.sql.ts';
 
 /**
- * Registers an identity provider (contract, section 9.1).
+ * Registers an identity provider (see docs/reference/providers.md#providers).
  * @throws Refusal `tenant_not_found`, `invalid_issuer`, `identity_provider_exists` for a taken key or issuer
  */
 export async function createIdentityProvider(

@@ -68,7 +68,7 @@ class DiscoveryError extends Error {
   override readonly name = 'DiscoveryError';
 }
 
-/** The keys of identity providers, cached in the memory of this process (contract, section 9.3). */
+/** The keys of identity providers, cached in the memory of this process (see docs/reference/providers.md#key-cache). */
 export class ProviderKeys {
   readonly #outbound: OutboundClient;
   readonly #log: Logger;

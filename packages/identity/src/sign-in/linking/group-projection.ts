@@ -17,9 +17,9 @@ import {
 } from './group-projection.sql.ts';
 
 /**
- * Makes the memberships from a provider equal to the groups in its token (contract, section 9.5). Without a group claim
- * they stay; an empty list ends them. The caller has locked the person's identity, so two sign-ins of one person do
- * this one after the other.
+ * Makes the memberships from a provider equal to the groups in its token (see docs/reference/providers.md#groups).
+ * Without a group claim they stay; an empty list ends them. The caller has locked the person's identity, so two
+ * sign-ins of one person do this one after the other.
  * @param upstream the groups of the token; undefined without a group claim
  * @returns the keys of our groups that the person is in through this provider
  */

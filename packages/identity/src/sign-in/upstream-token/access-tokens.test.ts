@@ -14,7 +14,8 @@ import {
 import { makePair, nowSeconds, type Upstream, upstreamAudience } from '../federation/testing/upstream.ts';
 
 /**
- * Access tokens of the provider, tokens of several audiences, and who may have asked for them (contract, section 22).
+ * Access tokens of the provider, tokens of several audiences, and who may have asked for them (see
+ * docs/reference/providers.md#who-requested-the-token).
  */
 
 let identity: TestIdentity;

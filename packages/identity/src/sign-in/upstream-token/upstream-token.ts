@@ -28,8 +28,8 @@ const displayNameLengthMax = 200;
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Verifies an upstream ID or access token in the order of the contract, section 9.2, steps 3 to 12. Keys come from the
- * provider only: what a header refers to or contains (`jku`, `jwk`, `x5u`, `x5c`) is ignored.
+ * Verifies an upstream ID or access token in the order of the docs/reference/providers.md#verification. Keys come from
+ * the provider only: what a header refers to or contains (`jku`, `jwk`, `x5u`, `x5c`) is ignored.
  * @throws Refusal with the code of the first step that fails
  */
 export async function verifyUpstreamToken(

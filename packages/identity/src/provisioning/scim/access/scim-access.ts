@@ -32,7 +32,7 @@ type Deny = (code: ErrorCode, why: string, denied: Denied) => never;
 type Denied = Omit<ScimDenial, 'reason'> & { readonly credential: string };
 
 /**
- * Makes the check before every SCIM endpoint (contract, sections 10.1 and 21): an access token of ours, or a
+ * Makes the check before every SCIM endpoint (see docs/reference/scim.md#access): an access token of ours, or a
  * provisioning token. Nothing is cached: a revoked account is refused at once.
  */
 export function createScimAdmission(parts: Parts) {

@@ -9,7 +9,7 @@ import { commonAttributes } from '../protocol/schemas.ts';
 
 /**
  * The operations of a PATCH (RFC 7644, section 3.5.2), including the forms that Okta and Entra ID really send
- * (contract, section 20).
+ * (see docs/reference/scim.md#patch).
  */
 
 export type Verb = 'add' | 'replace' | 'remove';

@@ -27,7 +27,10 @@ import {
 } from './people.sql.ts';
 import type { UserContent, UserRow } from './user.ts';
 
-/** The person behind a SCIM user: a principal, its membership and its external identity (contract, section 10.5). */
+/**
+ * The person behind a SCIM user: a principal, its membership and its external identity (see
+ * docs/reference/scim.md#users).
+ */
 
 const nameCharactersMax = 200;
 const subjectCharactersMax = 500;

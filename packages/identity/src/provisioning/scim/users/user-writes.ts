@@ -20,8 +20,9 @@ import {
 import { findScimUser, lockScimUser } from './users.sql.ts';
 
 /**
- * Runs the writes of users in their transaction. If the source has an upstream directory, that one is called first
- * (contract, section 10.8), while no database connection is held; see `docs/decisions/0108-upstream-directory.md`.
+ * Runs the writes of users in their transaction. If the source has an upstream directory, that one is called first (see
+ * docs/reference/scim.md#upstream-directory), while no database connection is held; see
+ * `docs/decisions/0108-upstream-directory.md`.
  */
 
 const attemptsMax = 3;
