@@ -16,7 +16,7 @@ const looksPerSilence = 5;
 
 /**
  * Removes connections from a pool whose packets are lost. A statement that waits for a lock is as silent as one that
- * the network dropped, so a new connection asks the server whether it is working on the statement. Without this, dead
+ * the network dropped, so a new connection queries whether the server is working on the statement. Without this, dead
  * connections stay until a statement times out, which takes longer than a lock may be waited for.
  */
 export class SilenceWatch {
