@@ -20,7 +20,7 @@ import { startStalenessSweep } from '../provisioning/provisioning-sources/stalen
 import { readUpstreamCredentials } from '../provisioning/upstream-directory/credentials.ts';
 import { UpstreamDirectory } from '../provisioning/upstream-directory/upstream-directory.ts';
 import type { AuditKey } from '../records/audit-chain/audit-key.ts';
-import { keepAuditRecord, openAuditKeeping } from '../records/audit-chain/keeping.ts';
+import { maintainAuditRecord, openAuditMaintenance } from '../records/audit-chain/audit-maintenance.ts';
 import { enterEpoch } from '../records/epoch/epoch.ts';
 import { logEpoch, watchEpochs } from '../records/epoch/epoch-watch.ts';
 import { JournalWatch } from '../records/journal/journal-watch.ts';
@@ -88,7 +88,7 @@ export async function openIdentity(
   onRevocation?: IdentityOptions['onRevocation'],
 ): Promise<Identity> {
   const secrets = await readSecrets(settings);
-  const audit = await openAuditKeeping(settings, log);
+  const audit = await openAuditMaintenance(settings, log);
   const registry = new Registry();
   const tools = await openTools(settings, log, registry, audit.key, onRevocation);
   if (settings.IAM_BOOTSTRAP_TOKEN === '')
@@ -102,7 +102,7 @@ export async function openIdentity(
     startEndings({ pool, auditKey: audit.key, log, continueEnding }),
     startStalenessSweep(pool, audit.key, log),
     startKeyUseNotes(signingKeys, log),
-    keepAuditRecord(pool, audit, settings, log),
+    maintainAuditRecord(pool, audit, settings, log),
     watchEpochs(pool, log),
     startJournalRetention({ pool, log, days: settings.IAM_JOURNAL_RETENTION_DAYS }),
   ];

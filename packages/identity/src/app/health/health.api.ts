@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { appliedRevision } from '@baton/kernel/database/migrate';
 import { reply } from '@baton/kernel/http/service';
-import { answeredWithin } from '../../service/answered-within.ts';
+import { awaitAtMost } from '../../service/await-at-most.ts';
 import { endpoint } from '../context.ts';
 
 export const getLiveness = endpoint({
@@ -31,7 +31,7 @@ export const getReadiness = endpoint({
   },
   async handle(_input, { db, signingKeys }) {
     const asked = db.row({ text: appliedRevision, values: [] }).then(() => true);
-    const database = (await answeredWithin(2000, asked)) ?? false;
+    const database = (await awaitAtMost(2000, asked)) ?? false;
     const parts = { database, signingKey: signingKeys.isPresent };
     if (parts.database && parts.signingKey) return { status: 'ready' as const, ...parts };
     return reply(503, { detail: 'unavailable' as const, ...parts }, { 'retry-after': '1' });

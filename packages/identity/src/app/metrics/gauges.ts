@@ -1,5 +1,5 @@
 import { Gauge, type Registry } from 'prom-client';
-import { answeredWithin } from '../../service/answered-within.ts';
+import { awaitAtMost } from '../../service/await-at-most.ts';
 import type { Tools } from '../context.ts';
 import { findJournalLag } from './gauges.sql.ts';
 
@@ -66,7 +66,7 @@ function measureProviderKeys(gauge: AddGauge, providerKeys: Tools['providerKeys'
 /** These gauges share one statement. Without the database they are NaN. */
 function measureJournal(gauge: AddGauge, pool: Tools['pool']): void {
   let asked: ReturnType<typeof ask> | undefined;
-  const ask = () => answeredWithin(journalMsMax, pool.row(findJournalLag()));
+  const ask = () => awaitAtMost(journalMsMax, pool.row(findJournalLag()));
   const journal = async () => {
     asked ??= ask().finally(() => {
       asked = undefined;

@@ -3,7 +3,7 @@ import { type RowOf, wireMapper } from '@baton/kernel/database/row';
 import { QueryFlag, queryInteger, Timestamp, Uuid } from '@baton/values/wire';
 import { CredentialKind } from '../../directory/revocation/credentials.events.ts';
 import { Name, NameSet, names as namesOf } from '../../service/fields.ts';
-import { cursorParam, rowsPerPageMax } from '../../service/paging.ts';
+import { cursorParam, rowsPerPageMax } from '../../service/pages.ts';
 import type { Tables } from '../../service/schema.ts';
 
 /** Every column; the hash of the secret never leaves the statements that compare it. */

@@ -1,5 +1,5 @@
 import { sql } from '@baton/kernel/database/sql';
-import type { CreatedPosition } from '../../service/paging.ts';
+import type { CreatedPosition } from '../../service/pages.ts';
 import type { PlatformAccessTokenRow, SignInSnapshot, TokenColumns } from './platform-access-token.ts';
 
 export interface NewCredential {

@@ -9,7 +9,7 @@ import { type RevocationOrder, revokeToken } from '../../directory/revocation/re
 import { refuseClosedTenant } from '../../directory/tenants/tenants.ts';
 import { audit } from '../../records/audit.ts';
 import { emit } from '../../records/journal/journal.ts';
-import { cutPage } from '../../service/paging.ts';
+import { cutPage } from '../../service/pages.ts';
 import { makePlatformAccessToken } from '../../service/secrets.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type RowOf, wireMapper } from '@baton/kernel/database/row';
 import { Timestamp, Uuid } from '@baton/values/wire';
-import { pagesByCreation } from '../../service/paging.ts';
+import { pagesByCreation } from '../../service/pages.ts';
 import type { Tables } from '../../service/schema.ts';
 import { PrincipalKind, type PrincipalRow, PrincipalStatus } from '../principals/principal.ts';
 import { Source } from './group.ts';

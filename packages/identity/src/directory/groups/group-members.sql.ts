@@ -1,5 +1,5 @@
 import { sql } from '@baton/kernel/database/sql';
-import type { CreatedPage } from '../../service/paging.ts';
+import type { CreatedPage } from '../../service/pages.ts';
 import type { MemberRow, MembershipRow } from './group-member.ts';
 
 /** No row when the principal is a member already, from any source. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Db } from '@baton/kernel/database/db';
 import { audit } from '../../records/audit.ts';
 import { emit } from '../../records/journal/journal.ts';
-import type { CreatedPage } from '../../service/paging.ts';
+import type { CreatedPage } from '../../service/pages.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { isMember } from '../principals/principals.ts';

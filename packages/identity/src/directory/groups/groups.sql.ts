@@ -1,5 +1,5 @@
 import { sql } from '@baton/kernel/database/sql';
-import type { CreatedPage } from '../../service/paging.ts';
+import type { CreatedPage } from '../../service/pages.ts';
 import type { CreatedGroup, GroupRow } from './group.ts';
 
 /** No row when the key is taken; waits for a transaction that is taking it. */

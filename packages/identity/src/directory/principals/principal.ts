@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type RowOf, wireMapper } from '@baton/kernel/database/row';
 import { NameSearch, Timestamp, Uuid } from '@baton/values/wire';
 import { Name } from '../../service/fields.ts';
-import { pagesByCreation } from '../../service/paging.ts';
+import { pagesByCreation } from '../../service/pages.ts';
 import type { Tables } from '../../service/schema.ts';
 
 /** The columns of a principal that are returned or checked; only statements use the others. */

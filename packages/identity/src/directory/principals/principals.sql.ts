@@ -1,6 +1,6 @@
 import type { RowOf } from '@baton/kernel/database/row';
 import { sql } from '@baton/kernel/database/sql';
-import type { CreatedPage } from '../../service/paging.ts';
+import type { CreatedPage } from '../../service/pages.ts';
 import type { Tables } from '../../service/schema.ts';
 import type { PrincipalRow } from './principal.ts';
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type RowOf, wireMapper } from '@baton/kernel/database/row';
 import { Timestamp, Uuid } from '@baton/values/wire';
 import { Name, NameSet, names as namesOf, tenantParam } from '../../service/fields.ts';
-import { NextAfter, pagesByCreation } from '../../service/paging.ts';
+import { NextAfter, pagesByCreation } from '../../service/pages.ts';
 import type { Tables } from '../../service/schema.ts';
 import type { PrincipalRow } from '../principals/principal.ts';
 

@@ -1,5 +1,5 @@
 import { sql } from '@baton/kernel/database/sql';
-import type { CreatedPage } from '../../service/paging.ts';
+import type { CreatedPage } from '../../service/pages.ts';
 import type { LockedAccountRow, ServiceAccountRow } from './service-account.ts';
 
 export function insertServiceAccount(account: {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Db } from '@baton/kernel/database/db';
 import { audit } from '../../records/audit.ts';
 import { emit } from '../../records/journal/journal.ts';
-import type { CreatedPage } from '../../service/paging.ts';
+import type { CreatedPage } from '../../service/pages.ts';
 import { makeClientId, makeClientSecret } from '../../service/secrets.ts';
 import { allowedScopesOf, refuseWiderCeiling } from '../audiences/audiences.ts';
 import type { Context } from '../context.ts';

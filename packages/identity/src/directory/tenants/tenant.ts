@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type RowOf, wireMapper } from '@baton/kernel/database/row';
 import { Timestamp, Uuid } from '@baton/values/wire';
 import { Name, Status } from '../../service/fields.ts';
-import { pagesByCreation } from '../../service/paging.ts';
+import { pagesByCreation } from '../../service/pages.ts';
 import type { Tables } from '../../service/schema.ts';
 
 export type TenantRow = RowOf<Tables['tenants']>;

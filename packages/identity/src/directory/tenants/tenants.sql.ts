@@ -1,5 +1,5 @@
 import { sql } from '@baton/kernel/database/sql';
-import type { CreatedPage } from '../../service/paging.ts';
+import type { CreatedPage } from '../../service/pages.ts';
 import type { TenantRow } from './tenant.ts';
 
 /** No row when the id or the slug is taken; waits for a transaction that is taking one. */

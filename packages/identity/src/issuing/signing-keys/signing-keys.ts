@@ -3,7 +3,7 @@ import type { JWTPayload } from 'jose';
 import type { Pool } from '@baton/kernel/database/db';
 import type { Logger } from '@baton/kernel/process/log';
 import type { SigningAlgorithm, SigningAlgorithms } from '../../directory/audiences/audience.ts';
-import { answeredWithin } from '../../service/answered-within.ts';
+import { awaitAtMost } from '../../service/await-at-most.ts';
 import type { Settings } from '../settings.ts';
 import { SharedStatement } from '../shared-statement.ts';
 import type { JsonWebKey } from './json-web-key.ts';
@@ -189,7 +189,7 @@ export class SigningKeys implements SigningAlgorithms {
     const isCertain = [...rings.keys()].every(
       (algorithm) => usedUntilMs.get(algorithm) === Number.POSITIVE_INFINITY,
     );
-    if (!isCertain) await answeredWithin(usesMsMax, this.#uses.call(undefined));
+    if (!isCertain) await awaitAtMost(usesMsMax, this.#uses.call(undefined));
     return this.#document();
   }
 

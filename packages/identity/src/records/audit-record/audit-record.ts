@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { RowOf } from '@baton/kernel/database/row';
 import { InstantInput, queryInteger, Timestamp, Uuid } from '@baton/values/wire';
-import { NextSequence, PageLimit, pageForm } from '../../service/paging.ts';
+import { NextSequence, PageLimit, pageForm } from '../../service/pages.ts';
 import type { Tables } from '../../service/schema.ts';
 
 /** A record as readers see it: without what only the verification needs. */

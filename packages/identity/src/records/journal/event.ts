@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type RowOf, wireMapper } from '@baton/kernel/database/row';
 import { FreeObject, type JsonObject, queryInteger, Timestamp, Uuid } from '@baton/values/wire';
-import { NextSequence, PageLimit, pageForm } from '../../service/paging.ts';
+import { NextSequence, PageLimit, pageForm } from '../../service/pages.ts';
 import type { Tables } from '../../service/schema.ts';
 
 export type EventRow = RowOf<Tables['events'], { payload: JsonObject }>;

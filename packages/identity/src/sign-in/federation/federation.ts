@@ -12,7 +12,7 @@ import { fail } from '../errors.ts';
 import type { OpenProvider } from '../identity-providers/identity-provider.ts';
 import { requireOpenProvider } from '../identity-providers/identity-providers.ts';
 import { projectGroups } from '../linking/group-projection.ts';
-import { LinkChanged, type LinkedPerson, linkPerson } from '../linking/linking.ts';
+import { LinkChanged, type LinkedPerson, linkPerson } from '../linking/link-person.ts';
 import { type UpstreamIdentity, verifyUpstreamToken } from '../upstream-token/upstream-token.ts';
 import { findGrantBasis, type GrantBasisRow, insertFederatedContext } from './federation.sql.ts';
 import { decideScopes } from './grants.ts';

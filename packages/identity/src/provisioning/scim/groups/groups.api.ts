@@ -6,7 +6,7 @@ import {
   groupUpdated,
 } from '../../../directory/groups/groups.events.ts';
 import { endpoint } from '../../context.ts';
-import { listQuery, parseListOrder, parseSearch } from '../filter/listing.ts';
+import { listQuery, parseListOrder, parseSearch } from '../filter/list-page.ts';
 import { groupUrn } from '../protocol/schemas.ts';
 import { ScimListResponse, scimForm } from '../protocol/scim-answer.ts';
 import {

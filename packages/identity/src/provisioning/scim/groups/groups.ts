@@ -12,7 +12,7 @@ import { fail } from '../../errors.ts';
 import { noteContact } from '../../provisioning-sources/provisioning-sources.ts';
 import { limitLargeGroups, runWrite } from '../access/concurrency-limit.ts';
 import { sourceOf } from '../access/scim-access.ts';
-import { type ListOrder, listPage, type Shape } from '../filter/listing.ts';
+import { type ListOrder, listPage, type Shape } from '../filter/list-page.ts';
 import { type PatchOperation, parseOperations } from '../patch/operations.ts';
 import { patchDocument } from '../patch/patch.ts';
 import { parseDocument } from '../protocol/documents.ts';

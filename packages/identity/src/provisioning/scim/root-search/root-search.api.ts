@@ -1,5 +1,5 @@
 import { endpoint } from '../../context.ts';
-import { parseSearch } from '../filter/listing.ts';
+import { parseSearch } from '../filter/list-page.ts';
 import { ScimListResponse } from '../protocol/scim-answer.ts';
 import { listErrors, ScimSearch, scim, searchExample } from '../protocol/scim-endpoint.ts';
 import { searchRoot } from './root-search.ts';

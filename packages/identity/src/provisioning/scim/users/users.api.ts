@@ -7,7 +7,7 @@ import {
 } from '../../../directory/principals/principals.events.ts';
 import { credentialRevoked } from '../../../directory/revocation/credentials.events.ts';
 import { endpoint } from '../../context.ts';
-import { listQuery, parseListOrder, parseSearch } from '../filter/listing.ts';
+import { listQuery, parseListOrder, parseSearch } from '../filter/list-page.ts';
 import { userUrn } from '../protocol/schemas.ts';
 import { ScimListResponse, scimForm } from '../protocol/scim-answer.ts';
 import {

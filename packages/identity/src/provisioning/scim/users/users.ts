@@ -13,7 +13,7 @@ import { fail } from '../../errors.ts';
 import { noteContact } from '../../provisioning-sources/provisioning-sources.ts';
 import { keepAccount } from '../../upstream-directory/name-reservations.ts';
 import { sourceOf } from '../access/scim-access.ts';
-import { type ListOrder, listPage, type Shape } from '../filter/listing.ts';
+import { type ListOrder, listPage, type Shape } from '../filter/list-page.ts';
 import { parseOperations } from '../patch/operations.ts';
 import { patchDocument } from '../patch/patch.ts';
 import { parseDocument, refuseLargeDocument } from '../protocol/documents.ts';

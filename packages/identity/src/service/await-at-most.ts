@@ -1,5 +1,5 @@
 /** The answer, if it comes in time; undefined when it fails or takes longer. A later answer or failure is ignored. */
-export async function answeredWithin<T>(ms: number, answer: Promise<T>): Promise<T | undefined> {
+export async function awaitAtMost<T>(ms: number, answer: Promise<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((done) => {
     timer = setTimeout(() => done(undefined), ms);

@@ -17,7 +17,7 @@ import {
   lockLinks,
   type PersonRow,
   updateLink,
-} from './linking.sql.ts';
+} from './links.sql.ts';
 
 /** A concurrent transaction changed what was looked up: the sign-in must be tried again. */
 export class LinkChanged extends Error {

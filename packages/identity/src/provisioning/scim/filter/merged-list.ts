@@ -3,9 +3,9 @@ import type { Reply } from '@baton/kernel/http/service';
 import type { JsonObject } from '@baton/values/wire';
 import type { ResourceKind } from '../protocol/attributes.ts';
 import { scimListReply } from '../protocol/scim-answer.ts';
-import { ResourceList } from './listing.sql.ts';
-import { filterOf, type ListOrder, pageBytesMax, runSearch, type Shape } from './listing.ts';
-import { findPlaces, findResources, type Part } from './merged-listing.sql.ts';
+import { filterOf, type ListOrder, pageBytesMax, runSearch, type Shape } from './list-page.ts';
+import { findPlaces, findResources, type Part } from './merged-list.sql.ts';
+import { ResourceList } from './resource-list.sql.ts';
 
 /** One of the kinds in a merged list. `view` converts its rows into resources. */
 export interface ListedKind<Row> {

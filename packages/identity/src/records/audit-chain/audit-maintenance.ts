@@ -7,7 +7,7 @@ import { startRetention } from './retention.ts';
 import { startSealing } from './sealer.ts';
 
 /** What seals the audit record, and what was sealed last. */
-export interface AuditKeeping {
+export interface AuditMaintenance {
   readonly key: AuditKey | undefined;
   readonly heads: HeadKeeper;
 }
@@ -16,7 +16,7 @@ export interface AuditKeeping {
  * Reads the key of the audit record and the last head; no key, with a warning in the log, where the settings name none.
  * @throws AuditKeyError for a file that is no key or no head
  */
-export async function openAuditKeeping(settings: Settings, log: Logger): Promise<AuditKeeping> {
+export async function openAuditMaintenance(settings: Settings, log: Logger): Promise<AuditMaintenance> {
   const [keyFile, headFile] = [settings.IAM_AUDIT_KEY_FILE, headFileOf(settings)];
   if (keyFile !== undefined) {
     const head = headFile === undefined ? undefined : await readHead(headFile);
@@ -30,9 +30,9 @@ export async function openAuditKeeping(settings: Settings, log: Logger): Promise
  * Seals the audit record and removes what is too old, in the background.
  * @returns what ends both, after the batches under way
  */
-export function keepAuditRecord(
+export function maintainAuditRecord(
   pool: Pool,
-  { key, heads }: AuditKeeping,
+  { key, heads }: AuditMaintenance,
   settings: Settings,
   log: Logger,
 ): () => Promise<void> {

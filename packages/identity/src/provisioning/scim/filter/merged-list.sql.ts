@@ -1,7 +1,7 @@
 import type { Statement } from '@baton/kernel/database/sql';
 import { fail } from '../../errors.ts';
 import type { ResourceKind } from '../protocol/attributes.ts';
-import { directionOf, type PageOrder, type ResourceList, type Shape, tableOf } from './listing.sql.ts';
+import { directionOf, type PageOrder, type ResourceList, type Shape, tableOf } from './resource-list.sql.ts';
 import { SqlValues } from './sql-scope.ts';
 
 /** One kind of what a list over several kinds holds. */

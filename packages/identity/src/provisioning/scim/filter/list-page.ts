@@ -9,7 +9,7 @@ import type { ResourceKind } from '../protocol/attributes.ts';
 import { scimListReply } from '../protocol/scim-answer.ts';
 import { parseSelection, type Selection, selectionQuery } from '../protocol/selection.ts';
 import { type Filter, parseFilter } from './filter-grammar.ts';
-import { type PageOrder, ResourceList, type Shape } from './listing.sql.ts';
+import { type PageOrder, ResourceList, type Shape } from './resource-list.sql.ts';
 
 /** The default of `count`, the size of a page. */
 const pageSize = 100;
