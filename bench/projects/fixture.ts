@@ -1,4 +1,4 @@
-import { foundTenant } from '@baton/coordination/app/bootstrap/founding';
+import { foundTenant } from '@baton/coordination/app/bootstrap/found-tenant';
 import { startIssuer } from '@baton/coordination/testing/issuer';
 import { createPool, type Pool } from '@baton/kernel/database/db';
 import { migrate } from '@baton/kernel/database/migrate';

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { foundTenant } from '@baton/coordination/app/bootstrap/founding';
+import { foundTenant } from '@baton/coordination/app/bootstrap/found-tenant';
 import { permissions } from '@baton/coordination/service/permissions';
 import { startIssuer } from '@baton/coordination/testing/issuer';
 import { createPool, type Pool } from '@baton/kernel/database/db';

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
-import { foundTenant } from '@baton/coordination/app/bootstrap/founding';
+import { foundTenant } from '@baton/coordination/app/bootstrap/found-tenant';
 import { permissionNames } from '@baton/coordination/service/permissions';
 import { createPool } from '@baton/kernel/database/db';
 import { sql } from '@baton/kernel/database/sql';

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { foundTenant } from '@baton/coordination/app/bootstrap/founding';
+import { foundTenant } from '@baton/coordination/app/bootstrap/found-tenant';
 import { startContextAdapter } from '@baton/coordination/app/context-adapter/context-adapter';
 import { writeEvents } from '@baton/coordination/testing/journal-writer';
 import { startMemoryService } from '@baton/coordination/testing/memory-service';

@@ -57,14 +57,14 @@ export async function createCoordination({
     stream.checkAgain(),
   );
   const authorization = openAuthorization({ settings, log, registry, pool });
-  const { judgedReader } = authorization;
+  const { authorizeReader } = authorization;
   const stream: EventStream = new EventStream({
     db: pool,
     settings,
     log,
     authenticator,
     health,
-    judgedReader,
+    authorizeReader,
   });
   const bindingChanged = (issuer: string, iamPrincipalId: string) => {
     authenticator.forget(issuer, iamPrincipalId);
@@ -109,7 +109,7 @@ export async function createCoordination({
       pool,
       metrics: requestMetrics(registry),
       authenticator,
-      judging: authorization.judging,
+      hooks: authorization.hooks,
       wake,
     }),
     endpoints,

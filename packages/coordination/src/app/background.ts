@@ -10,7 +10,7 @@ import { openContentStore } from '../results/contents/open-store.ts';
 import { nobody } from '../service/caller.ts';
 import type { JobTools } from '../service/job.ts';
 import { openAuthorities } from './authz/authorization.ts';
-import { settled } from './authz/settling.ts';
+import { runWithDecisions } from './authz/run-with-decisions.ts';
 import { type Context, contextOf, finishCommand, type Tools } from './context.ts';
 import type { Health } from './health/health.ts';
 import type { Measures } from './health/measures.ts';
@@ -97,7 +97,7 @@ export function workerTools({ pool, wake, authorities, ...parts }: BackgroundPar
           await flushEvents(context);
           return { context, result };
         });
-      const { context, result } = await settled(undefined, () => repeated(once), roundsMax);
+      const { context, result } = await runWithDecisions(undefined, () => repeated(once), roundsMax);
       finishCommand(context, wake);
       return result;
     },

@@ -10,7 +10,7 @@ import { isLongProof } from '@baton/testing/depth';
 import { startWithMemory, type WithMemory } from '../testing/contexts.ts';
 import type { Actor, Answer, TestCoordination } from '../testing/coordination.ts';
 import type { FixtureTenant } from '../testing/fixtures.ts';
-import { untilBlockedBy } from '../testing/waiting.ts';
+import { untilBlockedBy } from '../testing/wait-until.ts';
 import { endpoints } from './endpoints.ts';
 
 // No write of a principal succeeds after its disable was acknowledged (core, section 25). A disable takes the

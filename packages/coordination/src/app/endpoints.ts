@@ -78,7 +78,7 @@ import { bootstrapApi } from './bootstrap/bootstrap.api.ts';
 import type { Context } from './context.ts';
 import { eventTypesApi } from './event-types/event-types.api.ts';
 import { healthApi } from './health/health.api.ts';
-import { withinSight } from './within-sight.ts';
+import { limitToVisible } from './within-sight.ts';
 
 /**
  * The table of contents of the API: every operation of coordination, in the order in which a new user needs them. Only
@@ -290,4 +290,4 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
 
 export const endpoints: readonly Endpoint<Context>[] = sections
   .flatMap((section) => section.endpoints)
-  .map(withinSight);
+  .map(limitToVisible);

@@ -5,7 +5,7 @@ import { sql } from '@baton/kernel/database/sql';
 import { assertTookLess } from '@baton/testing/depth';
 import { newKey } from '../access/authn/key-material.ts';
 import { startCoordination, type TestCoordination } from '../testing/coordination.ts';
-import { until } from '../testing/waiting.ts';
+import { until } from '../testing/wait-until.ts';
 
 const parallel = 40;
 

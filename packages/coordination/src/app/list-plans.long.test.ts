@@ -301,7 +301,7 @@ async function rowsReadBy(
   counts: (node: PlanNode) => boolean = () => true,
   params: Record<string, unknown> = {},
 ): Promise<number> {
-  const counted = explaining(baton.pool, counts);
+  const counted = loadCredential(baton.pool, counts);
   const { tenantId, admin } = baton;
   const caller: Caller = {
     ...{ tenantId, principalId: admin.principalId, kind: 'human', iamPrincipalId: null },
@@ -331,7 +331,7 @@ interface PlanNode {
 /** Not a join, a sort or another step between them. */
 const isOfTable = (node: PlanNode) => (node['Relation Name'] ?? node['Index Name']) !== undefined;
 
-function explaining(pool: Pool, counts: (node: PlanNode) => boolean): { db: Db; rowsRead(): number } {
+function loadCredential(pool: Pool, counts: (node: PlanNode) => boolean): { db: Db; rowsRead(): number } {
   let read = 0;
   const explain = async ({ text, values }: Statement<unknown>) => {
     const [plan] = await pool.rows<{ 'QUERY PLAN': { Plan: PlanNode }[] }>({

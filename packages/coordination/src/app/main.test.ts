@@ -9,7 +9,7 @@ import { keepLog } from '@baton/kernel/testing/leaks';
 import { assertTookLess, isLongProof } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../testing/coordination.ts';
 import { programEnv } from '../testing/service-processes.ts';
-import { until, untilBlockedBy } from '../testing/waiting.ts';
+import { until, untilBlockedBy } from '../testing/wait-until.ts';
 
 let baton: TestCoordination;
 const children: ChildProcess[] = [];

@@ -18,7 +18,7 @@ import { PolicyRights } from '../access/policy/rights.ts';
 import { flushEvents } from '../ledger/journal/journal.ts';
 import { type Caller, nobody } from '../service/caller.ts';
 import { holds, type Permission } from '../service/permissions.ts';
-import type { Judged } from './authz/judging.ts';
+import type { AuthorizationHooks } from './authz/authorization-hooks.ts';
 import { type Context, contextOf, finishCommand, type Tools } from './context.ts';
 import { type ErrorCode, errors, fail } from './errors.ts';
 
@@ -92,7 +92,7 @@ export interface RuntimeParts {
   metrics: RequestMetrics;
   authenticator: Authenticator;
   /** Hooks of the authorization mode; empty in mode `local`. */
-  judging: Partial<Judged>;
+  hooks: Partial<AuthorizationHooks>;
   /** Notifies readers of the tenant's journal. */
   wake(tenantId: string): void;
 }
@@ -127,7 +127,7 @@ function turnsFor(connectionsMax: number) {
 /** Coordination's side of the request pipeline. See docs/reference/README.md#order-of-checks. */
 export function coordinationRuntime(
   tools: Tools,
-  { pool, metrics, authenticator, judging, wake }: RuntimeParts,
+  { pool, metrics, authenticator, hooks, wake }: RuntimeParts,
 ): ServiceRuntime<Caller, Context> {
   const { settings, log, counters, health } = tools;
   return {
@@ -159,7 +159,7 @@ export function coordinationRuntime(
       await requireActiveCaller(tx, caller);
       if (caller.permissions instanceof PolicyRights) await caller.permissions.recheck(tx);
     },
-    ...judging,
+    ...hooks,
     context: (call, db, transactional) => contextOf(tools, call, db, transactional),
     beforeCommit: flushEvents,
     committed: (context) => finishCommand(context, wake),

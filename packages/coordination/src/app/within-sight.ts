@@ -11,8 +11,8 @@ import { findTaskSight, sightOf } from './within-sight.sql.ts';
  * doesn't exist and refuses as for a missing object, in its own order of checks. See
  * docs/reference/README.md#visibility.
  */
-export function withinSight(endpoint: Endpoint<Context>): Endpoint<Context> {
-  const place = Object.keys(sightOf).find((path) => standsAt(endpoint.path, path));
+export function limitToVisible(endpoint: Endpoint<Context>): Endpoint<Context> {
+  const place = Object.keys(sightOf).find((path) => isAtPath(endpoint.path, path));
   if (place === undefined) return endpoint;
   const name = place.slice(place.indexOf('{') + 1, -1);
   const handle: Endpoint<Context>['handle'] = (input, context) =>
@@ -23,7 +23,7 @@ export function withinSight(endpoint: Endpoint<Context>): Endpoint<Context> {
 }
 
 /** Whether an endpoint's path begins with that of a kind of objects. */
-export function standsAt(path: string, place: string): boolean {
+export function isAtPath(path: string, place: string): boolean {
   return path === place || path.startsWith(`${place}/`) || path.startsWith(`${place}:`);
 }
 

@@ -4,7 +4,7 @@ import { sql } from '@baton/kernel/database/sql';
 import { createLog } from '@baton/kernel/process/log';
 import { assertTookLess, byDepth } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../testing/coordination.ts';
-import { until } from '../testing/waiting.ts';
+import { until } from '../testing/wait-until.ts';
 import { runJobs, startWorker } from './worker.ts';
 
 const lines: { msg: string; job: string; waitMs: number }[] = [];

@@ -16,25 +16,25 @@ import { archiveOnSchedule } from '../ledger/retention/schedule.ts';
 import { settleJournals } from '../ledger/retention/settling.ts';
 import { openSinks } from '../ledger/sinks/open-sinks.ts';
 import type { Sink } from '../ledger/sinks/sink.ts';
-import { finishKnowledge } from '../memory/knowledge/finishing.ts';
+import { finishWrites } from '../memory/knowledge/finish-writes.ts';
 import {
-  askMemoryForProcesses,
-  attendInstances,
   carryOutProcessOrders,
   fireProcessTimers,
   migrateInstances,
+  processDueInstances,
   runProcesses,
+  sendProcessRecalls,
 } from '../processes/instances/process-jobs.ts';
-import { forgetOldInstances } from '../processes/instances/retention/old-instances.ts';
-import { expireDueConnections } from '../registry/connections/expiring.ts';
-import { deleteUnneededContents } from '../results/contents/sweep.ts';
-import { returnLapsedCalls } from '../results/invocations/lapsing.ts';
-import { forgetOldCalls } from '../results/invocations/retention/old-calls.ts';
-import { withdrawCalls } from '../results/invocations/withdrawing.ts';
-import { doDueOutcomes } from '../results/outcomes/outcome-job.ts';
-import { judgeDueAttempts } from '../results/verification/verification-job.ts';
-import { forgetOldEvaluations, forgetOldWork } from '../rules/evaluations/retention/old-evaluations.ts';
-import { lookAgainAtWaiting, runRuleSchedules, runRules } from '../rules/evaluations/rule-jobs.ts';
+import { deleteOldInstances } from '../processes/instances/retention/old-instances.ts';
+import { expireDueConnections } from '../registry/connections/expire-connections.ts';
+import { deleteUnreferencedContents } from '../results/contents/sweep.ts';
+import { requeueExpiredCalls } from '../results/invocations/expired-leases.ts';
+import { deleteOldInvocations } from '../results/invocations/retention/old-invocations.ts';
+import { withdrawCalls } from '../results/invocations/withdraw-calls.ts';
+import { executeDueOutcomes } from '../results/outcomes/outcome-job.ts';
+import { evaluateDueAttempts } from '../results/verification/verification-job.ts';
+import { deleteOldEvaluations, deleteOldWorkKeys } from '../rules/evaluations/retention/old-evaluations.ts';
+import { continuePendingEvaluations, runRuleSchedules, runRules } from '../rules/evaluations/rule-jobs.ts';
 import type { Job } from '../service/job.ts';
 import { moveDueTasks, settleStarts } from '../work/available/due-tasks.ts';
 import { synchronizeWorkQueue } from '../work/available/offers.ts';
@@ -62,26 +62,26 @@ const jobMakers: readonly ((tools: WorkerTools) => Job)[] = [
   settleStarts,
   blockExhaustedTasks,
   continueCascades,
-  judgeDueAttempts,
-  returnLapsedCalls,
+  evaluateDueAttempts,
+  requeueExpiredCalls,
   withdrawCalls,
-  doDueOutcomes,
-  finishKnowledge,
+  executeDueOutcomes,
+  finishWrites,
   runRules,
   runRuleSchedules,
-  lookAgainAtWaiting,
-  forgetOldEvaluations,
-  forgetOldWork,
-  forgetOldCalls,
+  continuePendingEvaluations,
+  deleteOldEvaluations,
+  deleteOldWorkKeys,
+  deleteOldInvocations,
   runProcesses,
   fireProcessTimers,
   carryOutProcessOrders,
-  attendInstances,
+  processDueInstances,
   migrateInstances,
-  askMemoryForProcesses,
-  forgetOldInstances,
+  sendProcessRecalls,
+  deleteOldInstances,
   deleteAnsweredKeys,
-  deleteUnneededContents,
+  deleteUnreferencedContents,
   expireDueConnections,
   deleteSecretLeftovers,
   archiveOnSchedule,

@@ -2,6 +2,17 @@ import { newId } from '@baton/values/ids';
 import { undoneOnFailure } from '../ledger/savepoint.ts';
 import type { QueuePosition } from '../service/queue-walk.ts';
 import type { Context } from './context.ts';
+import {
+  countWork,
+  deleteEnding,
+  findEndings,
+  insertEnding,
+  lockFreeSessions,
+  tryLockEnding,
+  tryLockSession,
+} from './end-session.sql.ts';
+import { endSession } from './end-session.ts';
+import { failRunsOfClaims } from './fail-runs.ts';
 import { endingBatchMax } from './lease-bounds.ts';
 import type { EndingRow } from './lease-rows.ts';
 import {
@@ -12,17 +23,6 @@ import {
   lockFreeClaimsOfSession,
 } from './release.sql.ts';
 import { releaseClaims } from './release.ts';
-import { failRunsOfClaims } from './run-ending.ts';
-import {
-  countWork,
-  deleteEnding,
-  findEndings,
-  insertEnding,
-  lockFreeSessions,
-  tryLockEnding,
-  tryLockSession,
-} from './session-ending.sql.ts';
-import { endSession } from './session-ending.ts';
 
 /**
  * Why all of a principal's work ends, for the events: it was disabled, or retired as a registry agent.

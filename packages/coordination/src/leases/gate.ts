@@ -1,9 +1,9 @@
 import type { Context } from './context.ts';
+import { endUndelegatedSession } from './end-session.ts';
 import { fail } from './errors.ts';
 import { findGate, type GateRow } from './gate.sql.ts';
 import type { ClaimRow } from './lease-rows.ts';
 import { claimReleased, sessionClosed } from './leases.events.ts';
-import { endUndelegatedSession } from './session-ending.ts';
 
 /** The claim that a writer presents. */
 export interface PresentedClaim {

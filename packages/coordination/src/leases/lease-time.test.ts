@@ -15,7 +15,7 @@ import {
   refused,
   type Worker,
 } from '../testing/leases.ts';
-import { until } from '../testing/waiting.ts';
+import { until } from '../testing/wait-until.ts';
 
 // A lease is judged by the database's clock after the locks are held (core, section 25), so a command that waited for a
 // row is judged by when it got the row. Another connection holds the row here and changes nothing in it: PostgreSQL

@@ -19,7 +19,7 @@ import {
   type Worker,
 } from '../testing/leases.ts';
 import { finishAllEndings } from '../testing/sweepers.ts';
-import { untilBlockedBy } from '../testing/waiting.ts';
+import { untilBlockedBy } from '../testing/wait-until.ts';
 
 // Two requests that meet: whichever comes first, what is left behind is what one after the other could have left.
 let baton: TestCoordination;

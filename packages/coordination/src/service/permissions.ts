@@ -67,7 +67,7 @@ export const humanOnlyPermissions: readonly Permission[] = ['admin', 'approvals.
 
 /** Whether a permission is held, or granted by a decision. */
 export function holds(held: ReadonlySet<string>, wanted: Permission): boolean {
-  return held instanceof JudgedPermissions ? held.allows(wanted) : isCovered(held, wanted);
+  return held instanceof DecidedPermissions ? held.allows(wanted) : isCovered(held, wanted);
 }
 
 /** Whether the names alone cover a permission; `admin` covers every other one. */
@@ -79,7 +79,7 @@ export function isCovered(names: ReadonlySet<string>, wanted: Permission): boole
  * Permissions that are decided per request instead of by name. As a set it has the names that the credential has in
  * this service. See docs/reference/authorization.md.
  */
-export abstract class JudgedPermissions extends Set<string> {
+export abstract class DecidedPermissions extends Set<string> {
   abstract allows(wanted: Permission): boolean;
   /** Returns the objects on which it is granted. For many objects the decision point may be requested to list all. */
   abstract permitted(wanted: Action, type: string, ids: readonly string[]): readonly string[];
@@ -88,17 +88,17 @@ export abstract class JudgedPermissions extends Set<string> {
   /** Whether the permission may be granted on some objects, whichever they are. */
   abstract reaches(wanted: Permission): boolean;
   /** Whether `permitted` leaves objects out. */
-  abstract readonly judgesObjects: boolean;
+  abstract readonly decidesPerObject: boolean;
 }
 
 /** Whether a permission is held on some objects at least; `permittedIds` then decides each. */
 export function holdsOnSome(held: ReadonlySet<string>, wanted: Permission): boolean {
-  return held instanceof JudgedPermissions ? held.reaches(wanted) : isCovered(held, wanted);
+  return held instanceof DecidedPermissions ? held.reaches(wanted) : isCovered(held, wanted);
 }
 
 /** Whether a held permission needs a decision on each object. */
-export function judgesObjects(held: ReadonlySet<string>): boolean {
-  return held instanceof JudgedPermissions && held.judgesObjects;
+export function decidesPerObject(held: ReadonlySet<string>): boolean {
+  return held instanceof DecidedPermissions && held.decidesPerObject;
 }
 
 /** Returns the objects on which a held permission applies: all, unless each needs a decision. */
@@ -108,12 +108,12 @@ export function permittedIds(
   type: string,
   ids: readonly string[],
 ): readonly string[] {
-  return held instanceof JudgedPermissions ? held.permitted(wanted, type, ids) : ids;
+  return held instanceof DecidedPermissions ? held.permitted(wanted, type, ids) : ids;
 }
 
 /** Returns the held permissions among these, for later work with the present rights. */
 export function namesHeld(held: ReadonlySet<string>, wanted: readonly Permission[]): string[] {
-  return held instanceof JudgedPermissions ? wanted.filter((name) => held.allows(name)) : [...held];
+  return held instanceof DecidedPermissions ? wanted.filter((name) => held.allows(name)) : [...held];
 }
 
 /**

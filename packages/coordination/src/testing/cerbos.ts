@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '@baton/kernel/testing/free-port';
 import { killableProgram } from './killable-program.ts';
-import { until } from './waiting.ts';
+import { until } from './wait-until.ts';
 
 /** Cerbos: a third-party decision point with AuthZEN 1.0, without a search. */
 export interface Cerbos {

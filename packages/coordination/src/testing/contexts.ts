@@ -30,13 +30,13 @@ export async function startWithMemory(settings: Record<string, string> = {}): Pr
 }
 
 /** A task type whose tasks get context from memory. @returns its key */
-export async function makeToldType(baton: TestCoordination, contextSchema: object, more: object = {}) {
+export async function makeTypeWithContext(baton: TestCoordination, contextSchema: object, more: object = {}) {
   const key = `told${newId()}`.slice(0, 40);
   await done(baton.admin.post('/task-types', { key, displayName: 'Told', contextSchema, ...more }), 201);
   return key;
 }
 
-export const askContext = (actor: Actor, more: object = {}) =>
+export const requestContext = (actor: Actor, more: object = {}) =>
   done(actor.post('/context', { query: 'What is known?', ...more }));
 
 /** Inserts an empty context pack of a claim. @returns its id */

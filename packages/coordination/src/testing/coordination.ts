@@ -12,7 +12,7 @@ import { keepMessage, keepSecret } from '@baton/kernel/testing/leaks';
 import { recordTruth } from '@baton/kernel/testing/truth';
 import { newId } from '@baton/values/ids';
 import { createCoordination } from '../app/app.ts';
-import { foundTenant } from '../app/bootstrap/founding.ts';
+import { foundTenant } from '../app/bootstrap/found-tenant.ts';
 import { endpoints } from '../app/endpoints.ts';
 import { enterEpoch } from '../ledger/epoch/epoch.ts';
 import { type Permission, permissionNames } from '../service/permissions.ts';

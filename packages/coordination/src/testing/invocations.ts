@@ -1,6 +1,6 @@
 import { sql } from '@baton/kernel/database/sql';
-import { returnLapsedCalls } from '../results/invocations/lapsing.ts';
-import { withdrawCalls } from '../results/invocations/withdrawing.ts';
+import { requeueExpiredCalls } from '../results/invocations/expired-leases.ts';
+import { withdrawCalls } from '../results/invocations/withdraw-calls.ts';
 import type { Actor, TestCoordination } from './coordination.ts';
 import { done } from './leases.ts';
 import { makeWorkerTools } from './sweepers.ts';
@@ -61,6 +61,6 @@ export async function endCallLease(baton: TestCoordination, id: string): Promise
 /** A worker that handles invocations on a test's request. */
 export function makeCallWorker(baton: TestCoordination) {
   const { tools, close } = makeWorkerTools(baton);
-  const [lapsing, withdrawing] = [returnLapsedCalls(tools), withdrawCalls(tools)];
+  const [lapsing, withdrawing] = [requeueExpiredCalls(tools), withdrawCalls(tools)];
   return { close, lapse: () => lapsing.run(), withdraw: () => withdrawing.run() };
 }

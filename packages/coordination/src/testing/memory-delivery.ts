@@ -2,10 +2,10 @@ import { type RowOf } from '@baton/kernel/database/row';
 import { sql } from '@baton/kernel/database/sql';
 import { createLog } from '@baton/kernel/process/log';
 import { newId } from '@baton/values/ids';
-import { foundTenant } from '../app/bootstrap/founding.ts';
+import { foundTenant } from '../app/bootstrap/found-tenant.ts';
 import { readCoordinationSettings } from '../app/settings.ts';
 import { consumer, deliverTurn, type TurnReport } from '../memory/adapter/delivery.ts';
-import { insertMissingConsumers, leaseDueTurns } from '../memory/adapter/serving.sql.ts';
+import { insertMissingConsumers, leaseDueTurns } from '../memory/adapter/adapter-turns.sql.ts';
 import { openMemory } from '../memory/gateway/memory.ts';
 import type { Tables } from '../service/schema.ts';
 import type { TestCoordination } from './coordination.ts';
@@ -73,7 +73,11 @@ export async function newTenant(baton: TestCoordination): Promise<string> {
  * Events of a delivered type, in this order, separated by ones that aren't delivered.
  * @returns the ids of the former
  */
-export async function writeTold(baton: TestCoordination, tenantId: string, count: number): Promise<string[]> {
+export async function writeDeliverable(
+  baton: TestCoordination,
+  tenantId: string,
+  count: number,
+): Promise<string[]> {
   const told = Array.from({ length: count }, (_, n) => ({
     id: newId(),
     type: 'capability.created',

@@ -1,14 +1,14 @@
 import { after, before, beforeEach } from 'node:test';
 import { byDepth } from '@baton/testing/depth';
 import { type Actor, startCoordination, type TestCoordination } from './coordination.ts';
-import { type AskedQuestion, startPolicyService, type TestPolicy } from './policy-service.ts';
+import { type ReceivedQuestion, startPolicyService, type TestPolicy } from './policy-service.ts';
 
 /** The service in CP_AUTHZ_MODE policy, and its decision point. */
 export interface PolicyMode {
   readonly baton: TestCoordination;
   readonly policy: TestPolicy;
   /** The administrator may do everything, others what the rule allows. */
-  grant(rule: (question: AskedQuestion) => boolean): void;
+  grant(rule: (question: ReceivedQuestion) => boolean): void;
   /** Grants nothing to others, and discards the recorded questions. */
   reset(): void;
   close(): Promise<void>;
@@ -51,7 +51,7 @@ export interface FilePolicyMode extends Pick<PolicyMode, 'grant'> {
   /** Others may do exactly this. */
   grantActions(...actions: string[]): void;
   /** The questions about a principal since the test began. */
-  askedOf(actor: Actor): AskedQuestion[];
+  askedOf(actor: Actor): ReceivedQuestion[];
 }
 
 /**

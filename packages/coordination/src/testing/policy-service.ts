@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { keepMessage, keepSecret } from '@baton/kernel/testing/leaks';
 
 /** A question as it arrived, in either protocol. */
-export interface AskedQuestion {
+export interface ReceivedQuestion {
   readonly who: string;
   readonly kind: string;
   readonly action: string;
@@ -31,13 +31,13 @@ export interface TestPolicy {
   /** The settings of a service that uses it. */
   readonly env: Readonly<Record<string, string>>;
   /** Every question, in the order of arrival. */
-  readonly asked: AskedQuestion[];
+  readonly asked: ReceivedQuestion[];
   /** The path of every request but those for tokens. */
   readonly requests: { path: string; body: unknown; authorization: string | undefined }[];
   /** The token requests. */
   readonly exchanges: { audience: string; scopes: readonly string[] }[];
   /** Decides from now on; the caller must discard cached decisions. */
-  decide(rule: (question: AskedQuestion) => boolean): void;
+  decide(rule: (question: ReceivedQuestion) => boolean): void;
   /** The ids of a list; by default none. */
   list(rule: (who: string, action: string, type: string) => readonly string[]): void;
   behave(behaviour: Behaviour | undefined): void;
@@ -50,10 +50,10 @@ const clientSecret = 'the-secret-of-the-account-that-asks-2931';
 
 export async function startPolicyService(): Promise<TestPolicy> {
   keepSecret('client secret', clientSecret);
-  const asked: AskedQuestion[] = [];
+  const asked: ReceivedQuestion[] = [];
   const requests: TestPolicy['requests'] = [];
   const exchanges: TestPolicy['exchanges'] = [];
-  let rule: (question: AskedQuestion) => boolean = () => true;
+  let rule: (question: ReceivedQuestion) => boolean = () => true;
   let lists: (who: string, action: string, type: string) => readonly string[] = () => [];
   let behaviour: Behaviour | undefined;
   let tokens = 0;
@@ -82,7 +82,7 @@ export async function startPolicyService(): Promise<TestPolicy> {
     },
   };
 
-  const ask = (question: AskedQuestion) => {
+  const ask = (question: ReceivedQuestion) => {
     asked.push(question);
     return rule(question);
   };

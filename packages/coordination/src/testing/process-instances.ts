@@ -2,8 +2,8 @@ import { after } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
 import {
-  askMemoryForProcesses,
-  attendInstances,
+  sendProcessRecalls,
+  processDueInstances,
   carryOutProcessOrders,
   fireProcessTimers,
   migrateInstances,
@@ -24,8 +24,8 @@ export function makeProcessWorker(
 ) {
   const { tools, close } = makeWorkerTools({ ...baton, env: { ...baton.env, ...env } }, logged);
   const [turns, timers] = [runProcesses(tools), fireProcessTimers(tools)];
-  const [orders, recalls] = [carryOutProcessOrders(tools), askMemoryForProcesses(tools)];
-  const [care, migrations] = [attendInstances(tools), migrateInstances(tools)];
+  const [orders, recalls] = [carryOutProcessOrders(tools), sendProcessRecalls(tools)];
+  const [care, migrations] = [processDueInstances(tools), migrateInstances(tools)];
   return {
     close,
     tools,

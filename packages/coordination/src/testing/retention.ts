@@ -1,7 +1,7 @@
 import type { Db } from '@baton/kernel/database/db';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
-import { foundTenant } from '../app/bootstrap/founding.ts';
+import { foundTenant } from '../app/bootstrap/found-tenant.ts';
 import { journalIsStable } from './journal-writer.ts';
 
 /** Delivers and confirms everything of a tenant for all consumers, as the context adapter does. */

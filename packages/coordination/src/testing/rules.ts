@@ -1,6 +1,6 @@
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
-import { lookAgainAtWaiting, runRuleSchedules, runRules } from '../rules/evaluations/rule-jobs.ts';
+import { continuePendingEvaluations, runRuleSchedules, runRules } from '../rules/evaluations/rule-jobs.ts';
 import type { Actor, TestCoordination } from './coordination.ts';
 import { journalIsStable } from './journal-writer.ts';
 import { done } from './leases.ts';
@@ -13,7 +13,7 @@ export function makeRuleWorker(
   logged: string[] = [],
 ) {
   const { tools, close } = makeWorkerTools({ ...baton, env: { ...baton.env, ...env } }, logged);
-  const [turns, schedules, waiting] = [runRules(tools), runRuleSchedules(tools), lookAgainAtWaiting(tools)];
+  const [turns, schedules, waiting] = [runRules(tools), runRuleSchedules(tools), continuePendingEvaluations(tools)];
   return {
     close,
     tools,

@@ -12,7 +12,7 @@ import { openGateway } from '../memory/gateway/gateway.ts';
 import { openContentStore } from '../results/contents/open-store.ts';
 import { createCounters } from '../service/counters.ts';
 import type { TestCoordination } from './coordination.ts';
-import { until } from './waiting.ts';
+import { until } from './wait-until.ts';
 
 /**
  * The tools of a worker's jobs, so that a test can run them at will.

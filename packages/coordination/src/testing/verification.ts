@@ -1,5 +1,5 @@
 import { sql } from '@baton/kernel/database/sql';
-import { judgeDueAttempts } from '../results/verification/verification-job.ts';
+import { evaluateDueAttempts } from '../results/verification/verification-job.ts';
 import type { Actor, TestCoordination } from './coordination.ts';
 import { done, makeTask } from './leases.ts';
 import { makeWorkerTools } from './sweepers.ts';
@@ -12,9 +12,9 @@ export const checkBy = (kind: string, more: object = {}) => ({
 });
 
 /** A worker that runs verifications on a test's request. */
-export function makeJudge(baton: TestCoordination, logged: string[] = []) {
+export function makeVerifier(baton: TestCoordination, logged: string[] = []) {
   const { tools, close } = makeWorkerTools(baton, logged);
-  const job = judgeDueAttempts(tools);
+  const job = evaluateDueAttempts(tools);
   return { close, run: () => job.run() };
 }
 

@@ -7,7 +7,7 @@ import { createLog } from '@baton/kernel/process/log';
 import { assertTookLess } from '@baton/testing/depth';
 import { stopClock } from '../../testing/clock.ts';
 import { listen, startCoordination } from '../../testing/coordination.ts';
-import { until } from '../../testing/waiting.ts';
+import { until } from '../../testing/wait-until.ts';
 import { createJwks, type Jwks, KeysUnavailableError } from './jwks.ts';
 
 const pair = generateKeyPairSync('rsa', { modulusLength: 2048 });

@@ -5,7 +5,7 @@ import { createLog } from '@baton/kernel/process/log';
 import { newId } from '@baton/values/ids';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { startIssuer } from '../../testing/issuer.ts';
-import { until } from '../../testing/waiting.ts';
+import { until } from '../../testing/wait-until.ts';
 import {
   createRevocations,
   type Revocations,

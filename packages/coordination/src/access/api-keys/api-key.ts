@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type RowOf, wireMapper } from '@baton/kernel/database/row';
 import { InstantInput, Timestamp, Uuid } from '@baton/values/wire';
 import type { Tables } from '../../service/schema.ts';
-import { PermissionList } from '../granting.ts';
+import { PermissionList } from '../permission-list.ts';
 
 /** An API key of a principal, without the key itself. See docs/reference/access.md#api-keys. */
 export const ApiKey = z

@@ -4,7 +4,7 @@ import { newKey } from '../authn/key-material.ts';
 import { lockPrincipal } from '../authn/principal-lock.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { parsePermissions, refuseEscalation, refuseForKind } from '../granting.ts';
+import { parsePermissions, refuseEscalation, refuseForKind } from '../permission-list.ts';
 import { type ApiKey, type ApiKeyRequest, apiKeyOf, type IssuedApiKey } from './api-key.ts';
 import { apiKeyCreated, apiKeyRevoked } from './api-keys.events.ts';
 import { findApiKey, findLiveApiKeys, insertApiKey, updateApiKeyToRevoked } from './api-keys.sql.ts';

@@ -16,7 +16,7 @@ import {
 } from '../access-tokens/revocations.ts';
 import { createTokens, type TokenClaims, TokenRefused, type Tokens } from '../access-tokens/tokens.ts';
 import { fail } from '../errors.ts';
-import { UnjudgedRights } from '../policy/rights.ts';
+import { UndecidedRights } from '../policy/rights.ts';
 import type { Settings } from '../settings.ts';
 import { bearerOf, equalSecrets, mayReadMetrics } from './bearer.ts';
 import { decidesOnly, refuseOutsidePurpose, rightsToDecide } from './decide-only.ts';
@@ -205,7 +205,7 @@ function callerOf(entry: EntryRow, claims: TokenClaims, isJudged: boolean): Call
     credentialId: entry.binding_id,
     agentId: entry.agent_id,
     ...rights,
-    ...(isJudged && { permissions: new UnjudgedRights(rights.permissions) }),
+    ...(isJudged && { permissions: new UndecidedRights(rights.permissions) }),
   };
   ofEntry.set(claims, caller);
   return caller;

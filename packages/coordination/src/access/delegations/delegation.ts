@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type RowOf, wireMapper } from '@baton/kernel/database/row';
 import { InstantInput, Timestamp, Uuid } from '@baton/values/wire';
 import type { Tables } from '../../service/schema.ts';
-import { PermissionList } from '../granting.ts';
+import { PermissionList } from '../permission-list.ts';
 
 /**
  * Lets an agent act for a human. With `CP_DELEGATION_NARROWS` the permissions limit what the agent writes in a session

@@ -6,7 +6,7 @@ import { holds } from '../../service/permissions.ts';
 import { lockPrincipal } from '../authn/principal-lock.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { parsePermissions } from '../granting.ts';
+import { parsePermissions } from '../permission-list.ts';
 import { type Delegation, type DelegationRequest, delegationOf } from './delegation.ts';
 import { delegationCreated, delegationRevoked } from './delegations.events.ts';
 import {

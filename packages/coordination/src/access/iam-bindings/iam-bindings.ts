@@ -5,7 +5,7 @@ import { viewerOf } from '../../service/sight/sight.ts';
 import { lockPrincipal } from '../authn/principal-lock.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { parsePermissions, refuseEscalation, refuseForKind } from '../granting.ts';
+import { parsePermissions, refuseEscalation, refuseForKind } from '../permission-list.ts';
 import {
   type IamBinding,
   type IamBindingRequest,

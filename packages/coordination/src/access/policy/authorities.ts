@@ -1,9 +1,9 @@
 import type { Db } from '@baton/kernel/database/db';
 import type { Caller } from '../../service/caller.ts';
-import { type Judging, type Places, PolicyRights } from './rights.ts';
+import { type DecisionSources, type Places, PolicyRights } from './rights.ts';
 
 /** What deciding for absent identities requires. */
-export interface AuthorityJudging extends Pick<Judging, 'point' | 'counters' | 'db'> {
+export interface AuthoritySources extends Pick<DecisionSources, 'point' | 'counters' | 'db'> {
   /** The objects filed in a workspace; null is the tenant itself. */
   placesAt(caller: Caller, workspaceId: string | null): Places;
 }
@@ -14,11 +14,11 @@ export interface AuthorityJudging extends Pick<Judging, 'point' | 'counters' | '
  * docs/reference/authorization.md#work-on-behalf-of-others.
  */
 export class Authorities {
-  readonly #judging: AuthorityJudging;
-  readonly #judged = new Map<string, PolicyRights>();
+  readonly #sources: AuthoritySources;
+  readonly #decided = new Map<string, PolicyRights>();
 
-  constructor(judging: AuthorityJudging) {
-    this.#judging = judging;
+  constructor(sources: AuthoritySources) {
+    this.#sources = sources;
   }
 
   /**
@@ -29,23 +29,23 @@ export class Authorities {
    * @param ceiling the most permissions that it may have
    * @param tx the transaction that applies the decision: decisions on objects moved since are requested again
    */
-  async judged(
+  async authorize(
     tx: Db,
     caller: Caller,
     ceiling: ReadonlySet<string>,
     workspaceId: string | null,
   ): Promise<Caller> {
     const name = JSON.stringify([caller.principalId, caller.credentialId, workspaceId, ...ceiling]);
-    const known = this.#judged.get(name);
+    const known = this.#decided.get(name);
     if (known !== undefined) {
       await known.recheck(tx);
       return { ...caller, permissions: known };
     }
-    const { placesAt, ...judging } = this.#judging;
+    const { placesAt, ...sources } = this.#sources;
     const places = placesAt(caller, workspaceId);
-    const askAll = () => PolicyRights.askTogether([...this.#judged.values()]);
-    const rights = new PolicyRights(caller, { ...judging, places }, { ceiling, askAll });
-    this.#judged.set(name, rights);
+    const askAll = () => PolicyRights.askTogether([...this.#decided.values()]);
+    const rights = new PolicyRights(caller, { ...sources, places }, { ceiling, askAll });
+    this.#decided.set(name, rights);
     return { ...caller, permissions: rights };
   }
 }

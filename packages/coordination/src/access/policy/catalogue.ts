@@ -78,7 +78,7 @@ export function isDecidedHere(permission: Permission): boolean {
 }
 
 /** Whether a permission is checked on objects of a kind. */
-export function isAskedOn(permission: Permission, type: ResourceType): boolean {
+export function isCheckedOn(permission: Permission, type: ResourceType): boolean {
   return type === 'tenant' || askedOn[permission].includes(type);
 }
 

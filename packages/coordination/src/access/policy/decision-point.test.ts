@@ -6,8 +6,8 @@ import { newId } from '@baton/values/ids';
 import { readCoordinationSettings } from '../../app/settings.ts';
 import { permissionNames } from '../../service/permissions.ts';
 import { startPolicyService, type TestPolicy } from '../../testing/policy-service.ts';
-import { until } from '../../testing/waiting.ts';
-import { consistencyOf, isAskedOn, isDecidedHere } from './catalogue.ts';
+import { until } from '../../testing/wait-until.ts';
+import { consistencyOf, isCheckedOn, isDecidedHere } from './catalogue.ts';
 import { NoDecision, type Question } from './decision.ts';
 import { openDecisionPoint } from './decision-point.ts';
 
@@ -413,14 +413,14 @@ test('a slow point holds up no more than so many of one tenant, and others get t
 
 test('every permission has its place in the catalogue of actions', () => {
   for (const name of permissionNames) {
-    assert.equal(isAskedOn(name, 'tenant'), true);
+    assert.equal(isCheckedOn(name, 'tenant'), true);
     if (isDecidedHere(name)) assert.ok(['admin', 'delegations.manage'].includes(name));
   }
-  assert.equal(isAskedOn('tasks.read', 'run'), true);
-  assert.equal(isAskedOn('tasks.write', 'run'), false);
-  assert.equal(isAskedOn('goals.write', 'workspace'), true);
+  assert.equal(isCheckedOn('tasks.read', 'run'), true);
+  assert.equal(isCheckedOn('tasks.write', 'run'), false);
+  assert.equal(isCheckedOn('goals.write', 'workspace'), true);
   for (const name of ['tasks.write', 'approvals.manage', 'projects.manage', 'observations.write'] as const)
-    assert.equal(isAskedOn(name, 'workspace'), true, name);
-  assert.equal(isAskedOn('org.manage', 'workspace'), false);
+    assert.equal(isCheckedOn(name, 'workspace'), true, name);
+  assert.equal(isCheckedOn('org.manage', 'workspace'), false);
   assert.deepEqual([consistencyOf('approvals.decide'), consistencyOf('tasks.read')], ['strong', 'default']);
 });

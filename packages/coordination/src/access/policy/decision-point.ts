@@ -21,7 +21,7 @@ import {
   type ObjectsQuestion,
   objectsMax,
   type Question,
-  type Reading,
+  type ResponseFormat,
   type Send,
   type Subject,
 } from './decision.ts';
@@ -204,7 +204,7 @@ function senderOf(settings: Settings): (subject: Subject) => Send {
   });
   const turnsOf = turnsWithin('questions to', underWayMax, settings);
 
-  async function post(path: string, body: unknown, untilMs: number, { absent = [], list }: Reading) {
+  async function post(path: string, body: unknown, untilMs: number, { absent = [], list }: ResponseFormat) {
     const leftMs = () => Math.max(1, Math.floor(untilMs - performance.now()));
     const token = await within(leftMs(), tokens.get());
     const { status, json } = await answerOf(`${baseUrl}${path}`, list, {
@@ -237,7 +237,7 @@ function senderOf(settings: Settings): (subject: Subject) => Send {
 }
 
 /** Reads the response; a list in it is parsed item by item. */
-function answerOf(url: string, list: Reading['list'], request: JsonRequest) {
+function answerOf(url: string, list: ResponseFormat['list'], request: JsonRequest) {
   if (list === undefined) return requestJson(url, request);
   return requestText(url, { ...request, answerBytesMax: listBytesMax }, async ({ status }, chunks) => ({
     status,

@@ -74,10 +74,10 @@ export interface Wire {
  * @returns the body of a 200, or undefined for a status among `absent`
  * @throws NoDecision
  */
-export type Send = (path: string, body: unknown, reading?: Reading) => Promise<unknown>;
+export type Send = (path: string, body: unknown, reading?: ResponseFormat) => Promise<unknown>;
 
 /** How a response is parsed. */
-export interface Reading {
+export interface ResponseFormat {
   /** Statuses that mean that the decision point doesn't support the call. */
   readonly absent?: readonly number[];
   /** The member with a long list: each item is passed to `take`, and `[]` is left in its place. */

@@ -1,4 +1,4 @@
-import { holds, JudgedPermissions, type Permission } from '../../service/permissions.ts';
+import { DecidedPermissions, holds, type Permission } from '../../service/permissions.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 
@@ -19,7 +19,7 @@ export async function requireMayFile(
   const { permissions } = caller;
   const required = [permission];
   const asked = [...new Set(places)];
-  if (permissions instanceof JudgedPermissions) {
+  if (permissions instanceof DecidedPermissions) {
     const workspaces = asked.filter((place) => place !== null);
     const isGranted = (type: string, ids: readonly string[]) =>
       permissions.permittedEach(permission, type, ids).length === ids.length;
@@ -32,8 +32,8 @@ export async function requireMayFile(
   const { authorities, db } = context;
   if (authorities === undefined || caller.iamPrincipalId === null) return;
   for (const place of asked) {
-    const judged = await authorities.judged(db, caller, new Set(required), place);
-    if (!holds(judged.permissions, permission)) fail('permission_denied', { required });
+    const granted = await authorities.authorize(db, caller, new Set(required), place);
+    if (!holds(granted.permissions, permission)) fail('permission_denied', { required });
   }
 }
 
@@ -48,7 +48,7 @@ export async function requireMayHangOn(
   { id, workspaceId }: { readonly id: string; readonly workspaceId: string | null },
 ): Promise<void> {
   const { permissions } = context.caller;
-  if (!(permissions instanceof JudgedPermissions)) return requireMayFile(context, permission, workspaceId);
+  if (!(permissions instanceof DecidedPermissions)) return requireMayFile(context, permission, workspaceId);
   if (permissions.permittedEach(permission, 'task', [id]).length === 0)
     fail('permission_denied', { required: [permission] });
 }

@@ -4,13 +4,13 @@ import { type Details, Refusal } from '@baton/kernel/http/refusal';
 import type { Caller } from '../../service/caller.ts';
 import {
   type Action,
+  DecidedPermissions,
   isCovered,
-  JudgedPermissions,
   narrowByScopes,
   type Permission,
   permissionNames,
 } from '../../service/permissions.ts';
-import { isAskedOn, isDecidedHere, type ResourceType } from './catalogue.ts';
+import { isCheckedOn, isDecidedHere, type ResourceType } from './catalogue.ts';
 import { type Decision, NoDecision, nameOf, type Question, type Resource, type Subject } from './decision.ts';
 import type { DecisionPoint } from './decision-point.ts';
 import type { PolicyCounters } from './policy-counters.ts';
@@ -50,7 +50,7 @@ export interface Places {
 }
 
 /** What deciding one request requires. */
-export interface Judging {
+export interface DecisionSources {
   readonly point: DecisionPoint;
   readonly counters: PolicyCounters;
   readonly places: Places;
@@ -59,8 +59,8 @@ export interface Judging {
 }
 
 /** A token's permissions before any decision. A check of one is a programming error. */
-export class UnjudgedRights extends JudgedPermissions {
-  readonly judgesObjects = true;
+export class UndecidedRights extends DecidedPermissions {
+  readonly decidesPerObject = true;
 
   allows(wanted: Permission): boolean {
     throw new NeedsDecision(wanted);
@@ -107,9 +107,9 @@ const retryAfterSeconds = '1';
  * scopes narrow them; permissions that only this service decides are those of the set. See
  * docs/reference/authorization.md#order.
  */
-export class PolicyRights extends JudgedPermissions {
-  readonly judgesObjects = true;
-  readonly #judging: Judging;
+export class PolicyRights extends DecidedPermissions {
+  readonly decidesPerObject = true;
+  readonly #sources: DecisionSources;
   readonly #subject: Subject;
   readonly #ceiling: ReadonlySet<string>;
   /**
@@ -124,9 +124,9 @@ export class PolicyRights extends JudgedPermissions {
   readonly #absent: Absent | undefined;
   #place: readonly Resource[] | undefined;
 
-  constructor(caller: Caller, judging: Judging, absent?: Absent) {
+  constructor(caller: Caller, sources: DecisionSources, absent?: Absent) {
     super(caller.permissions);
-    this.#judging = judging;
+    this.#sources = sources;
     this.#absent = absent;
     this.#ceiling = absent?.ceiling ?? ceilingOf(caller);
     this.#subject = subjectOf(caller);
@@ -167,7 +167,7 @@ export class PolicyRights extends JudgedPermissions {
 
   /** The same decisions for a caller with other scopes: the consequences of a decision by token use them. */
   with(caller: Caller): PolicyRights {
-    const rights = new PolicyRights(caller, this.#judging);
+    const rights = new PolicyRights(caller, this.#sources);
     rights.#outcomes = this.#outcomes;
     return rights;
   }
@@ -234,7 +234,7 @@ export class PolicyRights extends JudgedPermissions {
   }
 
   async #stillStands(tx: Db): Promise<boolean> {
-    const { places } = this.#judging;
+    const { places } = this.#sources;
     if (this.#place !== undefined && this.#place.length > 0) {
       const now = await places.ofRequest(tx);
       if (JSON.stringify(now) !== JSON.stringify(this.#place)) return false;
@@ -277,7 +277,7 @@ export class PolicyRights extends JudgedPermissions {
         .map((action) => ({ rights, action })),
     );
     const questions = open.map(({ rights, action }) => rights.#question(action));
-    const decisions = await this.#judging.point.decide(questions).catch((error: unknown) => {
+    const decisions = await this.#sources.point.decide(questions).catch((error: unknown) => {
       throw this.#unavailable(error);
     });
     for (const [index, { rights, action }] of open.entries())
@@ -290,7 +290,7 @@ export class PolicyRights extends JudgedPermissions {
       rights.#ceiling.has(name) && !isDecidedHere(name) && !rights.#outcomes.has(name);
     const asked = all.map((rights) => ({ rights, actions: permissionNames.filter(isOpen(rights)) }));
     for (const { rights } of asked) {
-      const { places, db } = rights.#judging;
+      const { places, db } = rights.#sources;
       rights.#place ??= await places.ofRequest(db);
     }
     try {
@@ -304,14 +304,14 @@ export class PolicyRights extends JudgedPermissions {
 
   /** The same caller's rights on other objects, without any decision. */
   about(caller: Caller, place: readonly Resource[]): PolicyRights {
-    const rights = new PolicyRights(caller, this.#judging);
+    const rights = new PolicyRights(caller, this.#sources);
     rights.#place = place;
     return rights;
   }
 
   /** Objects of a kind of this service, in the form sent to the decision point, by id. */
   placesOf(kind: string, ids: readonly string[]): Promise<ReadonlyMap<string, readonly Resource[]>> {
-    const { places, db } = this.#judging;
+    const { places, db } = this.#sources;
     return places.ofKind(db, kind, ids);
   }
 
@@ -321,7 +321,7 @@ export class PolicyRights extends JudgedPermissions {
   }
 
   async #listOf(action: Action, type: ResourceType): Promise<ReadonlySet<string> | 'each'> {
-    const { point } = this.#judging;
+    const { point } = this.#sources;
     if (type === 'tenant' || this.#absent !== undefined) return 'each';
     return (await point.objectsOf({ subject: this.#subject, action, type })) ?? 'each';
   }
@@ -336,8 +336,8 @@ export class PolicyRights extends JudgedPermissions {
   }
 
   async #decisionOf(action: Permission): Promise<Outcome> {
-    const { point, places, db } = this.#judging;
-    const mayBeOnObject = resourceTypesAsked.some((type) => isAskedOn(action, type));
+    const { point, places, db } = this.#sources;
+    const mayBeOnObject = resourceTypesAsked.some((type) => isCheckedOn(action, type));
     if (mayBeOnObject) this.#place ??= await places.ofRequest(db);
     const question = this.#question(action);
     const [decision] = await point.decide([question]);
@@ -357,7 +357,7 @@ export class PolicyRights extends JudgedPermissions {
   }
 
   async #askPlaces(action: Permission, { type, ids }: NeededObjects): Promise<void> {
-    const { point, places, db } = this.#judging;
+    const { point, places, db } = this.#sources;
     const found = new Map((await places.ofType(db, type, ids)).map((resource) => [resource.id, resource]));
     // A missing object is decided on the tenant.
     const questions = ids.map((id) => {
@@ -375,7 +375,7 @@ export class PolicyRights extends JudgedPermissions {
   }
 
   async #askEach(action: Action, { type, ids }: NeededObjects): Promise<void> {
-    const { point, places, db } = this.#judging;
+    const { point, places, db } = this.#sources;
     const resources = await places.ofType(db, type, ids);
     const questions = resources.map((resource) => ({ subject: this.#subject, action, resource }));
     const decisions = await point.decide(questions);
@@ -386,7 +386,7 @@ export class PolicyRights extends JudgedPermissions {
 
   #unavailable(error: unknown): Refusal {
     if (!(error instanceof NoDecision)) throw error;
-    this.#judging.counters.unavailable.inc();
+    this.#sources.counters.unavailable.inc();
     return new Refusal(
       'policy_unavailable',
       {},
@@ -410,7 +410,7 @@ function outcomeOf({ resource }: Question, { allowed, reasonCode, decisionId }: 
 
 /** The object on which a permission is decided: the most specific one of its kinds, or the tenant. */
 export function resourceOf(action: Permission, place: readonly Resource[], tenantId: string): Resource {
-  const found = place.find(({ type }) => isAskedOn(action, type));
+  const found = place.find(({ type }) => isCheckedOn(action, type));
   return found ?? tenantOf({ tenantId });
 }
 

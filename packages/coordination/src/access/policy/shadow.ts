@@ -1,7 +1,7 @@
 import type { Db } from '@baton/kernel/database/db';
 import type { Logger } from '@baton/kernel/process/log';
 import type { Caller } from '../../service/caller.ts';
-import { isCovered, JudgedPermissions, type Permission } from '../../service/permissions.ts';
+import { DecidedPermissions, isCovered, type Permission } from '../../service/permissions.ts';
 import { isDecidedHere, type ResourceType } from './catalogue.ts';
 import { type Decision, NoDecision, nameOf, type Question } from './decision.ts';
 import type { DecisionPoint } from './decision-point.ts';
@@ -18,8 +18,8 @@ interface PlacedAnswer {
 const placedMax = 100;
 
 /** Decides by local permissions and records each check. */
-export class ObservedRights extends JudgedPermissions {
-  readonly judgesObjects = false;
+export class ObservedRights extends DecidedPermissions {
+  readonly decidesPerObject = false;
   /** The decision per permission, so at most as many as there are permissions. */
   readonly answers = new Map<Permission, boolean>();
   /** Additional objects, such as the workspaces in which a command files something. */

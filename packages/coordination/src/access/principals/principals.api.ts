@@ -7,7 +7,7 @@ import { refuseNulls } from '../../service/changes.ts';
 import { endpoint } from '../context.ts';
 import { delegationRevoked } from '../delegations/delegations.events.ts';
 import { iamBindingRevoked } from '../iam-bindings/iam-bindings.events.ts';
-import { disablePrincipal, enablePrincipal } from './disabling.ts';
+import { disablePrincipal, enablePrincipal } from './disable-principal.ts';
 import { EnabledPrincipal, Principal, PrincipalChange, PrincipalRequest } from './principal.ts';
 import {
   principalCreated,

@@ -1,5 +1,5 @@
 import { CommandRefused, type OperatorTools } from '../operator-command.ts';
-import { resealSecrets } from './resealing.ts';
+import { resealSecrets } from './reseal-secrets.ts';
 import { readSealingKeys } from './sealing-keys.ts';
 
 const usage = 'baton coordination secrets reseal';

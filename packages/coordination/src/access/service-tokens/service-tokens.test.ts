@@ -7,7 +7,7 @@ import { freePort } from '@baton/kernel/testing/free-port';
 import { keepSecret } from '@baton/kernel/testing/leaks';
 import { assertTookLess } from '@baton/testing/depth';
 import { stopClock } from '../../testing/clock.ts';
-import { until } from '../../testing/waiting.ts';
+import { until } from '../../testing/wait-until.ts';
 import { createServiceTokens } from './service-tokens.ts';
 
 const clientSecret = 'the-secret-of-the-own-account-4711';

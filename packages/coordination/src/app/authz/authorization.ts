@@ -8,14 +8,20 @@ import { policyCounters } from '../../access/policy/policy-counters.ts';
 import { openShadow } from '../../access/policy/shadow.ts';
 import type { Caller } from '../../service/caller.ts';
 import type { Settings } from '../settings.ts';
-import { authoritiesBy, type Judged, judgedByPolicy, judgedReaderBy, observedBy } from './judging.ts';
+import {
+  type AuthorizationHooks,
+  createAuthoritiesFactory,
+  createPolicyHooks,
+  createReaderAuthorizer,
+  createShadowHooks,
+} from './authorization-hooks.ts';
 
 /** The authorization mode of a process. See docs/reference/authorization.md#modes. */
 export interface Authorization {
   /** Hooks of a request's authorization; empty in mode `local`. */
-  readonly judging: Partial<Judged>;
+  readonly hooks: Partial<AuthorizationHooks>;
   /** Authorizes a reader of the event stream; absent where local permissions decide. */
-  readonly judgedReader?: (caller: Caller, workspaceId: string | undefined) => Promise<Caller>;
+  readonly authorizeReader?: (caller: Caller, workspaceId: string | undefined) => Promise<Caller>;
   readonly differences: Differences;
   /** Discards all cached decisions, because rights may have changed. */
   forget(): void;
@@ -36,18 +42,18 @@ export function openAuthorization({
   const differences = new Differences();
   const { CP_AUTHZ_MODE: mode } = settings;
   if (mode === 'local')
-    return { judging: {}, differences, forget: () => undefined, close: () => Promise.resolve() };
+    return { hooks: {}, differences, forget: () => undefined, close: () => Promise.resolve() };
   const point = openDecisionPoint(settings);
   const counters = policyCounters(registry);
   const forget = () => point.forget();
   if (mode === 'shadow') {
     const shadow = openShadow({ point, counters, differences, log });
-    return { judging: observedBy(shadow), differences, forget, close: () => shadow.close() };
+    return { hooks: createShadowHooks(shadow), differences, forget, close: () => shadow.close() };
   }
   const parts = { point, counters, db: pool };
   return {
-    judging: judgedByPolicy(parts),
-    judgedReader: judgedReaderBy(parts),
+    hooks: createPolicyHooks(parts),
+    authorizeReader: createReaderAuthorizer(parts),
     differences,
     forget,
     close: () => Promise.resolve(),
@@ -69,5 +75,5 @@ export function openAuthorities({
 }): (() => Authorities) | undefined {
   if (settings.CP_AUTHZ_MODE !== 'policy') return undefined;
   const point = openDecisionPoint(settings);
-  return authoritiesBy({ point, counters: policyCounters(registry), db: pool });
+  return createAuthoritiesFactory({ point, counters: policyCounters(registry), db: pool });
 }

@@ -1,7 +1,7 @@
 import { Refusal } from '@baton/kernel/http/refusal';
 import type { Resource } from '../../access/policy/decision.ts';
 import { PolicyRights } from '../../access/policy/rights.ts';
-import { requireMayDisable, requireMayEnable } from '../../access/principals/disabling.ts';
+import { requireMayDisable, requireMayEnable } from '../../access/principals/disable-principal.ts';
 import { getPrincipalRow } from '../../access/principals/principals.ts';
 import { requireController } from '../../execution/control-messages/control-messages.ts';
 import { requireRunHolder } from '../../execution/runs/end-run.ts';
@@ -16,7 +16,7 @@ import { holds, type Permission } from '../../service/permissions.ts';
 import type { Context } from '../context.ts';
 import { type ErrorCode, errors, fail } from '../errors.ts';
 import type { ActionCheck, ActionCheckResult } from './action-check.ts';
-import { type Basis, explaining, explanationOf } from './explanation.ts';
+import { type Basis, explainPermission, loadCredential } from './explanation.ts';
 
 /** The actions of each type of resource. See docs/reference/authorization.md#check-your-own-actions. */
 export const actionsOf: Readonly<Record<ActionCheck['resourceType'], readonly ActionCheck['action'][]>> = {
@@ -52,7 +52,7 @@ export async function checkActions(
 ): Promise<ActionCheckResult[]> {
   for (const [index, check] of checks.entries()) refuseMalformed(check, index);
   const contexts = await contextsOf(context, checks);
-  const shared = await explaining(context);
+  const shared = await loadCredential(context);
   const results = [];
   for (const [index, check] of checks.entries()) {
     const asking = contexts[index] as Context;
@@ -61,7 +61,7 @@ export async function checkActions(
       ...check,
       allowed: reason === null,
       reason,
-      explanation: explanationOf(asking, shared, basis),
+      explanation: explainPermission(asking, shared, basis),
     });
   }
   return results;

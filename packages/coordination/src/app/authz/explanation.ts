@@ -14,13 +14,13 @@ export interface Basis {
 }
 
 /** Data shared by the explanations of one request. */
-export interface Explaining {
+export interface UnnarrowedCredential {
   /** The credential's permissions before any narrowing. */
   readonly permissions: ReadonlySet<string>;
   readonly seesAll: boolean;
 }
 
-export async function explaining(context: Context): Promise<Explaining> {
+export async function loadCredential(context: Context): Promise<UnnarrowedCredential> {
   const { db, tenantId, caller } = context;
   const { credentialId } = caller;
   const found =
@@ -29,9 +29,9 @@ export async function explaining(context: Context): Promise<Explaining> {
 }
 
 /** Explains where a permission comes from and what narrows it. */
-export function explanationOf(
+export function explainPermission(
   { caller }: Context,
-  { permissions, seesAll }: Explaining,
+  { permissions, seesAll }: UnnarrowedCredential,
   { permission, roleId = null }: Basis,
 ): ActionExplanation {
   const rights = caller.permissions;

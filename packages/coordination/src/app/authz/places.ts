@@ -6,7 +6,7 @@ import type { Places } from '../../access/policy/rights.ts';
 import type { Caller } from '../../service/caller.ts';
 import { readViewer } from '../../service/sight/sight.ts';
 import { parseTaskRef, type TaskRef } from '../../work/tasks/task-ref.ts';
-import { isSeen, standsAt } from '../within-sight.ts';
+import { isAtPath, isSeen } from '../within-sight.ts';
 import {
   type AnchorRow,
   anchorsOf,
@@ -84,7 +84,7 @@ export function placesOf(
   endpoint: Pick<Operation, 'path'>,
   input: { readonly params: object; readonly query: object; readonly body: unknown },
 ): Places {
-  const path = Object.keys(kindAt).find((known) => standsAt(endpoint.path, known));
+  const path = Object.keys(kindAt).find((known) => isAtPath(endpoint.path, known));
   return {
     async ofRequest(db) {
       const named = path === undefined ? namedInFields(input) : namedInPath(path, input.params);

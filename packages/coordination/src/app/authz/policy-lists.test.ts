@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newId } from '@baton/values/ids';
-import { isAskedOn } from '../../access/policy/catalogue.ts';
+import { isCheckedOn } from '../../access/policy/catalogue.ts';
 import type { Permission } from '../../service/permissions.ts';
 import type { Actor, TestCoordination } from '../../testing/coordination.ts';
 import { done, makeRun, makeTask, openSession, refused } from '../../testing/leases.ts';
@@ -10,7 +10,7 @@ import type { TestPolicy } from '../../testing/policy-service.ts';
 import { makeProject } from '../../testing/projects.ts';
 import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
 import { endpoints } from '../endpoints.ts';
-import { listed } from './listed.ts';
+import { listed } from './listed-objects.ts';
 
 /** CP_AUTHZ_MODE policy: lists intersect with what a decision point lists. */
 
@@ -138,7 +138,7 @@ test('every list of objects that are judged by themselves is known', () => {
       method === 'GET' &&
       paging &&
       !path.includes('{') &&
-      permission.some((name) => types.some((type) => isAskedOn(name as Permission, type))) &&
+      permission.some((name) => types.some((type) => isCheckedOn(name as Permission, type))) &&
       listed[id] === undefined,
   );
   assert.deepEqual(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { Permission } from '../../service/permissions.ts';
-import { askContext, makeToldType } from '../../testing/contexts.ts';
+import { makeTypeWithContext, requestContext } from '../../testing/contexts.ts';
 import type { Actor, TestCoordination } from '../../testing/coordination.ts';
 import { claimTask, done, makeTask, openSession, refused } from '../../testing/leases.ts';
 import { startMemoryService, type TestMemory } from '../../testing/memory-service.ts';
@@ -79,7 +79,7 @@ for (const wire of ['baton', 'authzen'] as const)
     };
 
     test('a context has the memory of these namespaces; of none it is forbidden, and memory is not called', async () => {
-      const nothing = await askContext(reader, { workspaceId });
+      const nothing = await requestContext(reader, { workspaceId });
       assert.deepEqual(
         [nothing.memoryStatus, nothing.memory, nothing.memoryTraceId],
         ['forbidden', null, null],
@@ -88,7 +88,7 @@ for (const wire of ['baton', 'authzen'] as const)
       assert.equal(memory.calls.length, 0);
       for (const which of [['tenant'], ['tree'], ['tenant', 'tree']] as ('tenant' | 'tree')[][]) {
         show(...which);
-        assert.equal((await askContext(reader, { workspaceId })).memoryStatus, 'ok');
+        assert.equal((await requestContext(reader, { workspaceId })).memoryStatus, 'ok');
         assert.deepEqual(
           namespacesAsked(),
           which.map((one) => names[one]),
@@ -96,7 +96,7 @@ for (const wire of ['baton', 'authzen'] as const)
       }
       const calls = memory.calls.length;
       shown = ['tenant', baton.tenantId, names.tenant, `tenant-${workspaceId}`, `ws-${baton.tenantId}`];
-      assert.equal((await askContext(reader, { workspaceId })).memoryStatus, 'forbidden');
+      assert.equal((await requestContext(reader, { workspaceId })).memoryStatus, 'forbidden');
       assert.equal(memory.calls.length, calls);
     });
 
@@ -124,17 +124,17 @@ for (const wire of ['baton', 'authzen'] as const)
     });
 
     test('what an executor was told is shown to who may read all that it came from', async () => {
-      const typeKey = await makeToldType(baton, { anchors: ['service:billing'] });
+      const typeKey = await makeTypeWithContext(baton, { anchors: ['service:billing'] });
       const task = await makeTask(baton, { typeKey, workspaceId });
       const actor = await baton.actor();
       await claimTask({ actor, sessionId: await openSession(actor) }, task.id);
       show('tenant', 'tree');
-      const { taskContext: told } = await askContext(actor, { task: task.id });
+      const { taskContext: told } = await requestContext(actor, { task: task.id });
       assert.deepEqual([told.status, told.recorded], ['ok', true]);
       const { contextPackId } = told;
       const paths = [`/context-packs/${contextPackId}`, `/context-packs/${contextPackId}:replay`] as const;
       const part = async (more: object = {}) =>
-        (await askContext(reader, { task: task.id, ...more })).taskContext;
+        (await requestContext(reader, { task: task.id, ...more })).taskContext;
       for (const which of [[], ['tree'], ['tenant']] as ('tenant' | 'tree')[][]) {
         show(...which);
         memory.calls.length = 0;
@@ -179,7 +179,7 @@ for (const wire of ['baton', 'authzen'] as const)
 
     test('the point is asked before memory, once, and no answer of it is 503', async () => {
       show('tenant', 'tree');
-      await askContext(reader, { workspaceId });
+      await requestContext(reader, { workspaceId });
       assert.equal(
         memory.calls.length,
         1,
@@ -220,7 +220,7 @@ test('a namespace goes with the workspace that it belongs to', async () => {
     const below = await makeWorkspace(baton, { parentId: root.id });
     const reader = await baton.actor({ permissions: ['events.read'] satisfies Permission[] });
     policy.asked.length = 0;
-    await askContext(reader, { workspaceId: below.id });
+    await requestContext(reader, { workspaceId: below.id });
     const asked = policy.asked.filter(({ action }) => action === 'memory.read');
     const tenant = `tenant:${baton.tenantId}`;
     assert.deepEqual(

@@ -7,10 +7,10 @@ import { newId } from '@baton/values/ids';
 import type { Actor, TestCoordination } from '../../testing/coordination.ts';
 import { claimTask, done, makeRun, makeTask, openSession, refused } from '../../testing/leases.ts';
 import { policyModeOfFile } from '../../testing/policy-mode.ts';
-import type { AskedQuestion, TestPolicy } from '../../testing/policy-service.ts';
+import type { ReceivedQuestion, TestPolicy } from '../../testing/policy-service.ts';
 import { makeProject } from '../../testing/projects.ts';
 import { openStream } from '../../testing/stream-client.ts';
-import { until } from '../../testing/waiting.ts';
+import { until } from '../../testing/wait-until.ts';
 import { makeWorkspace } from '../../testing/workspaces.ts';
 
 /** CP_AUTHZ_MODE policy: a decision point grants what the bearers of tokens do. */
@@ -88,7 +88,7 @@ test('a task is asked about by its id with its relations, under its public id to
     ]);
   }
   // What there is not is asked about on the tenant: who may read everything learns that it is missing.
-  const tenantWide = ({ action, resource }: AskedQuestion) =>
+  const tenantWide = ({ action, resource }: ReceivedQuestion) =>
     action === 'tasks.read' && resource === `tenant:${baton.tenantId}`;
   grant(tenantWide);
   for (const ref of [newId(), 'TASK-999999']) await refused(owner.get(`/tasks/${ref}`), 404, 'not_found');

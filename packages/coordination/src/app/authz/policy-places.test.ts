@@ -10,7 +10,7 @@ import { done, makeRun, makeTask, openSession, refused } from '../../testing/lea
 import { outcomeTester } from '../../testing/outcomes.ts';
 import { newKey, planDocuments, sourceOf } from '../../testing/package-sources.ts';
 import { policyModeOfFile } from '../../testing/policy-mode.ts';
-import type { AskedQuestion, TestPolicy } from '../../testing/policy-service.ts';
+import type { ReceivedQuestion, TestPolicy } from '../../testing/policy-service.ts';
 import { makeProcessAgent, publishProcess, setStep, specOf } from '../../testing/process-instances.ts';
 import { makeTemplate } from '../../testing/projects.ts';
 import { ruleBody } from '../../testing/rules.ts';
@@ -428,10 +428,10 @@ const files: readonly Filing[] = [
 ];
 
 /** Whether a question is about a workspace, or about something that is in it; null: about the tenant itself. */
-function isAbout({ resource }: AskedQuestion, place: string | null): boolean {
+function isAbout({ resource }: ReceivedQuestion, place: string | null): boolean {
   return resource === (place === null ? `tenant:${baton.tenantId}` : `workspace:${place}`);
 }
-function isWithin(question: AskedQuestion, place: string | null): boolean {
+function isWithin(question: ReceivedQuestion, place: string | null): boolean {
   if (isAbout(question, place)) return true;
   return place !== null && question.tuples.some(({ subject }) => subject === `workspace:${place}`);
 }
@@ -450,7 +450,7 @@ for (const filing of files) {
       grant(() => true);
       return prepare({ from, to }, actor);
     };
-    const isElse = ({ action, resource }: AskedQuestion) =>
+    const isElse = ({ action, resource }: ReceivedQuestion) =>
       also.includes(action) || also.includes(`${action} ${resource.split(':')[0]}`);
     const act = await prepared();
     for (const shut of new Set([to, from])) {

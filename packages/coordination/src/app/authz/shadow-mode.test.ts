@@ -12,7 +12,7 @@ import { openShadow } from '../../access/policy/shadow.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { claimTask, done, makeTask, openSession, refused } from '../../testing/leases.ts';
 import { startPolicyService, type TestPolicy } from '../../testing/policy-service.ts';
-import { until } from '../../testing/waiting.ts';
+import { until } from '../../testing/wait-until.ts';
 import { makeWorkspace } from '../../testing/workspaces.ts';
 
 /** CP_AUTHZ_MODE shadow: what is held here decides, and a decision point is asked beside. */

@@ -8,7 +8,7 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { tenantBootstrapped } from './bootstrap.events.ts';
 import { findAdmin, findAnyTenant, findTenant, lockTenants } from './bootstrap.sql.ts';
-import { foundTenant } from './founding.ts';
+import { foundTenant } from './found-tenant.ts';
 import { type BootstrappedTenant, type BootstrapRequest, tenantOf } from './tenant.ts';
 
 /** Unless CP_LEGACY_API_KEYS_ENABLED is set, the key isn't accepted anyway; then it expires after a day. */

@@ -17,7 +17,7 @@ import {
   openSession,
   refused,
 } from '../../testing/leases.ts';
-import { until } from '../../testing/waiting.ts';
+import { until } from '../../testing/wait-until.ts';
 import { startWorker } from '../worker.ts';
 import { createMeasures } from './measures.ts';
 

@@ -9,7 +9,7 @@ import { newId } from '@baton/values/ids';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { journalIsStable } from '../../testing/journal-writer.ts';
 import { openStream } from '../../testing/stream-client.ts';
-import { until } from '../../testing/waiting.ts';
+import { until } from '../../testing/wait-until.ts';
 import { type Listener, Notifier } from './notifier.ts';
 
 let baton: TestCoordination;

@@ -12,7 +12,7 @@ import { type Actor, startCoordination, type TestCoordination } from '../../test
 import { journalIsStable, writeEvents } from '../../testing/journal-writer.ts';
 import { pauseReading, serveStreams } from '../../testing/serve-streams.ts';
 import { openStream, type StreamClient } from '../../testing/stream-client.ts';
-import { until } from '../../testing/waiting.ts';
+import { until } from '../../testing/wait-until.ts';
 import type { Outlet } from './outlet.ts';
 import { PageReaders } from './page-readers.ts';
 import { queuedBytesMax, Subscriber } from './subscriber.ts';

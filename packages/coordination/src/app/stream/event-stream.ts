@@ -6,7 +6,7 @@ import { refuseUpgrade } from '@baton/kernel/listener/listener';
 import type { Logger } from '@baton/kernel/process/log';
 import type { Authenticator } from '../../access/authn/authenticate.ts';
 import { settleLegacy } from '../../ledger/journal/legacy.ts';
-import { requireEventWorkspace } from '../../ledger/journal/reading.ts';
+import { requireEventWorkspace } from '../../ledger/journal/read-pages.ts';
 import type { Caller } from '../../service/caller.ts';
 import { holds } from '../../service/permissions.ts';
 import { readViewer } from '../../service/sight/sight.ts';
@@ -29,7 +29,7 @@ export interface EventStreamOptions {
   readonly authenticator: Pick<Authenticator, 'enter'>;
   readonly health: Pick<Health, 'refusedCursor'>;
   /** Adds the decision point's grants on the journal, or on one workspace of it, to the caller. */
-  readonly judgedReader?: (caller: Caller, workspaceId: string | undefined) => Promise<Caller>;
+  readonly authorizeReader?: (caller: Caller, workspaceId: string | undefined) => Promise<Caller>;
   /** The interval of pings. */
   readonly pingEveryMs?: number;
 }
@@ -134,7 +134,7 @@ export class EventStream {
     const credential = credentialOf(req);
     const caller = await authenticator.enter(credential, true);
     const { after: given, typePrefixes, workspaceId } = streamRequestOf(req);
-    requireEventsRead(await this.#judged(caller, workspaceId));
+    requireEventsRead(await this.#authorize(caller, workspaceId));
     const { tenantId } = caller;
     if (workspaceId !== undefined)
       await this.#pageReaders.run(tenantId, () =>
@@ -181,16 +181,16 @@ export class EventStream {
     }
   }
 
-  #judged(caller: Caller, workspaceId: string | undefined): Promise<Caller> {
-    const { judgedReader } = this.#options;
-    return judgedReader === undefined ? Promise.resolve(caller) : judgedReader(caller, workspaceId);
+  #authorize(caller: Caller, workspaceId: string | undefined): Promise<Caller> {
+    const { authorizeReader } = this.#options;
+    return authorizeReader === undefined ? Promise.resolve(caller) : authorizeReader(caller, workspaceId);
   }
 
   /** Once for the whole journal, and once for each workspace of the streams. */
   async #requireEventsRead(caller: Caller, subscribers: Iterable<Subscriber>): Promise<void> {
-    if (this.#options.judgedReader === undefined) return requireEventsRead(caller);
+    if (this.#options.authorizeReader === undefined) return requireEventsRead(caller);
     for (const workspaceId of new Set([...subscribers].map((subscriber) => subscriber.workspaceId)))
-      requireEventsRead(await this.#judged(caller, workspaceId));
+      requireEventsRead(await this.#authorize(caller, workspaceId));
   }
 
   /** Ends streams whose workspace their person can't see any more. */

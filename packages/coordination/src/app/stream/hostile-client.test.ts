@@ -13,7 +13,7 @@ import {
   serveStreams,
 } from '../../testing/serve-streams.ts';
 import { openStream, type StreamClient } from '../../testing/stream-client.ts';
-import { until } from '../../testing/waiting.ts';
+import { until } from '../../testing/wait-until.ts';
 import { fail } from '../errors.ts';
 
 let baton: TestCoordination;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Batch, joinedParts, partBytesMax } from './batch.ts';
-import { Kept } from './kept.ts';
+import { KeptMessages } from './kept-messages.ts';
 import { type StreamMessage, textFrame } from './message.ts';
 
 const message = (sequence: number, bytes = 100, type = 'task.created'): StreamMessage => ({
@@ -52,7 +52,7 @@ test('each filter gets its own events of a batch, also when there are more filte
 });
 
 test('what is kept is bounded in number and in bytes, and says from where on it is whole', () => {
-  const kept = new Kept({ position: 7, sequence: 0 });
+  const kept = new KeptMessages({ position: 7, sequence: 0 });
   const batch = (from: number, count: number, bytes = 100) =>
     new Batch(
       Array.from({ length: count }, (_, n) => message(from + n, bytes)),

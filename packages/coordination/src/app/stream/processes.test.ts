@@ -16,7 +16,7 @@ import {
 import { journalIsStable } from '../../testing/journal-writer.ts';
 import { type ServiceProcess, startProcess } from '../../testing/service-processes.ts';
 import { openStream, type StreamClient } from '../../testing/stream-client.ts';
-import { until } from '../../testing/waiting.ts';
+import { until } from '../../testing/wait-until.ts';
 
 let baton: TestCoordination;
 let reader: Actor;

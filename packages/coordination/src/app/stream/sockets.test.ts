@@ -18,8 +18,8 @@ import { type Crowd, type CrowdMember, startCrowd } from '../../testing/crowd/cr
 import { addSequence, type Counted } from '../../testing/crowd/frame-counter.ts';
 import { journalIsStable, writeEvents } from '../../testing/journal-writer.ts';
 import { type ServiceProcess, startProcess } from '../../testing/service-processes.ts';
-import { until } from '../../testing/waiting.ts';
-import { foundTenant } from '../bootstrap/founding.ts';
+import { until } from '../../testing/wait-until.ts';
+import { foundTenant } from '../bootstrap/found-tenant.ts';
 
 const sockets = Number(process.env.BATON_TEST_SOCKETS ?? byDepth(80, 400));
 const isLarge = sockets >= 5000;

@@ -1,7 +1,7 @@
 import type { Db } from '@baton/kernel/database/db';
 import { isLegacy, type JournalCursor, type JournalPosition } from '../../ledger/journal/cursor.ts';
 import { typePatternsOf } from '../../ledger/journal/event-types.ts';
-import { everyEvent, isBehind, readPageAfter } from '../../ledger/journal/reading.ts';
+import { everyEvent, isBehind, readPageAfter } from '../../ledger/journal/read-pages.ts';
 import type { Caller } from '../../service/caller.ts';
 import { readViewer } from '../../service/sight/sight.ts';
 import { type Batch, joinedParts, messagesOf, type Part, type TypePrefixes } from './batch.ts';

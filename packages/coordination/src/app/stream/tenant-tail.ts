@@ -3,9 +3,9 @@ import type { Db } from '@baton/kernel/database/db';
 import { isTemporary } from '@baton/kernel/http/command';
 import type { Logger } from '@baton/kernel/process/log';
 import type { JournalPosition } from '../../ledger/journal/cursor.ts';
-import { everyEvent, readPageAfter } from '../../ledger/journal/reading.ts';
+import { everyEvent, readPageAfter } from '../../ledger/journal/read-pages.ts';
 import { Batch } from './batch.ts';
-import { Kept } from './kept.ts';
+import { KeptMessages } from './kept-messages.ts';
 import { messageOf } from './message.ts';
 
 /** A stream at the end of the journal that gets the events of the shared reader. */
@@ -41,7 +41,7 @@ const deliveriesPerLook = 16;
 export class TenantTail {
   readonly #options: TailOptions;
   readonly #followers = new Set<Follower>();
-  #kept: Kept | undefined;
+  #kept: KeptMessages | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isReading = false;
   #isWoken = false;
@@ -57,7 +57,7 @@ export class TenantTail {
    * @returns false when the follower must read the database first
    */
   follow(follower: Follower, at: JournalPosition): boolean {
-    const kept = this.#followers.size === 0 || this.#kept === undefined ? new Kept(at) : this.#kept;
+    const kept = this.#followers.size === 0 || this.#kept === undefined ? new KeptMessages(at) : this.#kept;
     if (!kept.holdsFrom(at)) return false;
     this.#kept = kept;
     this.#followers.add(follower);
@@ -120,7 +120,7 @@ export class TenantTail {
   }
 
   /** @returns how long to wait for the next read without a notification, in ms */
-  async #readBatch(kept: Kept): Promise<number> {
+  async #readBatch(kept: KeptMessages): Promise<number> {
     const { db, tenantId, pollMs, keptBytesMax } = this.#options;
     const page = await readPageAfter(db, kept.through, {
       tenantId,

@@ -7,7 +7,7 @@ import { launch, makeFamily } from '../../testing/children.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { checkLeaseInvariants } from '../../testing/lease-invariants.ts';
 import { makeWorker, type Worker } from '../../testing/leases.ts';
-import { untilBlockedBy } from '../../testing/waiting.ts';
+import { untilBlockedBy } from '../../testing/wait-until.ts';
 
 let baton: TestCoordination;
 let parent: Worker;

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { delegate, makeTask, makeWorker, openSession, type Worker } from '../../testing/leases.ts';
-import { untilBlockedBy } from '../../testing/waiting.ts';
+import { untilBlockedBy } from '../../testing/wait-until.ts';
 
 let baton: TestCoordination;
 let worker: Worker;

@@ -5,7 +5,7 @@ import { longTest } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { claimTask, done, makeTask, makeWorker, openSession, type Worker } from '../../testing/leases.ts';
 import { makeWorkerTools } from '../../testing/sweepers.ts';
-import { until } from '../../testing/waiting.ts';
+import { until } from '../../testing/wait-until.ts';
 import { expireDueClaims, expireDueSessions } from '../sweeper/sweeper.ts';
 
 const holdersMax = 100;

@@ -8,7 +8,7 @@ import { sendRequest, startCoordination, type TestCoordination } from '../../tes
 import { checkLeaseInvariants } from '../../testing/lease-invariants.ts';
 import { claimTask, done, makeRun, makeWorker, refused, type Worker } from '../../testing/leases.ts';
 import { makeWorkerTools } from '../../testing/sweepers.ts';
-import { untilBlockedBy } from '../../testing/waiting.ts';
+import { untilBlockedBy } from '../../testing/wait-until.ts';
 import { continueCascades } from './cascades.ts';
 
 let baton: TestCoordination;

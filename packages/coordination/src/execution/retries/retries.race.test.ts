@@ -7,7 +7,7 @@ import { failOnce } from '../../testing/availability.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, endClaimLease, makeRun, makeTask, makeWorker, type Worker } from '../../testing/leases.ts';
 import { makeWorkerTools } from '../../testing/sweepers.ts';
-import { until } from '../../testing/waiting.ts';
+import { until } from '../../testing/wait-until.ts';
 import { expireDueClaims } from '../sweeper/sweeper.ts';
 
 const rounds = byDepth(15, 150);

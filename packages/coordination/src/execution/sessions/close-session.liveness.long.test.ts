@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { sendRequest, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, makeTask, openSession } from '../../testing/leases.ts';
-import { startTraffic, until } from '../../testing/waiting.ts';
+import { startTraffic, until } from '../../testing/wait-until.ts';
 
 const parallel = 200;
 /** A second on a quiet machine. */

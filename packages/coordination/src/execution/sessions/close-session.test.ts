@@ -4,7 +4,7 @@ import { sql } from '@baton/kernel/database/sql';
 import { assertTookLess } from '@baton/testing/depth';
 import { type Answer, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { claimTask, done, makeTask, openSession, refused } from '../../testing/leases.ts';
-import { untilBlockedBy } from '../../testing/waiting.ts';
+import { untilBlockedBy } from '../../testing/wait-until.ts';
 
 // No write under a session succeeds after its close was acknowledged (docs/reference/sessions.md#consequences-of-an-end). A close takes the session's lock
 // alone; what doesn't share that lock may be under way and be committed later.

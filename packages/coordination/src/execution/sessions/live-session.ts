@@ -1,5 +1,5 @@
 import { NeedsTransaction } from '@baton/kernel/http/command';
-import { endUndelegatedSession } from '../../leases/session-ending.ts';
+import { endUndelegatedSession } from '../../leases/end-session.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { findSessionState, type SessionStateRow, shareSession } from './live-session.sql.ts';

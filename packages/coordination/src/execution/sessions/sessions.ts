@@ -3,9 +3,9 @@ import { NeedsTransaction } from '@baton/kernel/http/command';
 import type { Page } from '@baton/kernel/http/paging';
 import { newId } from '@baton/values/ids';
 import { lockPrincipal } from '../../access/authn/principal-lock.ts';
+import { endSession, expireSession } from '../../leases/end-session.ts';
 import { leaseBounds } from '../../leases/lease-bounds.ts';
 import type { SessionRow } from '../../leases/lease-rows.ts';
-import { endSession, expireSession } from '../../leases/session-ending.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { checkDocument } from '../../service/documents.ts';
 import { holds } from '../../service/permissions.ts';
@@ -105,38 +105,52 @@ export async function getSession(context: Context, sessionId: string): Promise<S
 }
 
 /**
- * Extends a session's lease; by default by its original length. The usual case is a single statement without an event.
- * If it changes nothing, it is repeated in a transaction that locks the session and finds the reason; a lease found
- * expired is recorded with that refusal.
+ * Extends a session's lease; by default by its original length. It emits no event.
  * @throws Refusal `not_found`, `permission_denied`, `session_not_active`, `session_expired`, `invalid_ttl`
  */
-export async function heartbeatSession(
+export function heartbeatSession(
   context: Context,
   sessionId: string,
   ttlAsked: number | null | undefined,
 ): Promise<Session> {
   const ttlSeconds = ttlAsked ?? null;
-  const beat = () =>
-    context.db.row(
-      updateSessionLease({
-        tenantId: context.tenantId,
-        sessionId,
-        callerId: context.caller.principalId,
-        mayManage: mayManage(context),
-        ttlSeconds,
-      }),
-    );
-  if (!context.transactional) {
-    const row = ttlSeconds === null || fitsSession(context, ttlSeconds) ? await beat() : undefined;
-    if (row === undefined) throw new NeedsTransaction();
-    return sessionOf(row);
-  }
+  return context.transactional
+    ? renewInTransaction(context, sessionId, ttlSeconds)
+    : renewInStatement(context, sessionId, ttlSeconds);
+}
+
+/** The usual case: a single statement. If it changes nothing, the reason is found in a transaction. */
+async function renewInStatement(
+  context: Context,
+  sessionId: string,
+  ttlSeconds: number | null,
+): Promise<Session> {
+  const fits = ttlSeconds === null || fitsSession(context, ttlSeconds);
+  const row = fits ? await renewLease(context, sessionId, ttlSeconds) : undefined;
+  if (row === undefined) throw new NeedsTransaction();
+  return sessionOf(row);
+}
+
+/** Locks the session and finds the reason for a refusal; a lease found expired is recorded with that refusal. */
+async function renewInTransaction(
+  context: Context,
+  sessionId: string,
+  ttlSeconds: number | null,
+): Promise<Session> {
   await refuseDeadSession(context, sessionId);
   if (ttlSeconds !== null) sessionTtl(context, ttlSeconds);
-  const row = await beat();
+  const row = await renewLease(context, sessionId, ttlSeconds);
   if (row === undefined) await refuseDeadSession(context, sessionId);
   if (row !== undefined) return sessionOf(row);
   throw new Error('a heartbeat was refused without an obstacle');
+}
+
+function renewLease(context: Context, sessionId: string, ttlSeconds: number | null) {
+  const { db, tenantId, caller } = context;
+  const callerId = caller.principalId;
+  return db.row(
+    updateSessionLease({ tenantId, sessionId, callerId, mayManage: mayManage(context), ttlSeconds }),
+  );
 }
 
 /**

@@ -1,9 +1,9 @@
 import { isUnreachable } from '@baton/kernel/database/db';
 import type { Statement } from '@baton/kernel/database/sql';
+import { expireFreeSession } from '../../leases/end-session.ts';
 import { continueEnding, endPart, findDueEndings, findEndingParts } from '../../leases/endings.ts';
 import { endingBatchMax } from '../../leases/lease-bounds.ts';
 import { claimExpired } from '../../leases/leases.events.ts';
-import { expireFreeSession } from '../../leases/session-ending.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import type { Job, JobTools } from '../../service/job.ts';
 import { createPutOff } from '../../service/put-off.ts';

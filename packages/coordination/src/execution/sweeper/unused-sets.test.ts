@@ -4,7 +4,7 @@ import { sql } from '@baton/kernel/database/sql';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { claimTask, done, makeTask, makeWorker, type Worker } from '../../testing/leases.ts';
 import { makeWorkerTools } from '../../testing/sweepers.ts';
-import { untilBlockedBy } from '../../testing/waiting.ts';
+import { untilBlockedBy } from '../../testing/wait-until.ts';
 import { removeUnusedSets } from './queue-tidier.ts';
 
 let baton: TestCoordination;

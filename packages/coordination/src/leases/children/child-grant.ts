@@ -1,6 +1,6 @@
 import { holds, type Permission } from '../../service/permissions.ts';
 import type { Context } from '../context.ts';
-import { requireDelegated, standingRights } from '../delegated/delegated-rights.ts';
+import { requireDelegated, requireStandingRights } from '../delegated/delegated-rights.ts';
 import { fail } from '../errors.ts';
 import type { ChildHandleOfParentRow } from './child-handle-row.ts';
 import { findGrantOfRun, findLaunchedRun, lockHandle } from './children.sql.ts';
@@ -43,7 +43,7 @@ export async function requireStanding(
 ): Promise<ReadonlySet<string>[]> {
   const runId = await launchedRunOf(context);
   if (runId !== undefined) fail('child_grant_exceeded', { runId, required: [permission] });
-  return standingRights(context, permission);
+  return requireStandingRights(context, permission);
 }
 
 /**

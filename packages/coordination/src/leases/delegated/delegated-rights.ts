@@ -34,7 +34,7 @@ export async function delegatedRights({ db, tenantId, caller, settings }: Contex
  * its current sessions.
  * @throws Refusal `permission_denied` with a delegation that lacks the permission
  */
-export async function standingRights(
+export async function requireStandingRights(
   { db, tenantId, caller, settings }: Context,
   permission: Permission,
 ): Promise<ReadonlySet<string>[]> {

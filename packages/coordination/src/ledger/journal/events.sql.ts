@@ -30,7 +30,7 @@ export interface EventFilter {
   readonly viewerId: string | null;
 }
 
-export interface Reading {
+export interface PageBounds {
   readonly tenantId: string;
   readonly from: JournalPosition;
   /** Skips events up to this sequence, the legacy cursor; 0 for none. */
@@ -65,7 +65,7 @@ export const pageRowsMax = 1001;
  * both tables (`pageRowsMax`) and assumes a hundredth of the two around them, so it plans once. Without that, it
  * planned again for each page of a journal of 10,000,000 events, which took half of the page's time.
  */
-export function findEveryEventForward({ tenantId, from, afterSequence, rowsMax, asksHeldBack }: Reading) {
+export function findEveryEventForward({ tenantId, from, afterSequence, rowsMax, asksHeldBack }: PageBounds) {
   return sql<PageRow>`
     with bound as materialized (
       select f.*, now.horizon, journal_epoch_is_current() as is_current,
@@ -104,7 +104,7 @@ export function findEveryEventForward({ tenantId, from, afterSequence, rowsMax, 
 }
 
 /** All events before a position, newest first. */
-export function findEveryEventBackward({ tenantId, from, rowsMax }: Reading) {
+export function findEveryEventBackward({ tenantId, from, rowsMax }: PageBounds) {
   return sql<PageRow>`
     with bound as materialized (
       select f.*, now.horizon, journal_epoch_is_current() as is_current,
@@ -134,7 +134,7 @@ export function findEveryEventBackward({ tenantId, from, rowsMax }: Reading) {
 }
 
 /** The events that pass a filter. */
-export function findEventsForward({ tenantId, from, afterSequence, filter, ...bounds }: Reading) {
+export function findEventsForward({ tenantId, from, afterSequence, filter, ...bounds }: PageBounds) {
   return sql<PageRow>`
     with bound as materialized (
       select horizon, journal_epoch_is_current() as is_current,
@@ -173,7 +173,7 @@ export function findEventsForward({ tenantId, from, afterSequence, filter, ...bo
 }
 
 /** The events that pass a filter. */
-export function findEventsBackward({ tenantId, from, filter, ...bounds }: Reading) {
+export function findEventsBackward({ tenantId, from, filter, ...bounds }: PageBounds) {
   return sql<PageRow>`
     with bound as materialized (
       select horizon, journal_epoch_is_current() as is_current,
@@ -210,7 +210,7 @@ export function findEventsBackward({ tenantId, from, filter, ...bounds }: Readin
 }
 
 /** The same for one entity, by the index of its stream: nothing is skipped. */
-export function findEntityEventsForward({ tenantId, from, afterSequence, filter, rowsMax }: Reading) {
+export function findEntityEventsForward({ tenantId, from, afterSequence, filter, rowsMax }: PageBounds) {
   return sql<PageRow>`
     with bound as materialized (
       select horizon, journal_epoch_is_current() as is_current,
@@ -254,7 +254,7 @@ export function findEntityEventsForward({ tenantId, from, afterSequence, filter,
     order by e.position, e.sequence`;
 }
 
-export function findEntityEventsBackward({ tenantId, from, filter, rowsMax }: Reading) {
+export function findEntityEventsBackward({ tenantId, from, filter, rowsMax }: PageBounds) {
   return sql<PageRow>`
     with bound as materialized (
       select horizon, journal_epoch_is_current() as is_current,
@@ -305,7 +305,7 @@ export type ScanEndRow = Pick<PageRow, 'floor_position' | 'floor_sequence'> &
  * The position at which a read stopped because its filter skipped `scanMax` events; none when it reached the end. Only
  * correct if the floor is that of the page: after a prune in between there are fewer events to count.
  */
-export function findScanEndForward({ tenantId, from, afterSequence, scanMax }: Reading, horizon: number) {
+export function findScanEndForward({ tenantId, from, afterSequence, scanMax }: PageBounds, horizon: number) {
   return sql<ScanEndRow>`
     select f.floor_position, f.floor_sequence, e.position, e.sequence
     from journal_floors f
@@ -327,7 +327,7 @@ export function findScanEndForward({ tenantId, from, afterSequence, scanMax }: R
 }
 
 /** After a prune in between, fewer events remain than were skipped: then nothing remains before these. */
-export function findScanEndBackward({ tenantId, from, scanMax }: Reading, horizon: number) {
+export function findScanEndBackward({ tenantId, from, scanMax }: PageBounds, horizon: number) {
   return sql<JournalPosition>`
     select e.position, e.sequence
     from journal_floors f cross join lateral (
@@ -347,7 +347,7 @@ export function findScanEndBackward({ tenantId, from, scanMax }: Reading, horizo
 }
 
 /** The newest event after a position; no row when there is none. */
-export function findNewest({ tenantId, from, afterSequence }: Reading, horizon: number) {
+export function findNewest({ tenantId, from, afterSequence }: PageBounds, horizon: number) {
   return sql<JournalPosition>`
     select e.position, e.sequence
     from journal_floors f
@@ -373,7 +373,7 @@ export function findNewest({ tenantId, from, afterSequence }: Reading, horizon: 
  * horizon that is the newest one up to its position, because later writes are in later epochs. Above the horizon the
  * present epoch itself may differ, so all of it is read again.
  */
-export function findCommonEvent({ tenantId, from }: Reading, horizon: number) {
+export function findCommonEvent({ tenantId, from }: PageBounds, horizon: number) {
   return sql<JournalPosition>`
     select e.position, e.sequence
     from journal_floors f

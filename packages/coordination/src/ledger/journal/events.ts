@@ -13,7 +13,7 @@ import {
 import { type EventQuery, eventOf, type JournalEventPage } from './event.ts';
 import { parseTypePrefixes, typePatternsOf } from './event-types.ts';
 import { settleLegacy } from './legacy.ts';
-import { type EventFilter, readPageAfter, readPageBefore, requireEventWorkspace } from './reading.ts';
+import { type EventFilter, readPageAfter, readPageBefore, requireEventWorkspace } from './read-pages.ts';
 
 /** One page of the tenant's journal. See docs/reference/journal.md#reading. */
 export async function listEvents(context: Context, query: EventQuery, page: Page): Promise<JournalEventPage> {

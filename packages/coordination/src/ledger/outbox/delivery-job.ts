@@ -1,6 +1,7 @@
 import type { Job, JobTools } from '../../service/job.ts';
 import type { Context } from '../context.ts';
 import type { Sink } from '../sinks/sink.ts';
+import { createDeliveryClaims } from './claim-deliveries.ts';
 import {
   type DueEventRow,
   type Remainder,
@@ -10,9 +11,8 @@ import {
 } from './deliveries.sql.ts';
 import type { Distribute } from './distribution.ts';
 import { createPlaces } from './places.ts';
-import { after, type Outcome, send } from './sending.ts';
+import { after, type Outcome, send } from './send-event.ts';
 import { createRest } from './sink-rest.ts';
-import { createTaking } from './taking.ts';
 
 type Tools = Pick<JobTools<Context>, 'pool' | 'settings' | 'log'>;
 
@@ -57,7 +57,7 @@ export function deliverTo(sink: Sink, distribute: Distribute, tools: Tools): Job
   const baseMs = settings.CP_OUTBOX_BACKOFF_BASE_SECONDS * 1000;
   const rest = createRest({ baseMs, maxMs: settings.CP_OUTBOX_BACKOFF_MAX_SECONDS * 1000 });
   const places = createPlaces(() => (rest.isTrial ? 1 : sink.concurrency));
-  const take = createTaking(sink.name, tools);
+  const take = createDeliveryClaims(sink.name, tools);
   const closing = new AbortController();
   const inHand = new Map<Delivery, Promise<void>>();
   const inHandMax = 2 * Math.max(batchMax, sink.concurrency);

@@ -13,7 +13,7 @@ import { startWorker } from '../../app/worker.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { journalIsStable, writeEvents } from '../../testing/journal-writer.ts';
 import { emptyOutbox, makeWebhookSecret, type Receiver, startReceiver } from '../../testing/sinks.ts';
-import { until as untilIn } from '../../testing/waiting.ts';
+import { until as untilIn } from '../../testing/wait-until.ts';
 
 let baton: TestCoordination;
 const folder = mkdtempSync(join(tmpdir(), 'baton-delivery-'));

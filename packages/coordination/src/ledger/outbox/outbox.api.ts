@@ -1,6 +1,6 @@
 import { pageOf, Uuid } from '@baton/values/wire';
 import { endpoint } from '../context.ts';
-import { dropEvent, listUndelivered, redriveEvent } from './operating.ts';
+import { dropEvent, listUndelivered, redriveEvent } from './operate-outbox.ts';
 import { outboxDropped, outboxRedriven } from './outbox.events.ts';
 import { OutboxDrop, OutboxRedrive, Status, UndeliveredEvent } from './undelivered-event.ts';
 

@@ -9,7 +9,7 @@ import { startWorker, type Worker } from '../../app/worker.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { writeEvents } from '../../testing/journal-writer.ts';
 import { type Deliver, emptyOutbox, testSink } from '../../testing/sinks.ts';
-import { until } from '../../testing/waiting.ts';
+import { until } from '../../testing/wait-until.ts';
 import { SinkAway } from '../sinks/sink.ts';
 
 let baton: TestCoordination;

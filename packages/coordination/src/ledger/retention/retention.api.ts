@@ -1,11 +1,11 @@
 import type { Surroundings } from '@baton/kernel/http/service';
 import { type Context, endpoint } from '../context.ts';
+import { applyRetention } from './apply-retention.ts';
 import { journalArchived, journalPruned } from './retention.events.ts';
 import { archiveJournal, pruneJournal } from './retention.ts';
 import { JournalArchiving, JournalPruning, RetentionBody } from './retention-forms.ts';
-import { settleAround } from './settling.ts';
 
-const around = (_: unknown, surroundings: Surroundings<undefined, Context>) => settleAround(surroundings);
+const around = (_: unknown, surroundings: Surroundings<undefined, Context>) => applyRetention(surroundings);
 
 export const retentionApi = [
   endpoint({

@@ -2,7 +2,7 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { encodeCursor, type JournalPosition } from '../journal/cursor.ts';
 import { emit } from '../journal/journal.ts';
-import { isBehind } from '../journal/reading.ts';
+import { isBehind } from '../journal/read-pages.ts';
 import { floorsOf, lockJournalFloors } from './floors.ts';
 import { journalArchived, journalPruned } from './retention.events.ts';
 import {

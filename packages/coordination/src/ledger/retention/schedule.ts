@@ -1,8 +1,13 @@
 import type { Job, JobTools } from '../../service/job.ts';
 import { createDueJob } from '../../service/queue-walk.ts';
 import type { Context } from '../context.ts';
+import {
+  type DueTenantRow,
+  findDueTenants,
+  updateDueTenant,
+  updateTenantToDue,
+} from './apply-retention.sql.ts';
 import { archiveUpTo } from './retention.ts';
-import { type DueTenantRow, findDueTenants, updateDueTenant, updateTenantToDue } from './settling.sql.ts';
 
 const tenantsMax = 20;
 /** Events of one tenant in one turn; then other tenants follow. */

@@ -6,7 +6,7 @@ import { startWorker, type Worker } from '../../app/worker.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { writeEvents } from '../../testing/journal-writer.ts';
 import { emptyOutbox, testSink } from '../../testing/sinks.ts';
-import { until } from '../../testing/waiting.ts';
+import { until } from '../../testing/wait-until.ts';
 import { createDistribution } from '../outbox/distribution.ts';
 import { deliverOutbox } from '../outbox/outbox.ts';
 import { declare } from './declared-sinks.ts';

@@ -11,7 +11,7 @@ import { startCoordination, type TestCoordination } from '../../testing/coordina
 import { writeEvents } from '../../testing/journal-writer.ts';
 import { type NatsServer, natsMissing, startNats } from '../../testing/nats.ts';
 import { sampleEvent } from '../../testing/sinks.ts';
-import { until as untilIn } from '../../testing/waiting.ts';
+import { until as untilIn } from '../../testing/wait-until.ts';
 import { type NatsTarget, openNatsSink } from './nats-sink.ts';
 import { type Sink, SinkAway } from './sink.ts';
 

@@ -3,7 +3,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { afterEach, test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import { makeWebhookSecret, type Receiver, sampleEvent, startReceiver } from '../../testing/sinks.ts';
-import { until } from '../../testing/waiting.ts';
+import { until } from '../../testing/wait-until.ts';
 import { CloudEvent } from './cloud-event.ts';
 import { parseWebhookSecret } from './signature.ts';
 import { type Sink, SinkAway } from './sink.ts';

@@ -18,10 +18,10 @@ import {
   namespaceOf,
   newTenant,
   quietLog,
-  writeTold,
+  writeDeliverable,
 } from '../../testing/memory-delivery.ts';
 import { startMemoryService, type TestMemory } from '../../testing/memory-service.ts';
-import { until } from '../../testing/waiting.ts';
+import { until } from '../../testing/wait-until.ts';
 
 let baton: TestCoordination;
 let memory: TestMemory;
@@ -52,14 +52,14 @@ const settled = async (tenantId: string) => {
 
 test('with CP_CONTEXT_PROVIDER=none nothing is sent, and cursors move on to the stable head', async () => {
   const tenantId = await newTenant(baton);
-  await writeTold(baton, tenantId, 3);
+  await writeDeliverable(baton, tenantId, 3);
   await journalIsStable(baton.pool);
   const adapter = await start({ ...baton.env, CP_CONTEXT_BASE_URL: memory.url });
   await until(() => settled(tenantId).catch(() => false), 'the first move');
   await baton.pool.run(sql`
     update event_consumers set parked_at = now(), parked_reason = 'x', failure_count = 1, next_attempt_at = now() - interval '1 s'
     where tenant_id = ${tenantId}`);
-  await writeTold(baton, tenantId, 2);
+  await writeDeliverable(baton, tenantId, 2);
   await until(() => settled(tenantId), 'the second move');
   await adapter.close();
   assert.equal(memory.arrived.length, 0);
@@ -69,10 +69,10 @@ test('with CP_CONTEXT_PROVIDER=none nothing is sent, and cursors move on to the 
 
 test('it delivers what was there and what comes, and gives every tenant a cursor', async () => {
   const [first, second] = [await newTenant(baton), await newTenant(baton)];
-  const ids = await writeTold(baton, first, 250);
+  const ids = await writeDeliverable(baton, first, 250);
   const adapter = await start(adapterEnv(baton, memory));
   await until(() => memory.keptIds(namespaceOf(first)).length === ids.length, 'the backlog');
-  const later = await writeTold(baton, second, 1);
+  const later = await writeDeliverable(baton, second, 1);
   await until(() => memory.keptIds(namespaceOf(second)).length === 1, 'the new event');
   assert.deepEqual(memory.keptIds(namespaceOf(first)), ids);
   assert.deepEqual(memory.keptIds(namespaceOf(second)), later);
@@ -144,10 +144,10 @@ test('the metrics of coordination have the same figures, over all tenants and pr
   const names = ['delivered_total', 'duplicates_total', 'failures_total', 'parked_tenants', 'lag_capped'];
   assert.deepEqual(names.map(some), [20, 8, 4, 1, 0]);
   const lag = some('lag');
-  await writeTold(baton, tenants[0] as string, 5);
+  await writeDeliverable(baton, tenants[0] as string, 5);
   await journalIsStable(baton.pool);
   assert.equal((await figures())('lag'), lag + 10);
-  await writeTold(baton, tenants[0] as string, 500);
+  await writeDeliverable(baton, tenants[0] as string, 500);
   await journalIsStable(baton.pool);
   const full = await figures();
   assert.deepEqual([full('lag'), full('lag_capped')], [1000, 1]);
@@ -156,8 +156,8 @@ test('the metrics of coordination have the same figures, over all tenants and pr
 
 test('a stop lets the turn under way end, and gives up one that takes longer', async () => {
   const [quick, slow] = [await newTenant(baton), await newTenant(baton)];
-  await writeTold(baton, quick, 2);
-  await writeTold(baton, slow, 2);
+  await writeDeliverable(baton, quick, 2);
+  await writeDeliverable(baton, slow, 2);
   memory.behave({ delayMs: 500 }, namespaceOf(quick));
   memory.behave({ delayMs: 60_000 }, namespaceOf(slow));
   const adapter = await start(adapterEnv(baton, memory));
@@ -177,7 +177,7 @@ test('a cycle begins turns of CP_CONTEXT_MAX_TENANTS_PER_CYCLE tenants, of CP_CO
   const tenants = await Promise.all(Array.from({ length: 5 }, () => newTenant(baton)));
   const { promise: seen, resolve: goOn } = Promise.withResolvers<void>();
   for (const tenantId of tenants) {
-    await writeTold(baton, tenantId, 1);
+    await writeDeliverable(baton, tenantId, 1);
     memory.behave({ until: seen }, namespaceOf(tenantId));
   }
   await journalIsStable(baton.pool);
@@ -201,7 +201,7 @@ test('a cycle begins turns of CP_CONTEXT_MAX_TENANTS_PER_CYCLE tenants, of CP_CO
 test('tenants whose last turn failed take up half of the places at most', async () => {
   const failing = await Promise.all(Array.from({ length: 6 }, () => newTenant(baton)));
   const well = await newTenant(baton);
-  for (const tenantId of failing) await writeTold(baton, tenantId, 1);
+  for (const tenantId of failing) await writeDeliverable(baton, tenantId, 1);
   await journalIsStable(baton.pool);
   await baton.pool.run(sql`
     insert into event_consumers (tenant_id, consumer, parked_at, parked_reason, failure_count, next_attempt_at)
@@ -213,7 +213,7 @@ test('tenants whose last turn failed take up half of the places at most', async 
   const asked = () =>
     failing.filter((id) => memory.arrived.some(({ namespace }) => namespace === namespaceOf(id))).length;
   await until(() => asked() === 2, 'two of them');
-  const ids = await writeTold(baton, well, 1);
+  const ids = await writeDeliverable(baton, well, 1);
   await until(() => memory.keptIds(namespaceOf(well)).length === ids.length, 'the one that is well');
   assert.equal(asked(), 2);
   end();
@@ -222,12 +222,12 @@ test('tenants whose last turn failed take up half of the places at most', async 
 
 test('without work it looks again after CP_CONTEXT_POLL_INTERVAL_SECONDS', async () => {
   const tenantId = await newTenant(baton);
-  await writeTold(baton, tenantId, 1);
+  await writeDeliverable(baton, tenantId, 1);
   await journalIsStable(baton.pool);
   const adapter = await start(adapterEnv(baton, memory, { CP_CONTEXT_POLL_INTERVAL_SECONDS: '60' }));
   await until(() => settled(tenantId).catch(() => false), 'the first cycle');
   await sleep(500);
-  await writeTold(baton, tenantId, 1);
+  await writeDeliverable(baton, tenantId, 1);
   await sleep(1700);
   assert.equal(memory.keptIds(namespaceOf(tenantId)).length, 1);
   const began = performance.now();

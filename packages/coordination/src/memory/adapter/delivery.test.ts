@@ -13,11 +13,11 @@ import {
   namespaceOf,
   newTenant,
   startDelivery,
-  writeTold,
+  writeDeliverable,
 } from '../../testing/memory-delivery.ts';
 import { startMemoryService, type TestMemory } from '../../testing/memory-service.ts';
-import { until } from '../../testing/waiting.ts';
-import { leaseDueTurns } from './serving.sql.ts';
+import { until } from '../../testing/wait-until.ts';
+import { leaseDueTurns } from './adapter-turns.sql.ts';
 
 let baton: TestCoordination;
 let memory: TestMemory;
@@ -51,7 +51,7 @@ const batchesOf = (tenantId: string) =>
 
 test('events are delivered in order, at most 100 per turn, and the cursor passes events that are not sent', async () => {
   const tenantId = await newTenant(baton);
-  const ids = await writeTold(baton, tenantId, 120);
+  const ids = await writeDeliverable(baton, tenantId, 120);
   const delivery = startDelivery(baton, memory);
   const report = (await delivery.turns()).get(tenantId);
   assert.deepEqual(report, { hasMore: true, next: undefined, failure: undefined });
@@ -76,7 +76,7 @@ test('an event of a transaction that is still open holds back itself and what fo
   let late: string[] = [];
   await baton.pool.transaction(async (tx) => {
     await writeEvents(tx, tenantId, [{ type: 'capability.created', payload: { name: 'open' } }]);
-    late = await writeTold(baton, tenantId, 1);
+    late = await writeDeliverable(baton, tenantId, 1);
     const settings = { tenantsMax: 100, failingMax: 0, leaseSeconds: 1 };
     const due = await baton.pool.rows(leaseDueTurns({ consumer: 'context-adapter', ...settings }));
     assert.ok(!due.some(({ tenant_id: id }) => id === tenantId));
@@ -90,7 +90,7 @@ test('the least recently served tenant is next, regardless of volume', async () 
   const [first, second, third] = [await newTenant(baton), await newTenant(baton), await newTenant(baton)];
   const delivery = startDelivery(baton, memory);
   await delivery.turns();
-  for (const tenantId of [third, second, first]) await writeTold(baton, tenantId, 3);
+  for (const tenantId of [third, second, first]) await writeDeliverable(baton, tenantId, 3);
   await journalIsStable(baton.pool);
   await baton.pool.run(sql`update event_consumers set served_at = now()`);
   for (const [tenantId, seconds] of [
@@ -114,20 +114,20 @@ test('the least recently served tenant is next, regardless of volume', async () 
 
 test('the memory service gets the namespace of the tenant, the run id and the fixed credential', async () => {
   const tenantId = await newTenant(baton);
-  await writeTold(baton, tenantId, 1);
+  await writeDeliverable(baton, tenantId, 1);
   await startDelivery(baton, memory, { CP_CONTEXT_API_KEY: 'memory-key-of-the-tests-123456' }).turns();
   const batch = memory.arrived.find(({ namespace }) => namespace === `tenant:${tenantId}`);
   assert.equal(batch?.headers.authorization, 'Bearer memory-key-of-the-tests-123456');
   assert.equal(batch?.headers['x-run-id'], 'run_test');
   const other = await newTenant(baton);
-  await writeTold(baton, other, 1);
+  await writeDeliverable(baton, other, 1);
   await startDelivery(baton, memory, { CP_CONTEXT_NAMESPACE_PREFIX: 'staging:' }).turns();
   assert.equal(memory.keptIds(`staging:${other}`).length, 1);
 });
 
 test('duplicates count as confirmed, and are counted', async () => {
   const tenantId = await newTenant(baton);
-  await writeTold(baton, tenantId, 5);
+  await writeDeliverable(baton, tenantId, 5);
   const delivery = startDelivery(baton, memory);
   await delivery.turns();
   await baton.pool.run(
@@ -148,7 +148,7 @@ for (const [how, behaviour] of [
   for (const index of isLongProof || how.startsWith('a 207') ? [0, 17, 49] : [17])
     test(`after ${how}, number ${index} of 50, all earlier events are delivered and the cursor is just before it`, async () => {
       const tenantId = await newTenant(baton);
-      const ids = await writeTold(baton, tenantId, 50);
+      const ids = await writeDeliverable(baton, tenantId, 50);
       const culprit = ids[index] as string;
       memory.behave(behaviour(new Set([culprit])), namespaceOf(tenantId));
       const report = (await startDelivery(baton, memory).turns()).get(tenantId);
@@ -182,7 +182,7 @@ for (const [how, behaviour] of [
 
 test('a tenant on hold continues when the event is accepted, and its failure count restarts', async () => {
   const tenantId = await newTenant(baton);
-  const ids = await writeTold(baton, tenantId, 10);
+  const ids = await writeDeliverable(baton, tenantId, 10);
   memory.behave({ refused: new Set([ids[3] as string]) }, namespaceOf(tenantId));
   const delivery = startDelivery(baton, memory);
   await delivery.turns();
@@ -243,7 +243,7 @@ for (const [what, behaviour] of [
 ] as const)
   test(`after ${what} the batch is tried again later, whole`, async () => {
     const tenantId = await newTenant(baton);
-    const ids = await writeTold(baton, tenantId, 10);
+    const ids = await writeDeliverable(baton, tenantId, 10);
     memory.behave(behaviour, namespaceOf(tenantId));
     const delivery = startDelivery(baton, memory);
     await delivery.turns();
@@ -259,7 +259,7 @@ for (const [what, behaviour] of [
 
 test('an answer that is longer than 4 MiB is not read to its end', async () => {
   const tenantId = await newTenant(baton);
-  await writeTold(baton, tenantId, 1);
+  await writeDeliverable(baton, tenantId, 1);
   memory.behave({ answer: { status: 207, body: `"${'x'.repeat(5_000_000)}"` } }, namespaceOf(tenantId));
   await startDelivery(baton, memory).turns();
   assert.match((await consumerOf(baton, tenantId)).parked_reason ?? '', /longer than 4194304 bytes/);
@@ -267,7 +267,7 @@ test('an answer that is longer than 4 MiB is not read to its end', async () => {
 
 test('a memory service that is out of reach, or silent, parks the tenant in time', async () => {
   const tenantId = await newTenant(baton);
-  await writeTold(baton, tenantId, 1);
+  await writeDeliverable(baton, tenantId, 1);
   await startDelivery(baton, { ...memory, url: `http://127.0.0.1:${await freePort()}` }).turns();
   assert.match(
     (await consumerOf(baton, tenantId)).parked_reason ?? '',
@@ -283,7 +283,7 @@ test('a memory service that is out of reach, or silent, parks the tenant in time
 
 test('the delay is 1 s, doubles up to 60 s, and is never shorter than the requested one', async () => {
   const tenantId = await newTenant(baton);
-  await writeTold(baton, tenantId, 1);
+  await writeDeliverable(baton, tenantId, 1);
   memory.behave({ answer: { status: 503 } }, namespaceOf(tenantId));
   const delivery = startDelivery(baton, memory);
   const waits: number[] = [];
@@ -314,7 +314,7 @@ test('the delay is 1 s, doubles up to 60 s, and is never shorter than the reques
 
 test('a rebuild during a delivery wins: the late turn moves nothing', async () => {
   const tenantId = await newTenant(baton);
-  const ids = await writeTold(baton, tenantId, 4);
+  const ids = await writeDeliverable(baton, tenantId, 4);
   const delivery = startDelivery(baton, memory, { CP_CONTEXT_TENANT_BATCH_SIZE: '5' });
   await delivery.turns();
   const written = Promise.withResolvers<void>();
@@ -337,7 +337,7 @@ test('a rebuild during a delivery wins: the late turn moves nothing', async () =
 
 test('a turn whose lease went to another process writes nothing', async () => {
   const tenantId = await newTenant(baton);
-  await writeTold(baton, tenantId, 2);
+  await writeDeliverable(baton, tenantId, 2);
   const written = Promise.withResolvers<void>();
   memory.behave({ until: written.promise }, namespaceOf(tenantId));
   const late = startDelivery(baton, memory).turns();
@@ -354,7 +354,7 @@ test('a turn whose lease went to another process writes nothing', async () => {
 
 test('requests hold at most CP_CONTEXT_BATCH_SIZE events and about 1 MB', async () => {
   const tenantId = await newTenant(baton);
-  const ids = await writeTold(baton, tenantId, 7);
+  const ids = await writeDeliverable(baton, tenantId, 7);
   await startDelivery(baton, memory, { CP_CONTEXT_BATCH_SIZE: '3' }).turns();
   assert.deepEqual(batchesOf(tenantId), [ids.slice(0, 3), ids.slice(3, 6), ids.slice(6)]);
 
@@ -387,7 +387,7 @@ test('a token of the own service account is requested once, and again after a 40
   await openPort(identity, '127.0.0.1', 0);
   const { port } = identity.address() as AddressInfo;
   const tenantId = await newTenant(baton);
-  await writeTold(baton, tenantId, 3);
+  await writeDeliverable(baton, tenantId, 3);
   const delivery = startDelivery(baton, memory, {
     CP_IAM_BASE_URL: `http://127.0.0.1:${port}`,
     CP_IAM_CLIENT_ID: 'iam_sa_of_the_tests',
@@ -401,7 +401,7 @@ test('a token of the own service account is requested once, and again after a 40
   await delivery.turns();
   assert.deepEqual(sent(), [`Bearer ${issued[0]}`, `Bearer ${issued[0]}`]);
   memory.behave({ answer: { status: 401 } }, namespaceOf(tenantId));
-  await writeTold(baton, tenantId, 1);
+  await writeDeliverable(baton, tenantId, 1);
   await delivery.turns();
   assert.equal(issued.length, 1, 'nothing is sent twice in one turn');
   memory.behave({}, namespaceOf(tenantId));
@@ -421,7 +421,7 @@ test('a token of the own service account is requested once, and again after a 40
     CP_IAM_CLIENT_ID: 'iam_sa_of_the_tests',
     CP_IAM_CLIENT_SECRET: 'client-secret-of-the-tests-4712',
   });
-  await writeTold(baton, tenantId, 1);
+  await writeDeliverable(baton, tenantId, 1);
   await away.turns();
   const reason = (await consumerOf(baton, tenantId)).parked_reason ?? '';
   assert.match(reason, /^no token of identity: /);
@@ -430,7 +430,7 @@ test('a token of the own service account is requested once, and again after a 40
 
 test('a turn that is given up keeps what is confirmed and sends nothing more', async () => {
   const tenantId = await newTenant(baton);
-  const ids = await writeTold(baton, tenantId, 6);
+  const ids = await writeDeliverable(baton, tenantId, 6);
   const stop = new AbortController();
   memory.behave({ delayMs: 100 }, namespaceOf(tenantId));
   const turn = startDelivery(baton, memory, { CP_CONTEXT_BATCH_SIZE: '2' }).turns(stop.signal);
@@ -448,7 +448,7 @@ test('a turn that is given up keeps what is confirmed and sends nothing more', a
 
 test('a secret in what the memory service answers is not kept', async () => {
   const tenantId = await newTenant(baton);
-  const ids = await writeTold(baton, tenantId, 1);
+  const ids = await writeDeliverable(baton, tenantId, 1);
   const error = `Bearer cp_${'a1'.repeat(6)}_${'b2'.repeat(16)} is \0 wrong`;
   const body = JSON.stringify({ results: [{ error }], accepted: 0, duplicates: 0, failed: 1 });
   memory.behave({ answer: { status: 207, body } }, namespaceOf(tenantId));

@@ -3,10 +3,10 @@ import { Refusal } from '@baton/kernel/http/refusal';
 import { eventText } from '@baton/values/event-text';
 import type { JournalPosition } from '../../ledger/journal/cursor.ts';
 import type { EventRow } from '../../ledger/journal/event.ts';
-import { everyEvent, positionOf, readPageAfter } from '../../ledger/journal/reading.ts';
+import { everyEvent, positionOf, readPageAfter } from '../../ledger/journal/read-pages.ts';
 import type { Memory, MemoryItem } from '../gateway/memory.ts';
 import type { Settings } from '../settings.ts';
-import { memoryItemOf } from './mapping.ts';
+import { memoryItemOf } from './memory-item.ts';
 import {
   type Consumer,
   type Failure,
@@ -15,7 +15,7 @@ import {
   type TurnRow,
   updateParked,
   updateServed,
-} from './serving.sql.ts';
+} from './adapter-turns.sql.ts';
 
 export const consumer: Consumer = 'context-adapter';
 

@@ -12,10 +12,10 @@ import {
   namespaceOf,
   newTenant,
   quietLog,
-  writeTold,
+  writeDeliverable,
 } from '../../testing/memory-delivery.ts';
 import { startMemoryService, type TestMemory } from '../../testing/memory-service.ts';
-import { until } from '../../testing/waiting.ts';
+import { until } from '../../testing/wait-until.ts';
 
 let baton: TestCoordination;
 let memory: TestMemory;
@@ -33,7 +33,7 @@ const events = 100;
 test('who has lost a lease, or can not renew it, stops sending in time', async () => {
   const proxy = await startDatabaseProxy(baton.databaseUrl);
   const [taken, unsure] = [await newTenant(baton), await newTenant(baton)];
-  for (const tenantId of [taken, unsure]) await writeTold(baton, tenantId, events);
+  for (const tenantId of [taken, unsure]) await writeDeliverable(baton, tenantId, events);
   memory.behave({ delayMs: 200 });
   const env = adapterEnv(baton, memory, { CP_DATABASE_URL: proxy.url, CP_CONTEXT_BATCH_SIZE: '1' });
   const adapter = await startContextAdapter({ env, isWatched: false, log: quietLog });

@@ -15,11 +15,11 @@ import {
   namespaceOf,
   newTenant,
   quietLog,
-  writeTold,
+  writeDeliverable,
 } from '../../testing/memory-delivery.ts';
 import { startMemoryService, type TestMemory } from '../../testing/memory-service.ts';
 import { programEnv } from '../../testing/service-processes.ts';
-import { until } from '../../testing/waiting.ts';
+import { until } from '../../testing/wait-until.ts';
 
 let baton: TestCoordination;
 let memory: TestMemory;
@@ -68,7 +68,7 @@ const isEmpty = async (tenants: readonly string[]) => {
 test('two processes share the tenants: each event is sent once, in order, and one request of a tenant at a time', async () => {
   const tenants = await newTenants(12);
   const written = new Map<string, string[]>();
-  for (const tenantId of tenants) written.set(tenantId, await writeTold(baton, tenantId, 150));
+  for (const tenantId of tenants) written.set(tenantId, await writeDeliverable(baton, tenantId, 150));
   const processes = () => new Set(tenants.flatMap(arrivals).map(({ headers }) => headers['x-run-id'])).size;
   // The first process could deliver everything before the second one starts.
   memory.behave({ delayMs: 10, until: until(() => processes() === 2, 'requests of both processes') });
@@ -90,7 +90,7 @@ test('two processes share the tenants: each event is sent once, in order, and on
 test('what a process had under way that is killed by -9 goes to another one, and nothing is lost', async () => {
   const tenants = await newTenants(3);
   const written = new Map<string, string[]>();
-  for (const tenantId of tenants) written.set(tenantId, await writeTold(baton, tenantId, 400));
+  for (const tenantId of tenants) written.set(tenantId, await writeDeliverable(baton, tenantId, 400));
   memory.behave({ delayMs: 100 });
   const first = await startProgram();
   await until(() => tenants.every((tenantId) => arrivals(tenantId).length >= 2), 'a few batches');
@@ -126,13 +126,13 @@ test('what a process had under way that is killed by -9 goes to another one, and
 
 test('a rebuild while a delivery is under way wins: everything is sent again from its place', async () => {
   const tenantId = baton.tenantId;
-  const ids = await writeTold(baton, tenantId, 60);
+  const ids = await writeDeliverable(baton, tenantId, 60);
   memory.behave({});
   const adapter = await start();
   await until(() => memory.keptIds(namespaceOf(tenantId)).includes(ids[59] as string), 'the delivery');
   memory.behave({ delayMs: 500 }, namespaceOf(tenantId));
   const seen = arrivals(tenantId).length;
-  await writeTold(baton, tenantId, 1);
+  await writeDeliverable(baton, tenantId, 1);
   await until(() => arrivals(tenantId).length > seen, 'the request');
   const { status, body } = await baton.admin.post(`/operations/context-adapter/${tenantId}:rebuild`);
   assert.equal(status, 200);
@@ -157,7 +157,8 @@ longTest(
     const round = async (asked: readonly string[]): Promise<number> => {
       const seen = memory.arrived.length;
       const ids = new Map<string, string>();
-      for (const tenantId of tenants) ids.set(tenantId, (await writeTold(baton, tenantId, 1))[0] as string);
+      for (const tenantId of tenants)
+        ids.set(tenantId, (await writeDeliverable(baton, tenantId, 1))[0] as string);
       await journalIsStable(baton.pool);
       const wroteAt = performance.now();
       const isThere = (tenantId: string) =>
@@ -173,7 +174,7 @@ longTest(
     await round(tenants);
     const [poisoned = '', slow = '', ...others] = tenants;
     const calm = Math.max(await round(others), await round(others));
-    const [culprit] = await writeTold(baton, poisoned, 1);
+    const [culprit] = await writeDeliverable(baton, poisoned, 1);
     memory.behave({ refused: new Set([culprit as string]) }, namespaceOf(poisoned));
     memory.behave({ delayMs: 14_000 }, namespaceOf(slow));
     const disturbed = Math.max(await round(others), await round(others), await round(others));

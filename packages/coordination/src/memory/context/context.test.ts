@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
-import { askContext, startWithMemory, type WithMemory } from '../../testing/contexts.ts';
+import { requestContext, startWithMemory, type WithMemory } from '../../testing/contexts.ts';
 import type { Actor, TestCoordination } from '../../testing/coordination.ts';
 import { journalIsStable } from '../../testing/journal-writer.ts';
 import { done, makeRun, makeTask, makeWorker, refused } from '../../testing/leases.ts';
@@ -38,7 +38,7 @@ describe('the operational part', () => {
     const task = await makeTask(baton, { typeKey: 'planned', parentTask: parent.id, description: 'All.' });
     for (let n = 0; n < 21; n += 1)
       await done(admin.post('/artifacts', { type: 'note', name: `note ${n}`, task: task.id }), 201);
-    const { operational, instructions, taskContext } = await askContext(admin, { task: task.publicId });
+    const { operational, instructions, taskContext } = await requestContext(admin, { task: task.publicId });
     const { focus, project, ...harness } = operational;
     const { eventCursor: _, ...alone } = await done(admin.get('/harness/context'));
     assert.deepEqual({ ...harness, eventCursor: undefined }, { ...alone, eventCursor: undefined });
@@ -64,7 +64,7 @@ describe('the operational part', () => {
   });
 
   test('without a focus it has none, and no instructions', async () => {
-    const { operational, instructions, taskContext } = await askContext(admin);
+    const { operational, instructions, taskContext } = await requestContext(admin);
     assert.deepEqual([operational.focus, instructions, taskContext], [null, undefined, undefined]);
   });
 
@@ -72,14 +72,14 @@ describe('the operational part', () => {
     const worker = await makeWorker(baton);
     const { task, claim, run } = await makeRun(baton, worker);
     const reader = await baton.actor({ permissions: ['tasks.read'] });
-    const { operational, memoryStatus } = await askContext(reader, { runId: run.id });
+    const { operational, memoryStatus } = await requestContext(reader, { runId: run.id });
     assert.deepEqual(
       [operational.focus.task.id, operational.focus.task.activeClaimId, operational.focus.artifacts],
       [task.id, claim.id, null],
     );
     assert.equal(memoryStatus, 'forbidden');
     const nobody = await baton.actor({ permissions: [] });
-    assert.equal((await askContext(nobody)).operational.principal.id, nobody.principalId);
+    assert.equal((await requestContext(nobody)).operational.principal.id, nobody.principalId);
   });
 
   test('has the instructions of the type, by layer, with the hash that a run keeps', async () => {
@@ -88,7 +88,7 @@ describe('the operational part', () => {
     await done(admin.post('/task-types', type), 201);
     const worker = await makeWorker(baton);
     const { task, run } = await makeRun(baton, worker, { task: { typeKey: 'instructed' } });
-    const answer = await askContext(admin, { task: task.id });
+    const answer = await requestContext(admin, { task: task.id });
     assert.deepEqual(answer.instructions, {
       layers: [{ source: 'taskType', ref: 'taskType:instructed@1', version: 1, text: instructions }],
       hash: `sha256:${createHash('sha256').update(instructions).digest('hex')}`,
@@ -103,7 +103,7 @@ describe('the operational part', () => {
     await configure(baton, above.id, { settings: { agentInstructions: 'Ask before you delete.' } });
     const project = await makeSubproject(baton, above);
     const task = await makeTask(baton, { typeKey: 'advised', workspaceId: project.workspaceId });
-    const { layers, hash } = (await askContext(admin, { task: task.id })).instructions;
+    const { layers, hash } = (await requestContext(admin, { task: task.id })).instructions;
     assert.deepEqual(layers, [
       { source: 'project', ref: `project:${project.id}`, version: 1, text: 'Ask before you delete.' },
       { source: 'taskType', ref: 'taskType:advised@1', version: 1, text: instructions },
@@ -117,7 +117,7 @@ describe('the operational part', () => {
     await configure(baton, project.id, { settings: { tone: 'plain' } });
     const inside = await makeWorkspace(baton, { parentId: project.workspaceId });
     const below = await makeSubproject(baton, project);
-    const { operational } = await askContext(admin, { projectId: project.id });
+    const { operational } = await requestContext(admin, { projectId: project.id });
     const { effectiveConfig, configProvenance, workspaceScope, includeSubprojects, ...alone } =
       operational.project;
     assert.deepEqual(alone, await done(admin.get(`/projects/${project.id}`)));
@@ -126,7 +126,7 @@ describe('the operational part', () => {
     assert.deepEqual([workspaceScope, includeSubprojects], [[project.workspaceId, inside.id], false]);
     const { namespaces } = lastCall()?.body.scope ?? {};
     assert.ok(JSON.stringify(namespaces).includes(project.workspaceId));
-    const wide = await askContext(admin, { projectId: project.id, includeSubprojects: true });
+    const wide = await requestContext(admin, { projectId: project.id, includeSubprojects: true });
     assert.deepEqual(
       [wide.operational.project.workspaceScope.toSorted(), wide.operational.project.includeSubprojects],
       [[project.workspaceId, inside.id, below.workspaceId].toSorted(), true],
@@ -141,7 +141,7 @@ describe('refuses', () => {
     const nobody = await baton.actor({ permissions: [] });
     for (const anchors of [Array(11).fill('a:b'), ['service'], [':x'], ['a: b']])
       await refused(asking(nobody, { anchors, task: newId() }), 422, 'invalid_context_request');
-    await askContext(admin, { anchors: Array(10).fill('service:billing') });
+    await requestContext(admin, { anchors: Array(10).fill('service:billing') });
   });
 
   test('a task or a run without tasks.read, then one that is not there', async () => {
@@ -194,7 +194,7 @@ describe('what memory knows', () => {
     const task = await makeTask(baton, { workspaceId: child.id, title: 'Ship it' });
     const tree = `${tenants}:ws:${root.id}`;
     memory.knowledge.know(tree, { entities: [{ kind: 'service', key: 'service:billing' }] });
-    const answer = await askContext(admin, {
+    const answer = await requestContext(admin, {
       query: 'billing',
       task: task.id,
       anchors: ['service:billing'],
@@ -237,18 +237,18 @@ describe('what memory knows', () => {
     await done(admin.post('/context', { query: 'x', maxTokens: 10 }, headers));
     assert.equal(lastCall()?.body.max_tokens, 10);
     assert.equal(lastCall()?.headers['x-run-id'], 'run-of-the-test');
-    await askContext(admin, { workspaceId: (await makeWorkspace(baton)).id });
+    await requestContext(admin, { workspaceId: (await makeWorkspace(baton)).id });
     const { max_tokens: usual, subject, ephemeral_context: ephemeral } = lastCall()?.body ?? {};
     assert.deepEqual([usual, subject.type, ephemeral], [8000, 'workspace', null]);
   });
 
   test('is left out where nobody wants it, and forbidden without events.read, which comes after', async () => {
     const asked = memory.calls.length;
-    const off = await askContext(admin, { includeMemory: false });
+    const off = await requestContext(admin, { includeMemory: false });
     assert.deepEqual([off.memoryStatus, off.memory, off.memoryTraceId], ['disabled', null, null]);
     const reader = await baton.actor({ permissions: [] });
-    assert.equal((await askContext(reader)).memoryStatus, 'forbidden');
-    assert.equal((await askContext(reader, { includeMemory: false })).memoryStatus, 'disabled');
+    assert.equal((await requestContext(reader)).memoryStatus, 'forbidden');
+    assert.equal((await requestContext(reader, { includeMemory: false })).memoryStatus, 'disabled');
     assert.equal(memory.calls.length, asked);
     const without = await baton.another({ CP_CONTEXT_PROVIDER: 'none' });
     const response = await fetch(`${without.url}/api/v1/context`, {
@@ -263,19 +263,19 @@ describe('what memory knows', () => {
 
   test('is returned to a person with restricted visibility from a tree that is visible as a whole, and nothing else', async () => {
     const { person, mine, other } = await makeNarrowPerson(baton);
-    assert.equal((await askContext(person)).memoryStatus, 'forbidden');
+    assert.equal((await requestContext(person)).memoryStatus, 'forbidden');
     await refused(person.post('/context', { query: 'x', workspaceId: other.id }), 404, 'not_found');
-    assert.equal((await askContext(person, { workspaceId: mine.id })).memoryStatus, 'ok');
+    assert.equal((await requestContext(person, { workspaceId: mine.id })).memoryStatus, 'ok');
     assert.deepEqual(lastCall()?.body.scope, { namespace: `${tenants}:ws:${mine.id}` });
     const inner = await makeWorkspace(baton, { parentId: other.id });
     const { principalId } = person;
     await done(admin.post(`/workspaces/${inner.id}/members`, { principalId }), 201);
-    assert.equal((await askContext(person, { workspaceId: inner.id })).memoryStatus, 'forbidden');
+    assert.equal((await requestContext(person, { workspaceId: inner.id })).memoryStatus, 'forbidden');
   });
 
   test('comes with how fresh it is: both cursors, the lag, and what the delivery is stuck at', async () => {
     await journalIsStable(baton.pool);
-    const before = await askContext(admin, { includeMemory: false });
+    const before = await requestContext(admin, { includeMemory: false });
     assert.deepEqual(before.freshness, {
       currentCursor: before.operational.eventCursor,
       memoryCursor: null,
@@ -295,7 +295,7 @@ describe('what memory knows', () => {
         failure_count, next_attempt_at, last_delivery_at)
       values (${baton.tenantId}, 'context-adapter', 0, 0, now(), 'the memory service responded with 500', ${eventId}, 1, now(),
         now())`);
-    const { freshness } = await askContext(admin, { includeMemory: false });
+    const { freshness } = await requestContext(admin, { includeMemory: false });
     assert.match(freshness.memoryCursor, /^ec1_/);
     assert.ok(freshness.memoryLagEvents > 10 && freshness.memoryLagEvents <= 1000);
     const { status, lastError, parkedEventId, nextAttemptAt, lastDeliveryAt } = freshness.memoryIngest;
@@ -307,7 +307,7 @@ describe('what memory knows', () => {
     // The event may be of a hidden workspace, and the error may repeat it.
     const { person } = await makeNarrowPerson(baton);
     for (const actor of [person, await baton.actor({ permissions: ['tasks.read'] })]) {
-      const { memoryIngest } = (await askContext(actor, { includeMemory: false })).freshness;
+      const { memoryIngest } = (await requestContext(actor, { includeMemory: false })).freshness;
       assert.deepEqual(memoryIngest, {
         ...freshness.memoryIngest,
         lastError: null,
@@ -323,7 +323,7 @@ describe('what memory knows', () => {
     for (const focus of [{ task: task.id }, { workspaceId: workspace.id }])
       await refused(baton.otherAdmin.post('/context', { query: 'x', ...focus }), 404, 'not_found');
     assert.equal(memory.calls.length, asked);
-    await askContext(baton.otherAdmin);
+    await requestContext(baton.otherAdmin);
     assert.equal(lastCall()?.namespace, `tenant:${baton.otherTenantId}`);
   });
 });

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { assertTookLess, byDepth, isLongProof } from '@baton/testing/depth';
 import { stopClock } from '../../testing/clock.ts';
-import { askContext, startWithMemory, type WithMemory } from '../../testing/contexts.ts';
+import { requestContext, startWithMemory, type WithMemory } from '../../testing/contexts.ts';
 import { type Actor, sendRequest, type TestCoordination } from '../../testing/coordination.ts';
 import { claimTask, done, makeTask, makeWorker } from '../../testing/leases.ts';
 import type { MemoryBehaviour, TestMemory } from '../../testing/memory-service.ts';
-import { until } from '../../testing/waiting.ts';
+import { until } from '../../testing/wait-until.ts';
 import { makeWorkspace } from '../../testing/workspaces.ts';
 
 let started: WithMemory;
@@ -25,7 +25,7 @@ afterEach(() => memory.behave({}));
 after(() => started.close());
 
 /** The status of a context when the memory service behaves like that. */
-async function statusWhen(behaviour: MemoryBehaviour, ask = () => askContext(admin)) {
+async function statusWhen(behaviour: MemoryBehaviour, ask = () => requestContext(admin)) {
   memory.behave(behaviour);
   const { memoryStatus, memory: pack, memoryTraceId, warnings, operational } = await ask();
   assert.equal(operational.principal.id, admin.principalId);
@@ -94,18 +94,18 @@ describe('is returned nevertheless, with a status that gives the reason', () => 
     const tree = `tenant:${baton.tenantId}:ws:${workspaceId}`;
     for (const status of [400, 403, 422]) {
       memory.behave({ refusesNamespace: { name: tree, status } });
-      const { memoryStatus, warnings } = await askContext(admin, { workspaceId });
+      const { memoryStatus, warnings } = await requestContext(admin, { workspaceId });
       assert.deepEqual([memoryStatus, warnings], ['ok', ['memory_namespaces_refused']]);
     }
     memory.behave({ refusesNamespace: { name: tree, status: 404 } });
-    const { memoryStatus, warnings } = await askContext(admin, { workspaceId });
+    const { memoryStatus, warnings } = await requestContext(admin, { workspaceId });
     assert.deepEqual([memoryStatus, warnings], ['unavailable', ['memory_refused']]);
   });
 
   test('when it exceeds the budget: ok, with a warning; unknown members are passed on', async () => {
     const body = '{"sections":[],"token_estimate":8001,"trace_id":7,"__proto__":{"a":1}}';
     assert.deepEqual(await withBody(body), ['ok', 'memory_over_budget']);
-    const answer = await askContext(admin);
+    const answer = await requestContext(admin);
     assert.deepEqual([answer.memoryTraceId, answer.memory.trace_id], [null, 7]);
     assert.ok(Object.hasOwn(answer.memory, '__proto__'));
   });

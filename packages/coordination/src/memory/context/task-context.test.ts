@@ -2,7 +2,12 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
-import { askContext, makeToldType, startWithMemory, type WithMemory } from '../../testing/contexts.ts';
+import {
+  makeTypeWithContext,
+  requestContext,
+  startWithMemory,
+  type WithMemory,
+} from '../../testing/contexts.ts';
 import { type Actor, sendRequest, type TestCoordination } from '../../testing/coordination.ts';
 import {
   claimTask,
@@ -42,7 +47,10 @@ const lastTyped = () => memory.calls.findLast(({ path }) => path === '/api/memor
 
 /** A task of a type that names the service in its custom field. */
 async function makeTold(schema: object = {}, more: object = {}) {
-  const typeKey = await makeToldType(baton, { anchors: ['service:{customFields.service}'], ...schema });
+  const typeKey = await makeTypeWithContext(baton, {
+    anchors: ['service:{customFields.service}'],
+    ...schema,
+  });
   const fields = { customFields: { service: 'billing' } };
   return makeTask(baton, { typeKey, ...fields, ...more });
 }
@@ -50,7 +58,7 @@ async function makeTold(schema: object = {}, more: object = {}) {
 const hastily = (actor: Actor, path: string, body?: object) =>
   sendRequest(`${hasty.url}/api/v1${path}`, 'POST', { token: actor.token, body });
 const contextOf = async (actor: Actor, task: { id: string }, more: object = {}) =>
-  (await askContext(actor, { task: task.id, ...more })).taskContext;
+  (await requestContext(actor, { task: task.id, ...more })).taskContext;
 
 describe('the context that a type declares', () => {
   test('is returned to the holder of the claim as of the claim, and recorded once with its event', async () => {
@@ -208,7 +216,7 @@ describe('the context that a type declares', () => {
       'y:{customFields.spaced}',
       'z:{customFields.list}',
     ];
-    const typeKey = await makeToldType(baton, { anchors });
+    const typeKey = await makeTypeWithContext(baton, { anchors });
     const customFields = { count: 7, spaced: 'a b', list: ['a'] };
     const workspace = await makeWorkspace(baton);
     const task = await makeTask(baton, { typeKey, customFields, workspaceId: workspace.id });
@@ -221,7 +229,7 @@ describe('the context that a type declares', () => {
       'anchor_without_value:z:{customFields.list}',
     ]);
     const nothing = await makeTask(baton, {
-      typeKey: await makeToldType(baton, { anchors: ['p:{projectId}'] }),
+      typeKey: await makeTypeWithContext(baton, { anchors: ['p:{projectId}'] }),
     });
     const asked = lastTyped();
     const { status, pack } = await contextOf(admin, nothing);

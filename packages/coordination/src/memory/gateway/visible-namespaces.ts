@@ -1,4 +1,4 @@
-import { judgesObjects, permittedIds } from '../../service/permissions.ts';
+import { decidesPerObject, permittedIds } from '../../service/permissions.ts';
 import { isInSight, viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
@@ -32,7 +32,7 @@ export function mayReadAll(context: Context, namespaces: readonly string[]): boo
 /** Refuses callers who may read no namespace. @throws Refusal `permission_denied` */
 export function refuseMemory({ caller }: Context): never {
   return fail('permission_denied', {
-    required: [judgesObjects(caller.permissions) ? 'memory.read' : 'events.read'],
+    required: [decidesPerObject(caller.permissions) ? 'memory.read' : 'events.read'],
   });
 }
 

@@ -8,7 +8,7 @@ import { type Actor, sendRequest, type TestCoordination } from '../../testing/co
 import { documentOf, knowledgeEvents, largeSnapshotOf, snapshotOf } from '../../testing/knowledge.ts';
 import { done, refused } from '../../testing/leases.ts';
 import type { TestMemory } from '../../testing/memory-service.ts';
-import { until } from '../../testing/waiting.ts';
+import { until } from '../../testing/wait-until.ts';
 import { makeWorkspace } from '../../testing/workspaces.ts';
 
 let started: WithMemory;

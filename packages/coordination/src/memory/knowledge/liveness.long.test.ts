@@ -10,7 +10,7 @@ import type { Sent } from '@baton/kernel/testing/matrix-client';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { documentOf, largeSnapshotOf, snapshotOf } from '../../testing/knowledge.ts';
 import { done } from '../../testing/leases.ts';
-import { until } from '../../testing/waiting.ts';
+import { until } from '../../testing/wait-until.ts';
 
 // One tenant sends the largest snapshots that it may, in parallel and without a pause.
 

@@ -5,7 +5,7 @@ import { assertTookLess } from '@baton/testing/depth';
 import { newId } from '@baton/values/ids';
 import { endpoints } from '../../app/endpoints.ts';
 import { sightOf } from '../../app/within-sight.sql.ts';
-import { standsAt } from '../../app/within-sight.ts';
+import { isAtPath } from '../../app/within-sight.ts';
 import { agentSpec, publishAgent } from '../../testing/agents.ts';
 import { insertContextPack } from '../../testing/contexts.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
@@ -16,7 +16,7 @@ import { writeInstance } from '../../testing/process-instances.ts';
 import { processSpec } from '../../testing/processes.ts';
 import { makeRule, writeEvaluation } from '../../testing/rules.ts';
 import { openStream } from '../../testing/stream-client.ts';
-import { until } from '../../testing/waiting.ts';
+import { until } from '../../testing/wait-until.ts';
 import { makeWorkspace } from '../../testing/workspaces.ts';
 
 let baton: TestCoordination;
@@ -217,7 +217,7 @@ describe('hidden objects return the same responses as missing ones, byte for byt
     const others = endpoints.filter(
       ({ path }) =>
         path.includes('{') &&
-        !Object.keys(places).some((place) => standsAt(path, place)) &&
+        !Object.keys(places).some((place) => isAtPath(path, place)) &&
         !ofTenant.some((start) => path.startsWith(start)),
     );
     assert.deepEqual(
@@ -230,7 +230,7 @@ describe('hidden objects return the same responses as missing ones, byte for byt
   });
 
   for (const [place, idOf] of Object.entries(places))
-    for (const endpoint of endpoints.filter(({ path }) => standsAt(path, place)))
+    for (const endpoint of endpoints.filter(({ path }) => isAtPath(path, place)))
       test(`${endpoint.method} ${endpoint.path}`, async () => {
         const call = (of: Filed) => {
           const path = endpoint.path.replace(place, place.replace(/\{\w+\}/, idOf(of)));

@@ -32,7 +32,7 @@ import {
 } from '../../testing/process-instances.ts';
 import { ruleBody } from '../../testing/rules.ts';
 import { startProcess } from '../../testing/service-processes.ts';
-import { untilBlockedBy } from '../../testing/waiting.ts';
+import { untilBlockedBy } from '../../testing/wait-until.ts';
 
 let baton: TestCoordination;
 before(async () => {

@@ -5,7 +5,7 @@ import { holds, holdsOnSome, judgesObjects, permittedIds } from '../../service/p
 import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { type Asked, askedOf, keysOfGroups, keysOfRows } from './block-query.ts';
+import { type Asked, parseQuery, keysOfGroups, keysOfRows } from './block-query.ts';
 import { startOf } from './cursors.ts';
 import type { FieldType } from './field-values.ts';
 import {
@@ -13,11 +13,11 @@ import {
   type BlockRow,
   findBlockGroups,
   findBlockRows,
-  findJudgedObjects,
+  findAuthorizedObjects,
   type GroupRow,
   type Looking,
   type RowsPage,
-  rowsLookedAtMax,
+  scannedRowsMax,
   type SortKey,
   type Stored,
 } from './rows.sql.ts';
@@ -59,7 +59,7 @@ export async function queryView(context: Context, key: string, query: ViewQuery)
   requireRight(context, source);
   const { workspaceId } = query;
   if (workspaceId != null) await getWorkspaceRow(context, workspaceId);
-  const asked = askedOf(block, source, query);
+  const asked = parseQuery(block, source, query);
   const querying = { context, block, source, asked, query, viewerId: await viewerOf(context) };
   const isGrouped = block.groupBy !== undefined || block.aggregate !== undefined;
   const page = await inTime(() => (isGrouped ? groupsOf(querying) : rowsOf(querying)));
@@ -93,7 +93,7 @@ async function inTime(read: () => Promise<Page>): Promise<Page> {
 }
 
 function tooCostly(): never {
-  return fail('view_too_costly', { maxRows: rowsLookedAtMax });
+  return fail('view_too_costly', { maxRows: scannedRowsMax });
 }
 
 /**
@@ -174,7 +174,7 @@ async function findRows(
     const inOrder = isOwnOrder && isInOrder(source, access);
     const look = looking(querying, access, undefined);
     const found = await context.db.rows(findBlockRows(look, { ...page, inOrder }));
-    const rows = found.filter(({ passed }) => passed <= rowsLookedAtMax);
+    const rows = found.filter(({ passed }) => passed <= scannedRowsMax);
     const isCut = rows.length < found.length;
     if (!isCut || (inOrder && rows.length >= query.limit)) return { rows, isCut };
   }
@@ -263,7 +263,7 @@ async function grantedObjects(
   const { context, source } = querying;
   if (!judgesObjects(context.caller.permissions) || source.judgedBy === undefined) return undefined;
   const look = looking(querying, access, undefined);
-  const found = await context.db.rows(findJudgedObjects(look, judgedObjectsMax + 1));
+  const found = await context.db.rows(findAuthorizedObjects(look, judgedObjectsMax + 1));
   if (found[0]?.is_excess === true || found.length > judgedObjectsMax) return 'too many';
   return grantedIds(
     context,

@@ -1,4 +1,4 @@
-import { blindTo } from '../../service/sight/sight.ts';
+import { findBlindViewersOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { findNarrowVersions, type NarrowVersionRow } from './definitions.sql.ts';
 
@@ -25,7 +25,7 @@ export class SightOfAuthors {
   }
 
   /** The versions whose authors don't see objects filed in a workspace; null is the tenant itself. */
-  async blindTo(workspaceId: string | null): Promise<Versions> {
+  async findBlindViewersOf(workspaceId: string | null): Promise<Versions> {
     if (workspaceId === null) return none;
     const known = this.#blind.get(workspaceId) ?? this.#read(workspaceId);
     this.#blind.set(workspaceId, known);
@@ -37,7 +37,7 @@ export class SightOfAuthors {
     this.#narrow ??= db.rows(findNarrowVersions(tenantId));
     const narrow = await this.#narrow;
     const authors = [...new Set(narrow.map((row) => row.created_by))];
-    const blind = await blindTo(db, authors, workspaceId);
+    const blind = await findBlindViewersOf(db, authors, workspaceId);
     const rows = narrow.filter((row) => blind.has(row.created_by));
     return { keys: rows.map(({ key }) => key), versions: rows.map(({ version }) => version) };
   }

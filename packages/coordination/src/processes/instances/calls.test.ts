@@ -13,7 +13,7 @@ import {
   startProcesses,
   startProcessInstance,
 } from '../../testing/process-instances.ts';
-import { until } from '../../testing/waiting.ts';
+import { until } from '../../testing/wait-until.ts';
 import { makeWorkspace } from '../../testing/workspaces.ts';
 
 // Calls of agents and of other processes.

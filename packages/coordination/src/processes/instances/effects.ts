@@ -6,7 +6,7 @@ import { findStatus, movesFrom } from '../../definitions/task-types/lifecycle.ts
 import { rulesOf } from '../../definitions/task-types/type-rules.ts';
 import { cancelCalls } from '../../leases/invocations/cancelling.ts';
 import { withdrawApproval } from '../../results/approvals/decisions.ts';
-import { requestInvocation } from '../../results/invocations/requesting.ts';
+import { requestInvocation } from '../../results/invocations/request-invocation.ts';
 import { requirePermission } from '../../rules/acts/work-item.ts';
 import { writeApprovalRequest } from '../../work/gates/gates.ts';
 import { terminalCategories } from '../../work/readiness/claimability.ts';
@@ -26,7 +26,7 @@ import { fail } from '../errors.ts';
 import { closeInstance, openInstance } from './child-instances.ts';
 import type { InstanceRow } from './instance.ts';
 import { linkTask } from './loops/links.ts';
-import { closeRecall, openObservation, openRecall, tellCase } from './memory-effects.ts';
+import { closeRecall, openObservation, openRecall, reportCase } from './memory-effects.ts';
 import { addresseeOfNobody, findPeople, firstThatResolves } from './people/assignees.ts';
 import { findReminded } from './people/responsible.ts';
 
@@ -42,7 +42,7 @@ export interface Done {
  * @param links how many process triggers in a row led to it
  * @throws Refusal
  */
-export async function doEffect(
+export async function carryOutEffect(
   context: Context,
   row: InstanceRow,
   effect: Effect,
@@ -75,7 +75,7 @@ export async function doEffect(
     case 'open_observation':
       return openObservation(context, row, effect, at);
     case 'tell_case':
-      return tellCase(context, row, effect, at);
+      return reportCase(context, row, effect, at);
     case 'open_instance':
       return openInstance(context, row, effect, links);
     case 'close_instance':

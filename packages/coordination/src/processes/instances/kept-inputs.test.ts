@@ -14,7 +14,7 @@ import {
 } from '../../testing/process-instances.ts';
 import { observe } from '../../testing/rules.ts';
 import { startProcess } from '../../testing/service-processes.ts';
-import { until } from '../../testing/waiting.ts';
+import { until } from '../../testing/wait-until.ts';
 
 // What waits for a suspended instance, and how it is taken when the instance goes on.
 

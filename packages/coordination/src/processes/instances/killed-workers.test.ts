@@ -14,7 +14,7 @@ import {
   startProcessInstance,
 } from '../../testing/process-instances.ts';
 import { startProcess } from '../../testing/service-processes.ts';
-import { until } from '../../testing/waiting.ts';
+import { until } from '../../testing/wait-until.ts';
 
 // Workers in processes of their own, killed with SIGKILL at random moments while instances go on.
 

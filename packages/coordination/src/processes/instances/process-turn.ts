@@ -1,10 +1,10 @@
 import type { Input } from '@baton/process-engine/engine/inputs';
-import { correlatedAnew } from '@baton/process-engine/engine/migration/recorrelate';
+import { correlateAgain } from '@baton/process-engine/engine/migration/recorrelate';
 import { ownKey } from '@baton/process-engine/engine/waits';
 import { findOutputOfTask } from '../../execution/runs/runs.ts';
 import type { EventRow } from '../../ledger/journal/event.ts';
 import { isBehind, positionOf } from '../../ledger/journal/reading.ts';
-import { getInvocationEnd } from '../../results/invocations/requesting.ts';
+import { getInvocationEnd } from '../../results/invocations/request-invocation.ts';
 import {
   type EventPage,
   findPlace,
@@ -17,7 +17,7 @@ import {
 import { findTaskUnseen } from '../../work/tasks/tasks.ts';
 import type { Context } from '../context.ts';
 import { SightOfAuthors } from '../definitions/authors.ts';
-import { keepTriggeredPlace, processConsumer, triggeringKeys, triggerKeyOf } from '../triggers/triggers.ts';
+import { storeTriggeredPlace, processConsumer, triggeringKeys, triggerKeyOf } from '../triggers/triggers.ts';
 import { findChildEnd, isEnd } from './child-instances.ts';
 import { toolsFor, useDefinition } from './definitions-in-use.ts';
 import { findWaitedKeys, findWaiting, lockInstance } from './instances.sql.ts';
@@ -29,7 +29,7 @@ import {
   type Concern,
   concernOf,
   type JudgedEvent,
-  judgeTriggers,
+  evaluateTriggers,
   rootOf,
   sourceOf,
   triggeredBy,
@@ -76,7 +76,7 @@ async function judgeEvents(
   const judged = new Map<EventRow, JudgedEvent>();
   for (const event of events) {
     for (const { agent } of await waitingFor(context, event, authors)) agents.add(agent);
-    const one = await judgeTriggers(context, event, authors, endsAtMs);
+    const one = await evaluateTriggers(context, event, authors, endsAtMs);
     for (const { agent } of await triggeredBy(context, event, one.groups)) agents.add(agent);
     judged.set(event, one);
     if (performance.now() > endsAtMs) break;
@@ -171,24 +171,24 @@ class ProcessTurn {
     let place = judged.after;
     for (const group of judged.groups) {
       if (!(await this.#takeAll(event, await triggeredBy(this.#context, event, [group])))) {
-        if (place !== judged.after) await keepTriggeredPlace(this.#context, event, place);
+        if (place !== judged.after) await storeTriggeredPlace(this.#context, event, place);
         return false;
       }
       place = group;
     }
     if (!judged.isWhole) {
-      await keepTriggeredPlace(this.#context, event, place);
+      await storeTriggeredPlace(this.#context, event, place);
       return false;
     }
     for (;;) {
       const waiting = await waitingFor(this.#context, event, this.#authors);
       if (!(await this.#takeAll(event, waiting))) {
-        await keepTriggeredPlace(this.#context, event, place);
+        await storeTriggeredPlace(this.#context, event, place);
         return false;
       }
       if (waiting.length < waitingMax) break;
     }
-    if (judged.after !== undefined) await keepTriggeredPlace(this.#context, event, undefined);
+    if (judged.after !== undefined) await storeTriggeredPlace(this.#context, event, undefined);
     return true;
   }
 
@@ -226,7 +226,7 @@ class ProcessTurn {
     const running = { row, definition: use.definition, tools: await toolsFor(context, use), agent };
     const input = await inputOf(context, event, correlations);
     const judged =
-      version === row.definition_version ? input : correlatedAnew(running, row.instance_key, input);
+      version === row.definition_version ? input : correlateAgain(running, row.instance_key, input);
     await takeFromSource(context, running, judged, sourceOf(event), led);
   }
 }

@@ -19,7 +19,7 @@ import {
 } from '../../testing/process-instances.ts';
 import { observe } from '../../testing/rules.ts';
 import { startProcess } from '../../testing/service-processes.ts';
-import { until } from '../../testing/waiting.ts';
+import { until } from '../../testing/wait-until.ts';
 import { makeWorkspace } from '../../testing/workspaces.ts';
 
 // What steps ask of memory and tell it.

@@ -1,6 +1,6 @@
 import { isOfTrigger, startCorrelation } from '@baton/process-engine/engine/handlers';
 import { ProcessFault } from '@baton/process-engine/engine/machine';
-import { correlatedAnew } from '@baton/process-engine/engine/migration/recorrelate';
+import { correlateAgain } from '@baton/process-engine/engine/migration/recorrelate';
 import type { EventRoot } from '@baton/process-engine/engine/state';
 import type { Trigger } from '@baton/process-engine/language/forms';
 import type { Json, JsonObject } from '@baton/values/wire';
@@ -58,7 +58,7 @@ export interface JudgedEvent {
  * of a version doesn't see match none of its triggers.
  * @param endsAtMs when to stop, in `performance.now()` time; at least one version is evaluated
  */
-export async function judgeTriggers(
+export async function evaluateTriggers(
   context: Context,
   event: EventRow,
   authors: SightOfAuthors,
@@ -153,7 +153,7 @@ async function correlationsOf(
   const use = await useDefinition(context, definitionKey, version);
   const judging = { definition: use.definition, tools: await toolsFor(context, use) };
   const input = { kind: 'event', at: event.time, event } as const;
-  const anew = correlatedAnew(judging, instanceKey, input);
+  const anew = correlateAgain(judging, instanceKey, input);
   return (anew.kind === 'event' && anew.correlations) || [];
 }
 

@@ -1,9 +1,9 @@
-import { type CredentialSnapshot, callerOfStandingSnapshot } from '../../access/authn/acting.ts';
-import { refuseEscalation } from '../../access/granting.ts';
+import { type CredentialSnapshot, resolveStandingSnapshot } from '../../access/authn/credential-snapshot.ts';
+import { refuseEscalation } from '../../access/permission-list.ts';
 import type { Caller } from '../../service/caller.ts';
 import { isInSight, viewerOf } from '../../service/sight/sight.ts';
 import { findAgentRow, getCurrentRevision } from '../agents/agents.ts';
-import { permissionsOf } from '../agents/publishing.ts';
+import { permissionsOf } from '../agents/publish-agent.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { findActingAgent, findActiveAgents } from './acting-agents.sql.ts';
@@ -49,7 +49,7 @@ export async function lockActingAgent(
 }
 
 async function standing(context: Context, snapshot: CredentialSnapshot): Promise<ActingAgent | undefined> {
-  const caller = await callerOfStandingSnapshot(context, snapshot);
+  const caller = await resolveStandingSnapshot(context, snapshot);
   return caller && { snapshot, caller };
 }
 

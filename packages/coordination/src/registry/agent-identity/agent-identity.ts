@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { eventText } from '@baton/values/event-text';
 import { lockPrincipal } from '../../access/authn/principal-lock.ts';
-import { refuseEscalation } from '../../access/granting.ts';
 import { IamBindingRequest, type Identity } from '../../access/iam-bindings/iam-binding.ts';
 import {
   bindNewIdentity,
@@ -10,6 +9,7 @@ import {
   requireTrustedIssuer,
   revokeIamBinding,
 } from '../../access/iam-bindings/iam-bindings.ts';
+import { refuseEscalation } from '../../access/permission-list.ts';
 import { createAgentPrincipal } from '../../access/principals/managed-principals.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { changeAssignments, noAssignments } from '../../organisation/assignments/assignment-sets.ts';
@@ -17,8 +17,8 @@ import type { Permission } from '../../service/permissions.ts';
 import { viewerOf } from '../../service/sight/sight.ts';
 import type { Agent, AgentRow, RevisionRow } from '../agents/agent.ts';
 import { getAgentRow, getCurrentRevision, showAgent } from '../agents/agents.ts';
-import { requireMayUseAssignments } from '../agents/granting.ts';
-import { lockLinkedAgent, permissionsOf } from '../agents/publishing.ts';
+import { requireMayUseAssignments } from '../agents/grant-rules.ts';
+import { lockLinkedAgent, permissionsOf } from '../agents/publish-agent.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { agentIdentityReplaced } from './agent-identity.events.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Slug, TypeKey } from '@baton/values/keys';
 import { freeObjectOf, Uuid } from '@baton/values/wire';
-import { PermissionList } from '../../access/granting.ts';
+import { PermissionList } from '../../access/permission-list.ts';
 import { callableProtocols } from '../../organisation/skills/skill-contract.ts';
 
 /** Size as compact JSON in canonical form. */

@@ -1,5 +1,5 @@
 import { sql } from '@baton/kernel/database/sql';
-import type { CredentialSnapshot } from '../../access/authn/acting.ts';
+import type { CredentialSnapshot } from '../../access/authn/credential-snapshot.ts';
 
 export interface NewAuthorization {
   tenantId: string;

@@ -1,7 +1,7 @@
 import { Refusal } from '@baton/kernel/http/refusal';
 import { type Answer, type Reply, reply, type Surroundings } from '@baton/kernel/http/service';
 import { ConcurrencyLimit, Turns } from '@baton/kernel/limits/concurrency-limit';
-import { callerOfSnapshot, callerOfStandingSnapshot } from '../../access/authn/acting.ts';
+import { resolveSnapshot, resolveStandingSnapshot } from '../../access/authn/credential-snapshot.ts';
 import type { SecretChange } from '../../access/secret-store/secret-store.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import type { Caller } from '../../service/caller.ts';
@@ -12,7 +12,7 @@ import { readAppSecret } from '../connection-types/oauth-apps.ts';
 import { isAccountOf } from '../connection-types/type-spec.ts';
 import type { Context } from '../context.ts';
 import { type ConsumedRow, deleteAuthorization } from './authorizations.sql.ts';
-import { hashOfState, proofOf, redirectUriOf } from './authorizing.ts';
+import { hashOfState, proofOf, redirectUriOf } from './begin-authorization.ts';
 import type { CallbackReason, ConnectionRow } from './connection.ts';
 import { connectionAuthorizationFailed } from './connections.events.ts';
 import { findConnectionById } from './connections.sql.ts';
@@ -128,7 +128,7 @@ async function initiatorOf(
   { initiated_by: then }: ConsumedRow,
 ): Promise<Caller | undefined> {
   const judgesElsewhere = context.settings.CP_AUTHZ_MODE === 'policy';
-  const initiator = await (judgesElsewhere ? callerOfSnapshot : callerOfStandingSnapshot)(context, then);
+  const initiator = await (judgesElsewhere ? resolveSnapshot : resolveStandingSnapshot)(context, then);
   return initiator !== undefined && holds(initiator.permissions, 'connections.manage')
     ? initiator
     : undefined;

@@ -1,7 +1,7 @@
 import { queryBuilder } from '@baton/kernel/database/db';
 import { condition, type ListOrder, matching } from '@baton/kernel/database/list';
 import { sql } from '@baton/kernel/database/sql';
-import type { CredentialSnapshot } from '../../access/authn/acting.ts';
+import type { CredentialSnapshot } from '../../access/authn/credential-snapshot.ts';
 import type { ExpressionValues } from '../../definitions/declared-actions/filled-actions.ts';
 import { type SeenList, seenByTaskOrPlace } from '../../service/sight/places.ts';
 import type { ApprovalRow } from '../../work/gates/gates.ts';

@@ -1,4 +1,4 @@
-import { type CredentialSnapshot, snapshotOf } from '../../access/authn/acting.ts';
+import { type CredentialSnapshot, snapshotOf } from '../../access/authn/credential-snapshot.ts';
 import type { Caller } from '../../service/caller.ts';
 import { type DecidedBy, isAddressee, isHumanDecider, isOwnWork } from '../../work/gates/deciders.ts';
 import type { Context } from '../context.ts';

@@ -23,7 +23,7 @@ import { outcomeTester } from '../../testing/outcomes.ts';
 import { writeInstance } from '../../testing/process-instances.ts';
 import { evaluationsOf, makeRule, makeRuleWorker, observe, observed } from '../../testing/rules.ts';
 import { insertTestType } from '../../testing/task-type.ts';
-import { checkBy, makeJudge } from '../../testing/verification.ts';
+import { checkBy, makeVerifier } from '../../testing/verification.ts';
 
 /**
  * Gates that a declaration requests belong to no worker: the principal that completes a task can't cancel the request.
@@ -31,14 +31,14 @@ import { checkBy, makeJudge } from '../../testing/verification.ts';
 let baton: TestCoordination;
 let person: Actor;
 let worker: Worker;
-let judge: ReturnType<typeof makeJudge>;
+let judge: ReturnType<typeof makeVerifier>;
 let rules: ReturnType<typeof makeRuleWorker>;
 let tester: ReturnType<typeof outcomeTester>;
 before(async () => {
   baton = await startCoordination();
   person = await baton.actor({ kind: 'human' });
   worker = await makeWorker(baton);
-  judge = makeJudge(baton);
+  judge = makeVerifier(baton);
   rules = makeRuleWorker(baton);
   tester = outcomeTester(baton, person);
 });

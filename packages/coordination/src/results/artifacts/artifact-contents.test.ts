@@ -7,7 +7,7 @@ import { newId } from '@baton/values/ids';
 import { download, filesOf, freshBytes, sha256Of, storeArtifact, upload } from '../../testing/contents.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, eventsOf, makeTask, refused } from '../../testing/leases.ts';
-import { until } from '../../testing/waiting.ts';
+import { until } from '../../testing/wait-until.ts';
 
 let baton: TestCoordination;
 before(async () => {

@@ -6,7 +6,7 @@ import { newId } from '@baton/values/ids';
 import { freshBytes, upload } from '../../testing/contents.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, makeTask, makeWorker, type Worker } from '../../testing/leases.ts';
-import { untilBlockedBy } from '../../testing/waiting.ts';
+import { untilBlockedBy } from '../../testing/wait-until.ts';
 
 const rounds = byDepth(10, 100);
 

@@ -7,7 +7,7 @@ import { newId } from '@baton/values/ids';
 import { filesOf, freshBytes, sha256Of, storeArtifact, upload } from '../../testing/contents.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, refused } from '../../testing/leases.ts';
-import { until } from '../../testing/waiting.ts';
+import { until } from '../../testing/wait-until.ts';
 
 const bytesMax = 5_000_000;
 

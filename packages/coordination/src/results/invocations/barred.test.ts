@@ -22,9 +22,9 @@ import {
   type Worker,
 } from '../../testing/leases.ts';
 import { pagesReadBy } from '../../testing/pages-read.ts';
-import { checkBy, makeJudge } from '../../testing/verification.ts';
+import { checkBy, makeVerifier } from '../../testing/verification.ts';
 import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
-import { lockNextPending } from './claiming.sql.ts';
+import { lockNextPending } from './claim-invocation.sql.ts';
 
 /**
  * Nobody who worked on a task executes the call that verifies it. See
@@ -35,12 +35,12 @@ const barredCalls = byDepth(4000, 40_000);
 const pagesMax = 160;
 
 let baton: TestCoordination;
-let judge: ReturnType<typeof makeJudge>;
+let judge: ReturnType<typeof makeVerifier>;
 let worker: Worker;
 let executor: Actor;
 before(async () => {
   baton = await startCoordination({ CP_SKILL_INVOCATIONS_PENDING_MAX: '1000000' });
-  judge = makeJudge(baton);
+  judge = makeVerifier(baton);
   worker = await makeWorker(baton);
   executor = await baton.actor();
 });

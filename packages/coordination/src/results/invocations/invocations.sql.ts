@@ -1,6 +1,6 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { JsonObject } from '@baton/values/wire';
-import type { CredentialSnapshot } from '../../access/authn/acting.ts';
+import type { CredentialSnapshot } from '../../access/authn/credential-snapshot.ts';
 import type { AuthorizationBasis, InvocationRow } from '../../leases/invocations/invocation-row.ts';
 
 export interface NewInvocation {

@@ -1,4 +1,4 @@
-import { cancelCalls } from '../../leases/invocations/cancelling.ts';
+import { cancelCalls } from '../../leases/invocations/cancel-invocations.ts';
 import { holds } from '../../service/permissions.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';

@@ -11,7 +11,7 @@ import {
   openSession,
   refused,
 } from '../../testing/leases.ts';
-import { until } from '../../testing/waiting.ts';
+import { until } from '../../testing/wait-until.ts';
 
 let baton: TestCoordination;
 before(async () => {

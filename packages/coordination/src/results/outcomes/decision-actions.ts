@@ -2,8 +2,8 @@ import type { JsonObject } from '@baton/values/wire';
 import type { Reaction } from '../../definitions/declared-actions/actions.ts';
 import type { Lookup } from '../../definitions/declared-actions/expressions.ts';
 import { rulesOf } from '../../definitions/task-types/type-rules.ts';
+import { failRunningRun } from '../../leases/fail-runs.ts';
 import { passClaimGate } from '../../leases/gate.ts';
-import { failRunningRun } from '../../leases/run-ending.ts';
 import { holds } from '../../service/permissions.ts';
 import { completeLockedTask, requireCompletable } from '../../work/completion/completion.ts';
 import { executeDeclaredAction, targetOf } from '../../work/declared-actions/declared-actions.ts';
@@ -31,7 +31,7 @@ export const waitingCodes: readonly string[] = ['task_claimed', 'approval_requir
  * gives the reason.
  * @throws Refusal, UnresolvedExpression, ActionFault: why it can't be executed, or not yet (`waitingCodes`)
  */
-export async function doDecisionAction(
+export async function executeDecisionAction(
   acting: Context,
   subject: Subject,
   action: Reaction,

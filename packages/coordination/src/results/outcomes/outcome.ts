@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { RowOf } from '@baton/kernel/database/row';
 import { FreeObject, Timestamp, Uuid } from '@baton/values/wire';
-import type { CredentialSnapshot } from '../../access/authn/acting.ts';
+import type { CredentialSnapshot } from '../../access/authn/credential-snapshot.ts';
 import type { DecisionAction } from '../../definitions/declared-actions/actions.ts';
 import type { ExpressionValues } from '../../definitions/declared-actions/filled-actions.ts';
 import type { Tables } from '../../service/schema.ts';

@@ -1,5 +1,5 @@
 import { sql } from '@baton/kernel/database/sql';
-import type { CredentialSnapshot } from '../../access/authn/acting.ts';
+import type { CredentialSnapshot } from '../../access/authn/credential-snapshot.ts';
 import type { QueuePosition } from '../../service/queue-walk.ts';
 import type { ActionResult } from '../../work/declared-actions/declared-actions.ts';
 import type { TaskRow } from '../../work/tasks/task.ts';

@@ -4,16 +4,16 @@ import { raceRounds } from '@baton/testing/depth';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { claimCall, makeCallable } from '../../testing/invocations.ts';
 import { done, makeTask } from '../../testing/leases.ts';
-import { checkBy, letTimePass, makeJudge } from '../../testing/verification.ts';
+import { checkBy, letTimePass, makeVerifier } from '../../testing/verification.ts';
 
 let baton: TestCoordination;
-let judges: ReturnType<typeof makeJudge>[];
+let judges: ReturnType<typeof makeVerifier>[];
 let person: Actor;
 let agent: Actor;
 let executor: Actor;
 before(async () => {
   baton = await startCoordination();
-  judges = [makeJudge(baton), makeJudge(baton)];
+  judges = [makeVerifier(baton), makeVerifier(baton)];
   person = await baton.actor({ kind: 'human' });
   agent = await baton.actor();
   executor = await baton.actor();

@@ -4,18 +4,18 @@ import { sql } from '@baton/kernel/database/sql';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { claimCall, invoke, makeCallable } from '../../testing/invocations.ts';
 import { corePrincipalOf, done, makeRun, makeTask, makeWorker, refused } from '../../testing/leases.ts';
-import { checkBy, letTimePass, makeJudge } from '../../testing/verification.ts';
+import { checkBy, letTimePass, makeVerifier } from '../../testing/verification.ts';
 
 /** What a person agrees to in a verification is what is done and completed, whatever the task becomes (trust, ruling 1). */
 let baton: TestCoordination;
-let judge: ReturnType<typeof makeJudge>;
+let judge: ReturnType<typeof makeVerifier>;
 let person: Actor;
 let agent: Actor;
 let ci: Actor;
 let executor: Actor;
 before(async () => {
   baton = await startCoordination();
-  judge = makeJudge(baton);
+  judge = makeVerifier(baton);
   person = await baton.actor({ kind: 'human' });
   agent = await baton.actor();
   ci = await baton.actor({ kind: 'service' });

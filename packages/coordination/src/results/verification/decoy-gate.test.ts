@@ -11,19 +11,19 @@ import {
   refused,
   type Worker,
 } from '../../testing/leases.ts';
-import { checkBy, letTimePass, makeJudge } from '../../testing/verification.ts';
+import { checkBy, letTimePass, makeVerifier } from '../../testing/verification.ts';
 
 /**
  * A person decides exactly the check that the attempt requests, and never their own work. See
  * docs/reference/trust.md#nobody-proves-their-own-work.
  */
 let baton: TestCoordination;
-let judge: ReturnType<typeof makeJudge>;
+let judge: ReturnType<typeof makeVerifier>;
 let worker: Worker;
 let person: Actor;
 before(async () => {
   baton = await startCoordination();
-  judge = makeJudge(baton);
+  judge = makeVerifier(baton);
   worker = await makeWorker(baton);
   person = await baton.actor({ kind: 'human' });
 });

@@ -5,17 +5,17 @@ import { claimCall, invoke, makeCallable } from '../../testing/invocations.ts';
 import { writeEvents } from '../../testing/journal-writer.ts';
 import { claimTask, done, makeRun, makeTask, makeWorker, type Worker } from '../../testing/leases.ts';
 import { makeRule, makeRuleWorker, observe, observed } from '../../testing/rules.ts';
-import { checkBy, letTimePass, makeJudge } from '../../testing/verification.ts';
+import { checkBy, letTimePass, makeVerifier } from '../../testing/verification.ts';
 import { makeWorkspace } from '../../testing/workspaces.ts';
 
 /** Nobody proves their own work (trust, ruling 2). */
 let baton: TestCoordination;
-let judge: ReturnType<typeof makeJudge>;
+let judge: ReturnType<typeof makeVerifier>;
 let worker: Worker;
 let ci: Actor;
 before(async () => {
   baton = await startCoordination();
-  judge = makeJudge(baton);
+  judge = makeVerifier(baton);
   worker = await makeWorker(baton);
   ci = await baton.actor({ kind: 'service' });
 });

@@ -3,17 +3,17 @@ import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done } from '../../testing/leases.ts';
-import { checkBy, makeJudge, openVerification } from '../../testing/verification.ts';
+import { checkBy, makeVerifier, openVerification } from '../../testing/verification.ts';
 
 const batchMax = 50;
 const evidence = [{ kind: 'external', externalRef: { system: 'ci', id: '1' }, check: 'checked' }];
 
 let baton: TestCoordination;
-let judge: ReturnType<typeof makeJudge>;
+let judge: ReturnType<typeof makeVerifier>;
 const logged: string[] = [];
 before(async () => {
   baton = await startCoordination();
-  judge = makeJudge(baton, logged);
+  judge = makeVerifier(baton, logged);
   const run = (text: string) => baton.pool.run({ text, values: [] });
   await run('create table poisoned (id uuid primary key)');
   await run(`

@@ -3,15 +3,15 @@ import { after, before, test } from 'node:test';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { claimCall, makeCallable, makeCallWorker } from '../../testing/invocations.ts';
 import { done, eventsOf, makeTask, refused } from '../../testing/leases.ts';
-import { checkBy, letTimePass, makeJudge, openVerification } from '../../testing/verification.ts';
+import { checkBy, letTimePass, makeVerifier, openVerification } from '../../testing/verification.ts';
 
 /** Checks that a skill verifies. See docs/reference/completion.md#checks. */
 let baton: TestCoordination;
-let judge: ReturnType<typeof makeJudge>;
+let judge: ReturnType<typeof makeVerifier>;
 let executor: Actor;
 before(async () => {
   baton = await startCoordination();
-  judge = makeJudge(baton);
+  judge = makeVerifier(baton);
   executor = await baton.actor();
 });
 after(async () => {

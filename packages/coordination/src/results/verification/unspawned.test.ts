@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, makeTask, refused } from '../../testing/leases.ts';
-import { checkBy, makeJudge } from '../../testing/verification.ts';
+import { checkBy, makeVerifier } from '../../testing/verification.ts';
 
 let baton: TestCoordination;
 before(async () => {
@@ -28,7 +28,7 @@ test('an executor does not skip a person’s check of the type by changing where
       { required: ['task_types.manage'] },
     );
   await done(agent.post(`/tasks/${task.id}:complete`, {}, { 'if-match': 'task-1' }));
-  const judge = makeJudge(baton);
+  const judge = makeVerifier(baton);
   await judge.run().finally(() => judge.close());
   const { verification } = await done(agent.get(`/tasks/${task.id}`));
   assert.equal(verification.status, 'waiting_human');

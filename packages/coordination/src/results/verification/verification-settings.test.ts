@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startCoordination } from '../../testing/coordination.ts';
 import { done } from '../../testing/leases.ts';
-import { checkBy, letTimePass, makeJudge, openVerification } from '../../testing/verification.ts';
+import { checkBy, letTimePass, makeVerifier, openVerification } from '../../testing/verification.ts';
 
 test('CP_VERIFICATION_CHECK_SECONDS and CP_VERIFICATION_EXTERNAL_TIMEOUT_SECONDS set the timers', async (t) => {
   const baton = await startCoordination({
     CP_VERIFICATION_CHECK_SECONDS: '40',
     CP_VERIFICATION_EXTERNAL_TIMEOUT_SECONDS: '100',
   });
-  const judge = makeJudge(baton);
+  const judge = makeVerifier(baton);
   t.after(async () => {
     await judge.close();
     await baton.close();

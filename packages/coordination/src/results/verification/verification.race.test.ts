@@ -4,18 +4,18 @@ import { sql } from '@baton/kernel/database/sql';
 import { raceRounds } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, eventsOf } from '../../testing/leases.ts';
-import { checkBy, letTimePass, makeJudge, openVerification } from '../../testing/verification.ts';
-import { untilBlockedBy } from '../../testing/waiting.ts';
+import { checkBy, letTimePass, makeVerifier, openVerification } from '../../testing/verification.ts';
+import { untilBlockedBy } from '../../testing/wait-until.ts';
 
 const evidence = [{ kind: 'external', externalRef: { system: 'ci', id: '1' }, check: 'checked' }];
 /** Passes at the first look. */
 const ready = [checkBy('external_state')];
 
 let baton: TestCoordination;
-let judges: ReturnType<typeof makeJudge>[];
+let judges: ReturnType<typeof makeVerifier>[];
 before(async () => {
   baton = await startCoordination();
-  judges = [makeJudge(baton), makeJudge(baton)];
+  judges = [makeVerifier(baton), makeVerifier(baton)];
 });
 after(async () => {
   for (const judge of judges) await judge.close();

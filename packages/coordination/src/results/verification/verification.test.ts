@@ -15,15 +15,15 @@ import {
 } from '../../testing/leases.ts';
 import { archiveThrough } from '../../testing/retention.ts';
 import { insertTestType } from '../../testing/task-type.ts';
-import { checkBy, letTimePass, makeJudge, openVerification } from '../../testing/verification.ts';
+import { checkBy, letTimePass, makeVerifier, openVerification } from '../../testing/verification.ts';
 import { makeWorkspace } from '../../testing/workspaces.ts';
 
 let baton: TestCoordination;
-let judge: ReturnType<typeof makeJudge>;
+let judge: ReturnType<typeof makeVerifier>;
 let worker: Worker;
 before(async () => {
   baton = await startCoordination();
-  judge = makeJudge(baton);
+  judge = makeVerifier(baton);
   worker = await makeWorker(baton);
   for (const key of ['log', 'report'])
     await done(baton.admin.post('/artifact-types', { key, displayName: key, mediaTypes: ['*/*'] }), 201);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type RowOf, wireMapper } from '@baton/kernel/database/row';
 import { pageOf, Timestamp, Uuid } from '@baton/values/wire';
-import type { CredentialSnapshot } from '../../access/authn/acting.ts';
+import type { CredentialSnapshot } from '../../access/authn/credential-snapshot.ts';
 import { PackageLink } from '../../organisation/package-link.ts';
 import { documentBytesMax } from '../../service/documents.ts';
 import type { Tables } from '../../service/schema.ts';

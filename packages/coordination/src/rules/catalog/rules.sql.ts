@@ -3,7 +3,7 @@ import { type ListOrder, matching, pageQuery } from '@baton/kernel/database/list
 import { sql } from '@baton/kernel/database/sql';
 import type { Page } from '@baton/kernel/http/paging';
 import type { JsonObject } from '@baton/values/wire';
-import type { CredentialSnapshot } from '../../access/authn/acting.ts';
+import type { CredentialSnapshot } from '../../access/authn/credential-snapshot.ts';
 import { type SeenList, seenByPlace } from '../../service/sight/places.ts';
 import type { RuleRow } from './rule.ts';
 

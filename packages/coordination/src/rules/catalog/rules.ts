@@ -17,7 +17,7 @@ import { parseRuleDocuments, type RuleDocuments } from '../documents/rule-docume
 import { triggerKinds } from '../documents/trigger.ts';
 import { type RuleWarning, warningsOf } from '../documents/warnings.ts';
 import { fail } from '../errors.ts';
-import { holdCursor } from '../journal-turns/turns.ts';
+import { createCursor } from '../journal-turns/turns.ts';
 import { type Rule, type RuleRequest, type RuleRow, ruleOf, ruleStatuses, type WrittenRule } from './rule.ts';
 import { type GivenWithRule, requireReferences } from './rule-references.ts';
 import { ruleCreated, ruleSummaryOf } from './rules.events.ts';
@@ -62,11 +62,11 @@ export async function createRule(context: Context, request: RuleRequest): Promis
         identity_agent: identityAgent,
         ...documents,
       },
-      { authority, isEnabled, everySeconds: everySecondsOf(documents) },
+      { authority, isEnabled, everySeconds: scheduleSeconds(documents) },
     ),
   );
   if (row === undefined) return refuseTakenKey(context, key);
-  const rule = await keepVersion(context, row);
+  const rule = await storeVersion(context, row);
   emit(context, ruleCreated, aboutRule(row), ruleSummaryOf(rule));
   return { ...rule, warnings };
 }
@@ -123,14 +123,14 @@ async function refuseTakenKey({ db, tenantId }: Context, key: string): Promise<n
 export async function makeRoomForEnabled(context: Context): Promise<void> {
   const { db, tenantId, settings } = context;
   const { CP_RULES_ENABLED_MAX: rulesMax } = settings;
-  await holdCursor(context, ruleConsumer);
+  await createCursor(context, ruleConsumer);
   const counted = await db.row(countEnabledRules(tenantId, rulesMax));
   if ((counted?.rules ?? 0) >= rulesMax)
     fail('invalid_rule', { field: 'status', message: 'too many enabled rules', max: rulesMax });
 }
 
 /** Stores a copy of the version that was just written. */
-export async function keepVersion({ db, tenantId }: Context, row: RuleRow): Promise<Rule> {
+export async function storeVersion({ db, tenantId }: Context, row: RuleRow): Promise<Rule> {
   const rule = ruleOf(row);
   await db.run(insertRuleVersion(tenantId, rule.id, rule.version, rule as JsonObject));
   return rule;
@@ -163,7 +163,7 @@ export async function authorityOf(
   return { ...snapshot, permissions };
 }
 
-export function everySecondsOf({ trigger }: Pick<RuleDocuments, 'trigger'>): number | null {
+export function scheduleSeconds({ trigger }: Pick<RuleDocuments, 'trigger'>): number | null {
   return trigger.kind === 'schedule' ? trigger.everySeconds : null;
 }
 

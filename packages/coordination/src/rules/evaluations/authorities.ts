@@ -1,8 +1,8 @@
 import {
+  authorizeStandingCaller,
   type CredentialSnapshot,
-  callerOfStandingSnapshot,
-  judgedStanding,
-} from '../../access/authn/acting.ts';
+  resolveStandingSnapshot,
+} from '../../access/authn/credential-snapshot.ts';
 import {
   type ActingAgent,
   lockActingAgent,
@@ -56,7 +56,7 @@ async function lockStanding(
 ): Promise<ActingAgent | undefined> {
   if (snapshot === undefined) return undefined;
   if (agent !== null) return lockActingAgent(context, agent, snapshot);
-  const caller = await callerOfStandingSnapshot(context, snapshot);
+  const caller = await resolveStandingSnapshot(context, snapshot);
   return caller && { snapshot, caller };
 }
 
@@ -78,7 +78,7 @@ export async function lockAuthorities(context: Context, rules: readonly RuleRow[
       if (authority === null || !acting.has(name)) throw new AuthorityChanged();
       const found = acting.get(name);
       if (found === undefined) return undefined;
-      const caller = await judgedStanding(context, found.snapshot, found.caller, workspaceId);
+      const caller = await authorizeStandingCaller(context, found.snapshot, found.caller, workspaceId);
       return agent === null ? caller : seeingAs(caller, authority);
     },
   };
@@ -100,5 +100,5 @@ export async function findActingAgent(
 ): Promise<Caller | undefined> {
   const snapshot = await snapshotOfAgent(context, agentKey);
   const found = snapshot && (await lockActingAgent(context, agentKey, snapshot));
-  return found && judgedStanding(context, found.snapshot, found.caller, workspaceId);
+  return found && authorizeStandingCaller(context, found.snapshot, found.caller, workspaceId);
 }

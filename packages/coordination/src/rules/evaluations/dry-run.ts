@@ -7,7 +7,7 @@ import { ConditionFault, holdsCondition } from '../../definitions/declared-actio
 import type { JournalPosition } from '../../ledger/journal/cursor.ts';
 import type { EventRow } from '../../ledger/journal/event.ts';
 import { typePatternsOf } from '../../ledger/journal/event-types.ts';
-import { everyEvent, readPageBefore } from '../../ledger/journal/reading.ts';
+import { everyEvent, readPageBefore } from '../../ledger/journal/read-pages.ts';
 import { permittedIds } from '../../service/permissions.ts';
 import { viewerOf } from '../../service/sight/sight.ts';
 import {

@@ -2,11 +2,11 @@ import { Refusal } from '@baton/kernel/http/refusal';
 import { newId } from '@baton/values/ids';
 import type { JsonObject } from '@baton/values/wire';
 import type { CredentialSnapshot } from '../../access/authn/acting.ts';
-import { ConditionFault, holdsCondition } from '../../definitions/declared-actions/evaluate-condition.ts';
+import { ConditionFault, holdsCondition } from '../../definitions/declared-actions/evaluateRule-condition.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { type Caller, nobody } from '../../service/caller.ts';
 import { isInSight } from '../../service/sight/sight.ts';
-import { actOf } from '../acts/action-handlers.ts';
+import { actionHandlers } from '../acts/action-handlers.ts';
 import { type Cause, evidenceOf, type RuleRoots, rootsOf } from '../acts/cause.ts';
 import { findChain } from '../acts/chain.ts';
 import { itemsOfAction } from '../acts/render-action.ts';
@@ -26,8 +26,8 @@ import { seeingAs } from './authorities.ts';
 import { type EvaluationResult, type Finding, failed, waitingLimit } from './evaluation.ts';
 import { ruleEvaluated } from './evaluations.events.ts';
 import { insertEvaluation, updateEvaluation } from './evaluations.sql.ts';
-import { mayNotWait } from './evaluations.ts';
-import { askSkill } from './skill-call.ts';
+import { isPendingLimitReached } from './evaluations.ts';
+import { callSkill } from './skill-call.ts';
 
 /**
  * How long one transaction continues with items and evaluations: readers of every tenant's journal wait for its end.
@@ -39,7 +39,7 @@ export const turnMsMax = 500;
  * rule has evaluated before; `left` if items remain for the next turn; `busy` if another process or a later turn
  * continues.
  */
-export type Look = 'none' | 'seen' | 'done' | 'left' | 'busy';
+export type EvaluationOutcome = 'none' | 'seen' | 'done' | 'left' | 'busy';
 
 /**
  * Evaluates a rule for a cause, once: runs the action and records the result (docs/reference/rules.md#evaluations).
@@ -48,13 +48,13 @@ export type Look = 'none' | 'seen' | 'done' | 'left' | 'busy';
  * processed
  * @throws Error of the store or of the program, and a refusal because external authorization is unavailable
  */
-export async function evaluate(
+export async function evaluateRule(
   context: Context,
   rule: RuleRow,
   authority: Caller | undefined,
   cause: Cause,
   untilMs: number,
-): Promise<Look> {
+): Promise<EvaluationOutcome> {
   const looking = actingOf(context, rule, authority, cause);
   if (!(await isInSight(looking, cause.workspaceId))) return 'none';
   const chainDepth = await findChain(context, cause);
@@ -117,7 +117,7 @@ async function findingOf(acting: Acting, authority: Caller | undefined): Promise
     requireRights(context, rule);
     const roots = await rootsOf(context, rule, cause);
     if (!holdsCondition(rule.condition, roots)) return notMatched(false);
-    if (rule.interpretation !== null) return await askSkill(acting, rule.interpretation, roots);
+    if (rule.interpretation !== null) return await callSkill(acting, rule.interpretation, roots);
     return await act(acting, roots);
   } catch (error) {
     return findingOfFault(error);
@@ -158,9 +158,9 @@ export async function actOnItems(
     if (index > 0 && performance.now() > acting.untilMs) return leave(cause, items.slice(index), work);
     // The items that an earlier turn has processed come first.
     const itemNumber = rule.action.forEach === undefined ? null : before.length + index + 1;
-    work.push(await attemptAct({ ...acting, itemNumber }, actOf[rule.action.kind], item));
+    work.push(await attemptAct({ ...acting, itemNumber }, actionHandlers[rule.action.kind], item));
   }
-  const isFull = work.some(isWaiting) && (await mayNotWait(context, rule, evaluationId));
+  const isFull = work.some(isWaiting) && (await isPendingLimitReached(context, rule, evaluationId));
   return findingFrom(acting, isFull ? work.map(refuseWaiting) : work);
 }
 
@@ -263,7 +263,7 @@ export async function finish(
 }
 
 /** Records that an evaluation failed at every attempt, so that the turn continues with others. */
-export async function recordBroken(
+export async function recordFailure(
   context: Context,
   rule: RuleRow,
   authority: Caller | undefined,

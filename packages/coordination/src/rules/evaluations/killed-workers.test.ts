@@ -6,7 +6,7 @@ import { newId } from '@baton/values/ids';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { makeRule, makeRuleWorker, observe, observed, slowDownTasks } from '../../testing/rules.ts';
 import { startProcess } from '../../testing/service-processes.ts';
-import { until } from '../../testing/waiting.ts';
+import { until } from '../../testing/wait-until.ts';
 
 // Workers in processes of their own, killed with SIGKILL at random moments while causes come in.
 

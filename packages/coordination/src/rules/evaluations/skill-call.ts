@@ -1,7 +1,7 @@
 import type { JsonObject } from '@baton/values/wire';
 import { cancelCalls } from '../../leases/invocations/cancelling.ts';
 import { payloadBytesMax } from '../../results/invocations/invocation.ts';
-import { type InvocationEnd, requestInvocation } from '../../results/invocations/requesting.ts';
+import { type InvocationEnd, requestInvocation } from '../../results/invocations/request-invocation.ts';
 import type { RuleRoots } from '../acts/cause.ts';
 import type { Acting } from '../acts/work-item.ts';
 import type { Context } from '../context.ts';
@@ -9,7 +9,7 @@ import type { RuleInterpretation } from '../documents/interpretation.ts';
 import { renderDocument } from '../documents/template.ts';
 import { fail } from '../errors.ts';
 import { type Finding, failed, waitingLimit } from './evaluation.ts';
-import { mayNotWait } from './evaluations.ts';
+import { isPendingLimitReached } from './evaluations.ts';
 
 /** Limit of a text in inputs that mixes a placeholder with other text. */
 const inputCharactersMax = 10_000;
@@ -17,12 +17,12 @@ const inputCharactersMax = 10_000;
 const inputsCharactersMax = payloadBytesMax;
 
 /** Calls the skill of a rule once per evaluation; its result is the root `skill` of the action. @throws Refusal */
-export async function askSkill(
+export async function callSkill(
   { context, rule, evaluationId, cause }: Acting,
   { skill, inputs }: RuleInterpretation,
   roots: RuleRoots,
 ): Promise<Finding> {
-  if (await mayNotWait(context, rule, evaluationId)) return failed(waitingLimit, {});
+  if (await isPendingLimitReached(context, rule, evaluationId)) return failed(waitingLimit, {});
   const room = { charactersMax: inputCharactersMax, charactersLeft: inputsCharactersMax };
   const rendered = renderDocument(inputs, roots, room);
   if (rendered === undefined)
@@ -48,7 +48,7 @@ export function skillRootOf({ id, status, output, artifactId }: InvocationEnd): 
 }
 
 /** Cancels the call that an evaluation waits for, if it is still open. */
-export async function withdrawCall(
+export async function cancelSkillCall(
   context: Context,
   invocationId: string | null,
   reason: string,

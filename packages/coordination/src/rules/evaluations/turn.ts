@@ -7,23 +7,23 @@ import { ruleConsumer } from '../catalog/rules.ts';
 import type { Context } from '../context.ts';
 import { readsRoot } from '../documents/warnings.ts';
 import {
-  dropCursor,
+  removeCursor,
   type EventPage,
   failuresAt,
   findPlace,
   isSamePlace,
   lockPlace,
   moveTo,
-  putOffTurn,
+  postponeTurn,
   readEvents,
   type TurnRow,
 } from '../journal-turns/turns.ts';
 import { type Authorities, lockAuthorities } from './authorities.ts';
 import { findEnabledRules, hasEnabledRules, shareRules } from './enabled-rules.sql.ts';
-import { evaluate, type Look, recordBroken, turnMsMax } from './evaluate-rule.ts';
-import { wakeWaiting } from './evaluations.sql.ts';
-import { goOnWithLeft } from './pending-evaluations.ts';
-import { attempt } from './savepoint.ts';
+import { evaluateRule, type EvaluationOutcome, recordFailure, turnMsMax } from './evaluate-rule.ts';
+import { updatePendingToDue } from './evaluations.sql.ts';
+import { continueItems } from './pending-evaluations.ts';
+import { runInSavepoint } from './savepoint.ts';
 
 /** A turn ends after this many evaluations, or after `turnMsMax`. */
 const evaluationsMax = 100;
@@ -45,13 +45,13 @@ export async function takeTurn(context: Context): Promise<boolean> {
   const turn = await lockPlace(context, ruleConsumer, before);
   if (turn === undefined) return false;
   if ((await db.row(hasEnabledRules(tenantId)))?.has !== true) {
-    await dropCursor(context, ruleConsumer);
+    await removeCursor(context, ruleConsumer);
     return false;
   }
   const ids = wanted.map(({ id }) => id);
   const rules = ids.length === 0 ? [] : await db.rows(shareRules(tenantId, ids));
   const ended = [...new Set(read.rows.flatMap(endedIn))];
-  if (ended.length > 0) await db.run(wakeWaiting(tenantId, ended));
+  if (ended.length > 0) await db.run(updatePendingToDue(tenantId, ended));
   const authors = await findAuthors(context, rules, page.rows);
   const ruled = { rules, authorities, authors };
   await judgeTasks(page.rows, ruled);
@@ -141,7 +141,7 @@ class Turn {
       if (isBehind(reached, this.#turn)) await moveTo(this.#context, ruleConsumer, reached);
       const reason = 'work rule evaluation failed';
       if (look === 'broken')
-        await putOffTurn(this.#context, ruleConsumer, { turn: this.#turn, event: row, reason });
+        await postponeTurn(this.#context, ruleConsumer, { turn: this.#turn, event: row, reason });
       return look === 'later';
     }
     if (!isSamePlace(end, this.#turn)) await moveTo(this.#context, ruleConsumer, end);
@@ -168,13 +168,13 @@ class Turn {
   }
 
   /** @returns undefined if it failed unexpectedly and must be retried */
-  async #evaluate(rule: RuleRow, cause: Cause, event: EventRow): Promise<Look | undefined> {
+  async #evaluate(rule: RuleRow, cause: Cause, event: EventRow): Promise<EvaluationOutcome | undefined> {
     const context = this.#context;
     const authority = await this.#authorities.of(rule);
-    let look: Look = 'none';
-    const broke = await attempt(context, async () => {
-      look = await evaluate(context, rule, authority, cause, this.#endsAtMs);
-      if (look === 'seen') look = await goOnWithLeft(context, rule, authority, cause, this.#endsAtMs);
+    let look: EvaluationOutcome = 'none';
+    const broke = await runInSavepoint(context, async () => {
+      look = await evaluateRule(context, rule, authority, cause, this.#endsAtMs);
+      if (look === 'seen') look = await continueItems(context, rule, authority, cause, this.#endsAtMs);
     });
     if (look !== 'none' && look !== 'seen') this.#evaluations += 1;
     if (broke === undefined) return look;
@@ -185,7 +185,7 @@ class Turn {
       'work rule evaluation failed',
     );
     if (failures < settings.CP_RULES_MAX_ATTEMPTS) return undefined;
-    await recordBroken(context, rule, authority, cause);
+    await recordFailure(context, rule, authority, cause);
     this.#evaluations += 1;
     return 'done';
   }

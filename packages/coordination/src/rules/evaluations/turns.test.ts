@@ -6,7 +6,7 @@ import { startCoordination, type TestCoordination } from '../../testing/coordina
 import { journalIsStable, writeEvents } from '../../testing/journal-writer.ts';
 import { claimTask, done, endClaimLease, eventsOf, makeTask, makeWorker } from '../../testing/leases.ts';
 import { evaluationsOf, makeRule, makeRuleWorker, observe, observed } from '../../testing/rules.ts';
-import { untilBlockedBy } from '../../testing/waiting.ts';
+import { untilBlockedBy } from '../../testing/wait-until.ts';
 import { runRules } from './rule-jobs.ts';
 
 let baton: TestCoordination;

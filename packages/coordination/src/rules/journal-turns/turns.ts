@@ -8,7 +8,7 @@ import {
   findTurn,
   lockTurn,
   type TurnRow,
-  updateBrokenTurn,
+  updateFailedTurn,
   updateTurn,
   upsertCursor,
 } from './turns.sql.ts';
@@ -86,22 +86,22 @@ export function failuresAt(turn: TurnRow, { id }: EventRow): number {
 }
 
 /** Records a failure at the next event: it is retried after a delay that doubles, up to a minute. */
-export async function putOffTurn(
+export async function postponeTurn(
   { db, tenantId }: Context,
   consumer: string,
   { turn, event, reason }: { turn: TurnRow; event: EventRow; reason: string },
 ): Promise<void> {
   const failures = failuresAt(turn, event);
   const againSeconds = Math.min(2 ** (failures - 1), backoffSecondsMax);
-  await db.run(updateBrokenTurn(tenantId, consumer, { failures, eventId: event.id, againSeconds, reason }));
+  await db.run(updateFailedTurn(tenantId, consumer, { failures, eventId: event.id, againSeconds, reason }));
 }
 
 /** Gives the tenant a cursor at the present end of its journal, unless it has one, and keeps it until the commit. */
-export function holdCursor({ db, tenantId }: Context, consumer: string): Promise<unknown> {
+export function createCursor({ db, tenantId }: Context, consumer: string): Promise<unknown> {
   return db.run(upsertCursor(tenantId, consumer));
 }
 
 /** Deletes the cursor, whose turn the caller has: a tenant that needs no cursor must not hold back retention. */
-export function dropCursor({ db, tenantId }: Context, consumer: string): Promise<unknown> {
+export function removeCursor({ db, tenantId }: Context, consumer: string): Promise<unknown> {
   return db.run(deleteCursor(tenantId, consumer));
 }

@@ -58,7 +58,7 @@ export async function requireSight(
 }
 
 /** Returns the persons with limited visibility who don't see the objects of a workspace; null is the tenant itself. */
-export async function blindTo(
+export async function findBlindViewersOf(
   db: Db,
   viewerIds: readonly string[],
   workspaceId: string | null,

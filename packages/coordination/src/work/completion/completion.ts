@@ -1,10 +1,10 @@
 import { findStatus, type LifecycleStatus, movesFrom } from '../../definitions/task-types/lifecycle.ts';
 import { rulesOf, type TypeRules } from '../../definitions/task-types/type-rules.ts';
 import { requireDelegated } from '../../leases/delegated/delegated-rights.ts';
+import { failRunningRun } from '../../leases/fail-runs.ts';
 import { type PresentedClaim, passClaimGate } from '../../leases/gate.ts';
 import type { ClaimRow } from '../../leases/lease-rows.ts';
 import { releaseClaims } from '../../leases/release.ts';
-import { failRunningRun } from '../../leases/run-ending.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';

@@ -6,7 +6,7 @@ import { launch } from '../../testing/children.ts';
 import { type Answer, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, makeRun, makeTask, makeWorker } from '../../testing/leases.ts';
 import { relateToNew } from '../../testing/relations.ts';
-import { untilBlockedBy } from '../../testing/waiting.ts';
+import { untilBlockedBy } from '../../testing/wait-until.ts';
 
 let baton: TestCoordination;
 let second: { url: string };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type RowOf, wireMapper } from '@baton/kernel/database/row';
 import { FreeObject, Timestamp, Uuid } from '@baton/values/wire';
-import type { CredentialSnapshot } from '../../access/authn/acting.ts';
+import type { CredentialSnapshot } from '../../access/authn/credential-snapshot.ts';
 import { AcceptanceCheck } from '../../definitions/acceptance/acceptance.ts';
 import type { Tables } from '../../service/schema.ts';
 

@@ -1,5 +1,5 @@
 import { newId } from '@baton/values/ids';
-import { snapshotOf } from '../../access/authn/acting.ts';
+import { snapshotOf } from '../../access/authn/credential-snapshot.ts';
 import type { TaskCheck } from '../../definitions/acceptance/acceptance.ts';
 import { withoutAuthor } from '../../definitions/acceptance/author.ts';
 import type { TypeRules } from '../../definitions/task-types/type-rules.ts';

@@ -13,7 +13,7 @@ import {
   startProcessInstance,
 } from '../../../testing/process-instances.ts';
 import { startProcess } from '../../../testing/service-processes.ts';
-import { until } from '../../../testing/waiting.ts';
+import { until } from '../../../testing/wait-until.ts';
 
 // Several workers take instances along at the same time, and are killed, while people go on working.
 

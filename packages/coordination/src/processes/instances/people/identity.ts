@@ -1,4 +1,4 @@
-import { judgedStanding } from '../../../access/authn/acting.ts';
+import { authorizeStandingCaller } from '../../../access/authn/credential-snapshot.ts';
 import {
   type ActingAgent,
   lockActingAgent,
@@ -54,7 +54,7 @@ export class Identities {
    */
   async of(agentKey: string, workspaceId: string | null): Promise<Caller | undefined> {
     const agent = this.#agents.get(agentKey);
-    return agent && judgedStanding(this.#context, agent.snapshot, agent.caller, workspaceId);
+    return agent && authorizeStandingCaller(this.#context, agent.snapshot, agent.caller, workspaceId);
   }
 }
 

@@ -14,7 +14,7 @@ import {
 } from '../../../testing/leases.ts';
 import { makeRule, makeRuleWorker } from '../../../testing/rules.ts';
 import { insertTestType } from '../../../testing/task-type.ts';
-import { checkBy, makeJudge } from '../../../testing/verification.ts';
+import { checkBy, makeVerifier } from '../../../testing/verification.ts';
 import { makeWorkspace } from '../../../testing/workspaces.ts';
 
 /**
@@ -22,13 +22,13 @@ import { makeWorkspace } from '../../../testing/workspaces.ts';
  * (docs/reference/trust.md#nobody-proves-their-own-work).
  */
 let baton: TestCoordination;
-let judge: ReturnType<typeof makeJudge>;
+let judge: ReturnType<typeof makeVerifier>;
 let worker: Worker;
 let agent: Actor;
 let person: Actor;
 before(async () => {
   baton = await startCoordination();
-  judge = makeJudge(baton);
+  judge = makeVerifier(baton);
   worker = await makeWorker(baton);
   agent = await baton.actor();
   person = await baton.actor({ kind: 'human' });

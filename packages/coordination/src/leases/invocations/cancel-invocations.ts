@@ -3,7 +3,7 @@ import { emit } from '../../ledger/journal/journal.ts';
 import { undoneOnFailure } from '../../ledger/savepoint.ts';
 import type { Context } from '../context.ts';
 import { endingBatchMax } from '../lease-bounds.ts';
-import { countCallsOf, lockFreeCallsOf, updateCallsToCancelled } from './cancelling.sql.ts';
+import { countCallsOf, lockFreeCallsOf, updateCallsToCancelled } from './cancel-invocations.sql.ts';
 import { invocationCancelled } from './invocations.events.ts';
 
 export interface Cancellation {

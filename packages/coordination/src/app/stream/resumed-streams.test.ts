@@ -5,7 +5,7 @@ import { encodeCursor, type JournalPosition, parseCursor } from '../../ledger/jo
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { journalIsStable, writeEvents } from '../../testing/journal-writer.ts';
 import { openResumingStream } from '../../testing/resuming-stream.ts';
-import { until } from '../../testing/waiting.ts';
+import { until } from '../../testing/wait-until.ts';
 
 let baton: TestCoordination;
 let reader: Actor;

@@ -2,7 +2,7 @@ import type { Answer, Surroundings } from '@baton/kernel/http/service';
 import type { Job, JobTools } from '../../service/job.ts';
 import { createDueJob } from '../../service/queue-walk.ts';
 import type { Context } from '../context.ts';
-import { deleteFromArchive, findUnsettled, moveToArchive, settleFree } from './settling.sql.ts';
+import { deleteFromArchive, findUnsettled, moveToArchive, settleFree } from './apply-retention.sql.ts';
 
 /** A batch delays the readers of all tenants while it runs: 1,000 events took 40 ms. */
 const eventsMax = 1000;
@@ -14,7 +14,10 @@ const tenantsMax = 20;
  * Runs a retention command, then moves or deletes the rows it decided on, in batches: each its own transaction, so that
  * readers and writers don't wait for all of them. After the timeout, or a crash, the worker continues.
  */
-export async function settleAround({ command, context }: Surroundings<undefined, Context>): Promise<Answer> {
+export async function applyRetention({
+  command,
+  context,
+}: Surroundings<undefined, Context>): Promise<Answer> {
   const answer = await command(undefined);
   try {
     await settle(context);
@@ -34,7 +37,7 @@ async function settle({ db, tenantId }: Context): Promise<void> {
 }
 
 /** Moves and deletes rows left by requests, in turns of one batch per tenant. */
-export function settleJournals({ pool, log }: JobTools<Context>): Job {
+export function applyPendingRetention({ pool, log }: JobTools<Context>): Job {
   return createDueJob<{ tenant_id: string }>(
     { name: 'archived journals', batchMax: tenantsMax, log },
     {

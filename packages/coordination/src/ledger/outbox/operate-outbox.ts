@@ -13,7 +13,7 @@ import {
   splitDelivery,
   updateDropped,
   updateRedriven,
-} from './operating.sql.ts';
+} from './operate-outbox.sql.ts';
 import { outboxDropped, outboxRedriven } from './outbox.events.ts';
 import {
   deliveryIdOf,

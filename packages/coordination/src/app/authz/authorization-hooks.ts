@@ -8,13 +8,13 @@ import { PolicyRights } from '../../access/policy/rights.ts';
 import { ObservedRights, type Shadow } from '../../access/policy/shadow.ts';
 import type { Caller } from '../../service/caller.ts';
 import type { Permission } from '../../service/permissions.ts';
-import { choosing, listed } from './listed.ts';
-import { narrowedPage } from './narrowed-page.ts';
+import { listed, permissionsPerObject } from './listed-objects.ts';
 import { placesOf } from './places.ts';
-import { settled } from './settling.ts';
+import { readGrantedPage } from './read-granted-page.ts';
+import { runWithDecisions } from './run-with-decisions.ts';
 
 /** Hooks of a request's authorization; each mode supplies its own. See docs/reference/authorization.md#modes. */
-export interface Judged {
+export interface AuthorizationHooks {
   judged(request: JudgedRequest<Caller>, act: Act<Caller>): Promise<Answer>;
   judgedFirst(caller: Caller, endpoint: Operation): Promise<Caller>;
   readonly locksAlways: boolean;
@@ -31,50 +31,50 @@ interface PolicyParts {
 }
 
 /** Mode `policy`: requests the decisions before the transaction; the command applies them. */
-export function judgedByPolicy(parts: PolicyParts): Judged {
+export function createPolicyHooks(parts: PolicyParts): AuthorizationHooks {
   const { point, counters } = parts;
   return {
     locksAlways: true,
     async judged({ call, endpoint, input, db }, act) {
       const { caller } = call;
-      const asked = { ...call, authorities: authoritiesBy({ ...parts, db })() };
-      if (!isIdentity(caller)) return settled(undefined, () => act(asked, input));
+      const asked = { ...call, authorities: createAuthoritiesFactory({ ...parts, db })() };
+      if (!isIdentity(caller)) return runWithDecisions(undefined, () => act(asked, input));
       // A command inside an `around` reuses the decisions of the `around`.
       if (caller.permissions instanceof PolicyRights)
-        return settled(caller.permissions, () => act(asked, input));
+        return runWithDecisions(caller.permissions, () => act(asked, input));
       const rights = new PolicyRights(caller, {
         point,
         counters,
         db,
         places: placesOf(caller, endpoint, input),
       });
-      await askFor(rights, endpoint);
-      const judgedCall = { ...asked, caller: judgedCaller(caller, rights) };
+      await requestDecisions(rights, endpoint);
+      const judgedCall = { ...asked, caller: grantedCaller(caller, rights) };
       const list = listed[endpoint.id];
-      if (list === undefined) return settled(rights, () => act(judgedCall, input));
-      const page = (narrowed: typeof input) => settled(rights, () => act(judgedCall, narrowed));
-      return narrowedPage(rights, list, caller.tenantId, input, page);
+      if (list === undefined) return runWithDecisions(rights, () => act(judgedCall, input));
+      const page = (narrowed: typeof input) => runWithDecisions(rights, () => act(judgedCall, narrowed));
+      return readGrantedPage(rights, list, caller.tenantId, input, page);
     },
     async judgedFirst(caller, endpoint) {
       if (!isIdentity(caller)) return caller;
       const nothing = { params: {}, query: {}, body: undefined };
       const places = placesOf(caller, endpoint, nothing);
       const rights = new PolicyRights(caller, { point, counters, db: parts.db, places });
-      await askFor(rights, endpoint);
-      return judgedCaller(caller, rights);
+      await requestDecisions(rights, endpoint);
+      return grantedCaller(caller, rights);
     },
   };
 }
 
 /** Creates the factory of authorities for the identities on whose behalf a command works. */
-export function authoritiesBy(parts: PolicyParts): () => Authorities {
+export function createAuthoritiesFactory(parts: PolicyParts): () => Authorities {
   const placesAt = (caller: Caller, workspaceId: string | null) =>
     placesOf(caller, { path: '' }, { params: {}, query: { workspaceId }, body: undefined });
   return () => new Authorities({ ...parts, placesAt });
 }
 
 /** Authorizes a reader of the event stream: `events.read` on the tenant or on one workspace. */
-export function judgedReaderBy(parts: PolicyParts) {
+export function createReaderAuthorizer(parts: PolicyParts) {
   return async (caller: Caller, workspaceId: string | undefined): Promise<Caller> => {
     if (!isIdentity(caller)) return caller;
     const about = { params: {}, query: { workspaceId }, body: undefined };
@@ -88,7 +88,7 @@ export function judgedReaderBy(parts: PolicyParts) {
 }
 
 /** The caller with the granted permissions. A token for one decision grants its person more for the consequences. */
-function judgedCaller(caller: Caller, rights: PolicyRights): Caller {
+function grantedCaller(caller: Caller, rights: PolicyRights): Caller {
   const { permissionsAfter } = caller;
   if (permissionsAfter === undefined) return { ...caller, permissions: rights };
   const { approvalId: _, ...later } = caller;
@@ -98,8 +98,11 @@ function judgedCaller(caller: Caller, rights: PolicyRights): Caller {
 }
 
 /** Requests the endpoint's permissions, one of each group; for a list also the permission that filters its items. */
-async function askFor(rights: PolicyRights, { id, permission, alsoOneOf }: Operation): Promise<void> {
-  const byObject = choosing[id] ?? (listed[id] === undefined ? [] : [listed[id].action]);
+async function requestDecisions(
+  rights: PolicyRights,
+  { id, permission, alsoOneOf }: Operation,
+): Promise<void> {
+  const byObject = permissionsPerObject[id] ?? (listed[id] === undefined ? [] : [listed[id].action]);
   const type = listed[id]?.type ?? 'task';
   for (const action of byObject) await rights.askList(action, [type]);
   for (const group of [permission, alsoOneOf])
@@ -108,7 +111,7 @@ async function askFor(rights: PolicyRights, { id, permission, alsoOneOf }: Opera
 }
 
 /** Mode `shadow`: local permissions decide; the decision point is queried for comparison only. */
-export function observedBy(shadow: Shadow): Pick<Judged, 'judged'> {
+export function createShadowHooks(shadow: Shadow): Pick<AuthorizationHooks, 'judged'> {
   return {
     async judged({ call, endpoint, input, db }, act) {
       const { caller } = call;
@@ -118,7 +121,7 @@ export function observedBy(shadow: Shadow): Pick<Judged, 'judged'> {
         return await act({ ...call, caller: { ...caller, permissions: rights } }, input);
       } finally {
         // The items of a list are compared one by one; the permission on the list as a whole isn't compared.
-        const byObject = choosing[endpoint.id] ?? [listed[endpoint.id]?.action];
+        const byObject = permissionsPerObject[endpoint.id] ?? [listed[endpoint.id]?.action];
         for (const action of byObject) if (action !== undefined) rights.answers.delete(action);
         const places = placesOf(caller, endpoint, input);
         const { answers, placed } = rights;

@@ -9,7 +9,7 @@ const roundsOfRequestMax = 30;
  * Runs `act`, and runs it again after each decision that it was missing.
  * @param rights the caller's rights; undefined for a key and for the worker
  */
-export async function settled<T>(
+export async function runWithDecisions<T>(
   rights: PolicyRights | undefined,
   act: () => Promise<T>,
   roundsMax = roundsOfRequestMax,
@@ -19,14 +19,14 @@ export async function settled<T>(
       return await act();
     } catch (error) {
       const asked = error instanceof NeedsDecision ? (error.rights ?? rights) : undefined;
-      if (asked === undefined || round === roundsMax) throw told(rights, error);
+      if (asked === undefined || round === roundsMax) throw addDenial(rights, error);
       await asked.settle(error as NeedsDecision);
     }
   }
 }
 
 /** Adds the decision point's denial to a `permission_denied`. */
-function told(rights: PolicyRights | undefined, error: unknown): unknown {
+function addDenial(rights: PolicyRights | undefined, error: unknown): unknown {
   if (error instanceof NeedsAnswer) return new Refusal('policy_unavailable', {}, { cause: error });
   if (!(error instanceof Refusal) || error.code !== 'permission_denied' || 'resource' in error.details)
     return error;

@@ -4,7 +4,7 @@ import { sql } from '@baton/kernel/database/sql';
 import { assertTookLess, byDepth, raceRounds } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { finishAllEndings } from '../../testing/sweepers.ts';
-import { untilBlockedBy } from '../../testing/waiting.ts';
+import { untilBlockedBy } from '../../testing/wait-until.ts';
 
 const workers = 8;
 /** Milliseconds on a quiet machine: neither waits for a deadlock to be found. */

@@ -7,7 +7,7 @@ import { startCoordination, type TestCoordination } from '../../testing/coordina
 import { journalIsStable, writeEvents } from '../../testing/journal-writer.ts';
 import { encodeCursor, type JournalPosition, parseCursor } from './cursor.ts';
 import { typePatternsOf } from './event-types.ts';
-import { type EventFilter, everyEvent, readPageAfter, readPageBefore } from './reading.ts';
+import { type EventFilter, everyEvent, readPageAfter, readPageBefore } from './read-pages.ts';
 
 let baton: TestCoordination;
 let stored: { id: string; type: string; entity_id: string }[];

@@ -67,6 +67,6 @@ export const listed: Readonly<Record<string, Listed>> = {
 };
 
 /** Operations that select their objects themselves, with the permissions required on each object. */
-export const choosing: Readonly<Record<string, readonly Permission[]>> = {
+export const permissionsPerObject: Readonly<Record<string, readonly Permission[]>> = {
   claimNextTasks: ['tasks.claim', 'tasks.read'],
 };

@@ -2,9 +2,9 @@ import { eventText } from '@baton/values/event-text';
 import { emit } from '../ledger/journal/journal.ts';
 import { recordChildResults } from './children/child-results.ts';
 import type { Context } from './context.ts';
+import { failRunsOfClaims as failRuns, updateRunOfTaskToFailed } from './fail-runs.sql.ts';
 import type { EndedRunRow } from './lease-rows.ts';
 import { runFailed } from './leases.events.ts';
-import { failRunsOfClaims as failRuns, updateRunOfTaskToFailed } from './run-ending.sql.ts';
 
 /**
  * Fails the running run of a task, if it has one, and writes the event. The task must be locked.

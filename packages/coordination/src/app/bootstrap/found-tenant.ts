@@ -2,7 +2,7 @@ import type { Db } from '@baton/kernel/database/db';
 import { newId } from '@baton/values/ids';
 import { claimMovesOf } from '../../definitions/task-types/lifecycle-grammar.ts';
 import { systemExecution, systemLifecycle } from '../../definitions/task-types/system-type.ts';
-import { createTaskNumbers, insertTenant } from './founding.sql.ts';
+import { createTaskNumbers, insertTenant } from './found-tenant.sql.ts';
 
 /**
  * Creates a tenant with its first administrator, the principal of the core itself, the built-in types of tasks and of

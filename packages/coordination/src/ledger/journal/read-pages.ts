@@ -17,9 +17,9 @@ import {
   findScanEndBackward,
   findScanEndForward,
   findWorkspaceId,
+  type PageBounds,
   type PageRow,
   pageRowsMax,
-  type Reading,
 } from './events.sql.ts';
 
 export type { EventFilter } from './events.sql.ts';
@@ -161,8 +161,8 @@ function statementFor(filter: EventFilter, statements: typeof forward): typeof f
 
 function readingOf(
   { tenantId, filter, limit, scanMax = scanMaxDefault }: PageRequest,
-  place: Pick<Reading, 'from' | 'afterSequence' | 'asksHeldBack'>,
-): Reading {
+  place: Pick<PageBounds, 'from' | 'afterSequence' | 'asksHeldBack'>,
+): PageBounds {
   if (limit >= pageRowsMax) throw new Error(`a page of ${limit} events is too long`);
   return { tenantId, filter, rowsMax: limit + 1, scanMax, ...place };
 }
@@ -222,7 +222,7 @@ async function refuseOtherHistory(
   db: Db,
   cursor: JournalCursor | undefined,
   bound: PageRow,
-  reading: Reading,
+  reading: PageBounds,
 ): Promise<void> {
   if (cursor === undefined || isLegacy(cursor) || bound.is_known) return;
   const floor = floorOf(bound);

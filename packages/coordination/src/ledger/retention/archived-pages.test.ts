@@ -17,7 +17,7 @@ import {
   findEveryEventBackward,
   findEveryEventForward,
 } from '../journal/events.sql.ts';
-import { everyEvent, readPageAfter, readPageBefore } from '../journal/reading.ts';
+import { everyEvent, readPageAfter, readPageBefore } from '../journal/read-pages.ts';
 
 let baton: TestCoordination;
 let tenantId: string;

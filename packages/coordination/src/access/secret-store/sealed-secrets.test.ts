@@ -10,7 +10,7 @@ import { keepSecret } from '@baton/kernel/testing/leaks';
 import { newId } from '@baton/values/ids';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { type Operator, startOperator } from '../../testing/operator.ts';
-import { resealSecrets } from './resealing.ts';
+import { resealSecrets } from './reseal-secrets.ts';
 import { createSealedStore } from './sealed-store.ts';
 import { readSealingKeys, sealingKeys } from './sealing-keys.ts';
 import type { SecretName } from './secret-store.ts';

@@ -1,5 +1,5 @@
 import type { JournalPosition } from '../../ledger/journal/cursor.ts';
-import { isBehind } from '../../ledger/journal/reading.ts';
+import { isBehind } from '../../ledger/journal/read-pages.ts';
 import type { Batch } from './batch.ts';
 import type { StreamMessage } from './message.ts';
 
@@ -9,7 +9,7 @@ const messagesMax = 600;
  * The newest messages of a tenant, for streams that reach the end a little later: they need not read the database
  * again.
  */
-export class Kept {
+export class KeptMessages {
   #messages: StreamMessage[] = [];
   #bytes = 0;
   /** It has everything from here to `through`. */

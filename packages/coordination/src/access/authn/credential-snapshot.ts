@@ -1,8 +1,8 @@
 import type { Caller } from '../../service/caller.ts';
 import { holds, isCovered, namesHeld, type Permission, permissionNames } from '../../service/permissions.ts';
 import type { Context } from '../context.ts';
-import { findLiveCredential, type LiveCredentialRow } from './acting.sql.ts';
 import { lockPrincipalShared } from './caller.sql.ts';
+import { findLiveCredential, type LiveCredentialRow } from './credential-snapshot.sql.ts';
 import { isEmergencyPrefix } from './key-material.ts';
 
 /**
@@ -33,7 +33,7 @@ export function snapshotOf(
  * that a disable either waits or is seen: call it before taking other locks.
  * @returns undefined when the principal isn't active, or the credential was revoked or has expired
  */
-export async function callerOfSnapshot(
+export async function resolveSnapshot(
   context: Context,
   snapshot: CredentialSnapshot,
 ): Promise<Caller | undefined> {
@@ -45,7 +45,7 @@ export async function callerOfSnapshot(
  * The same, limited to the credential's current permissions: for work that continues for a long time. In mode `policy`,
  * `authorizeStandingCaller` adds the decision point's grants.
  */
-export async function callerOfStandingSnapshot(
+export async function resolveStandingSnapshot(
   context: Context,
   snapshot: CredentialSnapshot,
 ): Promise<Caller | undefined> {
@@ -57,18 +57,18 @@ export async function callerOfStandingSnapshot(
 }
 
 /**
- * Returns the caller of `callerOfStandingSnapshot` with the decision point's grants on the objects of a workspace
+ * Returns the caller of `resolveStandingSnapshot` with the decision point's grants on the objects of a workspace
  * (null: of the tenant). Keys, and callers in other modes, keep their own permissions.
  * @throws NeedsDecision when a permission without a decision is checked
  */
-export async function judgedStanding(
+export async function authorizeStandingCaller(
   { db, authorities }: Context,
   snapshot: CredentialSnapshot,
   caller: Caller,
   workspaceId: string | null,
 ): Promise<Caller> {
   if (authorities === undefined || caller.iamPrincipalId === null) return caller;
-  return authorities.judged(db, caller, new Set(namesOf(snapshot)), workspaceId);
+  return authorities.authorize(db, caller, new Set(namesOf(snapshot)), workspaceId);
 }
 
 /**
@@ -85,7 +85,7 @@ export async function isStillGranted(
   const { db, authorities } = context;
   if (authorities === undefined || snapshot.iamPrincipalId === null) return true;
   const caller = callerWith(context, snapshot, needed);
-  const { permissions } = await authorities.judged(db, caller, new Set(needed), workspaceId);
+  const { permissions } = await authorities.authorize(db, caller, new Set(needed), workspaceId);
   return needed.every((name) => holds(permissions, name));
 }
 

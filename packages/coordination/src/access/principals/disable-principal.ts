@@ -1,14 +1,14 @@
 import { eventText } from '@baton/values/event-text';
 import { type EndOfPrincipal, endWorkOf } from '../../leases/endings.ts';
-import { withdrawCallsOf } from '../../leases/invocations/cancelling.ts';
+import { withdrawCallsOf } from '../../leases/invocations/cancel-invocations.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { livePermissionsOfKeys } from '../api-keys/api-keys.ts';
 import { requireActiveCaller } from '../authn/principal-lock.ts';
 import type { Context } from '../context.ts';
 import { revokeAllDelegationsOf } from '../delegations/delegations.ts';
 import { fail } from '../errors.ts';
-import { refuseEscalation } from '../granting.ts';
 import { forgetIdentity, getBindingRows, revokeIamBindingsOf } from '../iam-bindings/iam-bindings.ts';
+import { refuseEscalation } from '../permission-list.ts';
 import { type EnabledPrincipal, type Principal, type PrincipalRow, principalOf } from './principal.ts';
 import { principalDisabled, principalEnabled } from './principals.events.ts';
 import {

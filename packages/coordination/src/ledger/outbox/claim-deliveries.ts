@@ -19,7 +19,7 @@ export interface Taking {
 const triedMax = 100;
 
 /** Takes what is due for one sink under locks that end by themselves. */
-export function createTaking(
+export function createDeliveryClaims(
   sink: string,
   { pool, settings }: Pick<JobTools<Context>, 'pool' | 'settings'>,
 ): Taking {

@@ -14,7 +14,7 @@ import {
   pruneThrough,
   storedEvents,
 } from '../../testing/retention.ts';
-import { until } from '../../testing/waiting.ts';
+import { until } from '../../testing/wait-until.ts';
 
 let baton: TestCoordination;
 const log = createLog({ name: 'worker', level: 'silent' });

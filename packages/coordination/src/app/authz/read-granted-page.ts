@@ -2,8 +2,8 @@ import type { ParsedInput } from '@baton/kernel/http/input';
 import { pageLimitDefault, pageLimitMax } from '@baton/kernel/http/paging';
 import type { Answer } from '@baton/kernel/http/service';
 import type { PolicyRights } from '../../access/policy/rights.ts';
-import type { Listed, ListedObject } from './listed.ts';
-import { settled } from './settling.ts';
+import type { Listed, ListedObject } from './listed-objects.ts';
+import { runWithDecisions } from './run-with-decisions.ts';
 
 /** The list's query is filtered by at most so many granted ids; with more, items are filtered after the read. */
 const idsMax = 5000;
@@ -23,7 +23,7 @@ interface PageBody {
  * docs/reference/authorization.md#lists.
  * @param read runs the list
  */
-export async function narrowedPage(
+export async function readGrantedPage(
   rights: PolicyRights,
   listed: Listed,
   tenantId: string,
@@ -83,7 +83,7 @@ async function granted(
   for (const [name, group] of groups) {
     const { action, type } = group[0] as ListedObject;
     const ids = group.map((object) => object.id);
-    const permitted = await settled(rights, async () => rights.permitted(action, type, ids));
+    const permitted = await runWithDecisions(rights, async () => rights.permitted(action, type, ids));
     for (const id of permitted) seen.add(`${name} ${id}`);
   }
   return items.filter((_, index) => {

@@ -8,7 +8,7 @@ import { type Actor, startCoordination, type TestCoordination } from '../../test
 import { journalIsStable, writeEvents } from '../../testing/journal-writer.ts';
 import { done, refused } from '../../testing/leases.ts';
 import { type Deliver, emptyOutbox, testSink } from '../../testing/sinks.ts';
-import { until } from '../../testing/waiting.ts';
+import { until } from '../../testing/wait-until.ts';
 import { SinkAway } from '../sinks/sink.ts';
 
 let baton: TestCoordination;

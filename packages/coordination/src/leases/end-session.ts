@@ -2,17 +2,17 @@ import { newId } from '@baton/values/ids';
 import { emit } from '../ledger/journal/journal.ts';
 import { undoneOnFailure } from '../ledger/savepoint.ts';
 import type { Context } from './context.ts';
-import { endingBatchMax } from './lease-bounds.ts';
-import type { ClaimRow, SessionRow } from './lease-rows.ts';
-import { sessionClosed, sessionExpired } from './leases.events.ts';
-import { countActiveClaimsOfSession, lockFreeClaimsOfSession } from './release.sql.ts';
-import { releaseClaims, sessionExpiry } from './release.ts';
 import {
   insertEnding,
   tryLockSession,
   updateSessionToClosed,
   updateSessionToStale,
-} from './session-ending.sql.ts';
+} from './end-session.sql.ts';
+import { endingBatchMax } from './lease-bounds.ts';
+import type { ClaimRow, SessionRow } from './lease-rows.ts';
+import { sessionClosed, sessionExpired } from './leases.events.ts';
+import { countActiveClaimsOfSession, lockFreeClaimsOfSession } from './release.sql.ts';
+import { releaseClaims, sessionExpiry } from './release.ts';
 
 /** A session that has just ended. */
 export interface EndedSession {
