@@ -57,9 +57,9 @@ export async function execute<Caller, Context extends object>(
 ): Promise<Answer> {
   endpoint.precheck?.(unpaged(input));
   const keyed = keyOf(runtime, endpoint, call, input);
-  const act: Act<Caller> = (judged, narrowed) => inTurn(runtime, endpoint, judged, narrowed, keyed);
-  if (runtime.judged === undefined) return act(call, input);
-  return runtime.judged({ call, endpoint, input, db: poolInTurnsOf(runtime, endpoint, call, input) }, act);
+  const act: Act<Caller> = (decided, narrowed) => inTurn(runtime, endpoint, decided, narrowed, keyed);
+  if (runtime.decide === undefined) return act(call, input);
+  return runtime.decide({ call, endpoint, input, db: poolInTurnsOf(runtime, endpoint, call, input) }, act);
 }
 
 async function inTurn<Caller, Context extends object>(
@@ -94,21 +94,21 @@ export async function executeAround<Caller, Context extends object>(
   endpoint.precheck?.(unpaged(input));
   const keyed = keyOf(runtime, endpoint, call, input);
   const db = poolInTurnsOf(runtime, endpoint, call, input);
-  const act: Act<Caller> = async (judged) => {
+  const act: Act<Caller> = async (decided) => {
     // Of bytes the fingerprint is known only when they were read.
     const stored = keyed === undefined || endpoint.bytes ? undefined : await findAnswer(db, keyed);
-    runtime.authorize(judged.caller, endpoint);
+    runtime.authorize(decided.caller, endpoint);
     if (stored !== undefined) return replayed(stored);
     const surroundings: Surroundings<unknown, Context> = {
       incoming,
-      context: runtime.context(judged, db, false),
+      context: runtime.context(decided, db, false),
       keyed,
       command: (prepared, sent) =>
-        execute(runtime, endpoint, judged, { ...input, sent: sent ?? input.sent, prepared }),
+        execute(runtime, endpoint, decided, { ...input, sent: sent ?? input.sent, prepared }),
     };
     return endpoint.around(unpaged(input), surroundings);
   };
-  return runtime.judged === undefined ? act(call, input) : runtime.judged({ call, endpoint, input, db }, act);
+  return runtime.decide === undefined ? act(call, input) : runtime.decide({ call, endpoint, input, db }, act);
 }
 
 function poolInTurnsOf<Caller, Context extends object>(

@@ -46,8 +46,8 @@ export function requestHandler<Caller, Context extends object>(
       const owner = () => runtime.tenantOf(caller) ?? clientOfAddress(head.address);
       if (endpoint.largeBody && mayBeLarge(head)) place = await takePlace(owner());
       const bytes = endpoint.bytes ? noBytes : await readBody(request.raw, bytesMax);
-      if (endpoint.permissionFirst && runtime.judgedFirst !== undefined)
-        caller = await runtime.judgedFirst(caller, endpoint);
+      if (endpoint.permissionFirst && runtime.decideFirst !== undefined)
+        caller = await runtime.decideFirst(caller, endpoint);
       const authorize = endpoint.permissionFirst ? () => runtime.authorize(caller, endpoint) : undefined;
       const steps = readInput(request.params, request.query, head.headers, bytes, authorize);
       const input =

@@ -22,7 +22,7 @@ export interface Call<Caller> extends RequestHead {
 export type Act<Caller> = (call: Call<Caller>, input: ParsedInput) => Promise<Answer>;
 
 /** A request whose form is valid, before its permission is checked. */
-export interface JudgedRequest<Caller> {
+export interface PendingRequest<Caller> {
   readonly call: Call<Caller>;
   readonly endpoint: Operation;
   readonly input: ParsedInput;
@@ -56,9 +56,9 @@ export interface ServiceRuntime<Caller, Context extends object> {
    * Requests the decisions of an external decision point, while no transaction, connection or turn is held, and
    * continues with a caller that carries them. Absent: `authorize` decides alone.
    */
-  judged?(request: JudgedRequest<Caller>, act: Act<Caller>): Promise<Answer>;
+  decide?(request: PendingRequest<Caller>, act: Act<Caller>): Promise<Answer>;
   /** The same for an endpoint with `permissionFirst`, whose request has not been read yet. */
-  judgedFirst?(caller: Caller, endpoint: Operation): Promise<Caller>;
+  decideFirst?(caller: Caller, endpoint: Operation): Promise<Caller>;
   /** No statement is its own transaction: `lockCaller` must come before each write. */
   readonly locksAlways?: boolean;
   /** Limits the concurrent requests of a caller; a request that waits holds no connection. Undefined: no limit. */

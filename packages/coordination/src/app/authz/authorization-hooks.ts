@@ -1,5 +1,5 @@
 import type { Db } from '@baton/kernel/database/db';
-import type { Act, JudgedRequest } from '@baton/kernel/http/runtime';
+import type { Act, PendingRequest } from '@baton/kernel/http/runtime';
 import type { Answer, Operation } from '@baton/kernel/http/service';
 import { Authorities } from '../../access/policy/authorities.ts';
 import type { DecisionPoint } from '../../access/policy/decision-point.ts';
@@ -15,8 +15,8 @@ import { runWithDecisions } from './run-with-decisions.ts';
 
 /** Hooks of a request's authorization; each mode supplies its own. See docs/reference/authorization.md#modes. */
 export interface AuthorizationHooks {
-  judged(request: JudgedRequest<Caller>, act: Act<Caller>): Promise<Answer>;
-  judgedFirst(caller: Caller, endpoint: Operation): Promise<Caller>;
+  decide(request: PendingRequest<Caller>, act: Act<Caller>): Promise<Answer>;
+  decideFirst(caller: Caller, endpoint: Operation): Promise<Caller>;
   readonly locksAlways: boolean;
 }
 
@@ -35,7 +35,7 @@ export function createPolicyHooks(parts: PolicyParts): AuthorizationHooks {
   const { point, counters } = parts;
   return {
     locksAlways: true,
-    async judged({ call, endpoint, input, db }, act) {
+    async decide({ call, endpoint, input, db }, act) {
       const { caller } = call;
       const asked = { ...call, authorities: createAuthoritiesFactory({ ...parts, db })() };
       if (!isIdentity(caller)) return runWithDecisions(undefined, () => act(asked, input));
@@ -55,7 +55,7 @@ export function createPolicyHooks(parts: PolicyParts): AuthorizationHooks {
       const page = (narrowed: typeof input) => runWithDecisions(rights, () => act(judgedCall, narrowed));
       return readGrantedPage(rights, list, caller.tenantId, input, page);
     },
-    async judgedFirst(caller, endpoint) {
+    async decideFirst(caller, endpoint) {
       if (!isIdentity(caller)) return caller;
       const nothing = { params: {}, query: {}, body: undefined };
       const places = placesOf(caller, endpoint, nothing);
@@ -111,9 +111,9 @@ async function requestDecisions(
 }
 
 /** Mode `shadow`: local permissions decide; the decision point is queried for comparison only. */
-export function createShadowHooks(shadow: Shadow): Pick<AuthorizationHooks, 'judged'> {
+export function createShadowHooks(shadow: Shadow): Pick<AuthorizationHooks, 'decide'> {
   return {
-    async judged({ call, endpoint, input, db }, act) {
+    async decide({ call, endpoint, input, db }, act) {
       const { caller } = call;
       if (!isIdentity(caller) || caller.permissions instanceof ObservedRights) return act(call, input);
       const rights = new ObservedRights(caller.permissions);
