@@ -12,8 +12,8 @@ import {
 } from '../execution/sweeper/sweeper.ts';
 import { deleteAnsweredKeys } from '../ledger/idempotency/answered-keys.ts';
 import { deliverOutbox } from '../ledger/outbox/outbox.ts';
+import { applyPendingRetention } from '../ledger/retention/apply-retention.ts';
 import { archiveOnSchedule } from '../ledger/retention/schedule.ts';
-import { settleJournals } from '../ledger/retention/settling.ts';
 import { openSinks } from '../ledger/sinks/open-sinks.ts';
 import type { Sink } from '../ledger/sinks/sink.ts';
 import { finishWrites } from '../memory/knowledge/finish-writes.ts';
@@ -85,7 +85,7 @@ const jobMakers: readonly ((tools: WorkerTools) => Job)[] = [
   expireDueConnections,
   deleteSecretLeftovers,
   archiveOnSchedule,
-  settleJournals,
+  applyPendingRetention,
   watchHorizon,
   watchEpoch,
 ];
