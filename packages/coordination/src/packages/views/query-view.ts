@@ -1,25 +1,25 @@
 import { sqlState } from '@baton/kernel/database/db';
 import { encodeCursor } from '@baton/kernel/http/paging';
 import { getWorkspaceRow } from '../../organisation/workspaces/workspaces.ts';
-import { holds, holdsOnSome, judgesObjects, permittedIds } from '../../service/permissions.ts';
+import { decidesPerObject, holds, holdsOnSome, permittedIds } from '../../service/permissions.ts';
 import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { type Asked, parseQuery, keysOfGroups, keysOfRows } from './block-query.ts';
+import { type Asked, keysOfGroups, keysOfRows, parseQuery } from './block-query.ts';
 import { startOf } from './cursors.ts';
 import type { FieldType } from './field-values.ts';
 import {
   type Access,
   type BlockRow,
+  findAuthorizedObjects,
   findBlockGroups,
   findBlockRows,
-  findAuthorizedObjects,
   type GroupRow,
   type Looking,
   type RowsPage,
-  scannedRowsMax,
   type SortKey,
   type Stored,
+  scannedRowsMax,
 } from './rows.sql.ts';
 import type { Field } from './source-fields.sql.ts';
 import { type Source, sources } from './sources.ts';
@@ -130,7 +130,7 @@ async function rowsOf(querying: Querying): Promise<Page> {
   const { limit } = query;
   const { keys, isOwnOrder } = keysOfRows(source, asked.sorts);
   const name = cursorName(querying, keys);
-  const isJudgedEach = judgesObjects(context.caller.permissions) && source.judgedBy !== undefined;
+  const isJudgedEach = decidesPerObject(context.caller.permissions) && source.judgedBy !== undefined;
   const rowsMax = isJudgedEach ? judgedRowsMax : limit + 1;
   const columns = block.columns.map(({ field }) => source.fields[field] as Field);
   const positionOf = (row: BlockRow) => keys.map((_, n) => row[`s${n}`] ?? null);
@@ -261,7 +261,7 @@ async function grantedObjects(
   access: Access,
 ): Promise<readonly string[] | 'too many' | undefined> {
   const { context, source } = querying;
-  if (!judgesObjects(context.caller.permissions) || source.judgedBy === undefined) return undefined;
+  if (!decidesPerObject(context.caller.permissions) || source.judgedBy === undefined) return undefined;
   const look = looking(querying, access, undefined);
   const found = await context.db.rows(findAuthorizedObjects(look, judgedObjectsMax + 1));
   if (found[0]?.is_excess === true || found.length > judgedObjectsMax) return 'too many';
