@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '@baton/values/wire';
 import { getCorePrincipalId } from '../../access/principals/principals.ts';
 import { findStatus, movesFrom } from '../../definitions/task-types/lifecycle.ts';
 import { rulesOf } from '../../definitions/task-types/type-rules.ts';
-import { cancelCalls } from '../../leases/invocations/cancelling.ts';
+import { cancelCalls } from '../../leases/invocations/cancel-invocations.ts';
 import { withdrawApproval } from '../../results/approvals/decisions.ts';
 import { requestInvocation } from '../../results/invocations/request-invocation.ts';
 import { requirePermission } from '../../rules/acts/work-item.ts';
