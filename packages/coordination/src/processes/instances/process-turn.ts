@@ -3,7 +3,7 @@ import { correlateAgain } from '@baton/process-engine/engine/migration/recorrela
 import { ownKey } from '@baton/process-engine/engine/waits';
 import { findOutputOfTask } from '../../execution/runs/runs.ts';
 import type { EventRow } from '../../ledger/journal/event.ts';
-import { isBehind, positionOf } from '../../ledger/journal/reading.ts';
+import { isBehind, positionOf } from '../../ledger/journal/read-pages.ts';
 import { getInvocationEnd } from '../../results/invocations/request-invocation.ts';
 import {
   type EventPage,
@@ -17,7 +17,7 @@ import {
 import { findTaskUnseen } from '../../work/tasks/tasks.ts';
 import type { Context } from '../context.ts';
 import { SightOfAuthors } from '../definitions/authors.ts';
-import { storeTriggeredPlace, processConsumer, triggeringKeys, triggerKeyOf } from '../triggers/triggers.ts';
+import { processConsumer, storeTriggeredPlace, triggeringKeys, triggerKeyOf } from '../triggers/triggers.ts';
 import { findChildEnd, isEnd } from './child-instances.ts';
 import { toolsFor, useDefinition } from './definitions-in-use.ts';
 import { findWaitedKeys, findWaiting, lockInstance } from './instances.sql.ts';
@@ -28,8 +28,8 @@ import { takeFromSource } from './take-input.ts';
 import {
   type Concern,
   concernOf,
-  type JudgedEvent,
   evaluateTriggers,
+  type JudgedEvent,
   rootOf,
   sourceOf,
   triggeredBy,
@@ -91,7 +91,7 @@ async function waitingFor(
   authors: SightOfAuthors,
 ): Promise<Concern[]> {
   const [own, heard] = [ownKeysOf(event), triggerKeyOf(event)];
-  const blind = await authors.blindTo(event.workspace_id);
+  const blind = await authors.findBlindViewersOf(event.workspace_id);
   const awaited = { own, heard, blind, sourceRef: sourceOf(event) };
   return (await db.rows(findWaiting(tenantId, awaited, waitingMax))).map((row) => concernOf(row));
 }
