@@ -65,7 +65,7 @@ export async function evaluateTriggers(
   endsAtMs: number,
 ): Promise<JudgedEvent> {
   const after = await findTriggeredPlace(context, event);
-  const { keys, versions } = await authors.blindTo(event.workspace_id);
+  const { keys, versions } = await authors.findBlindViewersOf(event.workspace_id);
   const blind = new Set(keys.map((key, n) => `${key}@${versions[n]}`));
   const groups: JudgedGroup[] = [];
   for await (const group of findTriggered(context, event, after)) {
