@@ -2,7 +2,7 @@ import { type ItemPage, listPage } from '@baton/kernel/database/list';
 import type { Page } from '@baton/kernel/http/paging';
 import { newId } from '@baton/values/ids';
 import type { JsonObject } from '@baton/values/wire';
-import { type CredentialSnapshot, snapshotOf } from '../../access/authn/acting.ts';
+import { type CredentialSnapshot, snapshotOf } from '../../access/authn/credential-snapshot.ts';
 import { requireMayFile } from '../../access/policy/filed-in.ts';
 import { requireStanding } from '../../leases/children/child-grant.ts';
 import { emit } from '../../ledger/journal/journal.ts';
