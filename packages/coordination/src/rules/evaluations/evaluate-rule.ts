@@ -1,7 +1,7 @@
 import { Refusal } from '@baton/kernel/http/refusal';
 import { newId } from '@baton/values/ids';
 import type { JsonObject } from '@baton/values/wire';
-import type { CredentialSnapshot } from '../../access/authn/acting.ts';
+import type { CredentialSnapshot } from '../../access/authn/credential-snapshot.ts';
 import { ConditionFault, holdsCondition } from '../../definitions/declared-actions/evaluateRule-condition.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { type Caller, nobody } from '../../service/caller.ts';
