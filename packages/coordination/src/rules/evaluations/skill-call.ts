@@ -1,5 +1,5 @@
 import type { JsonObject } from '@baton/values/wire';
-import { cancelCalls } from '../../leases/invocations/cancelling.ts';
+import { cancelCalls } from '../../leases/invocations/cancel-invocations.ts';
 import { payloadBytesMax } from '../../results/invocations/invocation.ts';
 import { type InvocationEnd, requestInvocation } from '../../results/invocations/request-invocation.ts';
 import type { RuleRoots } from '../acts/cause.ts';
