@@ -1,13 +1,12 @@
 import type { EventRow } from '../../ledger/journal/event.ts';
-import { isBehind, positionOf } from '../../ledger/journal/reading.ts';
-import { JudgedPermissions } from '../../service/permissions.ts';
+import { isBehind, positionOf } from '../../ledger/journal/read-pages.ts';
+import { DecidedPermissions } from '../../service/permissions.ts';
 import { type AgentsOfPrincipals, type Cause, causeOfEvent, findAuthors, isCausedBy } from '../acts/cause.ts';
 import type { RuleRow } from '../catalog/rule.ts';
 import { ruleConsumer } from '../catalog/rules.ts';
 import type { Context } from '../context.ts';
 import { readsRoot } from '../documents/warnings.ts';
 import {
-  removeCursor,
   type EventPage,
   failuresAt,
   findPlace,
@@ -16,11 +15,12 @@ import {
   moveTo,
   postponeTurn,
   readEvents,
+  removeCursor,
   type TurnRow,
 } from '../journal-turns/turns.ts';
 import { type Authorities, lockAuthorities } from './authorities.ts';
 import { findEnabledRules, hasEnabledRules, shareRules } from './enabled-rules.sql.ts';
-import { evaluateRule, type EvaluationOutcome, recordFailure, turnMsMax } from './evaluate-rule.ts';
+import { type EvaluationOutcome, evaluateRule, recordFailure, turnMsMax } from './evaluate-rule.ts';
 import { updatePendingToDue } from './evaluations.sql.ts';
 import { continueItems } from './pending-evaluations.ts';
 import { runInSavepoint } from './savepoint.ts';
@@ -73,7 +73,7 @@ interface Ruled {
 async function judgeTasks(rows: readonly EventRow[], { rules, authorities, authors }: Ruled): Promise<void> {
   for (const rule of rules) {
     const permissions = (await authorities.of(rule))?.permissions ?? nothing;
-    if (!(permissions instanceof JudgedPermissions)) continue;
+    if (!(permissions instanceof DecidedPermissions)) continue;
     const causes = rows.filter((row) => isReached(rule, row)).map(causeOfEvent);
     const ids = causes.flatMap((cause) => (isCausedBy(rule, cause, authors) ? (cause.taskId ?? []) : []));
     const tasks = [...new Set(ids)];
