@@ -1,7 +1,7 @@
 import { Refusal } from '@baton/kernel/http/refusal';
 import { isLegacy, type JournalPosition, parseCursor } from '../../ledger/journal/cursor.ts';
 import type { EventRow } from '../../ledger/journal/event.ts';
-import { everyEvent, positionOf, readPageAfter } from '../../ledger/journal/reading.ts';
+import { everyEvent, positionOf, readPageAfter } from '../../ledger/journal/read-pages.ts';
 import type { Context } from '../context.ts';
 import {
   deleteCursor,
