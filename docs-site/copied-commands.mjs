@@ -1,4 +1,4 @@
-// zsh takes a comment behind a command for arguments, unless it is told otherwise: what a reader copies has none.
+// Copied commands have no comments: by default, zsh treats a comment after a command as arguments.
 const terminalLanguages = new Set(['sh', 'bash', 'shell', 'shellscript', 'zsh']);
 /** What separates the lines in the copy button's attribute. */
 const separator = '\x7F';

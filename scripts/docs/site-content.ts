@@ -9,7 +9,7 @@ import { filesIn, pathOf, type Section, sectionsOf, sidebarItems } from './sideb
 export type SiteContent = ReadonlyMap<string, string | { readonly copyOf: string }>;
 
 const images = new Set(['.png', '.svg', '.jpg', '.jpeg', '.gif', '.webp']);
-/** Read by whoever looks for the reason of something, so not in the full text. */
+/** Pages for maintainers, which the full text omits. */
 const optionalSections = new Set(['Contribute', 'Decisions']);
 /** A longer outline has the headings of level 2 alone. */
 const outlineHeadingsMax = 120;
