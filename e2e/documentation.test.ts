@@ -300,7 +300,7 @@ test('what docs/operations.md has for the watch and the history of a running Bat
   const lines = linesOf('docs/operations.md', ['watch', 'memory', 'retention']);
   const stdout = await shell(lines, { cwd: folder, env });
   assert.match(stdout, /"ready"/);
-  assert.match(stdout, /tried again now[^]*begins again now/);
+  assert.match(stdout, /retried now[^]*starts again now/);
   assert.match(stdout, /events? exported/);
 });
 

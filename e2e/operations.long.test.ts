@@ -154,7 +154,7 @@ test('the default run is backed up, restored, watched, and its keys and secrets 
     BATON_IDENTITY_URL: identityUrl as string,
   };
   assert.match(await run('watch', cwd, urls), /"ready"/);
-  assert.match(await run('memory', cwd), /^Delivered: 0 events\.\n[^]*tried again now[^]*begins again now/);
+  assert.match(await run('memory', cwd), /^Delivered: 0 events\.\n[^]*retried now[^]*starts again now/);
 
   const before = (await whoAmI(cwd)).kid;
   const keys = `${identityUrl}/.well-known/jwks.json`;
@@ -269,7 +269,7 @@ test('history is exported, archived and pruned', async () => {
   const said = await run('retention', cwd);
   assert.match(
     said,
-    /^\d+ events? exported\. What comes later: --after ec1_\S+\nNothing was archived.*\nNothing was deleted.*\n$/,
+    /^\d+ events? exported\. To continue later: --after ec1_\S+\nNothing was archived.*\nNothing was deleted.*\n$/,
   );
   const lines = () => readFileSync(join(cwd, 'journal.jsonl'), 'utf8').trimEnd().split('\n');
   const first = JSON.parse(lines()[0] as string) as { type: string };

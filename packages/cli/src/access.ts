@@ -8,13 +8,13 @@ import { httpTransport } from './http-transport.ts';
 import { PlainError } from './plain-error.ts';
 import { readProfiles } from './profiles.ts';
 
-/** As whom a command acts, and where. */
+/** The account of a command: its Baton and its credential. */
 export interface Access {
   readonly coordinationUrl: string;
   readonly identityUrl: string;
   /** A personal access token. */
   readonly token: string;
-  /** Of identity's administration; only the owner of a Baton on this machine has it. */
+  /** The secret of identity's administration; only the owner of a Baton on this machine has it. */
   readonly adminSecret: string | undefined;
   readonly tenantId: string | undefined;
   readonly issuer: string | undefined;
@@ -28,9 +28,9 @@ export interface AccessOptions extends ConnectionOptions {
 }
 
 /**
- * Resolves the account of a command. Explicit settings take precedence, in this order: a flag (--profile, --connection), then the
- * environment (BATON_URL and BATON_TOKEN, BATON_PROFILE), then the profile in use, then the Baton of this machine (BATON_HOME, or this
- * folder or checkout), as its administrator.
+ * Resolves the account of a command. Explicit settings take precedence, in this order: a flag (--profile,
+ * --connection), then the environment (BATON_URL and BATON_TOKEN, BATON_PROFILE), then the profile in use, then the
+ * Baton of this machine (BATON_HOME, or this folder or checkout), as its administrator.
  * @throws PlainError, with exit code 4 where nobody is signed in
  */
 export function findAccess(options: AccessOptions, config: CliConfig): Access {
@@ -53,7 +53,7 @@ function ofEnvironment(options: AccessOptions, config: CliConfig): Access | unde
   if (BATON_TOKEN !== '' && url !== '')
     return ofUrl(url, BATON_TOKEN, `${options.url === undefined ? 'BATON_URL' : '--url'} and BATON_TOKEN`);
   if (BATON_TOKEN !== '') {
-    // As the SDK: the address of this machine's Baton, with another token.
+    // As in the SDK: the address of this machine's Baton, with another token.
     const { coordinationUrl, identityUrl, tenantId, issuer } = ofConnection(options, config, '', true);
     const source = 'BATON_TOKEN, at the Baton of this machine';
     return {
@@ -117,7 +117,7 @@ const nobodyText = ({ home }: CliConfig) =>
     ? 'Nobody is signed in'
     : `BATON_HOME (${visible(home)}) has no connection.json, so nobody is signed in`;
 
-/** @param source what people read about it @throws PlainError where there is no connection file */
+/** @param source the description for people @throws PlainError without a connection file */
 function ofConnection(
   options: AccessOptions,
   config: CliConfig,
@@ -149,7 +149,7 @@ export function ofUrl(url: string, token: string, source: string): Access {
   return { coordinationUrl: base, identityUrl: `${base}/iam`, token, source, ...unknown };
 }
 
-/** @throws PlainError for what is no address; returns it without slashes at its end */
+/** @throws PlainError for an invalid address; returns it without trailing slashes */
 function requireAddress(url: string): string {
   const base = baseOf(url);
   if (!/^https?:/.test(base) || !URL.canParse(base))
@@ -192,13 +192,13 @@ export async function withClient<Value>(
   }
 }
 
-/** The last request that found nothing. */
+/** The last request that returned 404. */
 interface Missing {
   readonly path: string;
   readonly requestId: string | undefined;
 }
 
-/** The error of this request with its path, where the service names nothing that is missing; any other error as it is. */
+/** Adds the path of the request to an error that doesn't name what was not found; returns any other error unchanged. */
 function withPath(error: unknown, { path, requestId }: Missing): unknown {
   if (!(error instanceof BatonError) || error.status !== 404 || error.requestId !== requestId) return error;
   const { code, message, status, details, cause } = error;

@@ -18,17 +18,17 @@ import type { Access } from './access.ts';
 import type { CliConfig } from './config.ts';
 import { profilesFile } from './profiles.ts';
 
-/** What an attempt is for. If one of these differs, it is another attempt. */
+/** The identity of an attempt. If one of these differs, it is another attempt. */
 export interface AttemptPurpose {
   readonly command: 'apply' | 'import';
   readonly server: string;
-  /** As whom the command writes. */
+  /** The account of the command. */
   readonly principalId: string;
-  /** What the command was given to write. */
+  /** The input of the command. */
   readonly content: Iterable<unknown>;
 }
 
-/** An attempt as its file keeps it. */
+/** An attempt as stored in its file. */
 interface AttemptRecord {
   readonly command: string;
   readonly server: string;
@@ -39,18 +39,18 @@ interface AttemptRecord {
   readonly secret: string;
 }
 
-/** Half of the day for which the service stores responses: no repetition uses a key that the service has forgotten. */
+/** Half of the day for which the service stores responses: no repetition uses a key that the service has deleted. */
 const recordLifeMs = 12 * 60 * 60 * 1000;
 const recordsMax = 100;
 const recordBytesMax = 8192;
-/** As many as a key of the SDK has: 128 bits. */
+/** The same length as the SDK's keys: 128 bits. */
 const keyCharacters = 32;
 
-/** For people, where `Attempt.keep` can't. */
+/** The message for people if `Attempt.keep` fails. */
 export const keysNotKept =
   'The idempotency keys of this command could not be stored beside your profiles (~/.config/baton). If it is interrupted, wait a minute before you run it again.';
 
-/** Opens the attempt of whoever the client acts as. Writes nothing; see `Attempt.keep`. */
+/** Opens the attempt of the client's principal. Writes nothing; see `Attempt.keep`. */
 export async function openAttempt(
   baton: BatonClient,
   { coordinationUrl: server }: Access,
@@ -62,10 +62,11 @@ export async function openAttempt(
 }
 
 /**
- * The idempotency keys of one person's attempt to write something. All who may write in a tenant share its keys: whoever guesses
- * one and uses it first makes the service refuse the other's write for a day. So the keys are derived from a secret that each
- * attempt draws at random. A file that only its owner may read keeps it until the attempt has succeeded, so a repetition after a
- * crash has the same keys, and so has the same command that runs at the same time.
+ * The idempotency keys of one person's attempt to write something. All writers of a tenant share one key space: if
+ * somebody else guesses a key and uses it first, the service rejects the original write for a day. So the keys are
+ * derived from a secret that each attempt draws at random. A file that only its owner may read keeps it until the
+ * attempt has succeeded, so a repetition after a crash has the same keys, and so has the same command that runs at the
+ * same time.
  */
 export class Attempt {
   readonly #path: string;
@@ -76,13 +77,13 @@ export class Attempt {
     this.#purpose = { command, server, principalId, contentSha256: sha256Of(content) };
     const name = sha256Of(Object.values(this.#purpose));
     this.#path = join(dirname(profilesFile(config)), 'attempts', `${name}.json`);
-    // Read before anything is compared: what another run of this attempt makes from now on, it makes under these keys.
+    // Read before the comparison: from now on, another run of this attempt writes with these keys.
     this.#secret = this.#stored() ?? randomBytes(32).toString('hex');
   }
 
   /**
-   * @param write what is written: the object, the state it was compared with, and the content
-   * @returns the key of this write; another content has another key, so the service never confuses the two
+   * @param write the object, the compared state, and the content
+   * @returns the key of this write; different content has a different key, so the service never confuses the two
    */
   keyOf(...write: readonly unknown[]): string {
     return createHmac('sha256', this.#secret)
@@ -97,7 +98,7 @@ export class Attempt {
     try {
       mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 });
       discardStale(dirname(this.#path));
-      // What is expired, damaged or not private.
+      // An expired, damaged or public file.
       if (this.#stored() === undefined) rmSync(this.#path, { force: true });
       const record: AttemptRecord = {
         ...this.#purpose,
@@ -106,7 +107,7 @@ export class Attempt {
       };
       storeUnlessThere(draft, this.#path, `${JSON.stringify(record)}\n`);
     } catch {
-      // No folder can be made or written here.
+      // The folder can't be created or written.
       return false;
     }
     const stored = this.#stored();
@@ -120,15 +121,15 @@ export class Attempt {
     try {
       rmSync(this.#path, { force: true });
     } catch {
-      // The folder can't be written any more: the record expires.
+      // The folder can't be written any more; the record expires.
     }
   }
 
-  /** The secret in the file; undefined for a file that is expired, for something else, or not private. */
+  /** The secret in the file; undefined if the file is expired, for another attempt, or not private. */
   #stored(): string | undefined {
     const record = readRecord(this.#path);
     const ageMs = Date.now() - Date.parse(record?.startedAt ?? '');
-    // A clock that was put back makes no record live longer.
+    // A clock that was set back doesn't extend a record.
     if (record === undefined || !(ageMs >= 0 && ageMs < recordLifeMs)) return undefined;
     const names = ['command', 'server', 'principalId', 'contentSha256'] as const;
     return names.every((name) => record[name] === this.#purpose[name]) ? record.secret : undefined;
@@ -150,7 +151,7 @@ function storeUnlessThere(draft: string, path: string, text: string): void {
 function readRecord(path: string): AttemptRecord | undefined {
   let file: number | undefined;
   try {
-    // Through no link, and without waiting for the other end of a pipe.
+    // Doesn't follow links, and doesn't block on a pipe.
     file = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
     const found = fstatSync(file);
     // Windows has neither owners nor modes.
@@ -166,7 +167,7 @@ function readRecord(path: string): AttemptRecord | undefined {
   }
 }
 
-/** Keeps the number and the age of records within bounds; drafts of commands that were killed are among them. */
+/** Bounds the number and the age of records, including drafts of killed commands. */
 function discardStale(folder: string): void {
   const records = readdirSync(folder)
     .map((name) => ({

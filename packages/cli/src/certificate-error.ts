@@ -1,15 +1,15 @@
 import { certificateCodeOf } from '@baton/sdk/node';
 
-/** Any other code that the SDK knows is of a signer that this machine doesn't trust. */
+/** All other codes of the SDK mean an untrusted signer. */
 const problems: Readonly<Record<string, string>> = {
-  CERT_HAS_EXPIRED: 'has expired: renew it there, or set the clock of this machine right',
-  CERT_NOT_YET_VALID: 'is not valid yet: set the clock of this machine right',
+  CERT_HAS_EXPIRED: 'has expired: renew it there, or correct the clock of this machine',
+  CERT_NOT_YET_VALID: 'is not valid yet: correct the clock of this machine',
   ERR_TLS_CERT_ALTNAME_INVALID: 'is for another host name: use the name that it was issued for',
 };
 
 /**
- * Why the certificate of a server was not accepted, and what to do about it; undefined for any other failure.
- * @param error of a request, or whatever wraps it as its cause
+ * Explains why the certificate of a server was rejected, and what to do about it; undefined for any other failure.
+ * @param error of a request, or an error with it as its cause
  */
 export function certificateProblem(error: unknown): string | undefined {
   const code = certificateCodeOf(error);

@@ -7,13 +7,13 @@ import { FilterFailure } from './json-filter.ts';
 import { type DeclaredResult, declareResult } from './result-form.ts';
 import type { ShowOptions } from './show.ts';
 
-/** What every command is given. */
+/** The context of every command. */
 export interface CommandContext {
   readonly config: CliConfig;
   readonly output: ConsoleOutput;
 }
 
-/** The options that every command has. */
+/** The options of every command. */
 export interface CommonOptions extends AccessOptions, ShowOptions {}
 
 /** The options that `withCommonOptions` adds. */
@@ -24,13 +24,13 @@ export function withCommonOptions(command: Command, result: DeclaredResult): Com
   declareResult(command, result);
   return command
     .option('--json [fields]', 'print JSON for a program: all of it, or these fields, separated by commas')
-    .option('--jq <filter>', 'print what this filter of jq makes of the JSON that --json would print')
-    .option('--profile <name>', 'as whom you signed in by that name (baton context)')
+    .option('--jq <filter>', 'print the result of this jq filter on the JSON of --json')
+    .option('--profile <name>', 'the profile to use (baton context)')
     .option('--connection <file>', 'the connection file (default: connection.json in BATON_HOME or .baton)')
-    .option('--url <address>', 'the address of Baton, instead of the one that is known');
+    .option('--url <address>', 'the address of Baton, instead of the configured one');
 }
 
-/** Runs `work` with a client for the Baton, and as whom, the options name. */
+/** Runs `work` with a client for the Baton and the account of the options. */
 export async function asCaller<Value>(
   options: CommonOptions,
   { config, output }: CommandContext,
@@ -44,7 +44,7 @@ export async function asCaller<Value>(
   try {
     return await withClient(access, (baton) => work(baton, access), sent);
   } catch (error) {
-    // The result may be all that is left of it: a new token is shown this once.
+    // The result may not be available again: a new token is shown only once.
     if (error instanceof FilterFailure && hasWritten)
       output.progress(`The command was carried out. Its result: ${JSON.stringify(error.value)}\n`);
     throw error;

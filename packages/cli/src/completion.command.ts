@@ -14,7 +14,7 @@ export function addCompletion(program: Command, { output }: CommandContext): voi
     .action((shell: Shell) => output.line(scripts[shell](wordsOf(program))));
 }
 
-/** For each command, by its words, what may come next. */
+/** The possible next words of each command. */
 type Words = readonly (readonly [words: string, next: readonly string[]])[];
 
 function wordsOf(program: Command): Words {
@@ -29,7 +29,7 @@ function wordsOf(program: Command): Words {
   return found;
 }
 
-/** Names of commands and options are made of letters, digits and hyphens: nothing in them needs a quote. */
+/** Names of commands and options consist of letters, digits and hyphens: they need no quotes. */
 const cases = (words: Words, line: (next: string) => string) =>
   words.map(([path, next]) => `    '${path}') ${line(next.join(' '))} ;;`).join('\n');
 

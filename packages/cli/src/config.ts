@@ -1,8 +1,8 @@
-/** What the command line reads from its environment. Nothing else reads `process.env`. */
+/** The environment of the command line. No other file reads `process.env`. */
 export interface CliConfig {
   /** BATON_HOME: the folder of the Baton to use. */
   readonly home: string | undefined;
-  /** The path of a connection file that isn't the user's own and that they agreed to use. */
+  /** The path of a connection file that the user trusts without owning it. */
   readonly agreed?: string;
   /** Passed on to a Baton that `demo` starts, with IAM_DATABASE_URL and CP_DATABASE_URL among others. */
   readonly environment: Readonly<Record<string, string | undefined>>;

@@ -5,13 +5,13 @@ import { PlainError } from './plain-error.ts';
 import { terminalText } from './terminal-text.ts';
 
 /**
- * Asks at the terminal whether a plan is carried out.
- * @param question as `Change it?` @param readsInput whether standard input is what the plan was read from
- * @throws PlainError where the answer is no, or nobody can be asked
+ * Prompts at the terminal whether to carry out a plan.
+ * @param question for example `Apply the plan?` @param readsInput whether the plan was read from standard input
+ * @throws PlainError if the answer is no, or without a terminal
  */
 export async function confirm(question: string, readsInput: boolean, output: ConsoleOutput): Promise<void> {
   if (readsInput || !canAsk(output))
-    throw new PlainError('Nothing was changed: say --yes to change it, or --dry-run for the plan alone.', {
+    throw new PlainError('Nothing was changed: pass --yes to apply it, or --dry-run to only show the plan.', {
       exitCode: exitCodes.usage,
     });
   if (!(await saysYes(question))) throw new PlainError('Nothing was changed.');
@@ -25,7 +25,7 @@ export function canAsk(output: ConsoleOutput): boolean {
 /** @returns whether the answer at the terminal is the whole word */
 export async function saysYes(question: string): Promise<boolean> {
   const lines = createInterface({ input: process.stdin, output: process.stderr });
-  // The end of the input, as by Ctrl-D, is a no.
+  // The end of the input, for example by Ctrl-D, means no.
   const ended = new Promise<string>((resolve) => lines.once('close', () => resolve('')));
   const answer = await Promise.race([lines.question(`${terminalText(question)} Only yes goes on: `), ended]);
   lines.close();

@@ -21,7 +21,7 @@ export interface ConnectionOptions {
   readonly url?: string;
 }
 
-/** A connection file that isn't the user's own: it is used only if they agree. */
+/** A connection file that isn't the user's own, which is used only with their consent. */
 export class ForeignConnection extends PlainError {
   readonly path: string;
 
@@ -35,8 +35,8 @@ export class ForeignConnection extends PlainError {
 export const projectRoot = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
 
 /**
- * As `findConnection`, for what only the administrator of this machine's Baton can do, as the demos. An account that is named
- * explicitly is another one: a command never acts as the administrator in its place.
+ * As `findConnection`, for commands of this machine's administrator, such as the demos. A command never acts as the
+ * administrator in place of an explicitly named account.
  * @throws PlainError if another account or machine is named, or the file can't be used
  */
 export function findOwnConnection(
@@ -70,7 +70,7 @@ export function isThisMachine(url: string): boolean {
 }
 
 /**
- * Reads how to connect: the named file, else `connection.json` in BATON_HOME, else in `.baton` here or in the checkout.
+ * Reads the connection file: the named one, or `connection.json` in BATON_HOME, or in `.baton` here or in the checkout.
  * @throws PlainError when there is none, or it can't be used
  */
 export function readConnection(

@@ -6,24 +6,25 @@ export interface ConsoleOutput {
   /** @throws OutputClosed */
   line(text: string): void;
   progress(text: string): void;
-  /** Resolves when the reader has taken what was written but for a buffer; absent where nothing is buffered. */
+  /** Resolves when the reader has read all but a buffer; absent without buffering. */
   drained?(): Promise<void>;
   /** Whether standard error is a terminal, on which a line can be redrawn. */
   readonly isTerminal: boolean;
   readonly columns: number;
 }
 
-/** The reader has closed standard output. The command ends at its next line, so that it completes what it writes elsewhere. */
+/** The reader has closed standard output. The command ends at its next line, so that it completes its other writes. */
 export class OutputClosed extends Error {
   override readonly name = 'OutputClosed';
 }
 
-/** Begins a text that takes the place of the last line on a terminal. */
+/** Begins a text that replaces the last line on a terminal. */
 export const clearLine = '\r\x1b[2K';
 
 /**
- * Whoever reads standard output may have enough (`| head`), which is no failure: the next line throws `OutputClosed`. Where it is a
- * terminal, no command can print what moves its cursor: also JSON and what a filter makes of it hold others' texts.
+ * The reader of standard output may close it (`| head`), which is not a failure: the next line throws `OutputClosed`.
+ * On a terminal, no command can print characters that move the cursor: JSON and filtered JSON contain others' texts,
+ * too.
  */
 export function consoleOutput(): ConsoleOutput {
   let isClosed = false;
@@ -35,7 +36,7 @@ export function consoleOutput(): ConsoleOutput {
     process.stderr.write(`Standard output can't be written (${code}).\n`);
     process.exit(1);
   });
-  // Nobody reads messages any more: only the exit code is left.
+  // Nobody reads messages any more: only the exit code remains.
   process.stderr.on('error', () => undefined);
   const unchanged = (text: string) => text;
   const shown = process.stdout.isTTY ? terminalText : unchanged;
@@ -59,7 +60,7 @@ export function consoleOutput(): ConsoleOutput {
   };
 }
 
-/** The plan of an import, for example, has titles in it. */
+/** The plan of an import, for example, contains titles. */
 function progressText(text: string): string {
   if (!text.startsWith(clearLine)) return terminalText(text);
   return clearLine + terminalText(text.slice(clearLine.length));

@@ -27,7 +27,7 @@ export function addConsole(program: Command, context: CommandContext): void {
       'This address signs you in, once, within a minute:',
       url,
     ]);
-    // Elsewhere, as in a script, a browser would surprise.
+    // Elsewhere, for example in a script, a browser would be unexpected.
     if (options.browser && context.output.isTerminal) await open(url).catch(() => undefined);
   });
 }
@@ -59,5 +59,5 @@ function signInUrl(baseUrl: string, { status, code, error }: CodeAnswer): string
     throw new PlainError(
       `${baseUrl} serves no console: where the services run apart, ${invocation()} console serve does, at an address of its own.`,
     );
-  throw new PlainError(error?.message ?? `The console answered ${status}.`);
+  throw new PlainError(error?.message ?? `The console returned ${status}.`);
 }

@@ -6,12 +6,12 @@ import { invocation } from '../../../bin/invocation.mjs';
 import type { CliConfig } from './config.ts';
 import { projectRoot } from './connection.ts';
 
-/** What one check found. */
+/** The result of one check. */
 export interface Finding {
   readonly check: string;
   readonly isGood: boolean;
   readonly says: string;
-  /** What to do; only where something is wrong. */
+  /** What to do; only for a failed check. */
   readonly repair?: string;
 }
 
@@ -22,7 +22,10 @@ interface Places {
 
 const databaseSettings = ['IAM_DATABASE_URL', 'CP_DATABASE_URL'] as const;
 
-/** Checks the folder of the Baton on this machine: BATON_HOME, else `.baton` here or in the checkout. Nothing without one. */
+/**
+ * Checks the folder of the Baton on this machine: BATON_HOME, else `.baton` here or in the checkout. Returns nothing
+ * without one.
+ */
 export async function examineHome({ home, environment }: CliConfig): Promise<Finding[]> {
   const folders = home === undefined ? ['.baton', join(projectRoot, '.baton')] : [home];
   for (const folder of folders.map((path) => resolve(path)))
@@ -31,7 +34,7 @@ export async function examineHome({ home, environment }: CliConfig): Promise<Fin
   return [];
 }
 
-/** As root, PostgreSQL runs as another user: at its next checkpoint it ends where it can't pass through the folder. */
+/** For root, PostgreSQL runs as another user: it ends at its next checkpoint if that user can't traverse the folder. */
 async function openToServer(home: string): Promise<Finding[]> {
   const server = await statOf(join(home, 'postgres', 'data'));
   const folder = await statOf(home);
@@ -56,7 +59,7 @@ async function openToServer(home: string): Promise<Finding[]> {
   ];
 }
 
-/** The folder, from `/` down to this one, through which the user can't pass. */
+/** Returns the first folder from `/` down to this one that the user can't traverse. */
 async function firstClosed(home: string, user: Pick<Stats, 'uid' | 'gid'>): Promise<string | undefined> {
   const paths = [home];
   for (let path = home; dirname(path) !== path; path = dirname(path)) paths.unshift(dirname(path));
@@ -72,7 +75,7 @@ function letsPass({ uid, gid, mode }: Stats, user: Pick<Stats, 'uid' | 'gid'>): 
   return (mode & (gid === user.gid ? 0o010 : 0o001)) !== 0;
 }
 
-/** Where the databases are, and whether a start by this shell would find them. */
+/** Checks the address of the databases, and whether a start from this shell would find them. */
 async function databasesOf(home: string, environment: CliConfig['environment']): Promise<Finding[]> {
   const check = 'databases';
   const [set, missing] = [true, false].map((isSet) =>
@@ -104,7 +107,7 @@ async function databasesOf(home: string, environment: CliConfig['environment']):
   ];
 }
 
-/** Undefined for the built-in PostgreSQL, and where the state can't be read. */
+/** Undefined for the built-in PostgreSQL, and if the state can't be read. */
 async function recordedPlaces(home: string): Promise<Places | undefined> {
   try {
     const { databases } = JSON.parse(await readFile(join(home, 'state.json'), 'utf8')) as {

@@ -13,14 +13,14 @@ import { show } from './show.ts';
 import { version } from './version.ts';
 
 const answerMsMax = 5_000;
-/** Access tokens last 300 seconds, so a clock that is off by more than this begins to cost part of that. */
+/** Access tokens last 300 seconds, which a clock that is off by more than this shortens noticeably. */
 const skewSecondsMax = 30;
 const diskBytesMin = 1024 ** 3;
 const nodeMajorMin = 20;
 
-/** `baton doctor`: looks at all that must hold, and says what to do about what doesn't; exits with 1 then. */
+/** `baton doctor`: checks the installation, and reports how to fix each problem; exits with 1 if there is one. */
 export function addDoctor(program: Command, context: CommandContext): void {
-  const command = program.command('doctor').description('look for what is wrong, and say how it is mended');
+  const command = program.command('doctor').description('check for problems, and show how to fix them');
   withCommonOptions(command, fieldsNamed('check', 'isGood', 'says', 'repair')).action(
     async (options: CommonOptions) => {
       const findings = await examine(options, context);
@@ -114,7 +114,7 @@ async function ready(check: string, url: string): Promise<Finding[]> {
     isGood: isReady,
     says: isReady
       ? `ready${body.revision ? `, schema ${body.revision}` : ''}`
-      : (body.reason ?? `answers ${answer.status}`),
+      : (body.reason ?? `returns ${answer.status}`),
     ...(!isReady && { repair: repairOf(body.reason) }),
   };
   return [finding, ...clock(check, answer.headers.get('date'), (began + Date.now()) / 2)];
@@ -125,13 +125,13 @@ function repairOf(reason: string | undefined): string {
     return `The schema is older than the program: ${invocation()} identity migrate, ${invocation()} coordination migrate.`;
   if (reason?.includes('database'))
     return 'Is PostgreSQL running, and are IAM_DATABASE_URL and CP_DATABASE_URL right?';
-  return 'Its log says more: in the folder logs of BATON_HOME, or where it runs.';
+  return 'Its log has the details: in the folder logs of BATON_HOME, or on its machine.';
 }
 
 function clock(check: string, date: string | null, hereMs: number): Finding[] {
   const thereMs = Date.parse(date ?? '');
   if (Number.isNaN(thereMs)) return [];
-  // The header has whole seconds, cut off: half a second is added.
+  // The header has truncated whole seconds: half a second is added.
   const seconds = Math.round((hereMs - thereMs - 500) / 1000);
   const isGood = Math.abs(seconds) <= skewSecondsMax;
   return [
@@ -139,12 +139,12 @@ function clock(check: string, date: string | null, hereMs: number): Finding[] {
       check: 'clock',
       isGood,
       says: `${Math.abs(seconds)} s from that of ${check}`,
-      ...(!isGood && { repair: 'Set the clocks by NTP: tokens and leases are judged by time.' }),
+      ...(!isGood && { repair: 'Synchronize the clocks by NTP: tokens and leases depend on the time.' }),
     },
   ];
 }
 
-/** Nothing where the service does not say its version: what it says of its health stands above. */
+/** Nothing if the service doesn't report its version: its health check is above. */
 async function sameVersion(coordinationUrl: string): Promise<Finding[]> {
   try {
     const answer = await fetch(`${coordinationUrl}/openapi.json`, {
@@ -158,7 +158,7 @@ async function sameVersion(coordinationUrl: string): Promise<Finding[]> {
         isGood,
         says: `${version} here, ${info.version} there`,
         ...(!isGood && {
-          repair: 'Use the command line that came with that Baton: it knows all that it can do.',
+          repair: 'Use the command line of the same release: it supports all operations of that Baton.',
         }),
       },
     ];
@@ -175,13 +175,13 @@ async function signingKeys(identityUrl: string): Promise<Finding> {
     if (keys.length > 0)
       return { check: 'signing keys', isGood: true, says: keys.map(({ kid }) => kid ?? '?').join(', ') };
   } catch {
-    // The same answer as for a document without keys.
+    // The same result as for a document without keys.
   }
   return {
     check: 'signing keys',
     isGood: false,
     says: `${url} gives none.`,
-    repair: 'Without them no token is taken: docs/operations.md says how keys are made and rotated.',
+    repair: 'Without them no token is accepted: docs/operations.md describes how to create and rotate keys.',
   };
 }
 
@@ -200,7 +200,7 @@ async function tokenWorks(access: Access): Promise<Finding> {
       repair:
         error.status === 401
           ? `Sign in again: ${invocation()} login.`
-          : 'It was not judged: mend what stands above first.',
+          : 'It was not checked: fix the problems above first.',
     };
   }
 }

@@ -8,7 +8,7 @@ export const exitCodes = { failed: 1, usage: 2, notSignedIn: 4 } as const;
 const connectionHint = () =>
   `Is Baton running there? ${invocation()} start starts it here; ${invocation()} doctor looks closer.`;
 
-/** One sentence for a refusal or a failure: its code, what happened, the request's name for the operator, what to do. */
+/** One sentence for an error: its code, what happened, the request's id for the operator, what to do. */
 export function textOf(error: BatonError): string {
   const about = error.requestId === undefined ? '' : ` (request ${error.requestId})`;
   const hint = hintOf(error);
@@ -24,7 +24,7 @@ export function docsHintFor({ code, status, docs }: BatonError): string | undefi
   return status === 0 || undocumentedCodes.includes(code) ? undefined : `See docs/errors.md#${code}`;
 }
 
-/** What the user can do about it; undefined where the message says it. */
+/** What the user can do about it; undefined if the message states it. */
 function hintOf({ code, status, cause }: BatonError): string | undefined {
   if (code === 'network_error' || code === 'deadline_exceeded')
     return certificateProblem(cause) ?? [causeOf(cause), connectionHint()].filter(Boolean).join(' ');
@@ -41,7 +41,7 @@ function causeOf(cause: unknown): string | undefined {
   return code === 'ECONNREFUSED' ? 'The connection was refused.' : `${code ?? inner.message}.`;
 }
 
-/** The list of what is wrong with a body. */
+/** The list of a body's faults. */
 function problemsIn({ details }: BatonError): string {
   const { errors } = details as { errors?: unknown };
   if (!Array.isArray(errors)) return '';
@@ -52,7 +52,7 @@ function problemsIn({ details }: BatonError): string {
   return ` (${texts.join('; ')})`;
 }
 
-/** What was not found: as the service names it, else the path of the request. */
+/** What was not found: as named by the service, or otherwise the path of the request. */
 function missingIn({ status, details }: BatonError): string {
   if (status !== 404) return '';
   const named = Object.entries(details).filter(([, value]) => ['string', 'number'].includes(typeof value));
@@ -60,12 +60,12 @@ function missingIn({ status, details }: BatonError): string {
   return ` (${named.map(([name, value]) => (name === 'path' ? String(value) : `${name} ${String(value)}`)).join(', ')})`;
 }
 
-/** What a right request has: the permission, or one of the values that there are. */
+/** What a valid request has: the permission, or one of the allowed values. */
 function wantedBy({ code, details }: BatonError): string {
   const { required, known, allowed, availableAt } = details;
-  if (code === 'permission_denied' && isList(required)) return ` It needs ${required.join(', ')}.`;
+  if (code === 'permission_denied' && isList(required)) return ` It requires ${required.join(', ')}.`;
   if (code === 'task_not_due' && typeof availableAt === 'string')
-    return ` It is held back until ${availableAt}.`;
+    return ` It is blocked until ${availableAt}.`;
   const values = [known, allowed].find(isList);
   return values === undefined ? '' : ` It can be: ${values.join(', ') || 'nothing'}.`;
 }

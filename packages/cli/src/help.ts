@@ -1,7 +1,7 @@
 import type { Command, HelpConfiguration } from 'commander';
 import { anyResult, declaredResult, fieldNamesOf } from './result-form.ts';
 
-/** What a newcomer looks for first stands first; every command of the first level is in one of these. */
+/** What a newcomer needs first is first; every command of the first level is in one of these. */
 const helpGroups: readonly (readonly [heading: string, names: readonly string[]])[] = [
   ['Begin:', ['start', 'console', 'demo', 'login', 'logout', 'context', 'status', 'whoami', 'doctor']],
   ['Work:', ['task', 'work', 'approval', 'artifact', 'goal']],
@@ -44,11 +44,11 @@ export function groupCommands(program: Command): void {
   for (const [heading, names] of helpGroups)
     for (const command of program.commands) if (names.includes(command.name())) command.helpGroup(heading);
   const order = helpGroups.flatMap(([, names]) => names);
-  // Commander shows headings in the order of the commands, and has no other way to say it.
+  // Commander shows headings in the order of the commands, which is the only way to set it.
   (program.commands as Command[]).sort((a, b) => order.indexOf(a.name()) - order.indexOf(b.name()));
 }
 
-/** The help of a command ends with what `--json` can choose. */
+/** The help of a command ends with the fields of `--json`. */
 export function addFieldsHelp(program: Command): void {
   for (const command of descendants(program)) {
     const result = declaredResult(command);
@@ -67,12 +67,14 @@ export function descendants(command: Command): Command[] {
   return command.commands.flatMap((child) => [child, ...descendants(child)]);
 }
 
-/** The commands below this one that do something. A group of commands takes no options, unless it is a command too (`demo`). */
+/**
+ * The executable commands below this one. A group of commands takes no options, unless it is a command too (`demo`).
+ */
 export function leavesOf(command: Command): Command[] {
   return descendants(command).filter(({ commands, options }) => commands.length === 0 || options.length > 0);
 }
 
-/** A command as it is typed behind `baton`, its arguments in capitals. */
+/** A command as typed after `baton`, its arguments in capitals. */
 export function termOf(command: Command): string {
   const groups: string[] = [];
   for (let at = command.parent; at?.parent; at = at.parent) groups.unshift(at.name());

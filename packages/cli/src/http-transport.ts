@@ -13,8 +13,8 @@ const connectionsMax = 64;
 const responseBytesMax = 256 * 1024 * 1024;
 
 /**
- * The SDK's transport over node:http, because fetch took 180 µs of processor time per call and this takes 65, and the demo
- * shares the machine with the services. It sends texts and bytes; it holds an answer whole.
+ * The SDK's transport over node:http, because fetch took 180 µs of processor time per call and this takes 65, and the
+ * demo shares the machine with the services. It sends texts and bytes, and buffers the whole response.
  */
 export function httpTransport(): HttpTransport {
   const agents = {
@@ -64,7 +64,7 @@ function readResponse(response: http.IncomingMessage): Promise<RawAnswer> {
         headers: { get: (name) => response.headers[name.toLowerCase()]?.toString() ?? null },
         body: null,
         text: () => Promise.resolve(whole.toString('utf8')),
-        // A copy of its own: a small buffer is a part of a shared one.
+        // A copy, because a small buffer is a part of a shared one.
         arrayBuffer: () => Promise.resolve(new Uint8Array(whole).buffer),
       });
     });

@@ -24,7 +24,7 @@ export async function compileFilter(filter: string): Promise<void> {
   }
 }
 
-/** What the filter makes of a value, a line each. @throws FilterFailure */
+/** Returns the results of the filter, a line each. @throws FilterFailure */
 export async function filtered(value: unknown, filter: string): Promise<string[]> {
   const jq = await load();
   try {
@@ -36,7 +36,7 @@ export async function filtered(value: unknown, filter: string): Promise<string[]
   }
 }
 
-/** Where it is used: it takes 20 ms. */
+/** Imported on use: it takes 20 ms. */
 const load = () => import('jq-wasm');
 
 const messageOf = (error: unknown) => (error as Error).message.trim();

@@ -5,14 +5,14 @@ import { exitCodes } from './error-text.ts';
 import { termOf } from './help.ts';
 import { PlainError } from './plain-error.ts';
 
-/** A command line whose options of all commands may stand before the command: `baton --profile work task list`. */
+/** Parses a command line in which common options may precede the command: `baton --profile work task list`. */
 export interface SplitArgs {
   readonly leading: readonly string[];
   /** From the command on. */
   readonly rest: readonly string[];
 }
 
-/** Before a command `--json` takes fields only where the next word is no command. */
+/** Before a command, `--json` takes fields only if the next word is not a command. */
 export function splitArgs(args: readonly string[], { commands }: Command): SplitArgs {
   let at = 0;
   for (let word = args[at]; word !== undefined; word = args[at]) {
@@ -27,7 +27,10 @@ export function splitArgs(args: readonly string[], { commands }: Command): Split
   return { leading: args.slice(0, at), rest: args.slice(at) };
 }
 
-/** Sets the options that stand before a command; those behind it win. @throws PlainError for a command that has no such option */
+/**
+ * Sets the options before a command; those after it take precedence. @throws PlainError for a command without such an
+ * option
+ */
 export function applyLeading(command: Command, leading: readonly string[]): void {
   const behind = command.options
     .map((option) => option.attributeName())

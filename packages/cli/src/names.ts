@@ -3,15 +3,15 @@ import { visible } from '@baton/sdk/node';
 import { exitCodes } from './error-text.ts';
 import { PlainError } from './plain-error.ts';
 
-/** So many are read of a list that has no search. */
+/** How many items are read of a list without a search. */
 const searchedMax = 2_000;
 const pageMax = 200;
-/** How many of those that fit are listed. */
+/** How many matches are listed. */
 const listedMax = 10;
 
 const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
-/** Something that a person calls by its name. */
+/** An object with a name. */
 interface Named {
   readonly id: string;
   readonly names: readonly (string | null)[];
@@ -115,8 +115,8 @@ async function* named<Item>(items: AsyncIterable<Item>, as: (item: Item) => Name
 }
 
 /**
- * A whole name wins over a word of one: `Ops` is the workspace that is called so, else the one Ops Europe. Not where anybody can
- * take a name: who calls itself `Maria` would get what is meant for Maria Lopez.
+ * A whole name takes precedence over a word of one: `Ops` is the workspace of that name, or otherwise Ops Europe. Not
+ * for principals, who can choose their name: one named `Maria` would get the tasks for Maria Lopez.
  */
 export async function findId(noun: string, text: string, items: AsyncIterable<Named>): Promise<string> {
   if (uuid.test(text)) return text;
@@ -135,7 +135,7 @@ export async function findId(noun: string, text: string, items: AsyncIterable<Na
   const isNameOfAnybody = noun === 'principal';
   const found = whole.length === 0 ? partial : isNameOfAnybody ? [...whole, ...partial] : whole;
   const [only] = found;
-  // Among those that were not read there may be another one of the same name.
+  // An unread item may have the same name.
   if (only !== undefined && found.length === 1 && !isCut) return only.id;
   throw new PlainError(refusal(noun, text, found, isCut), { exitCode: exitCodes.failed });
 }

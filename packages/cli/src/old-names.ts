@@ -1,6 +1,6 @@
 /**
- * Names that commands had before each had one only. Scripts may use them; no help, page or completion shows them. The words behind
- * the name stay as they are.
+ * Former names of commands. Scripts may use them; no help, page or completion shows them. The arguments remain
+ * unchanged.
  */
 const oldNames: readonly (readonly [old: readonly string[], now: readonly string[]])[] = [
   [['tasks'], ['work', 'next']],
@@ -35,7 +35,7 @@ const oldNames: readonly (readonly [old: readonly string[], now: readonly string
   ]),
 ];
 
-/** The command line with the present name of its command. */
+/** Replaces a former name of a command by its current one. */
 export function withPresentName(args: readonly string[]): readonly string[] {
   const found = oldNames.find(([old]) => old.every((word, at) => args[at] === word));
   return found === undefined ? args : [...found[1], ...args.slice(found[0].length)];

@@ -1,6 +1,6 @@
 import { exitCodes } from './error-text.ts';
 
-/** A failure that is the user's to mend: its message is a sentence, printed without a stack. */
+/** A failure that the user can fix: its message is printed without a stack. */
 export class PlainError extends Error {
   readonly exitCode: number;
 

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import type { CliConfig } from './config.ts';
 import { PlainError } from './plain-error.ts';
 
-/** A Baton that somebody signed in to. */
+/** The sign-in at one Baton. */
 export interface Profile {
   readonly url: string;
   /** A personal access token. */
@@ -12,7 +12,7 @@ export interface Profile {
 }
 
 export interface Profiles {
-  /** The name of the one that is used where none is named. */
+  /** The name of the current profile. */
   readonly current: string | undefined;
   readonly profiles: Readonly<Record<string, Profile>>;
 }
@@ -23,7 +23,7 @@ export function profilesFile({ environment }: CliConfig): string {
   return join(base, 'baton', 'profiles.json');
 }
 
-/** @throws PlainError for a file that is damaged or can't be read */
+/** @throws PlainError for a damaged or unreadable file */
 export function readProfiles(config: CliConfig): Profiles {
   const path = profilesFile(config);
   try {
@@ -36,7 +36,7 @@ export function readProfiles(config: CliConfig): Profiles {
   }
 }
 
-/** Replaces the file at once: a crash leaves the one before. */
+/** Replaces the file atomically: a crash leaves the previous one. */
 export function writeProfiles(config: CliConfig, profiles: Profiles): void {
   const path = profilesFile(config);
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });

@@ -37,14 +37,14 @@ import { addWork } from './work/work.command.ts';
 export const otherPrograms: readonly [command: string, sentence: string][] = [
   ['start', 'start everything on this machine: PostgreSQL, both services and the worker, on one port'],
   ['env', 'print how to connect, as shell exports'],
-  ['backup <file>', 'write all of this Baton into one file, while it runs or not'],
-  ['restore <file>', 'make it what it was when that backup was taken; --replace puts aside what is there'],
+  ['backup <file>', 'write this whole Baton into one file, running or stopped'],
+  ['restore <file>', 'restore the state of a backup; --replace moves the existing data away'],
   ['identity serve', 'run the identity service alone (settings IAM_*)'],
   ['coordination serve', 'run the coordination service alone (settings CP_*)'],
   ['worker', 'run the worker alone: expired leases, deliveries, timers'],
-  ['console serve', 'serve the console alone, for services that run elsewhere'],
+  ['console serve', 'run the console alone, for services that run elsewhere'],
   ['context-adapter', 'deliver the journal to a memory service'],
-  ['agent run', 'take tasks and run a command of yours for each'],
+  ['agent run', 'take tasks and run a command for each'],
   ['mcp', 'serve agents that speak MCP, over standard input and output'],
 ];
 
@@ -54,7 +54,7 @@ export { leavesOf, termOf } from './help.ts';
 /** The command `baton` with its subcommands. */
 export function buildProgram(context: CommandContext): Command {
   const program = new Command('baton')
-    .description('Baton: people, AI agents and services share work without stepping on each other.')
+    .description('Baton: coordinate the work of people, AI agents and services without conflicts.')
     .version(version, '--version', 'print the version')
     .helpCommand(false)
     .showSuggestionAfterError(true)
@@ -94,8 +94,7 @@ export function buildProgram(context: CommandContext): Command {
 
 /**
  * Runs one command line.
- * @returns the exit code: 0; 1 when the command failed or a service refused; 2 for a usage error; 4 where
- * nobody is signed in
+ * @returns the exit code: 0; 1 if the command failed or a service rejected it; 2 for a usage error; 4 without a sign-in
  */
 export async function runProgram(args: readonly string[], context: CommandContext): Promise<number> {
   const program = buildProgram(context);
@@ -124,7 +123,7 @@ export async function runProgram(args: readonly string[], context: CommandContex
   }
 }
 
-/** bin/baton.mjs runs other programs only as the first words. @throws PlainError if options stand before one */
+/** bin/baton.mjs runs other programs only as the first arguments. @throws PlainError if options stand before one */
 function requireOwnCommand(leading: readonly string[], rest: readonly string[]): void {
   const names = otherPrograms.map(([command]) => command.replace(/ <.*/, ''));
   const other = names.find((name) => `${rest.join(' ')} `.startsWith(`${name} `));
@@ -144,11 +143,11 @@ async function runIfAgreed(
   { message, path, exitCode }: ForeignConnection,
 ): Promise<number> {
   context.output.progress(`${terminalText(message)}\n`);
-  if (!(await saysYes('Use it this once?'))) return exitCode;
+  if (!(await saysYes('Use it once?'))) return exitCode;
   return runProgram(args, { ...context, config: { ...context.config, agreed: path } });
 }
 
-/** Prints a usage error as one sentence; help, which ends the same way, was printed by Commander. */
+/** Prints a usage error as one sentence; Commander has already printed help, which ends the same way. */
 function exitCodeOf(
   { code, exitCode, message }: CommanderError,
   command: string,
@@ -169,7 +168,7 @@ function exitCodeOf(
   return exitCodes.usage;
 }
 
-/** The words of the command that a command line names, each after a blank, as far as there is one. */
+/** The words of the command in a command line, each after a space. */
 function namedCommand(program: Command, args: readonly string[]): string {
   let words = '';
   let command: Command = program;

@@ -8,8 +8,8 @@ import { PlainError } from './plain-error.ts';
 import { namesIn, type ShowOptions } from './show.ts';
 
 /**
- * Which fields the JSON of a command has. A command declares it, so that `--json FIELDS` is validated before anything is sent: a
- * command that has written something must not refuse to say what.
+ * The fields of a command's JSON. A command declares them, so that `--json FIELDS` is validated before anything is
+ * sent: a command that has written something must report it.
  */
 export interface ResultForm {
   /** Operations of the API whose response it prints; those of identity begin with `identity.`. */
@@ -18,16 +18,16 @@ export interface ResultForm {
   readonly names: readonly string[];
 }
 
-/** The JSON is the response of an operation, as `getTask`, with these fields besides. */
+/** The JSON is the response of an operation, such as `getTask`, with these additional fields. */
 export const responseOf = (operation: string, ...names: readonly string[]): ResultForm => ({
   operations: [operation],
   names,
 });
 
-/** The JSON is an object of the command line with these fields, or a list of such. */
+/** The JSON is an object with these fields, or a list of them. */
 export const fieldsNamed = (...names: readonly string[]): ResultForm => ({ operations: [], names });
 
-/** The command prints whatever the service returns, which isn't known beforehand. A field that is missing is null. */
+/** The command prints the service's response, whose fields aren't known beforehand. A missing field is null. */
 export const anyResult = 'any';
 
 export type DeclaredResult = ResultForm | typeof anyResult;
@@ -38,11 +38,11 @@ export function declareResult(command: Command, result: DeclaredResult): void {
   declared.set(command, result);
 }
 
-/** @returns undefined for a command that prints no JSON */
+/** @returns undefined for a command without JSON */
 export const declaredResult = (command: Command): DeclaredResult | undefined => declared.get(command);
 
 /**
- * Validates the fields of `--json` and the filter of `--jq`. It runs before each command, whatever the command does.
+ * Validates the fields of `--json` and the filter of `--jq`. It runs before each command.
  * @throws PlainError with exit code 2
  */
 export async function requireShowable(command: Command): Promise<void> {
@@ -53,7 +53,7 @@ export async function requireShowable(command: Command): Promise<void> {
   if (jq !== undefined) await compileFilter(jq);
 }
 
-/** @throws PlainError for a name that no field has */
+/** @throws PlainError for an unknown field */
 export function requireFields(names: readonly string[], known: readonly string[]): void {
   const missing = names.find((name) => !known.includes(name));
   if (missing !== undefined)
@@ -62,7 +62,7 @@ export function requireFields(names: readonly string[], known: readonly string[]
     });
 }
 
-/** The fields of one item, where the response is a list. @throws Error for an operation that the API does not have */
+/** The fields of one item, if the response is a list. @throws Error for an unknown operation */
 export function fieldNamesOf({ operations, names }: ResultForm): string[] {
   return [...new Set([...operations.flatMap(responseFields), ...names])];
 }
@@ -102,7 +102,7 @@ function responseFields(name: string): string[] {
   return [...(items === undefined ? fields : propertiesOf(api, resolved(api, items).items ?? items)).keys()];
 }
 
-/** Read from the disk only where fields are chosen: it takes 20 ms. */
+/** Read from the disk only if fields are selected: it takes 20 ms. */
 function descriptionOf(service: string): Description {
   const path = join(projectRoot, 'openapi', `${service}.json`);
   return JSON.parse(readFileSync(path, 'utf8')) as Description;

@@ -4,15 +4,15 @@ import { filtered } from './json-filter.ts';
 
 /** How a result is printed. */
 export interface ShowOptions {
-  /** `true` for all of it; else the fields that are wanted, separated by commas. */
+  /** `true` for all of it; otherwise the selected fields, separated by commas. */
   readonly json?: boolean | string;
-  /** A filter of jq for the JSON. */
+  /** A jq filter for the JSON. */
   readonly jq?: string;
 }
 
 /**
- * Prints a result: as JSON, where that is asked for, or as lines for people, in which others' texts can't move the cursor.
- * @throws FilterFailure where the filter fails on this result
+ * Prints a result: as JSON, if requested, or as lines for people, in which others' texts can't move the cursor.
+ * @throws FilterFailure if the filter fails on this result
  */
 export async function show(
   output: ConsoleOutput,
@@ -30,8 +30,8 @@ export async function show(
 }
 
 /**
- * These fields of each item of a page, or of the one object. They were validated before the command began; one that is missing all
- * the same is null, because the command may have written something.
+ * Selects fields of each item of a page, or of one object. They were validated before the command started; a missing
+ * one is null, because the command may have written something.
  */
 function fieldsOf(value: unknown, names: readonly string[], output: ConsoleOutput): unknown {
   const items = (value as { items?: unknown } | undefined)?.items ?? value;
@@ -45,7 +45,9 @@ function fieldsOf(value: unknown, names: readonly string[], output: ConsoleOutpu
 
 export const namesIn = (json: string): string[] => json.split(',').map((name) => name.trim());
 
-/** Rows in columns, the header above; an empty list says so. The last column is cut at the terminal's width. */
+/**
+ * Rows in columns below a header, or a message for an empty list. The last column is truncated at the terminal's width.
+ */
 export function table(
   header: readonly string[],
   rows: readonly (readonly string[])[],

@@ -16,7 +16,7 @@ interface PartStatus {
 
 /** `baton status`: whether both services are ready; exits with 1 when one is not. */
 export function addStatus(program: Command, context: CommandContext): void {
-  const command = program.command('status').description('show whether both services are up');
+  const command = program.command('status').description('show whether both services are ready');
   withCommonOptions(command, fieldsNamed('part', 'url', 'ready', 'says')).action(
     async (options: CommonOptions) => {
       const { identityUrl, coordinationUrl } = findAccess(options, context.config);

@@ -2,8 +2,8 @@
 const moving = /(?![\t\n\u200C\u200D])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /**
- * A text for a terminal in which nothing moves the cursor, changes colours or turns the direction of writing. Each such
- * character becomes the escape that JSON has for it, so that JSON remains the same value.
+ * Escapes characters of a text that move a terminal's cursor, change its colours or reverse the direction of writing.
+ * They become JSON escapes, so that JSON remains the same value.
  * @param text of one or several lines
  */
 export function terminalText(text: string): string {

@@ -17,7 +17,7 @@ interface Options extends CommonOptions {
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 const pagesMax = 1_000;
 
-/** `baton api METHOD PATH`: any call of the API, signed in as the other commands are. */
+/** `baton api METHOD PATH`: any call of the API, with the account of the other commands. */
 export function addApi(program: Command, context: CommandContext): void {
   const command = program
     .command('api <method> <path>')
@@ -26,13 +26,13 @@ export function addApi(program: Command, context: CommandContext): void {
   withCommonOptions(command, anyResult)
     .option(
       '-F, --field <name=value>',
-      'a member of the body, or of the query of a GET; numbers, true, false, null and @file are read as such; a[b]=1 and a[]=1 lead deeper',
+      'a member of the body, or of the query of a GET; numbers, true, false, null and @file are converted; a[b]=1 and a[]=1 set nested values',
       list,
       [],
     )
-    .option('-f, --raw-field <name=text>', 'likewise, always a text', list, [])
+    .option('-f, --raw-field <name=text>', 'the same, always as text', list, [])
     .option('--input <file>', 'the body from a file of JSON; - is standard input')
-    .option('--if-match <etag>', 'only where the object still has this version')
+    .option('--if-match <etag>', 'only if the object still has this version')
     .option('--paginate', 'all pages of a list, as one')
     .action((method: string, path: string, options: Options) => callApi(method, path, options, context));
 }
@@ -83,7 +83,7 @@ async function allPages(
   send: (more: Record<string, unknown>) => Promise<unknown>,
 ): Promise<Page> {
   let page = first as Page;
-  if (!Array.isArray(page?.items)) throw usageError('--paginate is for lists: this answer has no items.');
+  if (!Array.isArray(page?.items)) throw usageError('--paginate is for lists: this response has no items.');
   const items = [...page.items];
   for (let pages = 1; typeof page.nextCursor === 'string' && page.hasMore !== false; pages += 1) {
     if (pages === pagesMax) throw new PlainError(`There are more than ${pagesMax} pages: narrow the list.`);
@@ -104,10 +104,10 @@ async function filledIn(path: string, idOf: (name: string) => Promise<string>): 
   return `/api/v1${filled}`;
 }
 
-/** The most levels that a name leads down, as `a[b][c]=1`. */
+/** The maximum levels of a name such as `a[b][c]=1`. */
 const levelsMax = 20;
 
-/** `a=1`, and what lies deeper: `a[b]=1` is a member of an object, `a[]=1` one more item of a list. */
+/** `a=1`, and nested values: `a[b]=1` is a member of an object, `a[]=1` one more item of a list. */
 function fieldsOf(given: readonly string[], read: (value: string) => unknown): Record<string, unknown> {
   const fields = new Map<string, unknown>();
   for (const field of given) {
@@ -129,11 +129,11 @@ function withMember(
 ): unknown {
   if (name === undefined) return value;
   if (name === '') {
-    if (before !== undefined && !Array.isArray(before)) throw usageError(`${field}: that is no list.`);
+    if (before !== undefined && !Array.isArray(before)) throw usageError(`${field}: that is not a list.`);
     return [...((before ?? []) as unknown[]), withMember(undefined, rest, value, field)];
   }
   if (before !== undefined && (typeof before !== 'object' || before === null || Array.isArray(before)))
-    throw usageError(`${field}: that is no object.`);
+    throw usageError(`${field}: that is not an object.`);
   const members = new Map(Object.entries((before ?? {}) as Record<string, unknown>));
   members.set(name, withMember(members.get(name), rest, value, field));
   return Object.fromEntries(members);

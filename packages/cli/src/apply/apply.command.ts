@@ -19,18 +19,20 @@ type Options = CommonOptions & { file: string[]; yes?: boolean; dryRun?: boolean
 
 type Outcome = 'planned' | 'done' | 'failed' | 'not reached';
 
-/** `baton apply`: brings what files declare, after a plan was shown. */
+/** `baton apply`: creates and changes the objects that files declare, after showing a plan. */
 export function addApply(program: Command, context: CommandContext): void {
   const command = program
     .command('apply')
-    .description('make things as files of YAML or JSON declare them, after a plan was shown (docs/apply.md)');
+    .description(
+      'create and change the objects that files of YAML or JSON declare, after showing a plan (docs/apply.md)',
+    );
   withCommonOptions(
     command,
     fieldsNamed('kind', 'key', 'action', 'outcome', 'fields', 'note', 'file', 'line'),
   )
-    .requiredOption('-f, --file <files...>', 'a file, a folder with all below it, or - for standard input')
-    .option('--yes', 'change it without asking; needed where no terminal is')
-    .option('--dry-run', 'show the plan only; exit code 0, whether something would change or not')
+    .requiredOption('-f, --file <files...>', 'a file, a folder with its subfolders, or - for standard input')
+    .option('--yes', 'skip the prompt; required without a terminal')
+    .option('--dry-run', 'only show the plan; the exit code is 0 with and without changes')
     .action((options: Options) => runApply(options, context));
 }
 
@@ -65,7 +67,7 @@ async function runApply(options: Options, context: CommandContext): Promise<void
     }
     if (options.yes !== true) {
       if (isForProgram) output.progress(`${planLines(changes).join('\n')}\n`);
-      await confirm('Change it?', options.file.includes('-'), output);
+      await confirm('Apply the plan?', options.file.includes('-'), output);
     }
     try {
       await carryOutAll(writing, outcomes, planning, context);
@@ -78,7 +80,7 @@ async function runApply(options: Options, context: CommandContext): Promise<void
   });
 }
 
-/** One after the other. @throws PlainError that says what was made, what was not, and what to do */
+/** Applies one change after the other. @throws PlainError with what was created, what was not, and what to do */
 async function carryOutAll(
   changes: readonly Change[],
   outcomes: Map<Change, Outcome>,
@@ -119,12 +121,11 @@ const conflictCodes: readonly string[] = [
   'project_exists',
 ];
 
-/** Refusals of the idempotency key, which say nothing about the object. */
+/** Errors about the idempotency key, which don't concern the object. */
 const keyRefusals: Readonly<Record<string, string>> = {
   idempotency_key_reused:
     'The service has stored another request under the idempotency key of this change. The object may be as the plan shows it. The keys of this apply were discarded, so the next run has new ones.',
-  idempotency_in_flight:
-    'Another run of this apply is making the same change at this moment. Wait until it has ended.',
+  idempotency_in_flight: 'Another run of this apply is making the same change. Wait until it has ended.',
 };
 
 function failureText(error: unknown, { document }: Change, done: number, all: number): string {
@@ -140,7 +141,7 @@ function failureText(error: unknown, { document }: Change, done: number, all: nu
   ].join('\n');
 }
 
-/** The field that the service refused, as far as it says it; what stands around it is the place otherwise. */
+/** The field that the service rejected, as far as it names one; otherwise the place of the object around it. */
 function placeIn({ details }: BatonError): string {
   const [first] = (Array.isArray(details['errors']) ? details['errors'] : []) as {
     loc?: string;

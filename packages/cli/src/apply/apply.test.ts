@@ -266,7 +266,7 @@ describe('standard input', () => {
 
   test('is read for -, and nothing is changed without a terminal or --yes', async () => {
     const refused = await run(['-f', '-'], undefined, text);
-    assert.deepEqual([refused.code, /say --yes/.test(refused.text)], [2, true]);
+    assert.deepEqual([refused.code, /pass --yes/.test(refused.text)], [2, true]);
     assert.match((await run(['-f', '-', '--yes'], undefined, text)).text, /^One change is made\.$/m);
     const { code, text: said } = await run(['-f', '-', '--jq', '.items[].action'], undefined, text);
     assert.deepEqual([code, said], [0, 'unchanged\n']);
@@ -459,7 +459,9 @@ describe('a change of somebody else between plan and apply', () => {
   });
 });
 
-/** Kinds whose writes have an idempotency key of apply: a document of each, and how many objects or versions there are. */
+/**
+ * Kinds whose writes have an idempotency key of apply: a document of each, and how many objects or versions there are.
+ */
 const keyedKinds = {
   Principal: {
     path: 'principals',
@@ -725,7 +727,7 @@ describe('what is wrong with a file is told by file, line, document and field, a
       const { code, text: said } = await run(['-f', file(text), '--yes']);
       assert.equal(code, 1, said);
       assert.match(said, told);
-      assert.match(said, /Nothing was changed: mend the files and apply again\.$/m);
+      assert.match(said, /Nothing was changed: correct the files and apply again\.$/m);
     });
 
   test('all of it at once, up to 20 lines', async () => {

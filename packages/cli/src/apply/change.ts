@@ -14,25 +14,25 @@ export interface FieldChange {
   readonly after: unknown;
 }
 
-/** What becomes of one document. */
+/** The change of one document. */
 export interface Change {
   readonly document: Declared;
   readonly action: 'create' | 'change' | 'unchanged';
   readonly fields: readonly FieldChange[];
-  /** What else people should know. */
+  /** Notes for people. */
   readonly note?: string;
   /**
-   * Writes it, on the state that was compared.
-   * @throws BatonError, also where somebody has changed it since; PlainError
+   * Writes it, based on the compared state.
+   * @throws BatonError, also if it has changed since; PlainError
    */
   carryOut(): Promise<void>;
 }
 
-/** What planning works with. */
+/** The context of a plan. */
 export interface Planning {
   readonly baton: BatonClient;
   readonly access: Access;
-  /** Makes the idempotency keys. */
+  /** Generates the idempotency keys. */
   readonly attempt: Attempt;
   readonly world: World;
   readonly problems: Problems;
@@ -47,7 +47,7 @@ export const unchanged = (document: Declared): Change => ({
   carryOut: () => Promise.resolve(),
 });
 
-/** The fields in which an object differs from what is wanted; what isn't wanted in words is not compared. */
+/** The fields in which an object differs from its document; fields that the document omits are not compared. */
 export function differences(wanted: JsonObject, current: JsonObject, at = ''): FieldChange[] {
   return Object.entries(wanted).flatMap(([name, after]) => {
     const before = current[name] ?? null;
@@ -59,7 +59,7 @@ export function differences(wanted: JsonObject, current: JsonObject, at = ''): F
   });
 }
 
-/** Objects whose other members stay as they are. */
+/** Objects whose other members remain unchanged. */
 const mergedFields = new Set(['customFields', 'settings', 'metadata', 'profile']);
 const timeFields = new Set(['startDate', 'targetDate']);
 
@@ -69,7 +69,7 @@ function isSame(name: string, before: unknown, after: unknown): boolean {
   return isDeepStrictEqual(before, after);
 }
 
-/** The members of a change that go into a PATCH; an object that is merged is sent whole, with what stays. */
+/** The members of a change for a PATCH; a merged object is sent whole, with its unchanged members. */
 export function patchOf(wanted: JsonObject, current: JsonObject): JsonObject {
   const changed = Object.entries(wanted).filter(
     ([name, after]) => differences({ [name]: after }, current).length > 0,
@@ -84,8 +84,8 @@ export function patchOf(wanted: JsonObject, current: JsonObject): JsonObject {
 }
 
 /**
- * The service numbers versions. A number that was skipped is somebody else's version, published since this one was compared.
- * @param base the version that was compared, 0 for none @param written the one that the service gave
+ * The service numbers versions. A skipped number is another version, which somebody published since the comparison.
+ * @param base the compared version, 0 for none @param written the version that the service assigned
  * @throws PlainError
  */
 export function refuseSkippedVersion({ kind, key }: Declared, base: number, written: number): void {
@@ -95,7 +95,7 @@ export function refuseSkippedVersion({ kind, key }: Declared, base: number, writ
     );
 }
 
-/** Whether all of a part stands in a whole, in which more may stand: the service fills in what was left out. */
+/** Whether a whole contains all of a part: the service adds defaults for omitted fields. */
 export function holds(whole: unknown, part: unknown): boolean {
   if (Array.isArray(part))
     return (

@@ -10,7 +10,7 @@ import {
   TextFault,
 } from './yaml-documents.ts';
 
-/** In the order in which they are applied: what names another comes after it. */
+/** In the order in which they are applied: referenced kinds first. */
 export const kinds = [
   'Role',
   'Capability',
@@ -27,7 +27,7 @@ export const kinds = [
 ] as const;
 export type Kind = (typeof kinds)[number];
 
-/** One object as a file wants it. */
+/** One object as a file declares it. */
 export interface Declared {
   readonly kind: Kind;
   readonly key: string;
@@ -47,7 +47,7 @@ const packageKinds = ['View', 'Settings', 'Test'];
 
 const problemsShownMax = 20;
 
-/** Collects what is wrong, so that one run tells all of it. */
+/** Collects the problems, so that one run reports all of them. */
 export class Problems {
   readonly #lines: string[] = [];
   #count = 0;
@@ -65,13 +65,13 @@ export class Problems {
     this.addAt(place, message);
   }
 
-  /** @param place asked only for what is shown */
+  /** @param place evaluated only for shown problems */
   addAt(place: () => string, message: string): void {
     this.#count += 1;
     if (this.#count <= problemsShownMax) this.#lines.push(`${place()}: ${visible(message)}`);
   }
 
-  /** @throws PlainError that lists the problems, where there are any */
+  /** @throws PlainError that lists the problems, if any */
   throwIfAny(): void {
     if (this.#lines.length === 0) return;
     const more = this.#count - this.#lines.length;
@@ -79,7 +79,7 @@ export class Problems {
       [
         ...this.#lines,
         ...(more > 0 ? [`And ${more} more.`] : []),
-        'Nothing was changed: mend the files and apply again.',
+        'Nothing was changed: correct the files and apply again.',
       ].join('\n'),
     );
   }
@@ -91,11 +91,11 @@ export function fieldOf(pointer: string): string {
   return parts.map((part) => onOneLine(part.replaceAll('~1', '/').replaceAll('~0', '~'))).join('.');
 }
 
-/** A name as JSON has it between quotes. Two names that differ in hidden characters look different. */
+/** A name as JSON has it between quotes. Two names that differ in hidden characters are shown differently. */
 export const onOneLine = (name: string): string =>
   revealHidden(JSON.stringify(name).slice(1, -1), { all: true });
 
-/** The documents of all files; what is wrong with one goes to the problems. */
+/** Returns the documents of all files; adds invalid ones to the problems. */
 export function declaredIn(files: readonly SourceFile[], problems: Problems): Declared[] {
   const all: Declared[] = [];
   for (const { name, text } of files)
@@ -134,7 +134,7 @@ function declaredOf(
     problems.addAt(() => `${placeOf(pointer)}: document ${number}${field}`, message);
   };
   if (!isObject(value)) {
-    wrong('', `it is no object; a document has apiVersion: ${apiVersion}, kind, key and spec.`);
+    wrong('', `it is not an object; a document has apiVersion: ${apiVersion}, kind, key and spec.`);
     return undefined;
   }
   const { apiVersion: version, kind, key, spec } = value;
@@ -162,7 +162,7 @@ function declaredOf(
         ? 'put the key in quotes.'
         : `write a key of 1 to ${keyCharactersMax} characters.`,
     );
-  if (!isObject(spec)) wrong('/spec', 'write an object: what the thing shall be.');
+  if (!isObject(spec)) wrong('/spec', 'write an object with the fields of the kind.');
   if (problems.count > before) return undefined;
   return {
     kind: kind as Kind,

@@ -5,20 +5,20 @@ import { visible } from '@baton/sdk/node';
 import { PlainError } from '../plain-error.ts';
 
 export interface SourceFile {
-  /** As it was named, or as it lies in the folder that was. */
+  /** The given path, or the path within the given folder. */
   readonly name: string;
   readonly text: string;
 }
 
-/** What one apply reads: a larger one is nothing that people look at as one plan. */
+/** The limits of one apply: people can't review a larger plan. */
 export const fileBounds = { fileBytesMax: 1_048_576, filesMax: 200, foldersMax: 200, depthMax: 10 } as const;
 
 const endings = /\.(ya?ml|json)$/i;
 
 /**
  * The files that -f names: a file, a folder with all `.yaml`, `.yml` and `.json` below it, or `-`.
- * Names that begin with a dot, `node_modules`, and folders behind links are left out.
- * @throws PlainError for a file that isn't there, is no text of UTF-8, or is too large, and for too many
+ * Names that begin with a dot, `node_modules`, and linked folders are skipped.
+ * @throws PlainError for a file that doesn't exist, is not UTF-8 text, or is too large, and for too many files
  */
 export async function readFiles(names: readonly string[]): Promise<SourceFile[]> {
   const { filesMax } = fileBounds;
@@ -76,7 +76,7 @@ async function filesBelow(root: string): Promise<string[]> {
   return found.sort();
 }
 
-/** A folder brings files, and no pipe at which reading would wait. */
+/** From a folder, only regular files: reading a pipe could block. */
 async function isFile(path: string): Promise<boolean> {
   const kind = await stat(path).catch(() => undefined);
   return kind?.isFile() === true;

@@ -1,7 +1,7 @@
 import { type Declared, isObject, type Problems } from './documents.ts';
 import { escaped } from './yaml-documents.ts';
 
-/** What a field of a spec holds; the service judges the rest. */
+/** The type of a spec's field; the service validates the rest. */
 export type FieldForm =
   | 'text'
   | 'text?'
@@ -29,7 +29,7 @@ const words: Readonly<Record<string, string>> = {
 
 const names = new Set(['name', 'displayName']);
 
-/** Tells fields that are unknown, missing or of another form. */
+/** Reports fields that are unknown, missing or of another type. */
 export function checkForm(document: Declared, form: Form, problems: Problems): void {
   checkFields(document, document.spec, '/spec', form, problems);
 }
@@ -58,8 +58,8 @@ export function checkFields(
       const hint = form.startsWith('text') && typeof given === 'number' ? ' in quotes' : '';
       problems.add(document, pointer, `write ${words[form]}${hint}.`);
     } else if (names.has(name) && (given as string).trim() !== given)
-      // The service cuts them, so each apply would find a change.
-      problems.add(document, pointer, 'leave out the blanks around it.');
+      // The service removes them, so each apply would find a change.
+      problems.add(document, pointer, 'remove the spaces around it.');
   }
   for (const name of required)
     if (!Object.hasOwn(value, name)) problems.add(document, at, `it lacks ${name}.`);

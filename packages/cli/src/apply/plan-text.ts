@@ -4,7 +4,7 @@ import type { Change, FieldChange } from './change.ts';
 import { fieldOf, isObject, onOneLine } from './documents.ts';
 import { escaped, type JsonObject } from './yaml-documents.ts';
 
-/** The plan of an apply, as people read it before they confirm. Nothing is cut: what is cut could be what matters. */
+/** The plan of an apply for people to confirm. Nothing is truncated, because any part may matter. */
 
 const marks = { create: '+', change: '~', unchanged: '=' } as const;
 
@@ -29,7 +29,7 @@ export function planLines(changes: readonly Change[]): string[] {
 
 function changedLines({ path, before, after }: FieldChange): string[] {
   if (!isObject(before) || !isObject(after) || isHash(before))
-    // The two may differ in a joiner alone.
+    // The two may differ only in a joiner.
     return [`    ${fieldOf(path)}: ${valueText(before, { all: true })} → ${valueText(after, { all: true })}`];
   return [...new Set([...Object.keys(before), ...Object.keys(after)])]
     .map((name) => ({ path: `${path}/${escaped(name)}`, before: before[name], after: after[name] }))
@@ -37,10 +37,10 @@ function changedLines({ path, before, after }: FieldChange): string[] {
     .flatMap(changedLines);
 }
 
-/** What the service answers for a long value. */
+/** The service's placeholder of a long value. */
 const isHash = (value: JsonObject): boolean => Object.keys(value).sort().join() === 'bytes,sha256';
 
-/** A line for each member, so that one can't hide behind a long one. */
+/** A line for each member, so that a long one can't hide others. */
 function createdLines({ path, after }: FieldChange): string[] {
   if (after === null || after === undefined) return [];
   const members = isObject(after) ? Object.entries(after) : [];
@@ -55,7 +55,7 @@ function valueText(value: unknown, options: Parameters<typeof revealHidden>[1] =
   return revealHidden(JSON.stringify(value) ?? 'nothing', options);
 }
 
-/** What a document grants that was not granted before, at the end, where a long plan can't push it off the screen. */
+/** New grants of a document, at the end, where a long plan doesn't scroll them off the screen. */
 function grantLines({ document: { kind, key }, action, fields }: Change): string[] {
   if (action === 'unchanged') return [];
   const granted = fields.flatMap(({ path, before, after }) => {

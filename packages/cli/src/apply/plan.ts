@@ -10,9 +10,9 @@ import { planProjectTemplate } from './kinds/project-templates.ts';
 import { planProject, planWorkspace } from './kinds/workspaces.ts';
 
 /**
- * Compares every document with what there is; writes nothing. What is wrong goes to the problems.
- * @returns in the order in which they are to be made
- * @throws PlainError, also where something may not be read, which it names
+ * Compares every document with the current state; writes nothing. Adds invalid documents to the problems.
+ * @returns in the order of their creation
+ * @throws PlainError, also if the caller lacks a permission to read, which it names
  */
 export async function planAll(planning: Planning): Promise<Change[]> {
   const { declared } = planning;
@@ -49,7 +49,7 @@ async function named<Value>(what: string, work: () => Promise<Value>): Promise<V
   }
 }
 
-/** What the service said, with the rights that it asks for. */
+/** The service's error, with the permissions that it requires. */
 export function refusalOf(error: BatonError): string {
   const { required, missing, field, path } = error.details;
   const rights = [required, missing].flat().filter((one) => typeof one === 'string');

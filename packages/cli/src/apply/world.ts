@@ -11,9 +11,9 @@ import type {
 import { PlainError } from '../plain-error.ts';
 import type { Kind } from './documents.ts';
 
-/** The member of a principal's metadata that keeps the key under which files know it. */
+/** The member of a principal's metadata with its key in files. */
 export const principalKeyMember = 'applyKey';
-/** The member that keeps that key instead, where the principal was withdrawn in favour of another one. */
+/** The member with that key of a principal that was withdrawn in favour of another one. */
 export const withdrawnMember = 'applyWithdrawn';
 
 const listNames: Partial<Record<Kind, string>> = {
@@ -25,23 +25,23 @@ const listNames: Partial<Record<Kind, string>> = {
   Project: 'projects',
 };
 
-/** Of one list; a larger one is not for files. */
+/** The maximum items of one list; larger ones can't be managed by files. */
 const itemsMax = 20_000;
-/** Principals that are read again although they are known: transactions end in another order than they begin. */
+/** How many known principals are read again: transactions end in another order than they begin. */
 const overlapItems = 50;
 
-/** What there is, read when it is first asked for, and told of what an apply makes. */
+/** The current objects, which are read on first use and updated by the changes of an apply. */
 export class World {
   readonly #baton: BatonClient;
   readonly #lists = new Map<string, Promise<unknown[]>>();
-  /** The keys of all principals that were read, by id; null for those that the plan knows. */
+  /** The keys of all principals that were read, by id; null for those of the plan. */
   readonly #principalKeys = new Map<string, unknown>();
 
   constructor(baton: BatonClient) {
     this.#baton = baton;
   }
 
-  /** Roles of the tenant; those of a workspace are left out. */
+  /** Roles of the tenant, without those of a workspace. */
   async role(slug: string): Promise<Role | undefined> {
     const all = await this.#all('roles', () => this.#baton.roles.list({ limit: 200 }));
     return all.find((one) => one.slug === slug && one.workspaceId === null);
@@ -69,12 +69,12 @@ export class World {
     return found;
   }
 
-  /** @throws PlainError for a key that two principals have */
+  /** @throws PlainError for a key of two principals */
   async principal(key: string): Promise<Principal | undefined> {
     const found = (await this.principals()).filter(({ metadata }) => metadata[principalKeyMember] === key);
     if (found.length > 1)
       throw new PlainError(
-        `The principals ${found.map(({ id }) => id).join(' and ')} both have the key ${key} in their metadata (${principalKeyMember}): take it from one of them.`,
+        `The principals ${found.map(({ id }) => id).join(' and ')} both have the key ${key} in their metadata (${principalKeyMember}): remove it from one of them.`,
       );
     return found[0];
   }
@@ -89,7 +89,7 @@ export class World {
     return all;
   }
 
-  /** Principals with this key that were made since `principals` was first read. */
+  /** Principals with this key that were created since the first read of `principals`. */
   async principalsMadeSince(key: string): Promise<Principal[]> {
     let read = 0;
     // The newest first.
@@ -109,7 +109,7 @@ export class World {
     return all.find((one) => one.workspaceId === workspaceId);
   }
 
-  /** Reads the list of a kind again when it is next asked for. */
+  /** Reads the list of a kind again on its next use. */
   forget(kind: Kind): void {
     this.#lists.delete(listNames[kind] ?? '');
   }

@@ -8,11 +8,11 @@ import {
   YAMLException,
 } from 'js-yaml';
 
-/** Reads texts of YAML 1.2, and of JSON, which is YAML too; keeps where everything stands. */
+/** Parses YAML 1.2, and JSON, which is YAML too; records the position of every value. */
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Where something stands in a text, both from 1 on. */
+/** A position in a text, both from 1 on. */
 export interface Position {
   readonly line: number;
   readonly column: number;
@@ -21,11 +21,11 @@ export interface Position {
 /** One document of a text. */
 export interface TextDocument {
   readonly value: unknown;
-  /** The place of what a JSON pointer names; of the nearest thing around it, where that isn't there. */
+  /** Returns the position of a JSON pointer's value, or of its nearest existing parent. */
   positionOf(pointer: string): Position;
 }
 
-/** What is wrong with a text, and where. */
+/** A fault of a text, with its position. */
 export class TextFault extends Error {
   readonly position: Position;
 
@@ -35,7 +35,7 @@ export class TextFault extends Error {
   }
 }
 
-/** As the service bounds a document of a package. */
+/** The service's limits of a package's document. */
 export const documentBounds = {
   depthMax: 64,
   valuesMax: 20_000,
@@ -44,8 +44,8 @@ export const documentBounds = {
 } as const;
 
 /**
- * Every document of a text; empty ones are left out. A list at the top is so many documents.
- * @throws TextFault for what is no YAML, for a value that JSON doesn't have, and past the bounds
+ * Returns the documents of a text, without empty ones. Each item of a list at the top is a document.
+ * @throws TextFault for invalid YAML, for a value that JSON doesn't have, and beyond the limits
  */
 export function readDocuments(source: string): TextDocument[] {
   const { depthMax, aliasesMax, documentsMax } = documentBounds;
@@ -89,7 +89,7 @@ function documentOf(value: unknown, places: Places, root: string): TextDocument 
   return { value, positionOf: (pointer) => positionIn(places, root + pointer) };
 }
 
-/** A copy without shared parts: what stands for itself many times counts each time. @throws TextFault */
+/** Copies a value without shared parts: each alias counts. @throws TextFault */
 function plainCopy(document: unknown, places: Places): unknown {
   const { depthMax, valuesMax } = documentBounds;
   let left: number = valuesMax;
@@ -131,7 +131,7 @@ interface Frame {
   key: { readonly name: string; readonly at: number } | undefined;
 }
 
-/** Walks through the events of one document up to what the pointer names. */
+/** Walks through the events of one document up to the pointer's value. */
 function positionIn({ source, lineStarts, events, from, to }: Places, pointer: string): Position {
   let best = { length: -1, at: 0 };
   const frames: (Frame | undefined)[] = [];
@@ -173,7 +173,7 @@ function positionIn({ source, lineStarts, events, from, to }: Places, pointer: s
   return lineOf(lineStarts, Math.max(best.at, 0));
 }
 
-/** By halves: a file may have a thousand places to tell of. */
+/** Binary search: a file may have a thousand problems. */
 function lineOf(lineStarts: readonly number[], at: number): Position {
   let [low, high] = [0, lineStarts.length - 1];
   while (low < high) {

@@ -35,14 +35,14 @@ export function addApproval(program: Command, context: CommandContext): void {
     group
       .command('approve <id>')
       .description(
-        'show what an approval covers, and approve it; asks first at a terminal, and elsewhere fails if it has changed since it was requested',
+        'show what an approval covers, and approve it; prompts first at a terminal, and elsewhere fails if it has changed since it was requested',
       ),
     responseOf('approveApproval'),
   )
     .option('--comment <text>', 'your comment on the decision')
     .option(
       '--subject-digest <digest>',
-      'approve exactly the version that view shows with this digest, without asking',
+      'approve exactly the version that view shows with this digest, without a prompt',
     )
     .option('--yes', 'skip the prompt, unless it has changed since the request')
     .action((id: string, options: DecisionOptions) =>
@@ -97,12 +97,12 @@ async function approve(
 
 /** How the subject is printed. */
 type Printing = CommonOptions & {
-  /** Whether a question at the terminal follows. */
+  /** Whether a prompt at the terminal follows. */
   readonly asks: boolean;
 };
 
 /**
- * Shows what would be approved, and asks the person at the terminal.
+ * Shows the subject of the approval, and prompts at the terminal.
  * @returns the digest of the version that was shown; undefined for a decided approval, which the service rejects
  * @throws PlainError
  */
@@ -123,7 +123,7 @@ async function confirmed(
   await print(baton, approval, printing, context);
   const now = presentSubject(approval);
   if (now === undefined)
-    throw new PlainError('Nothing was approved. You can reject it, or ask for a shorter task.');
+    throw new PlainError('Nothing was approved. You can reject it, or request a shorter task.');
   if (!printing.asks) {
     if (approval.subjectChanged) throw changedError(approval);
     return now.digest;
@@ -168,8 +168,8 @@ function changedError(approval: Approval, given?: string): PlainError {
 }
 
 /**
- * Prints the subject to standard output, or to standard error if a program reads the output or a question follows there: what is
- * asked about must not end up in a file.
+ * Prints the subject to standard output, or to standard error if a program reads the output or a prompt follows: the
+ * subject of a prompt must not end up in a file.
  */
 async function print(
   baton: BatonClient,

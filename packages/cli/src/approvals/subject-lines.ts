@@ -15,8 +15,8 @@ export function commentLines({ comment }: Approval): string[] {
 }
 
 /**
- * The subject of a decision as lines for people: the task, the artifact, the follow-up actions, and what has changed. Nothing is
- * cut, and hidden characters are shown as their codes: the decision may depend on them.
+ * The subject of a decision as lines for people: the task, the artifact, the follow-up actions, and what has changed.
+ * Nothing is cut, and hidden characters are shown as their codes: the decision may depend on them.
  * @param earlier the approval that this one supersedes
  */
 export function reviewLines(approval: Approval, earlier?: Approval): string[] {
@@ -150,14 +150,14 @@ function linesOfChange({ path, before, after }: SubjectChange): string[] {
   ];
 }
 
-/** What of a text is visible in a terminal: without joiners and selectors, and with any white space as one blank. */
+/** The visible part of a text in a terminal: without joiners and selectors, and with any white space as one space. */
 const inkOf = (text: string | undefined) =>
   text
     ?.replaceAll(/\u200C|\u200D|\uFE0E|\uFE0F/g, '')
     .replaceAll(/\s+/g, ' ')
     .trim();
 
-/** Distinguishes what looks alike: 10 and "10", different white space, joiners. */
+/** Distinguishes similar values: 10 and "10", different white space, joiners. */
 function exactText(value: unknown): string {
   return value === undefined ? '(not set)' : revealHidden(JSON.stringify(value), { all: true });
 }

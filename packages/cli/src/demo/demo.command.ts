@@ -37,7 +37,7 @@ const interrupted = 130;
 export function addDemo(program: Command, context: CommandContext): void {
   const command = program
     .command('demo')
-    .description('let sixteen agents drain a backlog, then check in the journal that all was done right');
+    .description('let sixteen agents drain a backlog, then verify the result in the journal');
   addLiveDemo(command, context);
   withCommonOptions(command, anyResult)
     .option('--from <file>', 'a backlog, one JSON issue per line (default: a generated one)')
@@ -48,12 +48,12 @@ export function addDemo(program: Command, context: CommandContext): void {
       wholeNumber(1, 100_000),
     )
     .option('--kill', 'kill agents at random while they hold leases')
-    .option('--keep-status', 'leave closed and deleted issues as they are (default: all are done again)')
+    .option('--keep-status', 'keep closed and deleted issues (default: all are done again)')
     .option('--work-ms <number>', 'how long an agent works on a task, on average', wholeNumber(0, 600_000), 0)
-    .option('--organisation', 'set up a small company instead, and show what followed from one finished task')
+    .option('--organisation', 'set up a small company instead, and show the effects of one finished task')
     .action((options: Options) => {
       if (options.organisation === true) return demonstrateOrganisation(options, context);
-      // A file that can't be used is refused before anything is started.
+      // An invalid file is rejected before anything starts.
       const plan = planOf(options);
       return withBaton(options, context, {}, (connection) => demonstrate(plan, options, context, connection));
     });
@@ -83,7 +83,7 @@ function planOf(options: Options): BacklogPlan {
   return plan;
 }
 
-/** A Baton that the demo starts for itself has a memory service beside it: a running one may have none, and then says so. */
+/** A Baton that the demo starts has a memory service; a running one may have none, and then reports it. */
 async function demonstrateOrganisation(options: Options, context: CommandContext): Promise<void> {
   const memory = await startDemoMemory();
   const settings = {
@@ -101,7 +101,7 @@ async function demonstrateOrganisation(options: Options, context: CommandContext
 }
 
 /**
- * Lets a demo work with the Baton that already runs, or with a temporary one, which is stopped in the end.
+ * Runs a demo with the running Baton, or with a temporary one, which is stopped at the end.
  * @param settings of the temporary one
  */
 async function withBaton(
@@ -129,7 +129,7 @@ async function withBaton(
   }
 }
 
-/** The Baton that already runs, or a temporary one, which the function passed to `onSpawn` stops. */
+/** Returns the running Baton, or a temporary one, which the function passed to `onSpawn` stops. */
 async function findBaton(
   options: Options,
   { config, output }: CommandContext,

@@ -21,17 +21,15 @@ interface LiveOptions extends CommonOptions {
 const interrupted = 130;
 
 /**
- * `baton demo live` and `baton demo remove`: agents at work to watch, in a workspace of their own. Options that `baton demo`
- * has too are found there.
+ * `baton demo live` and `baton demo remove`: shows agents at work in a workspace of their own. The options of `baton
+ * demo` are defined there.
  */
 export function addLiveDemo(demo: Command, context: CommandContext): void {
   const live = demo
     .command('live')
-    .description(
-      'let four agents work in a workspace of their own, slowly enough to watch them in the console',
-    )
-    .option('--step-ms <number>', 'how long one step takes, on average', wholeNumber(50, 60_000), 1_500)
-    .option('--wait-minutes <number>', 'how long they wait for your answers', wholeNumber(1, 600), 30);
+    .description('let four agents work in a workspace of their own, at a speed to watch in the console')
+    .option('--step-ms <number>', 'the average duration of one step', wholeNumber(50, 60_000), 1_500)
+    .option('--wait-minutes <number>', 'how long they wait for your decisions', wholeNumber(1, 600), 30);
   withCommonOptions(live, anyResult).action((_options, command: Command) =>
     watchable(command.optsWithGlobals<LiveOptions>(), context),
   );
@@ -74,7 +72,9 @@ async function watchable(options: LiveOptions, { config, output }: CommandContex
     );
     await show(output, options, result, () => [
       `${result.done} of ${counted(result.tasks, 'task')} done; ${counted(result.refused.length, 'late write')} refused (${result.refused.join(', ')}).`,
-      ...(result.waits ? ['The rest waits: questions for you stand in the inbox of the console.'] : []),
+      ...(result.waits
+        ? ['The other tasks wait for you: see the approvals in the inbox of the console.']
+        : []),
       `Remove the demo with ${invocation()} demo remove.`,
     ]);
     if (stop.signal.aborted) process.exitCode = interrupted;

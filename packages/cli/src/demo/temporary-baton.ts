@@ -15,10 +15,10 @@ const answerMsMax = 10_000;
 const recentOutputCharactersMax = 4000;
 
 /**
- * Starts Baton with an empty temporary folder on a free port. It inherits the environment, so IAM_DATABASE_URL and
- * CP_DATABASE_URL are used when set.
+ * Starts Baton with an empty temporary folder on a free port. It inherits the environment, including IAM_DATABASE_URL
+ * and CP_DATABASE_URL.
  * @param settings more of Baton's settings
- * @param onSpawn called at once with a function that stops it and removes its folder, as starting may fail
+ * @param onSpawn called at once with a function that stops it and removes its folder, because the start may fail
  * @throws PlainError with Baton's output when it does not start
  */
 export async function startTemporaryBaton(
@@ -44,7 +44,9 @@ export async function startTemporaryBaton(
   return parseConnection(readFileSync(path, 'utf8'), path);
 }
 
-/** Names of settings are case-insensitive: another spelling of one of these would win, and the demo use another folder. */
+/**
+ * Names of settings are case-insensitive: another spelling of one of these would win, and the demo use another folder.
+ */
 export function withSettings(
   environment: CliConfig['environment'],
   settings: Readonly<Record<string, string>>,

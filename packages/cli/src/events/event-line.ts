@@ -1,6 +1,6 @@
 import type { JournalEvent } from '@baton/sdk';
 
-/** An event as one line for people: when, what, and about what. */
+/** An event as one line for people: time, type and object. */
 export function lineOf({
   occurredAt,
   type,

@@ -11,10 +11,13 @@ type Options = CommonOptions & { type: string[]; since?: number; max?: number };
 
 const typesMax = 20;
 const eventsMax = 1_000_000_000;
-/** After a break the journal is read on from the last event: it comes twice where its cursor was not read any more. */
+/**
+ * After an interruption the journal is read from the last event on, which is delivered twice if its cursor was not
+ * read.
+ */
 const rememberedIds = 1000;
 
-/** `baton event tail`: what happens from now on, or from a time on, until it is stopped. */
+/** `baton event tail`: the events from now on, or from a time on, until it is stopped. */
 export function addEventTail(program: Command, context: CommandContext): void {
   const command = program
     .command('event')
@@ -30,10 +33,10 @@ export function addEventTail(program: Command, context: CommandContext): void {
     )
     .option(
       '--since <time>',
-      'first those from this time on: 2026-01-31T00:00:00Z, or 90s, 15m, 2h, 3d ago',
+      'begin with those from this time on: 2026-01-31T00:00:00Z, or 90s, 15m, 2h, 3d ago',
       since,
     )
-    .option('--max <number>', 'end after so many', wholeNumber(1, eventsMax))
+    .option('--max <number>', 'end after this many', wholeNumber(1, eventsMax))
     .action((options: Options) => asCaller(options, context, (baton) => tail(baton, options, context)));
 }
 
@@ -48,7 +51,7 @@ async function tail(
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, onSignal);
   try {
     const from = at === undefined ? undefined : await beginningAt(baton, at, signal);
-    if (output.isTerminal) output.progress('Events come as they happen; Ctrl-C ends.\n');
+    if (output.isTerminal) output.progress('Waiting for events; Ctrl-C ends.\n');
     let printed = 0;
     const following = baton.events.follow({
       signal,
@@ -68,7 +71,7 @@ async function tail(
     if (!signal.aborted) throw error;
   } finally {
     for (const name of ['SIGINT', 'SIGTERM'] as const) process.off(name, onSignal);
-    // Ends the socket, where it was left by --max.
+    // Ends the socket after --max.
     stop.abort(new Error('stopped'));
   }
 }
@@ -84,7 +87,7 @@ async function* oneAfterTheOther(
 function prefixes(text: string, before: readonly string[]): string[] {
   const all = [...before, ...text.split(',').map((one) => one.trim())].filter((one) => one !== '');
   const wrong = all.find((one) => !/^[a-z][a-z0-9_]*(\.[a-z0-9_]*)*$/.test(one));
-  if (wrong !== undefined) throw new InvalidArgumentError('A type is as task. or task.created.');
+  if (wrong !== undefined) throw new InvalidArgumentError('A type has the form task. or task.created.');
   if (all.length > typesMax) throw new InvalidArgumentError(`It takes ${typesMax} types at most.`);
   return all;
 }
@@ -92,6 +95,8 @@ function prefixes(text: string, before: readonly string[]): string[] {
 function since(text: string): number {
   const at = sinceMs(text, Date.now());
   if (at === undefined)
-    throw new InvalidArgumentError('It must be a time with its offset, as 2026-01-31T00:00:00Z, or as 15m.');
+    throw new InvalidArgumentError(
+      'It must be a time with its offset, such as 2026-01-31T00:00:00Z, or an age such as 15m.',
+    );
   return at;
 }

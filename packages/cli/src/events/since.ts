@@ -12,22 +12,24 @@ export function sinceMs(text: string, nowMs: number): number | undefined {
   return Number.isNaN(at) ? undefined : at;
 }
 
-/** The journal's order is that of the commits, an event's time that of its change's begin: no change takes so long. */
+/**
+ * The journal is in the order of commits, and an event has the time of its change's begin: no change takes this long.
+ */
 const disorderMsMax = 10 * 60_000;
 const pageEventsMax = 200;
-/** 100,000 events: what a person reads of a journal is less. */
+/** 100,000 events: more than a person reads. */
 const pagesMax = 500;
 
-/** Where a reader begins. */
+/** The start of a reader. */
 export interface Beginning {
-  /** To be read first; where the journal itself begins there, no cursor stands before its first event. */
+  /** To be read first; there is no cursor before the journal's first event. */
   readonly first: readonly JournalEvent[];
   readonly cursor: string;
 }
 
 /**
- * Where every event from this time on comes, and some older ones, too.
- * @throws PlainError where so much has happened since
+ * Returns a start with every event from this time on, and some older ones.
+ * @throws PlainError if there are too many events since
  */
 export async function beginningAt(baton: BatonClient, at: number, signal: AbortSignal): Promise<Beginning> {
   let page = await baton.events.list({ tail: pageEventsMax, limit: pageEventsMax }, { signal });

@@ -3,13 +3,13 @@ import { link, open, rm, stat } from 'node:fs/promises';
 import type { ConsoleOutput } from '../console-output.ts';
 import { PlainError } from '../plain-error.ts';
 
-/** Where the lines of an export go. */
+/** The destination of an export. */
 export interface ExportLines {
   /** @param line without its end */
   write(line: string): Promise<void>;
-  /** Makes the file what it is called. */
+  /** Gives the file its name. */
   finish(): Promise<void>;
-  /** Leaves nothing that looks like an export. */
+  /** Removes the incomplete file. */
   abandon(): Promise<void>;
 }
 
@@ -25,13 +25,13 @@ export function linesToOutput(output: ConsoleOutput): ExportLines {
 }
 
 /**
- * Writes beside the file and gives it its name at the end, so a file of that name is always a whole export.
- * @throws PlainError for a file that is there already, or a folder that can't be written
+ * Writes a temporary file and renames it at the end, so a file of that name is always a complete export.
+ * @throws PlainError for an existing file, or a folder that can't be written
  */
 export async function linesToNewFile(path: string): Promise<ExportLines> {
   if ((await stat(path).catch(() => undefined)) !== undefined)
     throw new PlainError(`${path} is there already: name a new file, so that no export is lost.`);
-  // In a folder that others may write to, a name that can be guessed may be a file or a link of theirs: never open one.
+  // In a shared folder, a predictable name may be a file or a link of another user: never open one.
   const beside = `${path}.${randomBytes(8).toString('hex')}.part`;
   const file = await open(beside, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
     throw new PlainError(`${path} can't be written (${error.code}).`);
@@ -39,14 +39,14 @@ export async function linesToNewFile(path: string): Promise<ExportLines> {
   let isWhole = false;
   return {
     async write(line) {
-      // `write` of a handle may write a part only; this goes on until all is written.
+      // `write` of a handle may write only a part; this writes all.
       await file.appendFile(`${line}\n`);
     },
     async finish() {
       await file.sync();
       await file.close();
       isWhole = true;
-      // Unlike a rename, a link never replaces a file that came meanwhile.
+      // Unlike a rename, a link never replaces a file that was created meanwhile.
       await link(beside, path).catch((error: NodeJS.ErrnoException) => {
         throw new PlainError(`${path} can't be written (${error.code}); the export is ${beside}.`);
       });

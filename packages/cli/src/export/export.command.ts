@@ -12,7 +12,7 @@ import { beyondImport } from './import-limits.ts';
 
 type Options = CommonOptions & { file?: string; tasksOnly?: boolean };
 
-/** Tasks whose relations, comments and references are asked for at a time. */
+/** Tasks whose relations, comments and references are read at a time. */
 const concurrencyMax = 16;
 const batchTasks = 200;
 
@@ -29,7 +29,7 @@ export function addExport(program: Command, context: CommandContext): void {
     .description('write what your tenant owns as JSON lines, for `baton import baton`');
   withCommonOptions(command, fieldsNamed('counts', 'leftOut', 'bytes'))
     .option('--file <path>', 'write to this new file (mode 0600) instead of standard output')
-    .option('--tasks-only', 'tasks, and of the rest only who and where they name')
+    .option('--tasks-only', 'only tasks, and the people and workspaces that they reference')
     .action((options: Options) =>
       asCaller(options, context, async (baton) => {
         const lines =
@@ -52,7 +52,7 @@ export function addExport(program: Command, context: CommandContext): void {
 
 const drawEveryMs = 200;
 
-/** On a terminal, how far the export is; how much there is altogether, no list says. */
+/** Shows the progress on a terminal; no list has a total count. */
 function counterOf(output: ConsoleOutput): { count(kind: string): void; end(): void } {
   let [written, drawnAt] = [0, 0];
   return {
@@ -68,7 +68,7 @@ function counterOf(output: ConsoleOutput): { count(kind: string): void; end(): v
   };
 }
 
-/** Standard output holds the lines, unless they go to a file. */
+/** Standard output contains the lines, unless they go to a file. */
 async function report(
   exported: Exported,
   { file, ...options }: Options,
@@ -130,7 +130,7 @@ async function exportAll(
   return exported;
 }
 
-/** What the caller may not read is left out, and said. */
+/** Objects that the caller may not read are omitted and reported. */
 async function counted(
   { counts, leftOut }: Exported,
   kind: string,
@@ -147,7 +147,7 @@ async function counted(
   }
 }
 
-/** What belongs to a task: where it leads, what was said, what it is called elsewhere. */
+/** The relations, comments and external references of a task. */
 async function besideOf(baton: BatonClient, { id }: Task): Promise<object> {
   const [relations, comments, references] = await Promise.all([
     baton.tasks.listRelations(id),
@@ -158,7 +158,7 @@ async function besideOf(baton: BatonClient, { id }: Task): Promise<object> {
     relations: relations.items
       .filter(({ fromTaskId }) => fromTaskId === id)
       .map(({ type, toTaskId }) => ({ type, toTaskId })),
-    // The oldest first, as they are said again.
+    // The oldest first, in the order in which an import adds them.
     comments: comments.toSorted((a, b) => (a.createdAt < b.createdAt ? -1 : 1)),
     references: references.map(({ externalSystem, externalType, externalId, metadata }) => ({
       externalSystem,

@@ -1,6 +1,6 @@
 import type { BatonClient } from '@baton/sdk';
 
-/** One list of the API, whose items an export holds as they are answered. */
+/** One list of the API, whose items an export contains unchanged. */
 export interface ExportedKind {
   readonly kind: string;
   list(baton: BatonClient): AsyncIterable<unknown>;
@@ -9,8 +9,9 @@ export interface ExportedKind {
 const limit = 200;
 
 /**
- * All that a tenant owns and the API lists, but for tasks (which bring their relations and comments) and the journal
- * (`baton operations export`). No answer of the API holds a secret. What others need comes first: who, then how, then what.
+ * All objects of a tenant that the API lists, except for tasks (which include their relations and comments) and the
+ * journal (`baton operations export`). No response of the API contains a secret. Referenced objects precede others:
+ * people, then declarations, then work.
  */
 export const exportedKinds: readonly ExportedKind[] = [
   { kind: 'role', list: (baton) => baton.roles.list({ limit }) },

@@ -1,6 +1,6 @@
 import { readingBounds } from '../import/reading.ts';
 
-/** What keeps `baton import baton` from reading an export as it is, a sentence for each; empty where nothing does. */
+/** The reasons why `baton import baton` can't read an export unchanged, a sentence each; empty if it can. */
 export function beyondImport({ tasks, bytes }: { readonly tasks: number; readonly bytes: number }): string[] {
   const { itemsMax, fileBytesMax } = readingBounds;
   return [

@@ -61,7 +61,7 @@ test('what its source puts off later is blocked here, and what ended here stays 
   ]);
   const { statuses, reasons } = await once("1,A,Deferred,,\n2,B,Won't do,,\n3,C,On hold,,\n");
   assert.deepEqual(statuses, ['blocked', 'done', 'blocked']);
-  assert.deepEqual(reasons, ['is cancelled in the source, and done here: a task that ended stays so']);
+  assert.deepEqual(reasons, ['is cancelled in the source, and done here: an ended task is not changed']);
   assert.deepEqual((await once('1,A,To do,,\n2,B,Done,,\n3,C,To do,,\n')).statuses, ['todo', 'done', 'todo']);
 });
 
@@ -95,7 +95,7 @@ test('a relation that another agent may not remove does not keep its import from
   const { items, leftOut } = JSON.parse(said.text) as Result;
   assert.deepEqual(
     leftOut.map(({ reason }) => reason),
-    ['relation is gone in the source, and you may not remove it here (depends_on)'],
+    ['relation was removed in the source, and you may not remove it here (depends_on)'],
   );
   assert.equal((await baton.admin.tasks.get(items[1]?.taskId ?? '')).title, 'Second, at once');
 });

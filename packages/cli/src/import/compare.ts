@@ -8,11 +8,11 @@ import {
 } from './planned-item.ts';
 import type { Link } from './source.ts';
 
-/** What becomes of one item. */
+/** The change of one item. */
 export interface ImportChange {
   readonly item: PlannedItem;
   readonly action: 'create' | 'change' | 'unchanged';
-  /** The task of an import before. */
+  /** The task of an earlier import. */
   readonly known: KnownTask | undefined;
   /** Fields that have changed in the source since; all of them for a new task. */
   readonly fields: readonly FieldName[];
@@ -22,8 +22,8 @@ export interface ImportChange {
 }
 
 /**
- * Compares an item with what the last import made of it, not with the task: what people and agents have done to the task
- * since stays, as long as the source says nothing new.
+ * Compares an item with its state at the last import, not with the task: later changes of the task by people and agents
+ * remain, unless the source changed, too.
  */
 export function changeOf(item: PlannedItem, known: KnownTask | undefined): ImportChange {
   const before: Omit<KnownTask, 'taskId'> = known ?? { fields: {}, links: [], comments: [] };

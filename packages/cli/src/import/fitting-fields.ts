@@ -2,7 +2,7 @@ import { cut, storable } from './storable-text.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** As the service bounds custom fields, with room for those that others write. */
+/** The service's limits of custom fields, with room for those that others write. */
 const bounds = {
   bytesMax: 60_000,
   membersMax: 500,
@@ -10,11 +10,11 @@ const bounds = {
   charactersMax: 2_000,
 } as const;
 
-/** Names that the service takes for secrets in any spelling, and refuses with the whole task. */
+/** Names that the service treats as secrets in any spelling, for which it rejects the whole task. */
 const secretName = /password|passwd|secret|token|apikey|privatekey|credential|authorization/;
 
 /**
- * Custom fields as the service takes them: one that it would refuse is left out, and not the item with it.
+ * Returns custom fields that the service accepts: a field that it would reject is omitted, not the whole item.
  * @param leaveOut gets the reason
  */
 export function fittingFields(fields: Fields, leaveOut: (reason: string) => void): Record<string, unknown> {
@@ -37,7 +37,7 @@ function cleanFields(fields: Fields, leaveOut: (reason: string) => void): Record
 
 function cleanValue(value: unknown, leaveOut: (reason: string) => void): unknown {
   if (typeof value === 'string') return cut(storable(value), bounds.charactersMax);
-  // What JSON does not hold exactly is refused as a number.
+  // A number that JSON can't represent exactly is rejected.
   if (typeof value === 'number')
     return Number.isSafeInteger(value) || (Number.isFinite(value) && !Number.isInteger(value))
       ? value
@@ -50,7 +50,7 @@ function cleanValue(value: unknown, leaveOut: (reason: string) => void): unknown
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
-/** Drops the largest member, or where that is an object, the largest one in it. @returns whether one was there */
+/** Drops the largest member, or the largest one within it if it is an object. @returns whether there was one */
 function dropLargest(fields: Record<string, unknown>): boolean {
   const sizes = Object.entries(fields).map(([name, value]) => [bytesOf(value), name, value] as const);
   const [, name, value] = sizes.sort(([a], [b]) => b - a)[0] ?? [];

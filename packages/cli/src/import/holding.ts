@@ -2,22 +2,24 @@ import { type BatonClient, BatonError } from '@baton/sdk';
 import type { ImportChange } from './compare.ts';
 
 /**
- * What a task requires until its import has made all of it. No status in which a task can be made keeps it out of the queue of
- * work, and a gate or a relation can only be added to a task that is offered already; what it requires is given with its creation.
- * Nobody has this capability, so nobody is offered the task or may claim it. A refused claim names it.
+ * The requirement of a task until its import is complete. No initial status keeps a task out of the work queue, and a
+ * gate or a relation can only be added after the creation; requirements are part of the creation. Nobody has this
+ * capability, so the task isn't offered and can't be claimed. A rejected claim names it.
  */
 export const holdCapability = 'import-finished';
 
-/** Why tasks of an import are not held back. */
-export const notHeld = `can't be held back until it is complete, so an agent may take it too early: somebody with org.manage has to make the capability ${holdCapability} once`;
+/** Why tasks of an import can't be held back. */
+export const notHeld = `can't be held back until it is complete, so an agent may take it too early: a person with org.manage must create the capability ${holdCapability} once`;
 
-/** Whether tasks can be held back: the capability is there, the caller may make it, neither, or a creation will tell. */
+/**
+ * Whether tasks can be held back: the capability is there, the caller may make it, neither, or a creation will tell.
+ */
 export type Hold = 'there' | 'to make' | 'impossible' | 'unknown';
 
-/** Looks whether tasks can be held back; writes nothing. */
+/** Checks whether tasks can be held back; writes nothing. */
 export async function findHold(baton: BatonClient): Promise<Hold> {
   const { permissions } = await baton.harness.getContext();
-  // Who has `admin` may all, and no other permission is named then.
+  // `admin` includes all permissions, and is listed alone.
   const may = (permission: string) => permissions.includes(permission) || permissions.includes('admin');
   if (may('org.manage')) return 'to make';
   if (!may('org.read')) return 'unknown';
@@ -26,13 +28,13 @@ export async function findHold(baton: BatonClient): Promise<Hold> {
   return 'impossible';
 }
 
-/** Makes the capability, unless it is there. */
+/** Creates the capability, unless it exists. */
 export async function makeHold(baton: BatonClient): Promise<void> {
   try {
     await baton.capabilities.create({
       name: holdCapability,
       description:
-        'Give it to nobody. A task requires it until `baton import` has made all of the task; where an import was ended half-way, run it again.',
+        'Assign it to nobody. A task requires it until `baton import` has completed it; run an interrupted import again.',
     });
   } catch (error) {
     if (!(error instanceof BatonError) || error.code !== 'capability_exists') throw error;
@@ -46,7 +48,7 @@ export interface Requirements {
   readonly skills: string[];
 }
 
-/** What a task that is held back requires besides; undefined where it is not held back. */
+/** The additional requirement of a task that is held back; undefined for others. */
 export async function otherRequirements(
   baton: BatonClient,
   taskId: string,
@@ -64,7 +66,7 @@ export async function otherRequirements(
 /** Whether no import has written all of an item yet. */
 export const isUnfinished = ({ known }: ImportChange): boolean => known?.fields['status'] === undefined;
 
-/** What one item waits for, by a relation of its own or of the other one. */
+/** The dependencies of one item, by its own relations or the other item's. */
 export interface Wait {
   readonly waiting: string;
   readonly prerequisite: string;
@@ -84,8 +86,8 @@ export function waitsIn(changes: readonly ImportChange[]): Wait[] {
 }
 
 /**
- * The items that nobody may take before all of them is made: those that wait for others until they are related to them, those
- * that are blocked until they are blocked here, and those closed in the source until they are closed here.
+ * The items that are held back until they are complete: those with dependencies until the relations exist, those that
+ * are blocked until they are blocked here, and those closed in the source until they are closed here.
  */
 export function heldIds(changes: readonly ImportChange[]): Set<string> {
   const waiting = new Set(waitsIn(changes).map((wait) => wait.waiting));

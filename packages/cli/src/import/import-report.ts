@@ -7,7 +7,7 @@ const changesShownMax = 20;
 const failuresShownMax = 10;
 const marks = { create: '+', change: '~', unchanged: '=' } as const;
 
-/** The plan for people: what is new and what changes, then the counts, then what is left out. */
+/** The plan for people: new and changed tasks, then the counts, then what is skipped. */
 export function planLines({ source, changes, begun }: ImportPlan): string[] {
   const writing = changes.filter(({ action }) => action !== 'unchanged');
   const count = (action: ImportChange['action']) => changes.filter((one) => one.action === action).length;
@@ -33,7 +33,7 @@ function changeLine({ item, action, fields, addedLinks, removedLinks, newComment
   return visible(`${marks[action]} ${action}  ${item.id}  ${item.title.slice(0, 80)}  (${behind})`);
 }
 
-/** What people read at the end. */
+/** The summary for people. */
 export function resultLines({ created, changed, failed, leftOut, seconds }: ImportResult): string[] {
   return [
     ...[...failed].slice(0, failuresShownMax).map(([id, why]) => visible(`✘ ${id}: ${why}`)),

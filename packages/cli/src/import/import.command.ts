@@ -34,7 +34,7 @@ interface Options extends CommonOptions {
   readonly delimiter?: string;
 }
 
-/** One that is given several times has all its values, with commas between them. */
+/** A repeated option has all its values, separated by commas. */
 type FormOption = readonly [flags: string, description: string, isSeveral?: 'several'];
 
 interface Form {
@@ -46,38 +46,38 @@ interface Form {
 
 const ofSource = [
   '--source <name>',
-  'what the ids belong to, where several sources have the same ids',
+  'the namespace of the ids, if several sources have the same ids',
 ] as const;
 
 const forms: readonly Form[] = [
   {
     usage: 'beads <file>',
-    summary: 'make tasks of the issues of beads, one JSON a line; - is standard input',
+    summary: 'import issues of beads, one JSON object per line; - is standard input',
     read: async (path, words) => readBeads(await readSourceText(path), nameOf(path), words),
   },
   {
     usage: 'github <file>',
-    summary: 'make tasks of issues of GitHub, as its REST API or gh issue list --json gives them',
-    options: [['--source <owner/repo>', 'the repository, where the issues hold no address']],
+    summary: 'import issues of GitHub, from its REST API or gh issue list --json',
+    options: [['--source <owner/repo>', 'the repository, if the issues contain no address']],
     read: async (path, words, { source }) =>
       readGithub(await readSourceText(path), nameOf(path), words, source),
   },
   {
     usage: 'backlog-md <folder>',
-    summary: 'make tasks of a folder of Backlog.md',
+    summary: 'import a folder of Backlog.md',
     options: [ofSource],
     read: (path, words, { source }) => readBacklogMd(path, words, source),
   },
   {
     usage: 'csv <file>',
-    summary: 'make tasks of comma-separated values with a header',
+    summary: 'import comma-separated values with a header',
     options: [
       [
         '--map <fields>',
-        'which column is what, as title=Summary,id=Key,id=Number; else it is guessed',
+        'the fields of columns, such as title=Summary,id=Key,id=Number; detected by default',
         'several',
       ],
-      ['--delimiter <character>', 'what stands between cells; else it is guessed'],
+      ['--delimiter <character>', 'the separator of cells; detected by default'],
       ofSource,
     ],
     read: async (path, words, { source, map, delimiter }) =>
@@ -89,20 +89,20 @@ const forms: readonly Form[] = [
   },
   {
     usage: 'taskmaster <path>',
-    summary: 'make tasks of .taskmaster/tasks/tasks.json of claude-task-master, or of the project around it',
+    summary: 'import .taskmaster/tasks/tasks.json of claude-task-master, or a project with it',
     options: [ofSource],
     read: (path, words, { source }) => readTaskmaster(path, words, source),
   },
   {
     usage: 'baton <file>',
-    summary: 'make the tasks of another Baton, from what baton export wrote',
+    summary: 'import the tasks of another Baton from a file of baton export',
     read: async (path) => readExport(await readSourceText(path), nameOf(path)),
   },
 ];
 
-/** `baton import …`: tasks from other trackers, after a plan was shown; docs/import.md. */
+/** `baton import …`: imports tasks from other trackers, after showing a plan; docs/import.md. */
 export function addImport(program: Command, context: CommandContext): void {
-  const group = program.command('import').description('make tasks of what another tracker holds');
+  const group = program.command('import').description('import tasks from another tracker');
   for (const form of forms) addForm(group, form, context);
 }
 
@@ -115,20 +115,20 @@ function addForm(group: Command, form: Form, context: CommandContext): void {
     if (isSeveral === undefined) command.option(flags, description);
     else command.option(flags, description, joinedValues);
   command
-    .option('--workspace <workspace>', 'where the tasks belong, by slug, name or id')
-    .option('--type <key>', 'their task type; `task` without it')
+    .option('--workspace <workspace>', 'the workspace of the tasks, by slug, name or id')
+    .option('--type <key>', 'their task type; `task` by default')
     .option(
       '--people <file>',
-      'a file of YAML or JSON: names there, and ids of principals here, me or agent:KEY',
+      'a file of YAML or JSON that maps names there to ids of principals here, me or agent:KEY',
     )
     .option(
       '--status <words>',
-      'what statuses there mean, as "QA=open,Shipped=done": open, backlog, blocked, done or cancelled',
+      'the meaning of statuses there, such as "QA=open,Shipped=done": open, backlog, blocked, done or cancelled',
       statusWords,
       new Map(),
     )
-    .option('--yes', 'import without asking; needed where no terminal is')
-    .option('--dry-run', 'show the plan only')
+    .option('--yes', 'skip the prompt; required without a terminal')
+    .option('--dry-run', 'only show the plan')
     .action((path: string, options: Options) => importFrom(form, path, options, context));
 }
 
@@ -161,7 +161,7 @@ async function importFrom(
       return report();
     if (options.yes !== true) {
       if (isForProgram) output.progress(`${planLines(plan).join('\n')}\n`);
-      await confirm('Import it?', path === '-', output);
+      await confirm('Import the tasks?', path === '-', output);
     }
     const result = await runImport(baton, plan, targets, progress, attempt);
     await report(result);
@@ -169,7 +169,7 @@ async function importFrom(
   });
 }
 
-/** The tasks of an export are in its own tenant already. */
+/** The tasks of an export already exist in its own tenant. */
 async function refuseOwnExport(source: Source, ownTenant: () => Promise<string>): Promise<void> {
   const { tenant } = source as { tenant?: { readonly id: string; readonly slug: string } };
   if (tenant !== undefined && (await ownTenant()) === tenant.id)

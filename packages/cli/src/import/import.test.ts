@@ -187,9 +187,9 @@ test('a backlog of beads becomes tasks; again, nothing changes; what changed the
   const asked = await run(['import', 'beads', file]);
   assert.equal(asked.code, 2);
   assert.match(asked.text, /^\+ create {2}x-1 {2}Plan it {2}\(done\)$/m);
-  assert.match(asked.text, /^! 1 × assignee is nobody here: map names by --people \(ann\)$/m);
+  assert.match(asked.text, /^! 1 × assignee is unknown here: map names by --people \(ann\)$/m);
   assert.match(asked.text, /^4 to create, 0 to change, 0 unchanged; 2 relations and 1 comment to write\.$/m);
-  assert.match(asked.text, /Nothing was changed: say --yes/);
+  assert.match(asked.text, /Nothing was changed: pass --yes/);
   assert.equal((await imported('beads/issue/')).size, 0);
 
   assert.match(await done(['import', 'beads', file, '--yes']), /^4 created and 0 changed in [\d.]+ s\.$/m);
@@ -251,7 +251,7 @@ test('a backlog of beads becomes tasks; again, nothing changes; what changed the
   assert.match(changed, /^~ change {2}x-2 {2}Build it well {2}\(title, comments\)$/m);
   assert.match(
     changed,
-    /^! 1 × is open again in the source, and ended here: a task that ended stays so \(x-1\)$/m,
+    /^! 1 × is open again in the source, and ended here: an ended task is not reopened \(x-1\)$/m,
   );
   assert.match(changed, /^0 created and 3 changed in/m);
   const after2 = await baton.admin.tasks.get(two.id);
@@ -271,7 +271,7 @@ test('a task that somebody works on is left for the next import, and said', asyn
   fileOf('held.jsonl', [{ id: 'h-1', title: 'Changed', status: 'open' }]);
   const { code, text } = await run(['import', 'beads', file, '--yes']);
   assert.equal(code, 1);
-  assert.match(text, /^✘ h-1: Somebody works on it now: the next import changes it\.$/m);
+  assert.match(text, /^✘ h-1: It is being worked on: the next import changes it\.$/m);
   await baton.admin.claims.release(claim.id, {});
   await done(['import', 'beads', file, '--yes']);
   assert.equal((await baton.admin.tasks.get(task?.id as string)).title, 'Changed');
@@ -461,7 +461,7 @@ describe('two people who import the same at the same time', () => {
     for (const why of failed.values())
       assert.match(
         why,
-        /^Somebody else imported it .* their task is used\. \S+, which this import made, is cancelled: run it again\.$/,
+        /^Somebody else imported it .* that task is used\. \S+, which this import created, is cancelled: run it again\.$/,
       );
     await assertOnce(type);
   });
@@ -601,7 +601,9 @@ test('an export holds all that the API lists; another tenant gets its tasks from
   );
 });
 
-/** Every kind of item that an import holds back: waiting (in both directions, in any status), blocked and closed ones. */
+/**
+ * Every kind of item that an import holds back: waiting (in both directions, in any status), blocked and closed ones.
+ */
 const toHold = {
   a: {},
   b: waitsFor('a'),
@@ -743,7 +745,7 @@ test('an item gets the status of its type that it has in the source, where a ste
   ]);
   assert.deepEqual(await offered(workspace, 'test/statuses/'), ['a', 'd']);
   assert.deepEqual(source.leftOut.items, [
-    { reason: 'task type is not here: the task is a task', count: 1, examples: ['nowhere'] },
+    { reason: 'task type does not exist here: the task gets the type task', count: 1, examples: ['nowhere'] },
   ]);
 });
 
@@ -758,7 +760,7 @@ test('a relation that the caller may not remove is said, and does not end the im
   assert.deepEqual([...failed], []);
   assert.deepEqual(leftOut.items, [
     {
-      reason: 'relation is gone in the source, and you may not remove it here (spawned_by)',
+      reason: 'relation was removed in the source, and you may not remove it here (spawned_by)',
       count: 1,
       examples: ['b'],
     },

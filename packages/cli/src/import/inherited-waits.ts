@@ -1,12 +1,12 @@
 import { componentsOf, type Edge } from './cycles.ts';
 import type { LeftOut, Link, SourceItem } from './source.ts';
 
-/** How many parents above an item are followed, and how many items it can wait for on their behalf. */
+/** The maximum number of ancestors of an item, and of dependencies that it inherits. */
 const bounds = { parentsMax: 50, waitsMax: 50, linksReadMax: 300 } as const;
 
 /**
- * Items of trackers in which nobody starts with a child while its parent waits, as Baton knows them: a child waits for what its
- * parents wait for, is blocked where one of them is, and starts no earlier than they do.
+ * Converts items of trackers in which a child doesn't start while its parent waits: a child inherits its parents'
+ * dependencies, is blocked if one of them is, and starts no earlier than they do.
  * @param isHolding whether a blocked parent holds its children back
  */
 export function withInheritedWaits(
@@ -73,7 +73,7 @@ function inheritedBy(
   };
 }
 
-/** What the children of an item wait for because it does. Computed once for each item: it may have 100,000 children. */
+/** The inherited dependencies of an item's children. Computed once for each item: it may have 100,000 children. */
 function waitsBelowIn(known: ReadonlyMap<string, SourceItem>): (parent: SourceItem) => readonly string[] {
   const memo = new Map<string, readonly string[]>();
   return (parent) => {
@@ -83,7 +83,7 @@ function waitsBelowIn(known: ReadonlyMap<string, SourceItem>): (parent: SourceIt
     for (const to of waitsOf(parent).slice(0, bounds.linksReadMax)) {
       const prerequisite = known.get(to);
       if (prerequisite === undefined || isOver(prerequisite) || waits.length > bounds.waitsMax) continue;
-      // A parent that waits for one of its children is done after it; that implies nothing about the others.
+      // A parent that depends on one of its children is done after it; the other children don't inherit that.
       if (!parentsOf(prerequisite, known).includes(parent)) waits.push(to);
     }
     memo.set(parent.id, waits);

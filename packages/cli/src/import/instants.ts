@@ -13,8 +13,8 @@ const epochMilliseconds = /^\d{12,13}$/;
 const textCharactersMax = 120;
 
 /**
- * The instant that a text of a tracker names without doubt; one without an offset is of UTC.
- * Days and months as numbers (`03/04/2026`) are in doubt, so they are no instant.
+ * Returns the instant of an unambiguous text; one without an offset is in UTC.
+ * Numeric days and months (`03/04/2026`) are ambiguous, so they are not an instant.
  */
 export function instantIn(text: string): string | undefined {
   const plain = text.trim();
@@ -60,8 +60,8 @@ function namedDate(
 const numericDate = /^\d{1,4}[./-]\d{1,2}[./-]\d{1,4}(?:[ ,T].{0,40})?$/;
 
 /**
- * Whether a cell means that something has happened: by a date, also one whose day and month are in doubt, or by a word such as
- * `yes`. Undefined for any other text.
+ * Whether a cell means that an event has happened: by a date, even an ambiguous one, or by a word such as `yes`.
+ * Undefined for any other text.
  */
 export function hasHappened(text: string): boolean | undefined {
   const plain = text.trim();

@@ -2,18 +2,18 @@ import type { BatonClient, ExternalReference } from '@baton/sdk';
 import { forEachConcurrently } from '@baton/values/concurrently';
 import { PlainError } from '../plain-error.ts';
 
-/** What an import before has made of an item. */
+/** The result of an earlier import of an item. */
 export interface KnownTask {
   readonly taskId: string;
-  /** What each field was in the source then; absent where that import was ended half-way. */
+  /** The fields of the source then; absent if that import was interrupted. */
   readonly fields: Readonly<Record<string, string>>;
-  /** Relations that were made then, as `type id`. */
+  /** The relations that it created, as `type id`. */
   readonly links: readonly string[];
-  /** Keys of the comments that were made then. */
+  /** The keys of the comments that it created. */
   readonly comments: readonly string[];
 }
 
-/** What kind of thing items are in their tracker. */
+/** The type of the items in their tracker. */
 export interface SourceKind {
   readonly system: string;
   readonly type: string;
@@ -22,10 +22,10 @@ export interface SourceKind {
 export const concurrencyMax = 16;
 const tasksScannedMax = 1_000_000;
 
-/** The origin of an imported task: it can't be changed, so a task whose import was ended half-way is known by it. */
+/** The origin of an imported task: it can't be changed, so it identifies a task of an interrupted import. */
 export const originOf = ({ system, type }: SourceKind, id: string): string => `${system}/${type}/${id}`;
 
-/** Reads what imports before have made of these items; writes nothing. */
+/** Reads the results of earlier imports of these items; writes nothing. */
 export async function findKnownTasks(
   baton: BatonClient,
   kind: SourceKind,
@@ -46,7 +46,7 @@ export async function findKnownTasks(
   return known;
 }
 
-/** Tasks that an import has made without coming to write their reference: it was ended between the two. */
+/** Tasks of an import that was interrupted before it wrote their reference. */
 export async function findBegunTasks(
   baton: BatonClient,
   kind: SourceKind,
@@ -71,7 +71,7 @@ export async function findBegunTasks(
   return begun;
 }
 
-/** What the reference of an imported task keeps; somebody may have written something else there. */
+/** The content of an imported task's reference, which other clients may have overwritten. */
 function knownTaskOf({ entityId, metadata }: ExternalReference): KnownTask {
   const { fields, links, comments } = metadata;
   return {

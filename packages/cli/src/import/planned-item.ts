@@ -5,7 +5,7 @@ import { type Dropped, type Fate, keptRelations, type PlannedRelation } from './
 import type { Source, SourceComment, SourceItem } from './source.ts';
 import { cut, storable } from './storable-text.ts';
 
-/** The fields that an import writes; each is written again only when it has changed in the source. */
+/** The fields that an import writes; each is written again only if it has changed in the source. */
 export const fieldNames = [
   'title',
   'description',
@@ -22,11 +22,11 @@ export type FieldName = (typeof fieldNames)[number];
 /** What is stored of a field that imports of older versions did not write, and that is empty. */
 export const digestOfNothing = digestOf(null);
 
-/** An item as it will be written: what is too long is cut, what can't be stored is taken out. */
+/** An item for writing: texts that are too long are truncated, and characters that can't be stored are removed. */
 export interface PlannedItem extends Omit<SourceItem, 'comments'> {
   readonly comments: readonly PlannedComment[];
   readonly assigneeId?: string;
-  /** What each field is now, in a few characters, to tell whether it has changed since the last import. */
+  /** A short hash of each field, to detect changes since the last import. */
   readonly fields: Readonly<Record<FieldName, string>>;
 }
 
@@ -36,7 +36,7 @@ export interface PlannedComment {
   readonly key: string;
 }
 
-/** As the service bounds them. */
+/** The service's limits. */
 const bounds = {
   idCharactersMax: 400,
   titleCharactersMax: 500,
@@ -48,8 +48,8 @@ const bounds = {
 } as const;
 
 /**
- * Prepares every item of a source, and leaves out the relations that can't be made.
- * @param isKnown tells of items that only Baton has, from an import before @param assigneeIdOf who a name is here
+ * Prepares every item of a source, and omits the relations that can't be created.
+ * @param isKnown whether Baton has an item from an earlier import @param assigneeIdOf returns the principal of a name
  */
 export function planItems(
   source: Source,
@@ -61,7 +61,7 @@ export function planItems(
   return items.map((item) => planned(item, links.get(item.id) ?? [], source, assigneeIdOf));
 }
 
-/** A source without the items and relations whose ids the service does not take: one of them would fail every request. */
+/** Removes items and relations with ids that the service rejects: one of them would fail every request. */
 export function withUsableIds<Given extends Source>(source: Given): Given {
   const { leftOut } = source;
   const items = source.items.flatMap((item) => {
@@ -71,7 +71,7 @@ export function withUsableIds<Given extends Source>(source: Given): Given {
       return [];
     }
     const links = item.links.filter(({ to }) => faultOfId(to) === undefined);
-    if (links.length < item.links.length) leftOut.add('relation names an id that can not be one', item.id);
+    if (links.length < item.links.length) leftOut.add('relation has an invalid id', item.id);
     return [{ ...item, links }];
   });
   return { ...source, items };
@@ -96,7 +96,7 @@ function linksOf(
   const left = new Set(kept.map(keyOf));
   for (const relation of wanted)
     if (!left.has(keyOf(relation))) leftOut.add(whyNot(relation, fates), textOf(relation));
-  // Those to their own item are counted there too, and said above.
+  // Those to their own item are included in that count, and reported above.
   const repeated = dropped.repeated - wanted.filter(({ from, to }) => from === to).length;
   if (repeated > 0) leftOut.add('relations repeat another one', String(repeated));
   return Map.groupBy(kept, ({ from }) => from);
@@ -134,7 +134,7 @@ function planned(
     leftOut.add(`has more than ${bounds.linksMax} relations: the rest`, id);
   if (item.comments.length > bounds.commentsMax)
     leftOut.add(`has more than ${bounds.commentsMax} comments: the oldest`, id);
-  // Those of a Baton are as the service takes them.
+  // The service accepts those of a Baton unchanged.
   const customFields =
     system === 'baton'
       ? item.customFields
@@ -181,7 +181,7 @@ function plannedComments(comments: readonly SourceComment[], onCut: () => void):
     const text = cut(whole, bounds.commentCharactersMax).trim();
     if (text === '') return [];
     if (text.length < whole.length) onCut();
-    // The same words may be said twice.
+    // Two comments may have the same text.
     const before = seen.get(text) ?? 0;
     seen.set(text, before + 1);
     return [{ body: text, key: digestOf([text, before]) }];

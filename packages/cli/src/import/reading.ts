@@ -5,19 +5,19 @@ import { PlainError } from '../plain-error.ts';
 
 export { visible };
 
-/** What one import reads. The 3,003 issues of a real tracker have 0.8 MB. */
+/** The limits of one import. The 3,003 issues of a real tracker have 0.8 MB. */
 export const readingBounds = {
   fileBytesMax: 256 * 1024 * 1024,
   /** Of one JSON value on a line: the longest description, each character escaped. */
   lineCharactersMax: 4 * 1024 * 1024,
   itemsMax: 100_000,
-  /** A document of a task takes 20 levels; what is deeper is no tracker's. */
+  /** A document of a task has at most 20 levels; no tracker nests deeper. */
   depthMax: 64,
 } as const;
 
 /**
  * The text of a file, or of standard input for `-`.
- * @throws PlainError for what can't be read, is larger than `bytesMax`, or is no UTF-8
+ * @throws PlainError for a file that can't be read, is larger than `bytesMax`, or is not UTF-8
  */
 export async function readSourceText(
   path: string,
@@ -50,10 +50,10 @@ function sizeOf(bytes: number): string {
   return bytes >= 1024 * 1024 ? `${bytes / 1024 / 1024} MiB` : `${bytes / 1024} KiB`;
 }
 
-/** A JSON value that was read, or what is wrong with its text, as the end of a sentence. */
+/** A JSON value, or the fault of its text as the end of a sentence. */
 export type ReadJson = { readonly value: unknown } | { readonly fault: string };
 
-/** Reads JSON that a stranger wrote; what is nested too deeply is not even parsed. */
+/** Parses untrusted JSON; text that is nested too deeply is not parsed. */
 export function readJson(text: string): ReadJson {
   const { depthMax } = readingBounds;
   if (isDeeper(text, depthMax)) return { fault: `is nested deeper than ${depthMax} levels` };
@@ -67,7 +67,7 @@ export function readJson(text: string): ReadJson {
 /**
  * As `readJson`.
  * @param place of the text, for the sentence
- * @throws PlainError for what is no JSON, and for what is nested too deeply
+ * @throws PlainError for invalid JSON, and for text that is nested too deeply
  */
 export function parsedJson(text: string, place: string): unknown {
   const read = readJson(text);
@@ -75,7 +75,7 @@ export function parsedJson(text: string, place: string): unknown {
   return read.value;
 }
 
-/** Counts brackets outside of texts; what is no JSON is counted somehow and refused by the parser. */
+/** Counts brackets outside of strings; the parser rejects invalid JSON later. */
 function isDeeper(text: string, depthMax: number): boolean {
   let depth = 0;
   let isInText = false;
@@ -93,16 +93,16 @@ function isDeeper(text: string, depthMax: number): boolean {
   return false;
 }
 
-/** A line that holds something, and its number from 1 on. */
+/** A line with content, and its number from 1 on. */
 export interface NumberedLine {
   readonly line: string;
   readonly number: number;
 }
 
 /**
- * The lines of a text that hold something.
+ * Returns the lines of a text with content.
  * @param bounds how many, and how long; those of a source whose lines are its items without it
- * @param onTooLong gets the number of a line that is too long, which is then left out
+ * @param onTooLong called with the number of a line that is too long, which is then skipped
  * @throws PlainError for none, too many, and one that is too long where `onTooLong` is absent
  */
 export function linesOf(

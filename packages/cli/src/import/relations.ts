@@ -1,6 +1,6 @@
 import { backEdges, type Edge } from './cycles.ts';
 
-/** What an item becomes: work that is still to be done, a completed task, or one that is not wanted any more. */
+/** The outcome of an item: open work, a completed task, or a cancelled one. */
 export type Fate = 'open' | 'done' | 'deleted';
 
 export interface PlannedRelation {
@@ -9,9 +9,9 @@ export interface PlannedRelation {
   readonly type: 'depends_on' | 'parent' | 'related_to' | 'blocks' | 'spawned_by';
 }
 
-/** The number of relations that are left out, by reason. */
+/** The number of skipped relations, by reason. */
 export interface Dropped {
-  /** They point to an item that isn't there. */
+  /** They point to a missing item. */
   dangling: number;
   /** They would close a cycle, in which no task could ever start. */
   closingCycle: number;
@@ -22,8 +22,8 @@ export interface Dropped {
 }
 
 /**
- * The relations that can be made of those that are wanted.
- * @param fates of every item that there is, by its name @param dropped is told of the others
+ * Returns the relations that can be created.
+ * @param fates of every item that there is, by its name @param dropped called for the others
  */
 export function keptRelations(
   wanted: readonly PlannedRelation[],

@@ -34,22 +34,22 @@ import {
 } from './write-item.ts';
 import { type WrittenLinks, writeLinks } from './write-links.ts';
 
-/** What an import will do, compared with what imports before have done. */
+/** The plan of an import, compared with earlier imports. */
 export interface ImportPlan {
   readonly source: Source;
   readonly changes: readonly ImportChange[];
-  /** Everything that an import has made, also what only relations name. */
+  /** All tasks of imports, including those that only relations reference. */
   readonly known: ReadonlyMap<string, KnownTask>;
-  /** How many tasks an import before has begun. */
+  /** How many tasks an earlier import has started. */
   readonly begun: number;
-  /** Items that nobody may take before all of them is made, and whether they can be held back so long. */
+  /** Items that are held back until they are complete, and whether that is possible. */
   readonly held: ReadonlySet<string>;
   readonly hold: Hold;
 }
 
 const failuresMax = 50;
 
-/** Compares a source with what is there; writes nothing. */
+/** Compares a source with the existing tasks; writes nothing. */
 export async function planImport(
   baton: BatonClient,
   given: Source,
@@ -91,26 +91,26 @@ async function findKnown(
   return shown(output, { name: 'comparing', total: named.size, done: () => done, detail }, work);
 }
 
-/** Whether an import has made its task and was ended before the reference said what became of it. */
+/** Whether an import created its task and was interrupted before it completed the reference. */
 const isBegun = (known: KnownTask | undefined): boolean =>
   known !== undefined && Object.keys(known.fields).length === 0;
 
-/** What was done, and what could not be. */
+/** The result of an import. */
 export interface ImportResult {
   readonly created: number;
   readonly changed: number;
   /** Why an item could not be written, by its id; the next import tries it again. */
   readonly failed: ReadonlyMap<string, string>;
-  /** What could not be written as the source has it. */
+  /** Values that could not be written as in the source. */
   readonly leftOut: LeftOut;
   readonly taskIds: ReadonlyMap<string, string>;
   readonly seconds: number;
 }
 
 /**
- * Writes what the plan says: first the tasks, then what stands between them, then what lets them be offered. The reference
- * of an item comes last: it says that all of the item is made, so an import that is ended half-way is taken up by the next one.
- * @throws BatonError where the service can't be asked or refuses everything; PlainError for too many failures
+ * Carries out the plan: first the tasks, then their relations, then the release of held tasks. The reference of an item
+ * is last and marks it as complete, so the next import continues an interrupted one.
+ * @throws BatonError if the service is unavailable or rejects everything; PlainError for too many failures
  */
 export async function runImport(
   baton: BatonClient,
@@ -169,7 +169,7 @@ async function writeAll(writing: Writing, work: Work, output: ConsoleOutput): Pr
       const { item } = change;
       const written = await writeTask(writing, change, held.has(item.id) && hold !== 'impossible');
       writing.taskIds.set(item.id, written.taskId);
-      // Any other gets its whole reference below, before others are related to it.
+      // Any other gets its complete reference below, before others are related to it.
       if (change.known === undefined && (isLater.has(change) || isOver(item) || item.names !== undefined))
         await claimName(writing, change, written.taskId);
       if (written.unfinished !== undefined && isHeldOpen(change, held))
@@ -193,14 +193,14 @@ async function writeAll(writing: Writing, work: Work, output: ConsoleOutput): Pr
   });
 }
 
-/** Whether it is offered only after all relations are made. */
+/** Whether it is offered only after all relations exist. */
 function isHeldOpen({ item }: ImportChange, held: ReadonlySet<string>): boolean {
   return held.has(item.id) && !isOver(item);
 }
 
 const taskIdOf = ({ taskIds }: Writing, { item }: ImportChange): string => taskIds.get(item.id) as string;
 
-/** What waits for something that it could not be related to stays held back: offered now, it would be taken too early. */
+/** An item with a missing dependency remains held back: otherwise it would be taken too early. */
 function noteMissing({ todo, failures }: Work, links: ReadonlyMap<string, WrittenLinks>): void {
   const unfinished = new Set(todo.filter(isUnfinished).map(({ item }) => item.id));
   const changes = new Map(todo.map((change) => [change.item.id, change]));
@@ -211,20 +211,20 @@ function noteMissing({ todo, failures }: Work, links: ReadonlyMap<string, Writte
     if (unfinished.has(wait.waiting) && !failures.has(wait.waiting) && isMissing(wait) === true)
       failures.note(
         wait.waiting,
-        `It waits for ${wait.prerequisite}, and that relation could not be made: it is held back until the next import.`,
+        `It waits for ${wait.prerequisite}, and that relation could not be created: it is held back until the next import.`,
       );
 }
 
-/** Whether something stands beside the task itself, now or since the last import. */
+/** Whether the item has relations, comments or references, now or since the last import. */
 function hasMore({ item, known }: ImportChange): boolean {
   const before = (known?.links.length ?? 0) + (known?.comments.length ?? 0);
   return item.links.length + item.comments.length + before > 0;
 }
 
-/** Refusals of single items, which don't end the import. */
+/** Error codes of single items, which don't end the import. */
 class Failures {
   readonly texts = new Map<string, string>();
-  /** Whether the service refused an idempotency key of this import. */
+  /** Whether the service rejected an idempotency key of this import. */
   hasReusedKey = false;
   #refused = 0;
   #written = 0;
@@ -251,26 +251,26 @@ class Failures {
       this.hasReusedKey ||= error.code === 'idempotency_key_reused';
       this.texts.set(id, reasonOf(error));
       this.#refused += 1;
-      // Where most are written, it is the items that are at fault, and the others are not to suffer for them.
+      // If most are written, the faulty items must not affect the others.
       if (this.#refused > Math.max(failuresMax, this.#written))
         throw new PlainError(
-          `More than ${failuresMax} items were refused, and fewer written; the last one refused (${id}): ${reasonOf(error)}\nWhat was made stays; run it again when that is mended.`,
+          `More than ${failuresMax} items were refused, and fewer written; the last one refused (${id}): ${reasonOf(error)}\nThe created tasks remain; run it again when the problem is fixed.`,
         );
     }
   }
 }
 
-/** Whether another item may fare better. */
+/** Whether other items may succeed. */
 function isOfItem({ status }: BatonError): boolean {
   return status >= 400 && status < 500 && ![401, 403, 429].includes(status);
 }
 
 function reasonOf(error: BatonError): string {
-  if (error.code === 'task_claimed') return 'Somebody works on it now: the next import changes it.';
+  if (error.code === 'task_claimed') return 'It is being worked on: the next import changes it.';
   if (error.code === 'idempotency_key_reused')
     return 'The service has stored another request under the idempotency key of this write, so nothing was written. The keys of this import were discarded: run it again, with new ones.';
   if (error.code === 'idempotency_in_flight')
-    return 'Another run of this import is making it at this moment: run it again when that has ended.';
+    return 'Another run of this import is creating it: run it again when that has ended.';
   return textOf(error);
 }
 

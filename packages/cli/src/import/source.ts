@@ -2,37 +2,37 @@ import { PlainError } from '../plain-error.ts';
 import { visible } from './reading.ts';
 import type { PlannedRelation } from './relations.ts';
 
-/** Where an item stands in its tracker, in the words that every form is read into. */
+/** The status of an item in its tracker, in the terms shared by all formats. */
 export type SourceStatus = 'open' | 'backlog' | 'blocked' | 'done' | 'cancelled';
 export type Priority = 'critical' | 'high' | 'medium' | 'low';
 
-/** One item of another tracker, as its form is read. Texts are as they stood there. */
+/** One item of another tracker. Its texts are unchanged. */
 export interface SourceItem {
   /** Its name there, unique in the source. */
   readonly id: string;
-  /** Where it stands, for people. */
+  /** Its position, for people. */
   readonly place: string;
   readonly title: string;
   readonly description: string;
   readonly status: SourceStatus;
-  /** A status of its task type, where the source knows that. */
+  /** A status of its task type, if the source has one. */
   readonly statusKey?: string;
   readonly typeKey?: string;
-  /** The slugs of its workspace from the root on, where the source is a Baton. */
+  /** The slugs of its workspace from the root on, if the source is a Baton. */
   readonly workspace?: string;
   readonly priority: Priority;
-  /** Who has it, by the name there. */
+  /** The assignee, by the name there. */
   readonly assignee?: string;
   /** An instant. */
   readonly dueDate?: string;
-  /** The instant before which nobody should start with it. */
+  /** The instant before which it should not be started. */
   readonly startDate?: string;
-  /** The check that decides here whether it is done. Closed items have none. */
+  /** The check that decides on its completion. Closed items have none. */
   readonly acceptance?: readonly SourceCheck[];
   readonly customFields: Readonly<Record<string, unknown>>;
   readonly links: readonly Link[];
   readonly comments: readonly SourceComment[];
-  /** What it is called in further systems. */
+  /** Its references in other systems. */
   readonly names?: readonly ExternalName[];
 }
 
@@ -60,7 +60,7 @@ export interface ExternalName {
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
-/** All that one import reads. */
+/** The input of one import. */
 export interface Source {
   /** The external system and type of its references. */
   readonly system: string;
@@ -70,10 +70,10 @@ export interface Source {
 }
 
 const examplesMax = 5;
-/** Reasons hold names of fields, and a file may hold any number of these. */
+/** Reasons contain names of fields, of which a file may have any number. */
 const reasonsMax = 200;
 
-/** What an import leaves out or changes on the way, by reason, so that nobody has to find that out later. */
+/** Collects what an import skips or changes, by reason, for its report. */
 export class LeftOut {
   readonly #reasons = new Map<string, { count: number; examples: string[] }>();
   #unreadable = 0;
@@ -96,7 +96,7 @@ export class LeftOut {
   }
 
   /**
-   * Refuses a source of which nothing could be read; one that holds nothing is none of these.
+   * Rejects a source in which nothing could be read, unless it is empty.
    * @throws PlainError with the reasons
    */
   requireReadable(items: readonly SourceItem[], name: string, hint = ''): void {
@@ -118,7 +118,7 @@ export class LeftOut {
   }
 }
 
-/** A text of a document that may hold anything. */
+/** Returns a text of an untrusted document. */
 export const textIn = (value: unknown): string | undefined =>
   typeof value === 'string' && value.trim() !== '' ? value : undefined;
 
@@ -135,7 +135,7 @@ export function namesIn(value: unknown, member = 'name'): string[] {
   });
 }
 
-/** Without members that hold nothing. */
+/** Removes empty members. */
 export function filled(members: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(members).filter(

@@ -5,11 +5,11 @@ import { findWorkspaceId } from '../names.ts';
 import { PlainError } from '../plain-error.ts';
 import type { Source, SourceItem } from './source.ts';
 
-/** Where the tasks of an import go, and what they can be there. */
+/** The workspace, types and assignees for an import. */
 export interface Targets {
   /** The principal that a name of the source means. */
   assigneeIdOf(name: string): string | undefined;
-  /** The task type of an item; undefined for the one that is given where none is named. */
+  /** The task type of an item; undefined for the default one. */
   typeOf(item: Pick<SourceItem, 'typeKey'>): TaskType;
   workspaceIdOf(item: Pick<SourceItem, 'workspace'>): string | undefined;
 }
@@ -24,7 +24,7 @@ export interface TargetOptions {
 const defaultTypeKey = 'task';
 const assigneeForm = /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|agent:.{1,200})$/i;
 
-/** Reads what the items of a source can be here. @throws PlainError for a type, a workspace or a person that isn't there */
+/** Reads the targets of a source. @throws PlainError for an unknown type, workspace or person */
 export async function findTargets(
   baton: BatonClient,
   source: Source,
@@ -77,7 +77,7 @@ async function workspacesOf(
       const here = await world.workspace(path);
       if (here !== undefined) found.set(path, here.id);
     }
-    if (!found.has(path)) leftOut.add('workspace is not here: the task belongs to none', path);
+    if (!found.has(path)) leftOut.add('workspace does not exist here: the task gets none', path);
   }
   return found;
 }
@@ -85,7 +85,7 @@ async function workspacesOf(
 function reportTypes(types: ReadonlyMap<string, TaskType>, { items, leftOut }: Source): void {
   for (const { typeKey } of items)
     if (typeKey !== undefined && !types.has(typeKey))
-      leftOut.add(`task type is not here: the task is a ${defaultTypeKey}`, typeKey);
+      leftOut.add(`task type does not exist here: the task gets the type ${defaultTypeKey}`, typeKey);
 }
 
 /** Those that were named, then those that have the same display name as exactly one principal. */
@@ -115,13 +115,13 @@ async function peopleOf(
   }
   for (const { assignee } of items)
     if (assignee !== undefined && !found.has(assignee))
-      leftOut.add('assignee is nobody here: map names by --people', assignee);
+      leftOut.add('assignee is unknown here: map names by --people', assignee);
   return found;
 }
 
 const idIn = (named: ReadonlyMap<string, string | undefined>, name: string) => named.get(name.toLowerCase());
 
-/** Active principals by their display name; a name that two have is nobody's. */
+/** Active principals by their display name; an ambiguous name is skipped. */
 async function principalsByName(baton: BatonClient): Promise<Map<string, string | undefined>> {
   const found = new Map<string, string | undefined>();
   try {

@@ -14,12 +14,14 @@ export function openStatusOf({ status, statusKey }: Status, lifecycle: Lifecycle
   return status === 'open' ? initialStatus : statuses.find(({ category: own }) => own === category)?.key;
 }
 
-/** The status to make a task in, where it is not the initial one: the service takes one of category backlog besides. */
+/**
+ * The status in which to create a task, if not the initial one: the service also accepts one of the category backlog.
+ */
 export function newStatusOf(item: Status, lifecycle: Lifecycle): string | undefined {
   return item.status === 'backlog' ? openStatusOf(item, lifecycle) : undefined;
 }
 
-/** The status of a task that is not wanted any more. */
+/** The status of a cancelled task. */
 export function cancelledStatusOf(
   statusKey: string | undefined,
   { statuses }: Lifecycle,
@@ -29,8 +31,8 @@ export function cancelledStatusOf(
 }
 
 /**
- * The status that a task which no import has finished goes on to; undefined where it stays. Where somebody has moved it
- * already it stays, but for `backlog`, in which imports of older versions held tasks back.
+ * The next status of an unfinished import's task; undefined if it doesn't change. A status that somebody has set
+ * remains, except for `backlog`, in which imports of older versions held tasks back.
  */
 export function nextStatusOf(item: Status, task: Task, lifecycle: Lifecycle): string | undefined {
   const { systemStatusCategory: category, status } = task;
@@ -44,7 +46,7 @@ function isUntouched({ status, systemStatusCategory: category }: Task, lifecycle
   return status === lifecycle.initialStatus || category === 'backlog';
 }
 
-/** Whether a task should be blocked, and its type has no status for that to which a step leads from where it is. */
+/** Whether a task should be blocked, but its type has no such status that can be reached from the current one. */
 export function isBlockedInVain(item: Status, task: Task, lifecycle: Lifecycle): boolean {
   if (item.status !== 'blocked' || task.systemStatusCategory === 'blocked') return false;
   const wanted = openStatusOf(item, lifecycle);

@@ -1,8 +1,8 @@
 import type { Link, SourceItem } from './source.ts';
 
 /**
- * Says each `blocks` from the side that waits, where that is in the source too: trackers list a relation on both sides, and
- * only `depends_on` is searched for cycles.
+ * Inverts each `blocks` to a `depends_on` if the other item is in the source, too: trackers list a relation on both
+ * sides, and only `depends_on` is checked for cycles.
  */
 export function withTurnedBlocks(items: readonly SourceItem[]): SourceItem[] {
   const ids = new Set(items.map(({ id }) => id));

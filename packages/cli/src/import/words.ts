@@ -2,7 +2,7 @@ import type { Priority, SourceStatus } from './source.ts';
 
 /** The meaning of words that people define in their tracker. */
 export interface Words {
-  /** What statuses mean, by their words as `plainWord` makes them. */
+  /** The meaning of statuses, by their words normalized by `plainWord`. */
   readonly statuses: ReadonlyMap<string, SourceStatus>;
 }
 
@@ -13,7 +13,7 @@ const statusWords: readonly (readonly [SourceStatus, RegExp])[] = [
     /^(?:cancel(?:l?ed)?|won'?t (?:do|fix)|wontfix|not planned|not_planned|rejected|declined|duplicate|invalid|obsolete|abandoned|deleted|tombstone|archived)$/,
   ],
   ['backlog', /^backlog$/],
-  // Agents are offered tasks in `backlog`, so it is no status for work that nobody should start, or that nobody has accepted yet.
+  // Agents are offered tasks in `backlog`, so work that should not start or is not accepted yet needs another status.
   [
     'blocked',
     /^(?:blocked|on hold|on-hold|waiting|paused|draft|proposed|triage|deferred|postponed|icebox|on ice|someday|later|snoozed)$/,
@@ -52,13 +52,13 @@ const priorityWords: readonly (readonly [Priority, RegExp])[] = [
   ['low', /^(?:low|lowest|minor|trivial|p?[34])$/],
 ];
 
-/** What a word or number means as a priority; undefined where it means none. */
+/** The priority of a word or number; undefined for none. */
 export function priorityIn(word: string): Priority | undefined {
   const plain = plainWord(word);
   return priorityWords.find(([, form]) => form.test(plain))?.[0];
 }
 
-/** A word as words are compared: without signs such as the colon of `status: QA`. */
+/** Normalizes a word for comparison: without punctuation such as the colon of `status: QA`. */
 export function plainWord(word: string): string {
   return word
     .normalize('NFKD')

@@ -14,23 +14,23 @@ import {
   openStatusOf,
 } from './task-status.ts';
 
-/** What the writing of items works with. */
+/** The context of writing items. */
 export interface Writing {
   readonly baton: BatonClient;
-  /** Makes the idempotency keys. */
+  /** Generates the idempotency keys. */
   readonly attempt: Attempt;
   readonly kind: SourceKind;
   readonly targets: Targets;
-  /** The tasks of items, also of those that only an import before knew. */
+  /** The tasks of items, including those of earlier imports. */
   readonly taskIds: Map<string, string>;
-  /** Is told what could not be done, which does not end the import. */
+  /** Called with a failure that doesn't end the import. */
   leaveOut(reason: string, example: string): void;
 }
 
-/** A task that `finishTask` has still to be called for. */
+/** A task that still needs `finishTask`. */
 export interface UnfinishedTask {
   readonly task: Task;
-  /** What it requires besides, where it is held back. */
+  /** Its other requirements, if it is held back. */
   readonly others: Requirements | undefined;
 }
 
@@ -40,8 +40,8 @@ export interface WrittenTask {
 }
 
 /**
- * Makes or changes the task of an item, but for its relations, its comments, and for one that is not finished its status.
- * @param isHeld whether a new one is held back until `finishTask`, or an agent could take it in between
+ * Creates or changes the task of an item, except for its relations, its comments, and the status of an unfinished one.
+ * @param isHeld whether a new one is held back until `finishTask`, so that no agent takes it in between
  * @throws BatonError
  */
 export async function writeTask(
@@ -58,7 +58,7 @@ export async function writeTask(
   const { taskId } = known;
   const task = await rewriteTask(writing, change, taskId);
   if (!isUnfinished(change) || task === undefined) return { taskId, unfinished: undefined };
-  // The import that made it was ended half-way, and may have held it back.
+  // Its import was interrupted, and may have held it back.
   return { taskId, unfinished: { task, others: await otherRequirements(writing.baton, taskId) } };
 }
 
@@ -79,13 +79,13 @@ async function createTask(writing: Writing, item: PlannedItem, isHeld: boolean):
     return await baton.tasks.create(body, { idempotencyKey: attempt.keyOf('task', body) });
   } catch (error) {
     if (!isHeld || !(error instanceof BatonError) || error.code !== 'unknown_requirement') throw error;
-    // Who may not read capabilities learns only here that this one is not there.
+    // A caller who may not read capabilities gets the error about a missing one only here.
     writing.leaveOut(notHeld, item.id);
     return createTask(writing, item, false);
   }
 }
 
-/** The members of a task that are as the source says. */
+/** The members of a task from the source. */
 function valuesOf(item: PlannedItem) {
   const { title, description, priority, assigneeId, dueDate, startDate, acceptance, customFields } = item;
   return {
@@ -100,7 +100,7 @@ function valuesOf(item: PlannedItem) {
   };
 }
 
-/** @returns the task after the change; undefined where nothing had changed */
+/** @returns the task after the change; undefined without a change */
 async function rewriteTask(
   writing: Writing,
   change: ImportChange,
@@ -126,10 +126,10 @@ function patchOf(item: PlannedItem, fields: readonly FieldName[], task: Task): T
     priority,
     assignee: { assigneeId },
     dueDate,
-    // What others have written there stays.
+    // Fields of others remain.
     customFields: { ...task.customFields, ...customFields },
     startDate,
-    // A check is for people to take away.
+    // Only people remove a check.
     acceptance: [...task.acceptance.filter(({ key }) => !imported.has(key)), ...acceptance],
   };
   return Object.assign(
@@ -141,7 +141,7 @@ function patchOf(item: PlannedItem, fields: readonly FieldName[], task: Task): T
   ) as TaskChange;
 }
 
-/** Brings a task to where the source has it now. */
+/** Moves a task to the status of the source. */
 async function moveTask(writing: Writing, item: PlannedItem, task: Task): Promise<void> {
   const { baton, targets, leaveOut } = writing;
   if (item.status === 'done') {
@@ -151,9 +151,9 @@ async function moveTask(writing: Writing, item: PlannedItem, task: Task): Promis
   const { lifecycleSchema } = targets.typeOf({ typeKey: task.typeKey });
   const isOver = task.systemStatusCategory.startsWith('terminal_');
   if (isOver && item.status !== 'cancelled')
-    leaveOut('is open again in the source, and ended here: a task that ended stays so', item.id);
+    leaveOut('is open again in the source, and ended here: an ended task is not reopened', item.id);
   if (task.systemStatusCategory === 'terminal_success' && item.status === 'cancelled')
-    leaveOut('is cancelled in the source, and done here: a task that ended stays so', item.id);
+    leaveOut('is cancelled in the source, and done here: an ended task is not changed', item.id);
   if (isOver) return;
   const status =
     item.status === 'cancelled'
@@ -161,7 +161,7 @@ async function moveTask(writing: Writing, item: PlannedItem, task: Task): Promis
       : openStatusOf(item, lifecycleSchema);
   const category = lifecycleSchema.statuses.find(({ key }) => key === status)?.category;
   if (status === undefined && item.status === 'blocked')
-    leaveOut(`is blocked, and its task type has no such status: it stays in ${task.status}`, item.id);
+    leaveOut(`is blocked, and its task type has no such status: it remains in ${task.status}`, item.id);
   if (status === undefined || category === task.systemStatusCategory) return;
   await baton.tasks.update(task.id, { status }, { ifMatch: tagOf(task) });
 }
@@ -180,7 +180,7 @@ async function completeTask({ baton, leaveOut }: Writing, item: PlannedItem, tas
   return done;
 }
 
-/** Gives a task that is made the status of its item, and offers it where it was held back. */
+/** Sets the status of a created task, and releases it if it was held back. */
 export async function finishTask(
   writing: Writing,
   item: PlannedItem,
@@ -202,7 +202,7 @@ export async function finishTask(
   });
 }
 
-/** Whether nothing but what holds it back keeps agents from a task that is blocked in its source. */
+/** Whether only the import's requirement keeps agents from a task that is blocked in its source. */
 function isBlockedHere({ targets, leaveOut }: Writing, item: PlannedItem, task: Task): boolean {
   const { lifecycleSchema, key } = targets.typeOf({ typeKey: task.typeKey });
   if (!isBlockedInVain(item, task, lifecycleSchema)) return false;
@@ -222,10 +222,10 @@ function statusToGive({ targets, leaveOut }: Writing, item: PlannedItem, task: T
   return undefined;
 }
 
-/** Not `etagOf`: the repeated answer of a creation comes without an ETag. */
+/** Not `etagOf`: the repeated response of a creation has no ETag. */
 const tagOf = ({ version }: Task): string => `"task-${version}"`;
 
-/** A repeated answer of a creation holds an old version: the task is read again then, once. */
+/** A repeated response of a creation has an old version: the task is then read once more. */
 async function matched(baton: BatonClient, task: Task, write: (now: Task) => Promise<Task>): Promise<Task> {
   try {
     return await write(task);
@@ -235,7 +235,7 @@ async function matched(baton: BatonClient, task: Task, write: (now: Task) => Pro
   }
 }
 
-/** Says the comments of an item that were not said before. @returns the keys of all that there are now */
+/** Adds the new comments of an item. @returns the keys of all its comments */
 export async function writeComments(
   writing: Writing,
   change: ImportChange,
@@ -244,7 +244,7 @@ export async function writeComments(
   const { baton, attempt, leaveOut } = writing;
   const made = [...(change.known?.comments ?? [])];
   const bodies = new Map<string, number>();
-  // An import that was ended half-way may have said some of them.
+  // An interrupted import may have added some of them.
   if (change.known !== undefined)
     for await (const { body } of baton.tasks.listComments(taskId, { limit: 200 }))
       bodies.set(body, (bodies.get(body) ?? 0) + 1);
@@ -261,18 +261,18 @@ export async function writeComments(
       made.push(key);
     } catch (error) {
       if (!(error instanceof BatonError) || error.code !== 'secret_material_rejected') throw error;
-      leaveOut('comment holds what looks like a secret', change.item.id);
+      leaveOut('comment seems to contain a secret', change.item.id);
     }
   }
   return made;
 }
 
-/** Another person's import has made the task of an item at the same time. */
+/** Another person's import has created the task of an item at the same time. */
 export class Overtaken extends Error {}
 
 /**
- * Gives a new task the name of its item before more is written to it: the service lets one task have a name, so of two people
- * who import the same at the same time one is refused here. It says nothing of what was made of the item yet.
+ * Sets the external reference of a new task before other writes: a reference is unique, so of two concurrent imports of
+ * one item, one is rejected here. The reference has no content yet.
  * @throws Overtaken, BatonError
  */
 export function claimName(writing: Writing, change: ImportChange, taskId: string): Promise<void> {
@@ -292,32 +292,34 @@ async function putName(
     await baton.externalReferences.put({ entityType: 'task', entityId: taskId, ...name, metadata });
   } catch (error) {
     const theirs = holderIn(error);
-    // A task that an import before has begun may be another person's.
+    // A task of an earlier import may belong to another person.
     if (theirs === undefined || change.known !== undefined) throw error;
-    // What other items are related to.
+    // Other items are related to this task.
     writing.taskIds.set(externalId, theirs);
     throw await withdrawTask(writing, taskId);
   }
 }
 
-/** The task that has a name already; undefined for another failure, and where the caller may not see that task. */
+/** The task that has the reference already; undefined for another failure, or if the caller may not see that task. */
 function holderIn(error: unknown): string | undefined {
   if (!(error instanceof BatonError) || error.code !== 'external_reference_conflict') return undefined;
   const { entityType, entityId } = error.details;
   return entityType === 'task' && typeof entityId === 'string' ? entityId : undefined;
 }
 
-/** Cancels a task that this import has made, where that is possible. */
+/** Cancels a task that this import has created, if possible. */
 async function withdrawTask({ baton, targets }: Writing, taskId: string): Promise<Overtaken> {
   const task = await baton.tasks.get(taskId);
   const { lifecycleSchema } = targets.typeOf({ typeKey: task.typeKey });
   const status = cancelledStatusOf(undefined, lifecycleSchema);
-  const sentence = 'Somebody else imported it at the same time, and their task is used.';
-  const toDo = `${sentence} Cancel ${task.publicId}, which this import made, and run it again.`;
+  const sentence = 'Somebody else imported it at the same time, and that task is used.';
+  const toDo = `${sentence} Cancel ${task.publicId}, which this import created, and run it again.`;
   if (status === undefined) return new Overtaken(toDo);
   try {
     await baton.tasks.update(taskId, { status }, { ifMatch: tagOf(task) });
-    return new Overtaken(`${sentence} ${task.publicId}, which this import made, is cancelled: run it again.`);
+    return new Overtaken(
+      `${sentence} ${task.publicId}, which this import created, is cancelled: run it again.`,
+    );
   } catch (error) {
     if (!(error instanceof BatonError) || ![403, 409, 422].includes(error.status)) throw error;
     return new Overtaken(toDo);
@@ -325,7 +327,7 @@ async function withdrawTask({ baton, targets }: Writing, taskId: string): Promis
 }
 
 /**
- * Keeps what was made of the item, for the next import.
+ * Stores the result of the item for the next import.
  * @throws Overtaken, BatonError
  */
 export async function writeReference(
@@ -342,7 +344,7 @@ export async function writeReference(
       .put({ ...entity, ...name, metadata: { ...name.metadata } })
       .catch((error) => {
         if (!(error instanceof BatonError) || error.code !== 'external_reference_conflict') throw error;
-        leaveOut('name of another system belongs to another task', `${item.id}: ${name.externalId}`);
+        leaveOut('external reference belongs to another task', `${item.id}: ${name.externalId}`);
       });
   const metadata = { fields: item.fields, links: [...links], comments: [...comments] };
   await putName(writing, change, taskId, metadata);

@@ -6,13 +6,13 @@ import type { Writing } from './write-item.ts';
 const protectedCodes: readonly string[] = ['permission_denied', 'acceptance_protected'];
 
 export interface WrittenLinks {
-  /** Those that there are now, as the next import compares them. */
+  /** The current ones, for the comparison of the next import. */
   readonly made: readonly string[];
-  /** Those that may be made later, when what they lead to is there. */
+  /** Those that may be created later, when their target exists. */
   readonly missing: ReadonlySet<Link>;
 }
 
-/** Makes and removes the relations of a task. */
+/** Creates and removes the relations of a task. */
 export async function writeLinks(
   writing: Writing,
   change: ImportChange,
@@ -37,7 +37,7 @@ async function writeLink(
 ): Promise<'made' | 'missing' | 'refused'> {
   const toTask = taskIds.get(link.to);
   if (toTask === undefined) {
-    leaveOut('relation points to what could not be made', `${id} → ${link.to}`);
+    leaveOut('relation points to an item that could not be created', `${id} → ${link.to}`);
     return 'missing';
   }
   try {
@@ -48,12 +48,12 @@ async function writeLink(
     if (error.code === 'relation_exists') return 'made';
     if (!['dependency_cycle', 'invalid_relation', 'not_found'].includes(error.code)) throw error;
     leaveOut(`relation was refused (${error.code})`, id);
-    // A cycle that people here have closed never opens by an import; a task that is out of sight may come into it.
+    // An import never resolves a cycle that people here have closed; an invisible task may become visible.
     return error.code === 'not_found' ? 'missing' : 'refused';
   }
 }
 
-/** @returns those that are not there any more */
+/** @returns those that no longer exist */
 async function removeLinks(
   { baton, taskIds, leaveOut }: Writing,
   { item, removedLinks }: ImportChange,
@@ -71,10 +71,10 @@ async function removeLinks(
       if (found !== undefined) await baton.tasks.deleteRelation(taskId, found.id);
       removed.push(link);
     } catch (error) {
-      // `spawned_by` is removed by holders of task_types.manage only, and what holds a task back by people and by whoever added it:
-      // that says nothing of other items.
+      // Only holders of task_types.manage remove `spawned_by`, and only people and its author remove a blocking
+      // relation: that says nothing about other items.
       if (!(error instanceof BatonError) || !protectedCodes.includes(error.code)) throw error;
-      leaveOut(`relation is gone in the source, and you may not remove it here (${link.type})`, item.id);
+      leaveOut(`relation was removed in the source, and you may not remove it here (${link.type})`, item.id);
     }
   }
   return removed;

@@ -2,9 +2,9 @@ import { type FileHandle, open } from 'node:fs/promises';
 import type { ConsoleOutput } from '../console-output.ts';
 import { PlainError } from '../plain-error.ts';
 
-/** Where exported events go, a line each. */
+/** The destination of exported events, a line each. */
 export interface EventLines {
-  /** Of the last event that is there already. */
+  /** The cursor of the last event in the file. */
   readonly cursor: string | undefined;
   /** Resolves when there is room for the next one. */
   write(line: string): Promise<void>;
@@ -25,8 +25,9 @@ export function linesToOutput(output: ConsoleOutput, after: string | undefined):
 const bufferedCharactersMax = 256 * 1024;
 
 /**
- * A new file; with `resume` one that an export left, whatever stopped it. What stands behind its last whole line is cut off.
- * @throws PlainError when the file exists and is not to be resumed, or its last line is no event
+ * Opens a new file, or with `resume` the file of an interrupted export, which is truncated after its last complete
+ * line.
+ * @throws PlainError if the file exists without `resume`, or its last line is not an event
  */
 export async function linesToFile(path: string, resume: boolean): Promise<EventLines> {
   const file = await openFile(path, resume);
@@ -83,7 +84,7 @@ function writerOf(file: FileHandle, bytes: number, cursor: string | undefined): 
 const stepBytes = 64 * 1024;
 const lineBytesMax = 64 * 1024 * 1024;
 
-/** The last whole line of a file, and where it ends; read backwards, so that a large file takes no longer. */
+/** The last complete line of a file, and its end; read backwards, so that a large file takes no longer. */
 async function endOfLines(file: FileHandle): Promise<{ bytes: number; last: string | undefined }> {
   const { size } = await file.stat();
   let tail = Buffer.alloc(0);
@@ -106,7 +107,7 @@ function cursorIn(line: string, path: string): string {
     const { cursor } = JSON.parse(line) as { cursor?: unknown };
     if (typeof cursor === 'string') return cursor;
   } catch {
-    // told below
+    // reported below
   }
   throw new PlainError(`The last line of ${path} is no event: it is not what an export left.`);
 }

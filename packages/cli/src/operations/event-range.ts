@@ -12,13 +12,15 @@ export interface EventRange {
 }
 
 const pageEventsMax = 200;
-/** The journal's order is that of the commits, an event's time that of its change's begin: no change takes so long. */
+/**
+ * The journal is in the order of commits, and an event has the time of its change's begin: no change takes this long.
+ */
 const disorderMsMax = 10 * 60_000;
 
 /**
- * The events of a range, in the order of the journal, by pages: one page is held at a time. It ends where the journal ends
- * at that moment.
- * @throws PlainError when `through` was not met
+ * The events of a range, in the order of the journal, by pages, of which one is in memory. It ends at the current end
+ * of the journal.
+ * @throws PlainError if `through` was not found
  */
 export async function* eventsOf(
   baton: BatonClient,

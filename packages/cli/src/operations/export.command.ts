@@ -11,19 +11,19 @@ type Options = CommonOptions & EventRange & { file?: string; resume?: boolean };
 
 interface Exported {
   readonly events: number;
-  /** Where another export goes on. */
+  /** The position for a further export. */
   readonly cursor: string | null;
 }
 
-/** `baton operations export`: the journal as JSON lines, one event each, by pages; it holds one page in memory. */
+/** `baton operations export`: the journal as JSON lines, one event each, by pages, of which one is in memory. */
 export function addExport(operations: Command, context: CommandContext): void {
   const command = operations
     .command('export')
     .description('write the journal as JSON lines, the oldest event first');
   withCommonOptions(command, fieldsNamed('events', 'cursor'))
     .option('--file <path>', 'write to this new file (mode 0600) instead of standard output')
-    .option('--resume', 'go on behind the last whole line of the file')
-    .option('--after <cursor>', 'begin behind this cursor (default: the oldest event that exists)')
+    .option('--resume', 'continue after the last complete line of the file')
+    .option('--after <cursor>', 'begin after this cursor (default: the oldest existing event)')
     .option('--through <cursor>', 'end with the event that has this cursor')
     .option('--since <time>', 'only events from this time on: 2026-01-31T00:00:00Z', time)
     .option('--until <time>', 'only events before this time', time)
@@ -57,17 +57,17 @@ async function writeAll(events: ReturnType<typeof eventsOf>, lines: EventLines):
 
 function linesOf({ file, resume, after }: Options, { output }: CommandContext): Promise<EventLines> {
   if (file !== undefined) return linesToFile(file, resume === true);
-  if (resume) throw new PlainError('--resume goes on in a file: name it by --file.');
+  if (resume) throw new PlainError('--resume continues a file: name it by --file.');
   return Promise.resolve(linesToOutput(output, after));
 }
 
-/** Standard output holds the events, unless they go to a file. */
+/** Standard output contains the events, unless they go to a file. */
 async function report(
   exported: Exported,
   { file, ...options }: Options,
   { output }: CommandContext,
 ): Promise<void> {
-  const sentence = `${countOf(exported.events)} exported.${exported.cursor === null ? '' : ` What comes later: --after ${exported.cursor}`}`;
+  const sentence = `${countOf(exported.events)} exported.${exported.cursor === null ? '' : ` To continue later: --after ${exported.cursor}`}`;
   if (file === undefined) output.progress(`${options.json ? JSON.stringify(exported) : sentence}\n`);
   else await show(output, options, exported, () => [sentence]);
 }

@@ -6,10 +6,10 @@ import { addExport } from './export.command.ts';
 import { addOutbox } from './outbox/outbox.command.ts';
 import { addPrune } from './prune.command.ts';
 
-/** Each adds one command to the group, or a group of its own, and has a file of its own. */
+/** Each adds one command or a group of commands, and has its own file. */
 const commands = [addExport, addArchive, addPrune, addAdapter, addOutbox];
 
-/** `baton operations …`: what an operator does with the journal and its consumers. */
+/** `baton operations …`: commands for operators of the journal and its consumers. */
 export function addOperations(program: Command, context: CommandContext): void {
   const group = program.command('operations').description('operate the journal and its consumers');
   for (const add of commands) add(group, context);

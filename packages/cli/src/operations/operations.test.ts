@@ -114,7 +114,7 @@ test('export prints every event as one line of JSON, and where another goes on',
     lines.map((line) => JSON.parse(line)),
     journal,
   );
-  assert.equal(stderr, '450 events exported. What comes later: --after ec1_449\n');
+  assert.equal(stderr, '450 events exported. To continue later: --after ec1_449\n');
   assert.equal(asked.length, 3);
 });
 

@@ -4,11 +4,11 @@ import { responseOf } from '../result-form.ts';
 import { show } from '../show.ts';
 import { countOf, type RetentionOptions, retentionOf, withRetentionOptions } from './retention.ts';
 
-/** `baton operations prune`: deletes history from the archive for good. */
+/** `baton operations prune`: permanently deletes history from the archive. */
 export function addPrune(operations: Command, context: CommandContext): void {
   const command = operations
     .command('prune')
-    .description('delete old history from the archive for good: export it before');
+    .description('permanently delete old history from the archive: export it first');
   withRetentionOptions(command, responseOf('pruneJournal')).action((options: RetentionOptions) =>
     asCaller(options, context, async (baton) => {
       const answer = await baton.operations.pruneJournal(retentionOf(options));

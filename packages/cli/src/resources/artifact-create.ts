@@ -5,12 +5,12 @@ import { objectIn } from '../json-object.ts';
 import { PlainError } from '../plain-error.ts';
 import type { Called } from './resource.ts';
 
-/** What the command line holds in memory to send it; larger files go by the SDK, which streams. */
+/** The command line sends files from memory; use the SDK, which streams, for larger ones. */
 const fileBytesMax = 256 * 1024 * 1024;
 
 /**
  * Records a result: the bytes of a file, an address, or a document.
- * @throws PlainError for none or several of them, and for a file that can't be read
+ * @throws PlainError for none or several of them, and for an unreadable file
  */
 export async function createArtifact({
   baton,

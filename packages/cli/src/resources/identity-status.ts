@@ -3,15 +3,15 @@ import { peopleOf } from './people.ts';
 import type { Called, Item } from './resource.ts';
 
 /**
- * Marks active principals whose identities are all disabled at identity: coordination doesn't store that, and refuses them all the
- * same. Only whoever runs Baton can read it there.
+ * Marks active principals whose identities are all disabled at identity: coordination doesn't store that, but rejects
+ * them. Only the operator of Baton can read it there.
  */
 export async function* withIdentityStatus(
   called: Called,
   principals: AsyncIterable<Principal>,
 ): AsyncGenerator<Principal & { readonly identityStatus?: 'disabled' }> {
   const isReadable = called.access.adminSecret !== undefined && called.access.tenantId !== undefined;
-  // Identity may be away, or refuse the secret from another machine: the list of coordination is shown all the same.
+  // Identity may be unavailable, or reject the secret from another machine: the list of coordination is still shown.
   const disabled = isReadable
     ? await findDisabledPeople(called).catch(() => new Set<string>())
     : new Set<string>();
@@ -22,7 +22,7 @@ export async function* withIdentityStatus(
   }
 }
 
-/** The status of a principal as people read it. */
+/** The status of a principal for people. */
 export function statusText({ status, identityStatus }: Item): unknown {
   return identityStatus === undefined ? status : `${String(identityStatus)} at identity`;
 }
@@ -33,7 +33,7 @@ async function findDisabledPeople(called: Called): Promise<Set<string>> {
   return disabled;
 }
 
-/** Whether every identity that can still act as the principal is one of these. */
+/** Whether all enabled identities of the principal are among these. */
 async function isBoundTo(
   { baton }: Called,
   principalId: string,

@@ -3,7 +3,7 @@ import { findGoalId, findRoleId, findRuleId, findTaskTypeId, findWorkspaceId } f
 import { responseOf } from '../result-form.ts';
 import { columnsOf, type Resource } from './resource.ts';
 
-/** Where work belongs, what kinds of it there are, and who is at it: lists and views. */
+/** Workspaces, goals, rules, task types, roles and sessions: lists and views. */
 export const organisationResources: readonly Resource[] = [
   {
     noun: 'workspace',
@@ -19,7 +19,7 @@ export const organisationResources: readonly Resource[] = [
       ),
       filters: [
         ['--status <status>', 'active or archived'],
-        ['--parent-id <workspace>', 'right below this one, by slug, name or id', findWorkspaceId],
+        ['--parent-id <workspace>', 'directly below this one, by slug, name or id', findWorkspaceId],
       ],
       call: ({ baton }, query) => baton.workspaces.list(query),
     },
@@ -31,9 +31,9 @@ export const organisationResources: readonly Resource[] = [
     acts: [
       {
         usage: 'create <slug> <name>',
-        summary: 'make a workspace',
+        summary: 'create a workspace',
         result: responseOf('createWorkspace'),
-        options: [['--parent <workspace>', 'the one above it, by slug, name or id']],
+        options: [['--parent <workspace>', 'the parent workspace, by slug, name or id']],
         async call({ baton, args: [slug = '', name = ''], options: { parent } }) {
           const parentId = typeof parent === 'string' ? await findWorkspaceId(baton, parent) : undefined;
           return baton.workspaces.create({ slug, name, ...(parentId !== undefined && { parentId }) });
@@ -44,7 +44,7 @@ export const organisationResources: readonly Resource[] = [
   },
   {
     noun: 'goal',
-    summary: 'goals that tasks belong to',
+    summary: 'goals of tasks',
     list: {
       operation: 'listGoals',
       columns: columnsOf<Goal>(
@@ -87,7 +87,7 @@ export const organisationResources: readonly Resource[] = [
   },
   {
     noun: 'task-type',
-    summary: 'types of tasks',
+    summary: 'task types',
     list: {
       operation: 'listTaskTypes',
       columns: columnsOf<TaskType>(
@@ -98,7 +98,7 @@ export const organisationResources: readonly Resource[] = [
         ['NAME', 'displayName'],
       ),
       filters: [
-        ['--key <key>', 'versions of this one'],
+        ['--key <key>', 'versions of this type'],
         ['--status <status>', 'active or deprecated'],
       ],
       call: ({ baton }, query) => baton.taskTypes.list(query),
@@ -111,7 +111,7 @@ export const organisationResources: readonly Resource[] = [
   },
   {
     noun: 'role',
-    summary: 'roles that principals have',
+    summary: 'roles of principals',
     list: {
       operation: 'listRoles',
       columns: columnsOf<Role>(

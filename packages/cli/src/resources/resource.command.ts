@@ -11,7 +11,7 @@ type Options = CommonOptions & Readonly<Record<string, string | number | boolean
 const pageMax = 200;
 const listedMax = 100_000;
 
-/** Adds the commands of one kind of thing below its noun. */
+/** Adds the commands of one kind of object below its noun. */
 export function addResource(program: Command, resource: Resource, context: CommandContext): Command {
   const group =
     program.commands.find((command) => command.name() === resource.noun) ??
@@ -90,13 +90,13 @@ function addAct(group: Command, act: ActSpec, context: CommandContext): void {
   });
 }
 
-/** The name under which commander keeps an option: `--task-id <id>` is `taskId`. */
+/** The name of an option in commander: `--task-id <id>` is `taskId`. */
 function nameOf(flags: string): string {
   const [, long = ''] = /--([\w-]+)/.exec(flags) ?? [];
   return long.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** Every field of an object on a line of its own; documents as JSON. */
+/** Every field of an object on its own line; documents as JSON. */
 export function fieldLines(value: Item): string[] {
   const names = Object.keys(value);
   const width = Math.max(...names.map((name) => name.length), 0);
@@ -108,6 +108,6 @@ export function fieldLines(value: Item): string[] {
 function text(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (typeof value === 'object') return JSON.stringify(value);
-  // Before columns are made of it, so that their widths are right.
+  // Before the layout, so that the widths of columns are right.
   return visible(typeof value === 'string' ? value : JSON.stringify(value));
 }

@@ -3,42 +3,42 @@ import type { BatonClient } from '@baton/sdk';
 import type { Access } from '../access.ts';
 import type { DeclaredResult } from '../result-form.ts';
 
-/** One column of a list: its header and what stands in it. */
+/** One column of a list: its header and its content. */
 export type Column = readonly [header: string, cell: (item: Item) => unknown];
 
-/** What the service answers; a table names only what it shows. */
+/** An object of the service; a table declares only the fields that it shows. */
 export type Item = Readonly<Record<string, unknown>>;
 
-/** Columns that show fields of a type: a field that it has not is a fault of the compiler. */
+/** Columns of a type's fields: a missing field is a compile error. */
 export function columnsOf<Type>(
   ...columns: readonly (readonly [header: string, name: keyof Type & string])[]
 ): Column[] {
   return columns.map(([header, name]) => [header, (item: Item) => item[name]]);
 }
 
-/** What a command of the table works with. */
+/** The context of a command of the table. */
 export interface Called {
   readonly baton: BatonClient;
   readonly access: Access;
   readonly args: readonly string[];
-  /** The options by their names, as commander reads them. */
+  /** The options by their names in commander. */
   readonly options: Readonly<Record<string, string | number | boolean | undefined>>;
 }
 
-/** Finds the id of what a person names. */
+/** Resolves a name to an id. */
 export type Find = (baton: BatonClient, text: string) => Promise<string>;
 
 export interface ListSpec {
   readonly columns: readonly Column[];
   /** The operation whose items it prints. */
   readonly operation: string;
-  /** Options that are members of the query: `--status <status>` is `status`. The third finds the id of what is named. */
+  /** Options that are members of the query: `--status <status>` is `status`. The third resolves a name to an id. */
   readonly filters: readonly (readonly [flags: string, description: string, find?: Find])[];
   call(called: Called, query: Readonly<Record<string, unknown>>): AsyncIterable<unknown>;
 }
 
 export interface ActSpec {
-  /** As `approve <id>`. */
+  /** For example `approve <id>`. */
   readonly usage: string;
   readonly summary: string;
   readonly result: DeclaredResult;
@@ -48,11 +48,11 @@ export interface ActSpec {
     parse?: (text: string) => unknown,
   ])[];
   call(called: Called): Promise<unknown>;
-  /** What people read afterwards. */
+  /** The message for people afterwards. */
   says(value: Item): string;
 }
 
-/** The commands about one kind of thing. */
+/** The commands of one kind of object. */
 export interface Resource {
   readonly noun: string;
   readonly summary: string;
@@ -66,5 +66,5 @@ export interface Resource {
   readonly acts?: readonly ActSpec[];
 }
 
-/** Adds one command; whoever calls it gives it its action. */
+/** Adds one command; the caller sets its action. */
 export type Adder = (parent: Command, usage: string, summary: string) => Command;

@@ -25,7 +25,7 @@ import { type Called, columnsOf, type Item, type Resource } from './resource.ts'
 
 const reason = ['--reason <text>', 'why, for the journal'] as const;
 
-/** Without --all it leaves out the disabled principals of demos: a demo that was removed leaves a hundred of them. */
+/** Without --all it omits the disabled principals of demos: a removed demo leaves a hundred of them. */
 async function* listPrincipals({ baton }: Called, { all, ...query }: Readonly<Record<string, unknown>>) {
   for await (const principal of baton.principals.list(query)) {
     const { status, metadata } = principal;
@@ -51,7 +51,10 @@ async function* namesOfPeople(called: Called, q: string) {
 
 const remaining = 'other services accept access tokens until they expire, at most 300 s';
 
-/** Coordination ends what a principal has there. Identity, and services that take identity's tokens, go on as before. */
+/**
+ * Coordination ends the principal's sessions and leases. Identity, and services that accept its tokens, are not
+ * affected.
+ */
 function disabledText({ displayName }: Item): string {
   const name = String(displayName);
   return [
@@ -67,7 +70,7 @@ function disabledPersonText({ revokedCredentials: count }: Item): string {
   ].join('\n');
 }
 
-/** Every kind of thing whose commands are nothing but calls. */
+/** All kinds of objects whose commands only make calls. */
 export const resources: readonly Resource[] = [
   {
     noun: 'claim',
@@ -96,7 +99,7 @@ export const resources: readonly Resource[] = [
     acts: [
       {
         usage: 'release <id>',
-        summary: 'end a lease: its task can be taken again',
+        summary: 'end a lease, which makes its task available again',
         result: responseOf('releaseClaim'),
         options: [reason],
         call: (called) => called.baton.claims.release(called.args[0] ?? '', because(called)),
@@ -120,7 +123,7 @@ export const resources: readonly Resource[] = [
         ['--task-id <ref>', 'of this task', findTaskId],
         ['--status <status>', 'running, succeeded, failed, cancelled or suspended'],
         ['--agent-key <key>', 'of this agent of the registry'],
-        ['--stalled', 'only those that make no progress'],
+        ['--stalled', 'only those without progress'],
       ],
       call: ({ baton }, query) => baton.runs.list(query),
     },
@@ -132,7 +135,7 @@ export const resources: readonly Resource[] = [
     acts: [
       {
         usage: 'cancel <id>',
-        summary: 'ask whoever runs it to stop',
+        summary: 'request its holder to stop',
         result: responseOf('requestRunCancel'),
         options: [reason],
         call: (called) => called.baton.runs.requestCancel(called.args[0] ?? '', because(called)),
@@ -142,7 +145,7 @@ export const resources: readonly Resource[] = [
   },
   {
     noun: 'approval',
-    summary: 'decisions that people are asked for',
+    summary: 'requests for decisions of people',
     list: {
       operation: 'listApprovals',
       columns: columnsOf<ListedApproval>(
@@ -190,12 +193,12 @@ export const resources: readonly Resource[] = [
         summary: 'record a result: a file, an address, or a document of JSON',
         result: responseOf('createArtifact'),
         options: [
-          ['--task <ref>', 'of which task'],
-          ['--run-id <id>', 'of which run'],
-          ['--type <type>', 'what kind of result; `file`, `link` or `document` without it'],
-          ['--media-type <type>', 'what the bytes are; application/octet-stream without it'],
-          ['--uri <address>', 'where it lies, instead of a file'],
-          ['--content <json>', 'what it is, instead of a file'],
+          ['--task <ref>', 'its task'],
+          ['--run-id <id>', 'its run'],
+          ['--type <type>', 'the kind of result; `file`, `link` or `document` by default'],
+          ['--media-type <type>', 'the media type; application/octet-stream by default'],
+          ['--uri <address>', 'its address, instead of a file'],
+          ['--content <json>', 'its content, instead of a file'],
         ],
         call: createArtifact,
         says: ({ id, name }) => `Artifact ${String(id)} is recorded: ${String(name)}.`,
@@ -240,7 +243,7 @@ export const resources: readonly Resource[] = [
   },
   {
     noun: 'skill',
-    summary: 'what agents and services can do',
+    summary: 'capabilities of agents and services',
     list: {
       operation: 'listSkills',
       columns: columnsOf<Skill>(['ID', 'id'], ['NAME', 'name'], ['VERSION', 'version'], ['STATUS', 'status']),
@@ -297,11 +300,11 @@ export const resources: readonly Resource[] = [
     acts: [
       {
         usage: 'start <process> <key>',
-        summary: 'start one by the newest version of its definition; its key tells it from others',
+        summary: 'start one with the newest version of its definition; its key must be unique',
         result: responseOf('createProcessInstance'),
         options: [
-          ['--data <json>', 'what it begins with, as a JSON object'],
-          ['--workspace <workspace>', 'where its work belongs, by slug, name or id'],
+          ['--data <json>', 'its initial data, as a JSON object'],
+          ['--workspace <workspace>', 'the workspace of its work, by slug, name or id'],
         ],
         async call({ baton, args: [process = '', key = ''], options }) {
           const [text, workspace] = [given(options['data']), given(options['workspace'])];
@@ -318,7 +321,7 @@ export const resources: readonly Resource[] = [
       },
       {
         usage: 'resume <id>',
-        summary: 'go on with one that is suspended',
+        summary: 'resume a suspended one',
         result: responseOf('resumeProcessInstance'),
         options: [reason],
         call: (called) => called.baton.processInstances.resume(called.args[0] ?? '', because(called)),
@@ -326,7 +329,7 @@ export const resources: readonly Resource[] = [
       },
       {
         usage: 'cancel <id>',
-        summary: 'end one',
+        summary: 'cancel one',
         result: responseOf('cancelProcessInstance'),
         options: [reason],
         call: (called) =>
@@ -346,7 +349,7 @@ export const resources: readonly Resource[] = [
         ...columnsOf<Principal>(['NAME', 'displayName']),
       ],
       filters: [
-        ['--q <words>', 'whose name has words that begin so, or whose e-mail address does'],
+        ['--q <words>', 'with words of the name, or an e-mail address, that begin like this'],
         ['--kind <kind>', 'human, agent or service'],
         ['--all', 'also the disabled principals of demos'],
       ],
@@ -360,7 +363,7 @@ export const resources: readonly Resource[] = [
     acts: [
       {
         usage: 'disable <principal>',
-        summary: 'stop somebody: their leases and runs end',
+        summary: 'disable a principal: its leases and runs end',
         result: responseOf('disablePrincipal'),
         options: [reason],
         call: async (called) =>
@@ -372,7 +375,7 @@ export const resources: readonly Resource[] = [
       },
       {
         usage: 'enable <principal>',
-        summary: 'let somebody act again',
+        summary: 'enable a disabled principal',
         result: responseOf('enablePrincipal'),
         call: async ({ baton, args: [name = ''] }) =>
           baton.principals.enable(await findPrincipalId(baton, name), {}),
@@ -383,7 +386,7 @@ export const resources: readonly Resource[] = [
   },
   {
     noun: 'directory',
-    summary: 'people, agents and services at identity, for whoever runs Baton',
+    summary: 'people, agents and services at identity, for the operator',
     list: {
       operation: 'identity.listPrincipals',
       columns: columnsOf<identity.Principal>(
@@ -420,7 +423,7 @@ export const resources: readonly Resource[] = [
       },
       {
         usage: 'enable <principal>',
-        summary: 'enable a principal again; its revoked tokens stay revoked',
+        summary: 'enable a principal again; its revoked tokens remain revoked',
         result: responseOf('identity.enablePrincipal'),
         call: async (called) =>
           called.baton.identity.principals.enable(
@@ -433,7 +436,7 @@ export const resources: readonly Resource[] = [
   },
   {
     noun: 'token',
-    summary: 'personal access tokens, for whoever runs Baton',
+    summary: 'personal access tokens, for the operator',
     list: {
       operation: 'identity.listPlatformAccessTokens',
       columns: columnsOf<identity.PlatformAccessToken>(
@@ -451,9 +454,9 @@ export const resources: readonly Resource[] = [
     acts: [
       {
         usage: 'create <principal> <name>',
-        summary: 'issue a token; it is shown this once',
+        summary: 'issue a token, which is shown only once',
         result: responseOf('identity.createPlatformAccessToken'),
-        options: [['--days <number>', 'how long it is valid; 30 without it', wholeNumber(1, 3650)]],
+        options: [['--days <number>', 'how long it is valid; 30 by default', wholeNumber(1, 3650)]],
         call: async (called) => {
           const [principal = '', name = ''] = called.args;
           const days = Number(called.options['days'] ?? 30);
@@ -469,7 +472,7 @@ export const resources: readonly Resource[] = [
       },
       {
         usage: 'revoke <id>',
-        summary: 'end a token at once',
+        summary: 'revoke a token at once',
         result: fieldsNamed('id'),
         options: [reason],
         async call(called) {

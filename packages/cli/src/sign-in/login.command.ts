@@ -13,18 +13,18 @@ import { show, table } from '../show.ts';
 const localUrl = 'http://localhost:8080';
 const tokenCharactersMax = 8_192;
 
-/** `baton login`, `logout` and `context`: where the commands act, and as whom. */
+/** `baton login`, `logout` and `context`: the account of the commands. */
 export function addSignIn(program: Command, context: CommandContext): void {
   withCommonOptions(
     program
       .command('login')
-      .description('sign in with a personal access token, which is asked for, or read from standard input'),
+      .description('sign in with a personal access token, from a prompt or standard input'),
     fieldsNamed('name', 'url', 'principal', 'tenant'),
   )
-    .option('--name <name>', 'the name of the profile; the host of the address without it')
+    .option('--name <name>', 'the name of the profile; the host of the address by default')
     .action((options: CommonOptions & { name?: string }) => logIn(options, context));
   withCommonOptions(
-    program.command('logout [name]').description('forget a profile with its token'),
+    program.command('logout [name]').description('delete a profile with its token'),
     fieldsNamed('name'),
   ).action((name: string | undefined, options: CommonOptions) => logOut(name, options, context));
   withCommonOptions(
@@ -38,7 +38,7 @@ export function addSignIn(program: Command, context: CommandContext): void {
 async function logIn(options: CommonOptions & { name?: string }, context: CommandContext): Promise<void> {
   const url = (options.url ?? (context.config.environment.BATON_URL || localUrl)).replace(/\/+$/, '');
   const access = ofUrl(url, await readToken(url), 'login');
-  // Nothing is kept before the token was seen to work.
+  // Nothing is stored before the token has worked.
   const { principal, tenant } = await withClient(access, (baton) => baton.harness.getContext());
   const name = options.name ?? new URL(url).host;
   if (name === 'local')
@@ -56,7 +56,7 @@ async function logIn(options: CommonOptions & { name?: string }, context: Comman
   ]);
 }
 
-/** What is set in the environment and wins over the profile: else the next command would surprise. */
+/** Reports environment variables that override the profile of the next command. */
 function shadowNotes(name: string, { config }: CommandContext): string[] {
   const { BATON_TOKEN, BATON_URL, BATON_PROFILE } = config.environment;
   const other = BATON_TOKEN
@@ -124,12 +124,15 @@ function sourceOf(options: CommonOptions, { config }: CommandContext): string | 
   }
 }
 
-/** From the terminal without an echo, or all of standard input. Never an argument: those are seen by every account. */
+/**
+ * From the terminal without an echo, or all of standard input. Never an argument, which every account of the machine
+ * can read.
+ */
 async function readToken(url: string): Promise<string> {
   const token = process.stdin.isTTY ? await askForToken(url) : await readInput();
   if (token === '' || token.length > tokenCharactersMax)
     throw new PlainError(
-      `No token was given. Whoever runs Baton can create one with ${invocation()} token create.`,
+      `No token was given. The operator of Baton can create one with ${invocation()} token create.`,
       {
         exitCode: exitCodes.usage,
       },

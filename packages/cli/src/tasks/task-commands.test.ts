@@ -121,7 +121,7 @@ test('why says in words what stands in the way, and names the command that would
   await done(['work', 'take', first.publicId], asPerson('why'));
   assert.match(
     await why(first.publicId),
-    /^a test holds it until \S+Z, or for as long as they prolong that\./m,
+    /^a test holds it until \S+Z, unless the holder extends the lease\./m,
   );
   assert.match(await why(first.publicId), /^ {2}end the lease: npx baton claim release \S+$/m);
   await done(['work', 'drop'], asPerson('why'));
@@ -167,7 +167,7 @@ test('a pause after a failed attempt is ended by make-available', async () => {
     /^It is paused until \S+, because an attempt failed\.[^]*end the pause: npx baton task make-available/m,
   );
   const taken = await run(['work', 'take', task.publicId]);
-  assert.match(taken.text, /^task_not_due: .* It is held back until \d{4}-\S+Z\. /);
+  assert.match(taken.text, /^task_not_due: .* It is blocked until \d{4}-\S+Z\. /);
   assert.equal(
     await done(['task', 'make-available', task.publicId]),
     `${task.publicId} is no longer paused.\n`,
@@ -203,5 +203,5 @@ test('a wrong priority, status or type lists the right ones, and a lack of permi
   }
   const denied = await run(['task', 'create', 'x'], asPerson('denied'));
   assert.equal(denied.code, 1);
-  assert.match(denied.text, /^permission_denied: .* It needs tasks\.write\./);
+  assert.match(denied.text, /^permission_denied: .* It requires tasks\.write\./);
 });

@@ -10,7 +10,7 @@ export interface TaskForm {
   readonly form: FormSchema | null;
   readonly context: Readonly<Record<string, unknown>>;
   readonly values: Readonly<Record<string, unknown>>;
-  /** Why a completion would be refused now. */
+  /** Why a completion would be rejected now. */
   readonly errors: readonly { readonly path: string; readonly message: string }[];
 }
 
@@ -26,11 +26,11 @@ interface FieldSchema {
   readonly enum?: readonly unknown[];
 }
 
-/** @returns undefined for a task that no process has made */
+/** @returns undefined for a task that is not a process step */
 export async function readTaskForm(baton: BatonClient, task: Task): Promise<TaskForm | undefined> {
   if (task.origin.kind !== 'process') return undefined;
   return baton.tasks.getForm(task.id).catch((error: unknown) => {
-    // A service from before forms were checked.
+    // An older service without validated forms.
     if (error instanceof BatonError && [404, 405].includes(error.status)) return undefined;
     throw error;
   });
@@ -75,8 +75,8 @@ export function fieldOption(): Option {
 }
 
 /**
- * Reads `--field name=value` by the form: a number is a number. Required fields that have no value yet and get none are refused
- * here, before anything is written; the service validates the rest.
+ * Reads `--field name=value` by the form: a number is a number. Missing required fields are rejected here, before
+ * anything is written; the service validates the rest.
  * @throws PlainError that shows the form
  */
 export function answersIn(
@@ -125,7 +125,7 @@ function valueIn(text: string, name: string, field: FieldSchema): unknown {
       typeof value === (field.type === 'boolean' ? 'boolean' : 'number');
     if (isRight) return value;
   } catch {
-    // A choice of texts needs no quotes.
+    // An enumeration of texts needs no quotes.
     if (field.enum?.includes(text) || field.type === undefined) return text;
   }
   throw usageError(`${name} is a ${kindOf(field)}; got ${text}.`);
@@ -135,7 +135,7 @@ const usageError = (message: string) => new PlainError(message, { exitCode: exit
 
 /**
  * A process reads the answers from the custom fields of its task.
- * @param lease of whoever holds the task: only they can change it then
+ * @param lease of the task's holder, who alone can change it
  */
 export async function writeAnswers(
   baton: BatonClient,

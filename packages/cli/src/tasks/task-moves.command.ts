@@ -23,10 +23,10 @@ function addClose(task: Command, context: CommandContext): void {
   withCommonOptions(
     task
       .command('close <ref>')
-      .description('complete a task that nobody works on; fails while prerequisites are open'),
+      .description('complete a task without a lease; fails while prerequisites are open'),
     responseOf('completeTask'),
   )
-    .option('--force', 'complete it although prerequisites are open')
+    .option('--force', 'complete it even if prerequisites are open')
     .addOption(fieldOption())
     .action((ref: string, options: CloseOptions) =>
       asCaller(options, context, async (baton) => {
@@ -57,7 +57,7 @@ function addMakeAvailable(task: Command, context: CommandContext): void {
   );
 }
 
-/** What holds back a task without a pause; another status is needed, or a later day. */
+/** The reason why a task without a pause isn't offered: its status or its start date. */
 function holdOf({ publicId, status, systemStatusCategory, availableAt }: Task): string {
   if (systemStatusCategory === 'blocked')
     return `, but its status ${status} holds it back: ${invocation()} task edit ${publicId} --status STATUS`;
@@ -76,7 +76,7 @@ async function refuseOpenPrerequisites(baton: BatonClient, ref: string): Promise
 
 function addCancel(task: Command, context: CommandContext): void {
   withCommonOptions(
-    task.command('cancel <ref>').description('end a task that is not wanted any more'),
+    task.command('cancel <ref>').description('cancel a task'),
     responseOf('updateTask'),
   ).action((ref: string, options: CommonOptions) =>
     asCaller(options, context, async (baton) => {
@@ -106,7 +106,7 @@ function addRelate(task: Command, context: CommandContext): void {
 }
 
 function addUnrelate(task: Command, context: CommandContext): void {
-  const command = task.command('unrelate <ref> <type> <other>').description('remove such a relation');
+  const command = task.command('unrelate <ref> <type> <other>').description('remove a relation');
   withCommonOptions(command, responseOf('listTaskRelations')).action(
     (ref: string, type: string, other: string, options: CommonOptions) =>
       asCaller(options, context, async (baton) => {

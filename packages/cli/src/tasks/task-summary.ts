@@ -2,7 +2,7 @@ import { type BatonClient, BatonError, type Task, type TaskComment } from '@bato
 import { answerLines, formLines, readTaskForm, type TaskForm } from './task-form.ts';
 import { whyLines } from './why-lines.ts';
 
-/** Comments that a person sees without asking for all. */
+/** The number of comments without --comments. */
 export const shownComments = 3;
 const shownArtifacts = 5;
 const outputCharactersMax = 2_000;
@@ -11,7 +11,7 @@ const namesMax = 50;
 /** The assignee of a task that has none: `task view` prints it, and `--assignee` takes it. */
 export const unassigned = 'none';
 
-/** What is read beside the task for the page of a person; undefined for what the caller may not read. */
+/** The data beside the task; undefined if the caller may not read it. */
 export interface TaskSurroundings {
   readonly claimability: Awaited<ReturnType<BatonClient['tasks']['getClaimability']>> | undefined;
   readonly output: unknown;
@@ -60,7 +60,7 @@ export async function namesOf(
   return (id) => names.get(id) ?? id;
 }
 
-/** The principals whom the reasons name. */
+/** The principals in the reasons. */
 export function holdersIn(claimability: TaskSurroundings['claimability']): string[] {
   return (claimability?.reasons ?? []).flatMap((reason) => {
     const { holderId, addressee } = reason as {
@@ -107,10 +107,10 @@ export function summaryLines(
   const width = Math.max(...shown.map(([label]) => label.length));
   return [
     ...shown.map(([label, text]) => `${label.padEnd(width)}  ${text}`),
-    ...section('what is to be done', task.description.split('\n')),
+    ...section('description', task.description.split('\n')),
     ...formSection(task, around),
     ...section('result', resultLines(around)),
-    ...section('why it does not move', standstillLines(task, around)),
+    ...section('why it is not available', standstillLines(task, around)),
     ...section(
       older + comments.length > shownComments ? `last comments (--comments shows all)` : 'comments',
       comments.slice(-shownComments).flatMap((comment) => commentLines(comment, nameOf)),
@@ -149,7 +149,7 @@ function standstillLines(task: Task, { claimability, nameOf }: TaskSurroundings)
   return reasons.length === 0 ? [] : whyLines(task.publicId, { claimable: false, reasons }, nameOf).slice(1);
 }
 
-/** What the form asks for; of a task that has ended, the answers. */
+/** The fields of the form; for an ended task, the answers. */
 function formSection(task: Task, { form }: TaskSurroundings): string[] {
   if (form === undefined) return [];
   return isOver(task)

@@ -11,10 +11,10 @@ type ViewOptions = CommonOptions & { comments?: boolean; fields?: string; web?: 
 
 const shownMax = 200;
 const pageMax = 200;
-/** The service lists the oldest first: so many are read for those that were said last. */
+/** The service lists the oldest first: this many are read to find the newest. */
 const commentsReadMax = 10_000;
 
-/** What was said last on a task, the newest last. */
+/** The last comments of a task, the newest last. */
 interface Said {
   readonly comments: readonly TaskComment[];
   readonly older: number;
@@ -24,7 +24,7 @@ interface Said {
 
 const viewed = responseOf('getTask', 'relations', 'comments', 'olderComments', 'url');
 
-/** `baton task view` and `baton task comments`: a task with what stands around it. */
+/** `baton task view` and `baton task comments`: a task with its context. */
 export function addTaskView(task: Command, context: CommandContext): void {
   const view = task
     .command('view <ref>')
@@ -52,7 +52,7 @@ export function addTaskView(task: Command, context: CommandContext): void {
       });
     });
   withCommonOptions(
-    task.command('comments <ref>').description('list what was said on a task, the newest last'),
+    task.command('comments <ref>').description('list the comments of a task, the newest last'),
     responseOf('listTaskComments', 'older'),
   ).action((ref: string, options: CommonOptions) =>
     asCaller(options, context, async (baton) => {
@@ -66,7 +66,7 @@ export function addTaskView(task: Command, context: CommandContext): void {
 
 const isForProgram = ({ json, jq }: CommonOptions) => Boolean(json) || jq !== undefined;
 
-/** @throws PlainError for a field that a task has not */
+/** @throws PlainError for an unknown field */
 function fieldsIn(given: string | undefined): readonly string[] | undefined {
   if (given === undefined) return undefined;
   const known = fieldNamesOf(responseOf('getTask'));
@@ -83,7 +83,7 @@ function picked(task: Task, names: readonly string[]): Record<string, unknown> {
 
 async function openInConsole(url: string, options: ViewOptions, { output }: CommandContext): Promise<void> {
   await show(output, options, { url }, () => [url]);
-  // Elsewhere, as in a script, a browser would surprise.
+  // Elsewhere, for example in a script, a browser would be unexpected.
   if (output.isTerminal) await open(url).catch(() => undefined);
 }
 

@@ -26,14 +26,14 @@ type CreateOptions = CommonOptions &
   };
 type EditOptions = CommonOptions & TaskFields & { title?: string; description?: string; status?: string };
 
-/** @throws PlainError that lists the types, where this is none; nothing for a caller who may not read them */
+/** @throws PlainError that lists the types, for an unknown one; nothing for a caller who may not read them */
 async function refuseUnknownType(baton: BatonClient, key: string): Promise<void> {
   await findTaskTypeId(baton, key).catch((error: unknown) => {
     if (!(error instanceof BatonError)) throw error;
   });
 }
 
-/** As the largest request of the service. */
+/** The limit of a request of the service. */
 const descriptionBytesMax = 1024 * 1024;
 
 interface TaskFields {
@@ -52,12 +52,12 @@ async function fieldsIn(baton: BatonClient, { priority, assignee, start, due }: 
   };
 }
 
-/** @returns null for `none`, which unassigns the task; a principal of that name is named by its id */
+/** @returns null for `none`, which unassigns the task; use the id of a principal with that name */
 async function findAssigneeId(baton: BatonClient, assignee: string): Promise<string | null> {
   return assignee === unassigned ? null : findPrincipalId(baton, assignee);
 }
 
-/** `baton task …`: everything about tasks that a person does at a terminal. */
+/** `baton task …`: commands about tasks. */
 export function addTask(program: Command, context: CommandContext): void {
   const task = addResource(program, { noun: 'task', summary: 'tasks', list }, context);
   addTaskView(task, context);
@@ -78,7 +78,7 @@ const list: NonNullable<Resource['list']> = {
     ['TITLE', ({ title }) => title],
   ],
   filters: [
-    ['--q <words>', 'whose title, description or id has each of these words'],
+    ['--q <words>', 'with each of these words in title, description or id'],
     ['--status <status>', 'in this status'],
     ['--category <category>', 'backlog, active, blocked, terminal_success or terminal_cancelled'],
     ['--type <key>', 'of this type'],
@@ -121,25 +121,25 @@ const priorities = ['critical', 'high', 'medium', 'low'];
 
 function withFields(command: Command, operation: string): Command {
   return withCommonOptions(command, responseOf(operation))
-    .addOption(new Option('--priority <word>', 'how urgent it is').choices(priorities))
+    .addOption(new Option('--priority <word>', 'its priority').choices(priorities))
     .option(
       '--assignee <principal>',
-      `whose task it is: a name, an e-mail address or an id; \`me\` is yourself, \`${unassigned}\` is nobody`,
+      `its assignee: a name, an e-mail address or an id; \`me\` is yourself, \`${unassigned}\` unassigns it`,
     )
-    .option('--start <date>', 'when it begins, as 2026-12-24 or 2026-12-24T12:00:00Z')
-    .option('--due <date>', 'when it is due, as 2026-12-24T12:00:00Z');
+    .option('--start <date>', 'its start date, such as 2026-12-24 or 2026-12-24T12:00:00Z')
+    .option('--due <date>', 'its due date, such as 2026-12-24T12:00:00Z');
 }
 
 function addCreate(task: Command, context: CommandContext): void {
   withFields(task.command('create <title>').description('create a task'), 'createTask')
     .option('--description <text>', 'what is to be done')
     .option('--description-file <file>', 'the same from a file; - is standard input')
-    .option('--type <key>', 'its type; `task` without it')
-    .option('--workspace <workspace>', 'where it belongs, by slug, name or id')
-    .option('--parent <ref>', 'the task that it is a part of')
+    .option('--type <key>', 'its type; `task` by default')
+    .option('--workspace <workspace>', 'its workspace, by slug, name or id')
+    .option('--parent <ref>', 'its parent task')
     .option(
       '--label <text>',
-      'a label, which agents choose by; may be repeated',
+      'a label, by which agents can select tasks; may be repeated',
       (label: string, before: string[]) => [...before, label],
       [],
     )
@@ -184,7 +184,7 @@ function addEdit(task: Command, context: CommandContext): void {
   withFields(task.command('edit <ref>').description('change a task'), 'updateTask')
     .option('--title <text>', 'its title')
     .option('--description <text>', 'what is to be done')
-    .option('--status <status>', 'its new status; baton task view shows the present one')
+    .option('--status <status>', 'its new status; baton task view shows the current one')
     .action((ref: string, options: EditOptions) =>
       asCaller(options, context, async (baton) => {
         const { title, description, status } = options;
@@ -214,7 +214,7 @@ function addComment(task: Command, context: CommandContext): void {
   ).action((ref: string, body: string, options: CommonOptions) =>
     asCaller(options, context, async (baton) => {
       const comment = await baton.tasks.createComment(ref, { body });
-      await show(context.output, options, comment, () => [`Said on ${ref}.`]);
+      await show(context.output, options, comment, () => [`Commented on ${ref}.`]);
     }),
   );
 }
@@ -222,7 +222,7 @@ function addComment(task: Command, context: CommandContext): void {
 function addWhy(task: Command, context: CommandContext): void {
   const command = task
     .command('why <ref>')
-    .description('say why a task does not move, and what would move it');
+    .description('show why a task is not available, and what would make it available');
   withCommonOptions(command, responseOf('getTaskClaimability')).action(
     (ref: string, options: CommonOptions) =>
       asCaller(options, context, async (baton) => {

@@ -7,7 +7,7 @@ type Remedy = Reason['remedies'][number];
 /** The name of a principal; its id where the name can't be read. */
 export type NameOf = (principalId: string) => string;
 
-/** Why a task can't be taken, in sentences, each followed by what would change it. */
+/** Why a task can't be taken, in sentences, each followed by possible actions. */
 export function whyLines(
   ref: string,
   { claimable, reasons }: Pick<TaskClaimability, 'claimable' | 'reasons'>,
@@ -46,7 +46,7 @@ function sentenceOf(reason: Details, nameOf: NameOf): string {
   switch (reason.code) {
     case 'task_not_claimable':
       return reason.systemStatusCategory === 'blocked'
-        ? `It is blocked: its status is ${reason.status}, and nobody can take it until somebody moves it to another status.`
+        ? `It is blocked: its status is ${reason.status}, and it isn't available until somebody changes its status.`
         : `It has ended: its status is ${reason.status}.`;
     case 'not_before':
     case 'task_not_due':
@@ -62,9 +62,9 @@ function sentenceOf(reason: Details, nameOf: NameOf): string {
     case 'verification_pending':
       return `Its completion was requested, and its checks are being verified (${reason.verificationId}).`;
     case 'task_already_claimed':
-      return `${nameOf(reason.holderId ?? 'Somebody')} holds it until ${reason.expiresAt}, or for as long as they prolong that.`;
+      return `${nameOf(reason.holderId ?? 'Somebody')} holds it until ${reason.expiresAt}, unless the holder extends the lease.`;
     case 'project_archived':
-      return 'Its project is archived, so nobody is offered its work.';
+      return 'Its project is archived, so its tasks are not offered.';
     case 'no_eligible_principal':
       return 'Nobody who is active has all that it requires.';
     default:
@@ -72,7 +72,7 @@ function sentenceOf(reason: Details, nameOf: NameOf): string {
   }
 }
 
-/** Which of the two it is shows in what would end it. */
+/** The possible actions distinguish the two. */
 function holdUntil({ availableAt, remedies }: Details): string {
   const [pauses, starts] = ['make_available', 'change_start_date'].map((act) =>
     remedies.some((remedy) => remedy.act === act),
@@ -100,9 +100,10 @@ function lackOf(reason: Details, nameOf: NameOf): string {
         : roleId !== undefined
           ? `the role ${roleId}`
           : 'somebody who does not exist';
-  return [...missing, ...(reason.addressee === undefined ? [] : [`its process asks ${addressee}`])].join(
-    '; ',
-  );
+  return [
+    ...missing,
+    ...(reason.addressee === undefined ? [] : [`its process assigned it to ${addressee}`]),
+  ].join('; ');
 }
 
 /** The prerequisites that are not completed, as `TASK-1 (todo)`. */
@@ -121,7 +122,7 @@ const acts: Readonly<Record<string, string>> = {
   complete_prerequisite: 'complete the prerequisite',
   remove_relation: 'remove the dependency',
   record_input: 'record the input',
-  cancel_approval: 'withdraw the question',
+  cancel_approval: 'cancel the approval request',
   read_verifications: 'see the verifications',
   release_claim: 'end the lease',
   restore_project: 'restore the project',
@@ -144,7 +145,7 @@ function remedyLine(
   return `  ${words}: ${commandOf(ref, act, method, path, prerequisite ?? id)}${allowed ? '' : ` (needs ${permission}, which you lack)`}`;
 }
 
-/** The command for an act; the call itself where the command line has none. @param id of what the act is about */
+/** The command for an action; the call if there is no command. @param id of the action's object */
 function commandOf(ref: string, act: string, method: string, path: string, id: string): string {
   if (act === 'reopen' || act === 'unblock') return `${invocation()} task edit ${ref} --status STATUS`;
   if (act === 'change_start_date') return `${invocation()} task edit ${ref} --start TIME`;

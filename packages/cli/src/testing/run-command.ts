@@ -9,9 +9,9 @@ export interface Said {
 }
 
 /**
- * Runs one command of `baton`. Within this process, which saves a second for each; where it reads standard input it is a process
- * of its own.
- * @param environment all that the command sees of one
+ * Runs one command of `baton`. Within this process, which saves a second for each; one that reads standard input is a
+ * separate process.
+ * @param environment the command's whole environment
  */
 export async function runCommand(
   args: readonly string[],

@@ -10,14 +10,14 @@ export const noTerminal = spawnSync('script', ['--version']).error !== undefined
 /** The end of the input, as Ctrl-D sends it. */
 export const endOfInput = '\u0004';
 
-/** What is typed at a question, or what does something first and then returns it. */
+/** The input at a prompt, or a function that returns it. */
 export type Answer = string | (() => Promise<string>);
 
 interface TerminalOptions {
   readonly cwd: string;
-  /** All that the command sees of an environment, but for PATH. */
+  /** The command's environment, without PATH. */
   readonly env: Readonly<Record<string, string>>;
-  /** One for each question of the command. */
+  /** One for each prompt of the command. */
   readonly answers?: readonly Answer[];
 }
 
@@ -27,7 +27,7 @@ export const commandLine = (words: string) =>
 
 /**
  * Runs a shell command at a pseudo-terminal.
- * @throws AssertionError if it asks more or fewer questions than there are answers
+ * @throws AssertionError if the numbers of prompts and answers differ
  */
 export async function runAtTerminal(command: string, { cwd, env, answers = [] }: TerminalOptions) {
   const child = spawn('script', ['-qec', command, '/dev/null'], {

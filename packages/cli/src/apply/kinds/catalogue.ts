@@ -11,7 +11,7 @@ import { type Change, holds, type Planning, refuseSkippedVersion, unchanged } fr
 import { type Declared, isObject, type Kind } from '../documents.ts';
 import type { JsonObject } from '../yaml-documents.ts';
 
-/** Kinds that the service compares itself, by the plan of packages: it knows the defaults of what a file leaves out. */
+/** Kinds that the service compares by the plan of packages, because it knows the defaults of omitted fields. */
 export const catalogueKinds = [
   'Calendar',
   'TaskType',
@@ -24,10 +24,10 @@ type CatalogueKind = (typeof catalogueKinds)[number];
 export const isOfCatalogue = ({ kind }: Pick<Declared, 'kind'>): boolean =>
   catalogueKinds.some((known) => known === kind);
 
-/** Only planned, never applied: nothing gets to belong to it. */
+/** The package is only planned, never applied, so it never owns an object. */
 const manifest = 'key: baton-apply\nversion: "1"\n';
 
-/** @throws PlainError where the documents are too many for one plan */
+/** @throws PlainError if the documents are too many for one plan */
 export async function planCatalogue(planning: Planning, documents: readonly Declared[]): Promise<Change[]> {
   if (documents.length === 0) return [];
   const named = new Map(documents.map((document, n) => [`${n}.json`, document]));
@@ -35,7 +35,7 @@ export async function planCatalogue(planning: Planning, documents: readonly Decl
     path,
     content: JSON.stringify({ apiVersion: 'baton/v1', kind, key, spec }),
   }));
-  // Read before the plan: a change between the two is taken for one after it, and never overwritten.
+  // Read before the plan: a change between the two counts as later than the plan, and is never overwritten.
   const bases = await versionsOf(planning, documents);
   const plan = await planned(planning, files);
   noteProblems(planning, plan.problems, named);
@@ -43,7 +43,7 @@ export async function planCatalogue(planning: Planning, documents: readonly Decl
   const all: Change[] = [];
   for (const document of documents) {
     const change = changes.get(`${document.kind}/${document.key}`);
-    // One without a change has a problem, which is told.
+    // A document without a change has a problem, which is reported.
     if (change === undefined || change.action === 'unchanged') all.push(unchanged(document));
     else all.push(await changeOf(planning, document, change, bases.get(document) ?? stamped(0)));
   }
@@ -88,14 +88,14 @@ function noteProblems(
       );
       continue;
     }
-    // Only an installer of packages replaces variables; the service refuses them in a process.
+    // Only the installation of packages replaces variables; the service rejects them in a process.
     if (code === 'unresolved_install_variable' && document.kind !== 'Process') continue;
     if (isGiven(planning, document, path, code)) continue;
     planning.problems.add(document, path, `${message} (${code}).${hint === undefined ? '' : ` ${hint}`}`);
   }
 }
 
-/** Some places are told as `/spec/acceptance[0].kind`. */
+/** Some places have the form `/spec/acceptance[0].kind`. */
 function pointerOf(path: string): string {
   if (!/\[\d+\]/.test(path)) return path;
   return path.replaceAll(/\[(\d+)\]/g, '/$1').replaceAll('.', '/');
@@ -104,7 +104,7 @@ function pointerOf(path: string): string {
 const absentCodes = ['unknown_reference', 'unknown_role', 'unknown_requirement', 'not_found'];
 const givenKinds: readonly Kind[] = ['Role', 'Capability', 'Workspace', 'Project'];
 
-/** Whether it names only what the files themselves bring, which is made before. */
+/** Whether it references only objects of the files themselves, which are created first. */
 function isGiven({ declared }: Planning, document: Declared, path: string, code: string): boolean {
   if (!absentCodes.includes(code)) return false;
   const value = valueAt(document, path);
@@ -129,11 +129,11 @@ async function changeOf(
   const isNew = change.action === 'create';
   const fields = isNew ? change.fields : await withoutFilledIn(planning, document, change.fields);
   if (change.action === 'update' && fields.length === 0) return unchanged(document);
-  const note = change.action === 'restore' ? 'It was retired, and comes back.' : undefined;
+  const note = change.action === 'restore' ? 'It was retired, and becomes active again.' : undefined;
   return {
     document,
     action: isNew ? 'create' : 'change',
-    // The service answers a long value by its hash: what is asked for is shown as the file has it.
+    // The service returns a hash of a long value; the file has the value itself.
     fields: fields.map(({ path, before, after }) => ({
       path,
       before,
@@ -150,8 +150,8 @@ async function changeOf(
 }
 
 /**
- * The plan of packages knows from its record what a package said; without one it takes what the writers of the objects fill
- * in for a difference.
+ * The plan of packages compares with the recorded documents of a package. Without a record, it reports defaults as
+ * differences.
  */
 async function withoutFilledIn(
   { baton }: Planning,
@@ -193,11 +193,11 @@ async function oldestType(baton: Planning['baton'], key: string): Promise<TaskTy
 const changedSince = (kind: string, key: string) =>
   new PlainError(`Somebody has changed ${kind} ${key} since the plan: apply again, and look at the plan.`);
 
-/** What a change goes by. */
+/** The basis of a change. */
 interface Base {
-  /** 0 for what there is not. */
+  /** 0 for an object that doesn't exist. */
   readonly version: number;
-  /** Another one after every change that its kind's plan sees. */
+  /** Changes with every change that the plan of its kind detects. */
   readonly stamp: string;
   readonly id?: string;
   readonly status?: string;
@@ -258,7 +258,7 @@ async function versionsOf(
 
 type Writer = (planning: Planning, document: Declared, base: Base) => Promise<number | undefined>;
 
-/** Return the number that the service gave, where it gives one. */
+/** Return the number that the service assigned, if any. */
 const writers: Readonly<Record<CatalogueKind, Writer>> = {
   async TaskType({ baton, attempt }, { key, spec }, { stamp }) {
     const body = { ...(spec as { displayName: string }), key };
@@ -276,7 +276,7 @@ const writers: Readonly<Record<CatalogueKind, Writer>> = {
     return (await baton.calendars.publish(body, { idempotencyKey })).version;
   },
   async Process({ baton }, { key, spec }) {
-    // The file gives the number: the service refuses one that is taken.
+    // The file has the number: the service rejects an existing one.
     await baton.processDefinitions.publish({ key, spec });
     return undefined;
   },

@@ -10,7 +10,7 @@ interface Stored {
   readonly package: PackageLink | null;
 }
 
-/** What is known by a name, and changed by PATCH. */
+/** Objects that have a name and are changed by PATCH. */
 interface NamedKind {
   readonly form: Form;
   readonly tag: string;
@@ -76,7 +76,7 @@ export async function planNamed(planning: Planning, document: Declared): Promise
   };
 }
 
-/** What a package brought is the package's, as the service says of calendars, task types, agents, processes and rules. */
+/** An object of a package belongs to the package, as for calendars, task types, agents, processes and rules. */
 export function refusePackaged(
   { problems }: Planning,
   document: Declared,
@@ -86,5 +86,5 @@ export function refusePackaged(
     problems.add(document, '/key', `it is an object of the package ${from.key}: change that.`);
 }
 
-/** Every field of something new. */
+/** Every field of a new object. */
 export const created = (spec: JsonObject): FieldChange[] => differences(spec, {});

@@ -26,7 +26,7 @@ const profileForm: Form = {
   required: [],
 };
 
-/** Who it is at identity, and what it may do: a binding of the contract. */
+/** Its identity and its permissions: a binding (docs/reference/directory.md). */
 const accessForm: Form = {
   fields: {
     identity: 'text',
@@ -38,7 +38,7 @@ const accessForm: Form = {
   required: ['identity', 'permissions'],
 };
 
-/** What the file says, by what it is written with. */
+/** The fields of the file, by the call that writes them. */
 interface Wanted {
   /** Members of the principal itself. */
   readonly own: JsonObject;
@@ -56,7 +56,7 @@ interface Access {
   readonly visibility?: 'tenant' | 'members';
 }
 
-/** What of it there is. */
+/** Its current state. */
 interface Held {
   readonly roles: readonly string[];
   readonly capabilities: readonly string[];
@@ -138,7 +138,7 @@ async function wantedIn(planning: Planning, document: Declared): Promise<Wanted>
   };
 }
 
-/** Issuer and tenant are those of whoever applies, unless the file says others. */
+/** Issuer and tenant default to those of the caller. */
 async function accessIn(
   { access: own, baton, problems }: Planning,
   document: Declared,
@@ -187,7 +187,7 @@ async function takenOver({ world, problems }: Planning, document: Declared): Pro
   return found;
 }
 
-/** Who was made by hand is not made a second time. */
+/** A manually created principal is not created again. */
 async function refuseNamesake({ world, problems }: Planning, document: Declared): Promise<void> {
   const { kind, displayName } = document.spec;
   const namesake = (await world.principals()).find(
@@ -201,7 +201,7 @@ async function refuseNamesake({ world, problems }: Planning, document: Declared)
     problems.add(
       document,
       '/spec/displayName',
-      `there is one already that no file knows: take it over by id: ${namesake.id}, or take another name.`,
+      `there is one already without a key: take it over by id: ${namesake.id}, or use another name.`,
     );
 }
 
@@ -250,10 +250,10 @@ async function createPrincipal(planning: Planning, key: string, wanted: Wanted):
   const body = own as { kind: string; displayName: string };
   const { baton, attempt, world } = planning;
   if ((await world.principalsMadeSince(key)).length > 0)
-    throw new PlainError(`Principal ${key} was created after the plan: apply again, and look at the plan.`);
+    throw new PlainError(`Principal ${key} was created after the plan: apply again, and check the plan.`);
   const { id } = await baton.principals.create(body, { idempotencyKey: attempt.keyOf('Principal', body) });
   let made = await baton.principals.get(id);
-  // The one that an interrupted run of this attempt made may have lost its key since.
+  // The principal of an interrupted run of this attempt may have lost its key since.
   if (made.metadata[principalKeyMember] !== key) made = await baton.principals.create(body);
   await withdrawBesideRival(planning, key, made);
   const nothing: Held = { roles: [], capabilities: [], binding: undefined };
@@ -261,25 +261,25 @@ async function createPrincipal(planning: Planning, key: string, wanted: Wanted):
 }
 
 /**
- * The service lets two principals have the same key. Each apply makes its own and then reads those of others, so of two at the
- * same moment at least one sees the other and withdraws. It has no roles and no access yet.
- * @throws PlainError where the principal was withdrawn
+ * The service allows two principals with the same key. Each apply creates its own and then reads the others, so of two
+ * concurrent ones at least one detects the other and withdraws. Its principal has no roles and no access yet.
+ * @throws PlainError if the principal was withdrawn
  */
 async function withdrawBesideRival({ baton, world }: Planning, key: string, made: Principal): Promise<void> {
   const rivals = (await world.principalsMadeSince(key)).filter(({ id }) => id !== made.id);
   if (rivals.length === 0) return;
   const { [principalKeyMember]: _key, ...others } = made.metadata;
   const metadata = { ...others, [withdrawnMember]: key };
-  // Only as it was created: another run of this attempt may have seen no rival and gone on.
+  // Only if it is unchanged: another run of this attempt may have continued without a rival.
   await baton.principals.update(made.id, { metadata }, { ifMatch: '"principal-1"' });
   // A principal of kind `service` can't be disabled.
   if (made.kind !== 'service') await baton.principals.disable(made.id, {});
   throw new PlainError(
-    `Somebody else created Principal ${key} at the same moment. The one that this apply created was withdrawn (${made.id}): apply again, and look at the plan.`,
+    `Somebody else created Principal ${key} at the same moment. The one that this apply created was withdrawn (${made.id}): apply again, and check the plan.`,
   );
 }
 
-/** Each write stands for itself: killed between two, the next apply does what is missing. */
+/** Each write is independent: if it is killed between two, the next apply writes the rest. */
 async function changePrincipal(
   planning: Planning,
   found: Principal,
@@ -313,10 +313,8 @@ async function bind(planning: Planning, id: string, { access }: Wanted, held: He
   const now = items.find(
     (one) => one.issuer === access.issuer && one.iamPrincipalId === access.iamPrincipalId,
   );
-  // A binding has no version to be matched: what is left to a race is the time of one request.
+  // A binding has no version to match, so a race remains possible during one request.
   if (now?.updatedAt !== held.binding?.updatedAt || now?.status !== held.binding?.status)
-    throw new PlainError(
-      'Somebody has changed its access since the plan: apply again, and look at the plan.',
-    );
+    throw new PlainError('Somebody has changed its access since the plan: apply again, and check the plan.');
   await planning.baton.principals.createIamBinding(id, { ...access, permissions: [...access.permissions] });
 }

@@ -28,12 +28,12 @@ const form: Form = {
   required: ['displayName'],
 };
 
-/** What the service takes where a file leaves a field out; the others it fills in itself. */
+/** The defaults of omitted fields; the service computes the others. */
 const defaults: JsonObject = { description: '', fieldSchema: {}, defaultViews: [], memoryDefaults: {} };
-/** Fields that the service completes: what the file says must stand there, and more may. */
+/** Fields that the service completes: they contain the file's members, and possibly more. */
 const completed = new Set(['lifecycleSchema', 'defaultConfig', 'governanceSchema']);
 
-/** A template never changes: another document is its next version. */
+/** A template never changes: a changed document is its next version. */
 export async function planProjectTemplate(planning: Planning, document: Declared): Promise<Change> {
   const { baton, attempt, problems } = planning;
   const { key, spec } = document;

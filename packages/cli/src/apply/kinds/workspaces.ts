@@ -12,7 +12,7 @@ const workspaceForm: Form = {
   required: ['name'],
 };
 
-/** A workspace is known by its path: the slugs from the root on. */
+/** A workspace is identified by its path: the slugs from the root on. */
 export async function planWorkspace(planning: Planning, document: Declared): Promise<Change> {
   const { baton, world, problems } = planning;
   const { key: path, spec } = document;
@@ -78,7 +78,7 @@ async function requireType(
     problems.add(document, '/spec/type', `there is no workspace type ${type}, here or in the files.`);
 }
 
-/** Its type by key; only where types may be read and are asked for. */
+/** Its type by key; only if types may be read and the file has one. */
 async function typeOf({ world, declared }: Planning, { typeId }: Workspace): Promise<{ type?: string }> {
   if (!declared.some(({ kind, spec }) => kind === 'Workspace' && 'type' in spec)) return {};
   const type = await world.workspaceType(typeId);
@@ -94,7 +94,7 @@ function requireActive({ problems }: Planning, document: Declared, { status }: W
     );
 }
 
-/** @throws PlainError where it has gone since the plan */
+/** @throws PlainError if it was deleted since the plan */
 async function idOfWorkspace({ world }: Planning, path: string): Promise<string> {
   const found = await world.workspace(path);
   if (found === undefined) throw new PlainError(`The workspace ${path} is not there any more: apply again.`);
@@ -115,7 +115,7 @@ const projectForm: Form = {
   required: ['template'],
 };
 
-/** A project is known by the path of its workspace, which has one at most. */
+/** A project is identified by the path of its workspace, which has at most one. */
 export async function planProject(planning: Planning, document: Declared): Promise<Change> {
   const { world, declared, problems } = planning;
   const { key: path, spec } = document;
@@ -166,7 +166,7 @@ async function requireTemplate({ baton, declared, problems }: Planning, document
     problems.add(document, '/spec/template', `there is no project template ${key}, here or in the files.`);
 }
 
-/** The owner as the file calls it, where it is that one; else its key, else its id. */
+/** The owner by the file's name for it, or otherwise by its key or id. */
 async function ownerOf(
   { world }: Planning,
   { ownerPrincipalId: id }: Project,
@@ -196,7 +196,7 @@ async function createProject(planning: Planning, { key: path, spec }: Declared):
   });
 }
 
-/** First the fields, then the status; killed between them, the next apply does the second. */
+/** First the fields, then the status; if it is killed between them, the next apply writes the status. */
 async function changeProject(planning: Planning, found: Project, patch: JsonObject): Promise<void> {
   const { projects } = planning.baton;
   const { status, owner, template, templateVersion, ...rest } = patch;

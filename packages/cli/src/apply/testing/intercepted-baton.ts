@@ -1,19 +1,19 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A request on its way to Baton. */
+/** A request to Baton. */
 interface Intercepted {
   readonly method: string;
   /** With its query. */
   readonly path: string;
   readonly key: string | undefined;
   readonly body: string;
-  /** Sends it to Baton, once for each call. */
+  /** Sends it to Baton with each call. */
   forward(): Promise<Response>;
 }
 
 /**
- * A server before a Baton.
+ * A proxy of a Baton.
  * @param intercept gives the response to each request; undefined closes its connection
  */
 export async function interceptBaton(
@@ -64,7 +64,7 @@ function headersOf(headers: IncomingHttpHeaders): Record<string, string> {
   return Object.fromEntries(own.map(([name, value]) => [name, String(value)]));
 }
 
-/** A refusal as the service gives it. */
+/** An error response of the service. */
 export const refusal = (status: number, code: string): Response =>
   Response.json(
     { error: { code, message: 'It was refused.', details: {}, requestId: 'req_test' } },

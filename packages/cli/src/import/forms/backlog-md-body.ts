@@ -33,7 +33,7 @@ function sectionsIn(fields: Fields): string[] {
   });
 }
 
-/** As the Markdown of older versions has it. */
+/** The Markdown form of older versions. */
 function checklist(items: readonly unknown[]): string {
   return items
     .flatMap((item, at) => {
@@ -55,7 +55,7 @@ function plainBody(body: string): string {
 
 const [begin, end] = ['<!-- COMMENTS:BEGIN -->', '<!-- COMMENTS:END -->'];
 
-/** The comments between their markers; a section in which none is found stays in the text. */
+/** The comments between their markers; a section without one remains in the text. */
 function withoutComments(text: string): { rest: string; comments: SourceComment[] } {
   const from = text.indexOf(begin);
   const to = from === -1 ? -1 : text.indexOf(end, from);
@@ -67,7 +67,7 @@ function withoutComments(text: string): { rest: string; comments: SourceComment[
   return { rest: `${before}\n${text.slice(to + end.length)}`, comments };
 }
 
-/** Each comment between marks of its own, its text behind an empty line. */
+/** Each comment between its own markers, its text after an empty line. */
 function markedComments(inner: string): SourceComment[] {
   return inner
     .split('<!-- COMMENT:BEGIN -->')

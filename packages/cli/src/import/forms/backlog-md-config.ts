@@ -15,7 +15,7 @@ export interface BacklogMdConfig {
 const configBytesMax = 256 * 1024;
 const standard: BacklogMdConfig = { doneStatus: undefined, prefix: 'task' };
 
-/** Reads `config.yml`. One that can't be parsed is left out and reported. */
+/** Reads `config.yml`. An invalid one is skipped and reported. */
 export async function readBacklogMdConfig(root: string, leftOut: LeftOut): Promise<BacklogMdConfig> {
   const places = [
     join(root, 'config.yml'),

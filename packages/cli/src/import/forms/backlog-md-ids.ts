@@ -1,6 +1,9 @@
-/** Finds the tasks that ids mean, as Backlog.md compares them: `1`, `TASK-1` and `task-001` are one task. */
+/** Resolves ids to tasks, as Backlog.md compares them: `1`, `TASK-1` and `task-001` are one task. */
 export interface BacklogMdIds {
-  /** The ids of the tasks that may be meant, as their own files have them, in lower case; none where there is no such task. */
+  /**
+   * The ids of the tasks that may be meant, as their own files have them, in lower case; none where there is no such
+   * task.
+   */
   find(ref: string): readonly string[];
 }
 

@@ -22,7 +22,7 @@ interface Surroundings {
 
 const frontMatterCharactersMax = 512 * 1024;
 
-/** Reads one file; undefined for one that is no task, which is left out with its reason. */
+/** Reads one file; undefined for one that is not a task, which is skipped with its reason. */
 export function readBacklogMdTask(
   text: string,
   place: string,
@@ -60,7 +60,7 @@ const idsIn = (value: unknown): string[] =>
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Fields that become something of the task. */
+/** Fields that map to the task. */
 const usedFields: ReadonlySet<string> = new Set(
   (
     'id title status assignee labels priority milestone reporter created_date parent_task_id ' +
@@ -106,7 +106,7 @@ function itemOf(
   };
 }
 
-/** What is a list or a single value; anything else as the texts in it. */
+/** Returns a list or a single value; anything else as the texts in it. */
 function plainValue(value: unknown): unknown {
   return typeof value === 'object' && value !== null ? namesIn(value) : (value ?? undefined);
 }
@@ -149,7 +149,7 @@ function fieldsIn(text: string): FrontMatter {
 
 const quoted = (value: string): string => `'${value.replaceAll("'", "''")}'`;
 
-/** Names with `@`, which are no YAML without quotes, and ids that YAML would take for numbers: `1.10` is not `1.1`. */
+/** Quotes names with `@`, which are invalid YAML, and ids that YAML would parse as numbers: `1.10` is not `1.1`. */
 function quotedValues(text: string): string {
   return text
     .replaceAll(
@@ -172,7 +172,7 @@ function quotedValues(text: string): string {
     );
 }
 
-/** A title with a colon and a space is no YAML without quotes, and yet people write it. */
+/** A title with a colon and a space is invalid YAML without quotes, but people write it. */
 function quotedLines(text: string): string {
   return quotedValues(text).replaceAll(
     /^([a-z_]+): +(?!['"[{|>])(\S[^\r\n]*)/gm,

@@ -8,7 +8,7 @@ import { type BacklogMdConfig, readBacklogMdConfig } from './backlog-md-config.t
 import { backlogMdIds } from './backlog-md-ids.ts';
 import { type BacklogMdTask, readBacklogMdTask } from './backlog-md-task.ts';
 
-/** Folders of Backlog.md, and what a task in them is when its own status says nothing else. */
+/** Folders of Backlog.md, and the default status of the tasks in them. */
 const folders: readonly (readonly [path: string, status: SourceStatus | undefined])[] = [
   ['tasks', undefined],
   ['completed', 'done'],
@@ -61,7 +61,7 @@ async function rootOf(path: string): Promise<string> {
   throw new PlainError(`${visible(path)} is no folder of Backlog.md: there is no folder tasks in it.`);
 }
 
-/** A link to a folder is none: it may lead out of what was named. */
+/** A link to a folder doesn't count: it may lead out of the given folder. */
 async function isFolder(path: string): Promise<boolean> {
   return (await lstat(path).catch(() => undefined))?.isDirectory() === true;
 }

@@ -34,12 +34,12 @@ const categories: Readonly<Record<string, SourceStatus>> = {
 };
 
 /**
- * Reads what `baton export` wrote. Tasks with their relations, comments and names elsewhere are read; what declares how
- * work is done (roles, types, workspaces, …) is left out and counted: `baton apply` makes that.
+ * Reads what `baton export` wrote. It reads tasks with their relations, comments and external references. Declarations
+ * (roles, types, workspaces, …) are skipped and counted: `baton apply` creates them.
  * @throws PlainError for another form, a later format, and an export that was cut off
  */
 export function readExport(text: string, name: string): Source & { readonly tenant: ExportedTenant } {
-  // Of the lines of an export few are tasks, and a task has all its comments on its line: the file bounds both.
+  // Few lines of an export are tasks, and a task has all its comments on its line: the limit of the file bounds both.
   const bounds = { linesMax: readingBounds.fileBytesMax, lineCharactersMax: readingBounds.fileBytesMax };
   const numbered = linesOf(text, name, bounds);
   const [first, last] = [numbered[0], numbered.at(-1)].map((line) => line && exportLineIn(line));
@@ -106,7 +106,7 @@ function tenantIn({ kind, format, tenant }: Fields, name: string): ExportedTenan
   return { id, slug: textIn(slug) ?? '' };
 }
 
-/** Only a text is taken for one: an object of JSON may hold a member named toString. */
+/** Only a text counts: a JSON object may have a member named toString. */
 const nameOf = (value: Fields): string =>
   ['key', 'slug', 'displayName', 'name', 'id'].flatMap((member) => textIn(value[member]) ?? [])[0] ?? '';
 
@@ -201,6 +201,6 @@ function externalNameOf({ externalSystem, externalType, externalId, metadata }: 
   return [{ externalSystem, externalType, externalId, metadata: objectIn(metadata) } as ExternalName];
 }
 
-/** Whether a name says which step of a process made the task. Only processes may write such a name. */
+/** Whether an external reference identifies the process step of the task. Only processes may write such a reference. */
 const isProcessStep = ({ externalSystem, externalType }: ExternalName): boolean =>
   externalSystem === 'control-plane' && externalType === 'process_step';

@@ -16,5 +16,5 @@ export function valuesIn(cell: string): string[] {
 
 const trelloColour = /\s\((?:green|yellow|orange|red|purple|blue|sky|lime|pink|black)(?:_(?:dark|light))?\)$/;
 
-/** A label without its colour, which Trello writes behind it. */
+/** A label without its colour, which Trello appends. */
 export const labelIn = (text: string): string => text.replace(trelloColour, '');

@@ -4,8 +4,7 @@ import { visible } from '../reading.ts';
 import { plainWord } from '../words.ts';
 
 /**
- * What a column can be, and the headers that are taken for it where no mapping names one: as `plainWord` makes them, in their
- * order of preference.
+ * The fields of a column, and their headers without a mapping: normalized by `plainWord`, in order of preference.
  */
 const guesses = {
   id:
@@ -54,12 +53,14 @@ const severalFields: readonly CsvField[] = [
   'blocks',
   'related_to',
 ];
-/** Fields of which every column is read that a tracker may have for them: a row has several ids, and several relations. */
+/**
+ * Fields of which every column is read that a tracker may have for them: a row has several ids, and several relations.
+ */
 const everyFields: readonly CsvField[] = [
   ...(['id', 'parent', 'children', 'depends_on', 'blocks', 'related_to'] as const),
   ...(['completed', 'cancelled'] as const),
 ];
-/** Fields whose columns stay in the custom fields, since the task does not have them. */
+/** Fields whose columns remain custom fields, because tasks don't have them. */
 const unusedFields: readonly CsvField[] = [
   ...(['children', 'blocks', 'resolution', 'category', 'completed', 'cancelled', 'archived'] as const),
 ];
@@ -91,7 +92,7 @@ export function csvColumns(header: readonly string[], map = ''): CsvColumns {
   return columns;
 }
 
-/** The columns of which nothing else is made, by their places. */
+/** The columns without another use, by their positions. */
 export function usedColumns(columns: CsvColumns): Set<number> {
   const used = fieldNames.filter((field) => !unusedFields.includes(field));
   // Of several ids, one names the task; of several parents, one is taken.
@@ -144,7 +145,7 @@ function guessedColumns(field: CsvField, plain: readonly string[], taken: Readon
   return [...own, ...plain.flatMap((header, at) => (jiraLink.test(header) && !taken.has(at) ? at : []))];
 }
 
-/** `#` is the id of Redmine, and `% Done` no sign of an end. */
+/** `#` is the id of Redmine, and `% Done` doesn't mean completion. */
 function plainHeader(header: string): string {
   if (header.trim() === '#') return 'id';
   return header.includes('%') ? header.trim() : plainWord(header);

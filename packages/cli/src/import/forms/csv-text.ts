@@ -5,7 +5,7 @@ import { readingBounds } from '../reading.ts';
 export interface Table {
   readonly header: readonly string[];
   readonly rows: readonly TableRow[];
-  /** Rows that are left out, and why. */
+  /** Skipped rows, and the reasons. */
   readonly faults: readonly { readonly line: number; readonly fault: string }[];
   /** Lines above the header, with notes on the file. */
   readonly preamble: number;
@@ -28,15 +28,15 @@ export const csvBounds = {
 export const delimiters = [',', ';', '\t', '|'] as const;
 
 export interface CsvForm {
-  /** The one of `delimiters` that the first line has most of, without it. */
+  /** By default, the most frequent of `delimiters` in the first line. */
   readonly delimiter?: string;
   /** Whether a row may be the header; the first row is, where none of the first rows may be. */
   readonly isHeader?: (cells: readonly string[]) => boolean;
 }
 
 /**
- * Reads comma-separated values by RFC 4180: quotes around a cell, doubled inside of one, line breaks within quotes. A row with a
- * fault in its quotes or of another width is left out.
+ * Reads comma-separated values by RFC 4180: quotes around a cell, doubled inside of one, line breaks within quotes. A
+ * row with a fault in its quotes or of another width is left out.
  * @throws PlainError for an empty text, too many rows, and too many faults for a file of this form
  */
 export function readCsv(text: string, name: string, { delimiter, isHeader }: CsvForm = {}): Table {
@@ -64,7 +64,7 @@ function widthOf(cells: readonly string[], width: number): number {
 }
 
 function delimiterOf(text: string): string {
-  // What stands within quotes counts for none.
+  // Text within quotes doesn't count.
   const lines = text
     .slice(0, 10_000)
     .replaceAll(/"(?:[^"]|"")*"/g, '')

@@ -13,12 +13,12 @@ export interface CsvOptions {
   /** As `title=Summary,status=State`. */
   readonly map?: string;
   readonly delimiter?: string;
-  /** What the ids belong to. */
+  /** The namespace of the ids. */
   readonly source: string;
 }
 
 /**
- * Reads comma-separated values with a header; columns that mean nothing here become custom fields.
+ * Reads comma-separated values with a header; unknown columns become custom fields.
  * @throws PlainError for a mapping that names no column, for no title, where no row could be read, and as `readCsv`
  */
 export function readCsvTasks(text: string, name: string, words: Words, options: CsvOptions): Source {
@@ -223,7 +223,7 @@ function withChildren(
   });
 }
 
-/** What stands in columns that mean nothing here, by their headers; a header that several have has a list. */
+/** The values of unknown columns, by their headers; a repeated header has a list. */
 function othersOf(
   { cells }: TableRow,
   { table: { header }, used }: Reading,

@@ -129,7 +129,7 @@ test('ids with a NUL, half of a character or 500 characters are left out, in ite
     ],
   );
   assert.deepEqual(reasons(source), [
-    '1 × relation names an id that can not be one',
+    '1 × relation has an invalid id',
     '2 × has an id with a NUL or half of a character',
   ]);
 });

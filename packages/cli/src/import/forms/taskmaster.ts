@@ -159,7 +159,7 @@ function parentPriority({ parentId, tag }: Where, reading: Reading): SourceItem[
 
 const strategyCharactersMax = 2000;
 
-/** Somebody decides whether the test strategy was followed. */
+/** A person decides whether the test strategy was followed. */
 function checkOf(strategy: string): { key: string; kind: 'human'; description: string } {
   const description = cut(strategy.trim(), strategyCharactersMax);
   return { key: 'test-strategy', kind: 'human', description };

@@ -9,12 +9,14 @@ import { responseOf } from '../../result-form.ts';
 import { show } from '../../show.ts';
 import { linesOf } from './adapter-state.ts';
 
-/** `baton operations adapter rebuild`: tells the memory service the journal again, from its beginning or a cursor. */
+/**
+ * `baton operations adapter rebuild`: delivers the journal to the memory service again, from its beginning or a cursor.
+ */
 export function addAdapterRebuild(adapter: Command, context: CommandContext): void {
   const command = adapter
     .command('rebuild')
-    .description('tell the memory service the journal again')
-    .option('--cursor <cursor>', 'from here on (default: from the beginning of what still exists)')
+    .description('deliver the journal to the memory service again')
+    .option('--cursor <cursor>', 'from this cursor on (default: from the oldest existing event)')
     .option('--reason <text>', 'why, for the journal');
   withCommonOptions(command, responseOf('rebuildContextAdapter')).action(
     (options: CommonOptions & { cursor?: string; reason?: string }) =>
@@ -25,7 +27,10 @@ export function addAdapterRebuild(adapter: Command, context: CommandContext): vo
           ...(cursor !== undefined && { cursor }),
           ...(reason !== undefined && { reason }),
         });
-        await show(context.output, options, state, () => ['It begins again now.', ...linesOf(state)]);
+        await show(context.output, options, state, () => [
+          'The delivery starts again now.',
+          ...linesOf(state),
+        ]);
       }),
   );
 }

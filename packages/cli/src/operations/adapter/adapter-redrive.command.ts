@@ -9,11 +9,11 @@ import { responseOf } from '../../result-form.ts';
 import { show } from '../../show.ts';
 import { linesOf } from './adapter-state.ts';
 
-/** `baton operations adapter redrive`: tries the event at which the tenant is parked again at once. */
+/** `baton operations adapter redrive`: retries the event at which the tenant's delivery is on hold. */
 export function addAdapterRedrive(adapter: Command, context: CommandContext): void {
   const command = adapter
     .command('redrive')
-    .description('try the event at which the delivery is parked again at once')
+    .description('retry the event at which the delivery is on hold')
     .option('--reason <text>', 'why, for the journal');
   withCommonOptions(command, responseOf('redriveContextAdapter')).action(
     (options: CommonOptions & { reason?: string }) =>
@@ -22,7 +22,7 @@ export function addAdapterRedrive(adapter: Command, context: CommandContext): vo
         const { reason } = options;
         const body = reason === undefined ? {} : { reason };
         const state = await baton.operations.redriveContextAdapter(tenantId, body);
-        await show(context.output, options, state, () => ['It is tried again now.', ...linesOf(state)]);
+        await show(context.output, options, state, () => ['It is retried now.', ...linesOf(state)]);
       }),
   );
 }

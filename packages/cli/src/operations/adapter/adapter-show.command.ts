@@ -9,9 +9,11 @@ import { responseOf } from '../../result-form.ts';
 import { show } from '../../show.ts';
 import { linesOf } from './adapter-state.ts';
 
-/** `baton operations adapter show`: how far the delivery to the memory service has come, and where it is parked. */
+/** `baton operations adapter show`: the progress of the delivery to the memory service, and where it is on hold. */
 export function addAdapterShow(adapter: Command, context: CommandContext): void {
-  const command = adapter.command('show').description('show how far the memory service has been told');
+  const command = adapter
+    .command('show')
+    .description('show the progress of the delivery to the memory service');
   withCommonOptions(command, responseOf('getContextAdapter')).action((options: CommonOptions) =>
     asCaller(options, context, async (baton) => {
       const state = await baton.operations.getContextAdapter();

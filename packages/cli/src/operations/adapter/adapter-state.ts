@@ -2,7 +2,7 @@ import type { AdapterState } from '@baton/sdk';
 
 /** The state in a few lines for a person. */
 export function linesOf(state: AdapterState): string[] {
-  if (state.cursor === null) return ['The context adapter has not come by yet.'];
+  if (state.cursor === null) return ['The context adapter has not run yet.'];
   const lag = state.lagCapped ? `more than ${state.lagEvents}` : `${state.lagEvents}`;
   const lines = [
     `Delivered: ${state.deliveredTotal} events${state.lastDeliveryAt === null ? '' : `, the last at ${state.lastDeliveryAt}`}.`,
@@ -11,8 +11,8 @@ export function linesOf(state: AdapterState): string[] {
   if (!state.parked) return lines;
   return [
     ...lines,
-    `Parked since ${state.parkedAt} at event ${state.parkedEventId ?? 'unknown'}, after ${state.failureCount} failed attempts.`,
+    `On hold since ${state.parkedAt} at event ${state.parkedEventId ?? 'unknown'}, after ${state.failureCount} failed attempts.`,
     `Reason: ${state.parkedReason}`,
-    `Tried again at ${state.nextAttemptAt}.`,
+    `Next retry at ${state.nextAttemptAt}.`,
   ];
 }

@@ -92,10 +92,10 @@ test('show tells how far the memory service has been told', async () => {
   state = { ...running, deliveredTotal: 0, lastDeliveryAt: null };
   assert.equal((await adapter('show'))[0], 'Delivered: 0 events.');
   state = { ...running, cursor: null };
-  assert.deepEqual(await adapter('show'), ['The context adapter has not come by yet.']);
+  assert.deepEqual(await adapter('show'), ['The context adapter has not run yet.']);
 });
 
-test('show tells where and why the delivery is parked', async () => {
+test('show reports where and why the delivery is on hold', async () => {
   state = {
     ...running,
     parked: true,
@@ -106,15 +106,15 @@ test('show tells where and why the delivery is parked', async () => {
     nextAttemptAt: '2026-11-22T10:02:00.000Z',
   };
   assert.deepEqual((await adapter('show')).slice(2), [
-    'Parked since 2026-11-22T10:01:00.000Z at event e-1, after 2 failed attempts.',
+    'On hold since 2026-11-22T10:01:00.000Z at event e-1, after 2 failed attempts.',
     'Reason: the memory service answered 503',
-    'Tried again at 2026-11-22T10:02:00.000Z.',
+    'Next retry at 2026-11-22T10:02:00.000Z.',
   ]);
 });
 
 test('redrive and rebuild name the own tenant, send what the options say, and use a key', async () => {
-  assert.equal((await adapter('redrive', '--reason', 'mended'))[0], 'It is tried again now.');
-  assert.equal((await adapter('rebuild', '--cursor', 'ec1_3'))[0], 'It begins again now.');
+  assert.equal((await adapter('redrive', '--reason', 'mended'))[0], 'It is retried now.');
+  assert.equal((await adapter('rebuild', '--cursor', 'ec1_3'))[0], 'The delivery starts again now.');
   await adapter('rebuild');
   const posts = sent.filter(({ call }) => call.startsWith('POST'));
   assert.deepEqual(

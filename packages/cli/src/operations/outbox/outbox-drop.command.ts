@@ -13,7 +13,7 @@ import { lineOf } from './undelivered.ts';
 export function addOutboxDrop(outbox: Command, context: CommandContext): void {
   const command = outbox
     .command('drop')
-    .argument('<id>', 'of the list')
+    .argument('<id>', 'from the list')
     .description('give up the delivery of an event to a sink');
   withCommonOptions(command, responseOf('dropUndeliveredEvent'))
     .requiredOption('--reason <text>', 'why, for the journal')

@@ -13,12 +13,12 @@ import { lineOf } from './undelivered.ts';
 
 type Options = CommonOptions & { status?: 'pending' | 'dead'; limit: number; cursor?: string };
 
-/** `baton operations outbox list`: what waits for a sink, or was set aside after its last attempt. */
+/** `baton operations outbox list`: pending events of sinks, and dead letters. */
 export function addOutboxList(outbox: Command, context: CommandContext): void {
-  const command = outbox.command('list').description('list events that wait for a sink or were set aside');
+  const command = outbox.command('list').description('list pending events of sinks, and dead letters');
   withLimit(withCommonOptions(command, responseOf('listUndeliveredEvents')), 200)
-    .addOption(new Option('--status <status>', 'only these').choices(['pending', 'dead']))
-    .option('--cursor <cursor>', 'go on where a page ended')
+    .addOption(new Option('--status <status>', 'only events with this status').choices(['pending', 'dead']))
+    .option('--cursor <cursor>', 'continue after a page')
     .action((options: Options) =>
       asCaller(options, context, async (baton) => {
         const { limit, status, cursor } = options;
@@ -33,6 +33,6 @@ export function addOutboxList(outbox: Command, context: CommandContext): void {
 }
 
 function linesOf({ items, nextCursor }: UndeliveredEventPage): string[] {
-  if (items.length === 0) return ['Nothing waits for a sink.'];
+  if (items.length === 0) return ['No event is pending.'];
   return [...items.map(lineOf), ...(nextCursor === null ? [] : [`There are more: --cursor ${nextCursor}`])];
 }

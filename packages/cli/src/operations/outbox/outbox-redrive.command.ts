@@ -13,14 +13,14 @@ import { lineOf } from './undelivered.ts';
 
 type Options = CommonOptions & { reason: string; all?: boolean; sink?: string };
 
-/** `baton operations outbox redrive ID`, or `--all`: have what was set aside delivered again. */
+/** `baton operations outbox redrive ID`, or `--all`: delivers dead letters again. */
 export function addOutboxRedrive(outbox: Command, context: CommandContext): void {
   const command = outbox
     .command('redrive')
-    .argument('[id]', 'of the list')
-    .description('have events that were set aside delivered again');
+    .argument('[id]', 'from the list')
+    .description('deliver dead letters again');
   withCommonOptions(command, responseOf('redriveUndeliveredEvent', 'redriven'))
-    .option('--all', 'all that are set aside, instead of one')
+    .option('--all', 'all dead letters, instead of one')
     .option('--sink <name>', 'with --all: only those of this sink')
     .option('--reason <text>', 'why, for the journal', 'operator_redrive')
     .action((id: string | undefined, options: Options) =>
@@ -29,12 +29,14 @@ export function addOutboxRedrive(outbox: Command, context: CommandContext): void
         if (options.sink !== undefined && id !== undefined) throw new PlainError('--sink goes with --all.');
         if (id === undefined) return redriveAll(baton, options, context);
         const answer = await baton.operations.redriveUndeliveredEvent(id, { reason: options.reason });
-        await show(context.output, options, answer, () => [`tried again: ${lineOf(answer)}`]);
+        await show(context.output, options, answer, () => [`retried: ${lineOf(answer)}`]);
       }),
     );
 }
 
-/** Page by page, from the newest on: what fails again meanwhile keeps its place, and is not met twice. */
+/**
+ * Page by page, from the newest on: an event that fails again meanwhile keeps its position, and is not retried twice.
+ */
 async function redriveAll(
   baton: BatonClient,
   { reason, sink, ...options }: Options,
@@ -55,7 +57,7 @@ async function redriveAll(
   await show(output, options, { redriven }, () => [`${countOf(redriven)}.`]);
 }
 
-/** One that was delivered or dropped since it was listed is passed over. */
+/** One that was delivered or dropped since it was listed is skipped. */
 async function redriveIfThere(baton: BatonClient, id: string, reason: string): Promise<boolean> {
   try {
     await baton.operations.redriveUndeliveredEvent(id, { reason });
@@ -66,5 +68,4 @@ async function redriveIfThere(baton: BatonClient, id: string, reason: string): P
   }
 }
 
-const countOf = (events: number) =>
-  events === 1 ? '1 event is tried again' : `${events} events are tried again`;
+const countOf = (events: number) => (events === 1 ? '1 event is retried' : `${events} events are retried`);

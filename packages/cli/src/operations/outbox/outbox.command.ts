@@ -4,8 +4,8 @@ import { addOutboxDrop } from './outbox-drop.command.ts';
 import { addOutboxList } from './outbox-list.command.ts';
 import { addOutboxRedrive } from './outbox-redrive.command.ts';
 
-/** `baton operations outbox …`: events that wait for a sink, and dead letters. */
+/** `baton operations outbox …`: pending events of sinks, and dead letters. */
 export function addOutbox(operations: Command, context: CommandContext): void {
-  const group = operations.command('outbox').description('events that wait for a sink, and dead letters');
+  const group = operations.command('outbox').description('pending events of sinks, and dead letters');
   for (const add of [addOutboxList, addOutboxRedrive, addOutboxDrop]) add(group, context);
 }

@@ -69,7 +69,7 @@ async function run(...args: string[]) {
   process.exitCode = 0;
   return { code, lines };
 }
-const line = `${item.id}  ci  task.claimed  8 attempts  set aside  answered 500`;
+const line = `${item.id}  ci  task.claimed  8 attempts  dead letter  answered 500`;
 
 test('list prints a line for each event, and how to go on', async () => {
   answer = { items: [item], nextCursor: 'next' };
@@ -77,7 +77,7 @@ test('list prints a line for each event, and how to go on', async () => {
   assert.deepEqual([code, lines], [0, [line, 'There are more: --cursor next']]);
   assert.equal(sent[0]?.call, 'GET /api/v1/operations/outbox?limit=50&status=dead&cursor=here');
   answer = { items: [], nextCursor: null };
-  assert.deepEqual((await run('list')).lines, ['Nothing waits for a sink.']);
+  assert.deepEqual((await run('list')).lines, ['No event is pending.']);
   assert.deepEqual((await run('list', '--json')).lines, ['{"items":[],"nextCursor":null}']);
   assert.equal((await run('list', '--status', 'other')).code, 2);
 });
@@ -85,7 +85,7 @@ test('list prints a line for each event, and how to go on', async () => {
 test('redrive and drop send their reasons under a key', async () => {
   answer = { ...item, nextAttemptAt: '2026-11-22T10:00:00.000Z', lastError: null };
   assert.deepEqual((await run('redrive', item.id)).lines, [
-    `tried again: ${item.id}  ci  task.claimed  8 attempts  next 2026-11-22T10:00:00.000Z`,
+    `retried: ${item.id}  ci  task.claimed  8 attempts  next 2026-11-22T10:00:00.000Z`,
   ]);
   answer = item;
   assert.deepEqual((await run('drop', item.id, '--reason', 'no use')).lines, [`dropped: ${line}`]);
@@ -109,9 +109,7 @@ test('redrive --all goes through every page, and passes over what is gone meanwh
       nextCursor: isFirst ? 'more/1' : null,
     };
   };
-  assert.deepEqual((await run('redrive', '--all', '--reason', 'mended')).lines, [
-    '3 events are tried again.',
-  ]);
+  assert.deepEqual((await run('redrive', '--all', '--reason', 'mended')).lines, ['3 events are retried.']);
   const list = 'GET /api/v1/operations/outbox?status=dead&limit=200';
   const calls = () => sent.map(({ call }) => call.replace('POST /api/v1/operations/outbox/', ''));
   assert.deepEqual(calls(), [
