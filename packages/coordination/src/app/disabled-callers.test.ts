@@ -14,9 +14,8 @@ import { untilBlockedBy } from '../testing/wait-until.ts';
 import { endpoints } from './endpoints.ts';
 
 // No write of a principal succeeds after its disable was acknowledged (core, section 25). A disable takes the
-// principal's
-// lock alone; a command that doesn't share that lock may be under way and commit later. So each writing endpoint is
-// called while somebody has the lock: it must wait, and then be refused.
+// principal's lock alone; a command that doesn't share that lock may be under way and commit later. So each writing
+// endpoint is called while somebody has the lock: it must wait, and then be refused.
 
 const fixtures = await collectFixtures<FixtureTenant>(join(import.meta.dirname, '..'));
 const writing = endpoints.filter(

@@ -188,8 +188,7 @@ const inert = new Set([
 describe('every list over 20,000 rows reads fewer than 1,000 of them', () => {
   const lists = endpoints.filter(
     // The journal's lists have positions of their own; journal.test.ts looks at them. External references are looked up
-    // by
-    // the whole of a unique index, or of one object.
+    // by the whole of a unique index, or of one object.
     ({ paging, params, path }) =>
       paging && Object.keys(params).length === 0 && path !== '/events' && path !== '/external-references',
   );

@@ -11,8 +11,7 @@ import { startSecretStore } from '../testing/secret-store.ts';
 import { startProcess } from '../testing/service-processes.ts';
 
 // The secrets of agents and connections stand in the store of secrets and nowhere else: not in the database, not in
-// what
-// a process logs, not in the journal, not in any answer.
+// what a process logs, not in the journal, not in any answer.
 
 /** How a text may stand somewhere. */
 function formsOf(secret: string): string[] {

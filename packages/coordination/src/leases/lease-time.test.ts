@@ -19,8 +19,7 @@ import { until } from '../testing/wait-until.ts';
 
 // A lease is judged by the database's clock after the locks are held (core, section 25), so a command that waited for a
 // row is judged by when it got the row. Another connection holds the row here and changes nothing in it: PostgreSQL
-// then
-// goes on without looking at the conditions again.
+// then goes on without looking at the conditions again.
 
 let baton: TestCoordination;
 let worker: Worker;

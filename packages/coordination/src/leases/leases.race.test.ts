@@ -120,8 +120,7 @@ test('a claim while its session closes never leaves a live claim under a dead se
     const claim = ({ id }: { id: string }) => claimBy({ ...worker, sessionId }, id);
     const close = () => worker.actor.post(`/sessions/${sessionId}:close`);
     // The test sends the close first, third or last, and the later claims some milliseconds after it. In the first two
-    // rounds
-    // it awaits each response before the next request, so that both outcomes occur on any machine.
+    // rounds it awaits each response before the next request, so that both outcomes occur on any machine.
     const early = tasks.slice(0, round % 5).map(claim);
     if (round < 2) await Promise.all(early);
     const closed = close();

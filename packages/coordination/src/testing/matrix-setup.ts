@@ -200,8 +200,7 @@ async function start() {
       case 'powerless':
         return bearer(powerless.token);
       case 'narrow':
-        // Where a right to read and one to write suffice, each scope leaves one of them to a caller that has
-        // both.
+        // Where a right to read and one to write suffice, each scope leaves one of them to a caller that has both.
         if (isRead && isWrite) return bearer(writerReading);
         return bearer(isRead ? writeOnly : readOnly);
       default:

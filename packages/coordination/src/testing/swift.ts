@@ -131,8 +131,7 @@ function writeConfiguration(home: string, ports: readonly number[]): void {
       'use = egg:swift#proxy',
       'allow_account_management = true',
       'account_autocreate = true',
-      // On a busy machine its own servers take longer than the default 0.5 s, and it would consider them down for
-      // a
+      // On a busy machine its own servers take longer than the default 0.5 s, and it would consider them down for a
       // minute.
       'conn_timeout = 10',
       'node_timeout = 30',

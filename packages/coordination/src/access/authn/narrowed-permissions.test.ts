@@ -39,8 +39,7 @@ for (const { scopes, leaves } of columns)
 
 test('a permission held by nobody else than the caller counts: one is enough, another is not', async () => {
   // What a call for external references needs is for its body to say, and so it is where a project's workspace is made
-  // too, and
-  // where objects of several kinds are recorded or applied.
+  // too, and where objects of several kinds are recorded or applied.
   const flat = endpoints.filter(
     ({ id, path }) =>
       !path.startsWith('/external-references') &&

@@ -109,8 +109,7 @@ function endWhenSilent(ws: WebSocket, socket: Duplex, pingEveryMs: number): void
     const queuedBytes = socket.writableLength;
     const readBytes = ((socket as { bytesWritten?: number }).bytesWritten ?? 0) - queuedBytes;
     // A slow client's pong follows its whole queue, so reading counts as a response too. With an empty queue it may
-    // have
-    // read no more than our own pings.
+    // have read no more than our own pings.
     const hasRead = readBytes > before.readBytes;
     if (before.queuedBytes > 0 && hasRead) answered();
     unreadPings = before.queuedBytes > 0 && !hasRead ? unreadPings + 1 : 0;

@@ -1,6 +1,5 @@
 // Many sockets of several tenants in one process. The long proof opens some hundreds; `npm run sockets` opens 10,000
-// and prints
-// the cost of each.
+// and prints the cost of each.
 
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -116,16 +116,14 @@ export class Subscriber implements Follower {
       const parts = joinedParts(page.messages);
       const isAllSent = this.#sendAll(parts, pageReaders.queuedBytesMax(queuedBytesMax));
       if (!isAllSent) {
-        // The rest is read again when it can be sent, instead of being queued for a client that may never read
-        // it.
+        // The rest is read again when it can be sent, instead of being queued for a client that may never read it.
         const sent = page.messages.filter((message) => this.#hasPassed(message)).length;
         limit = Math.max(sent, pageMin);
         continue;
       }
       limit = batchMax;
       this.#cursor = page.end;
-      // The queued part of a page is this client's own copy: it counts among those of the readers until it is
-      // sent.
+      // The queued part of a page is this client's own copy: it counts among those of the readers until it is sent.
       if (page.hasMore || outlet.queuedBytes > queuedBytesMin) continue;
       if (this.#follow(page.end)) return;
     }
@@ -144,8 +142,7 @@ export class Subscriber implements Follower {
 
   #follow(at: JournalPosition): boolean {
     if (!this.#options.outlet.isOpen) return false;
-    // Set first: `follow` delivers the shared reader's kept messages, which may already be too much for this
-    // client.
+    // Set first: `follow` delivers the shared reader's kept messages, which may already be too much for this client.
     this.#isFollowing = true;
     if (this.#options.tail.follow(this, at)) return true;
     this.#isFollowing = false;

@@ -43,15 +43,12 @@ export interface PageBounds {
 }
 
 // Floor, horizon and events are read in one statement, hence in one snapshot: everything below that snapshot's horizon
-// is
-// visible to it, and neither a prune nor an archiving can intervene: an event is in one of the two tables. The horizon
-// is
-// the current one each time, without a round trip. The server and the position are checked in it too: behind a pooler
-// the
-// server may change between any two statements. The archive is not read if it has nothing after the position. Each
-// table
-// is ordered and limited by itself: without that, all of both was read and sorted for one page (60 s with 10,000,000
-// events). Each is scanned only as far as it reaches: the index keeps moved and deleted rows until the next vacuum.
+// is visible to it, and neither a prune nor an archiving can intervene: an event is in one of the two tables. The
+// horizon is the current one each time, without a round trip. The server and the position are checked in it too: behind
+// a pooler the server may change between any two statements. The archive is not read if it has nothing after the
+// position. Each table is ordered and limited by itself: without that, all of both was read and sorted for one page (60
+// s with 10,000,000 events). Each is scanned only as far as it reaches: the index keeps moved and deleted rows until
+// the next vacuum.
 //
 // A session is filed in no workspace, and its events name clients that may work in hidden ones. A person with limited
 // visibility gets the events of their own sessions and of those opened for them. Others are excluded: whether

@@ -1,10 +1,8 @@
 import { sql } from '@baton/kernel/database/sql';
 
 // The outbox is empty at one moment and full at the next, so its statistics are usually wrong. The statements are
-// written
-// so that only an index scan looks cheap: with conditions that look selective (`is null`) or joins over an unknown
-// limit,
-// the planner sorted the whole table for each batch.
+// written so that only an index scan looks cheap: with conditions that look selective (`is null`) or joins over an
+// unknown limit, the planner sorted the whole table for each batch.
 
 export interface ScannedRow {
   handled: number;
