@@ -2,12 +2,12 @@ import { after } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
 import {
-  sendProcessRecalls,
-  processDueInstances,
   carryOutProcessOrders,
   fireProcessTimers,
   migrateInstances,
+  processDueInstances,
   runProcesses,
+  sendProcessRecalls,
 } from '../processes/instances/process-jobs.ts';
 import type { Permission } from '../service/permissions.ts';
 import { agentSpec, newIdentity, publishAgent } from './agents.ts';

@@ -13,7 +13,11 @@ export function makeRuleWorker(
   logged: string[] = [],
 ) {
   const { tools, close } = makeWorkerTools({ ...baton, env: { ...baton.env, ...env } }, logged);
-  const [turns, schedules, waiting] = [runRules(tools), runRuleSchedules(tools), continuePendingEvaluations(tools)];
+  const [turns, schedules, waiting] = [
+    runRules(tools),
+    runRuleSchedules(tools),
+    continuePendingEvaluations(tools),
+  ];
   return {
     close,
     tools,

@@ -72,11 +72,11 @@ export function workdaysBetween(calendar: WorkingCalendar, fromMs: number, toMs:
  * @public for processes
  */
 export function addWorkingTime(calendar: WorkingCalendar, atMs: number, workMs: number): number {
-  return finished(addingWorkingTime(calendar, atMs, workMs));
+  return finished(addWorkingTimeInSteps(calendar, atMs, workMs));
 }
 
 /** As `addWorkingTime`, in steps of at most a millisecond: 50 years take 25 ms before the clock changes are cached. */
-export function* addingWorkingTime(calendar: WorkingCalendar, atMs: number, workMs: number): Steps {
+export function* addWorkingTimeInSteps(calendar: WorkingCalendar, atMs: number, workMs: number): Steps {
   requireNotNegative(workMs);
   requireHours(calendar);
   requireInReach(atMs);
@@ -101,12 +101,12 @@ export function* addingWorkingTime(calendar: WorkingCalendar, atMs: number, work
  * @public for processes
  */
 export function workingTimeBetween(calendar: WorkingCalendar, fromMs: number, toMs: number): number {
-  return finished(countingWorkingTime(calendar, fromMs, toMs));
+  return finished(workingTimeInSteps(calendar, fromMs, toMs));
 }
 
 /** As `workingTimeBetween`, in steps. */
-export function* countingWorkingTime(calendar: WorkingCalendar, fromMs: number, toMs: number): Steps {
-  if (toMs < fromMs) return 0 - (yield* countingWorkingTime(calendar, toMs, fromMs));
+export function* workingTimeInSteps(calendar: WorkingCalendar, fromMs: number, toMs: number): Steps {
+  if (toMs < fromMs) return 0 - (yield* workingTimeInSteps(calendar, toMs, fromMs));
   requireHours(calendar);
   requireInReach(fromMs);
   requireInReach(toMs);

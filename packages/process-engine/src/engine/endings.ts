@@ -15,7 +15,7 @@ export function completeInstance(m: Machine, outcome: string | null): void {
 
 type SuspendCause = 'event' | 'operator' | 'input_failed';
 
-/** Timers stop; inputs are stored meanwhile. `goOnAfterPause` finds the lists that were about to continue. */
+/** Timers stop; inputs are stored meanwhile. `continueLists` finds the lists that were about to continue. */
 export function suspendNow(m: Machine, cause: SuspendCause, reason: string | null): void {
   freeze(m);
   m.state.status = 'suspended';
@@ -25,7 +25,7 @@ export function suspendNow(m: Machine, cause: SuspendCause, reason: string | nul
 }
 
 /** It can't continue until an operator retries or skips the failed step. */
-export function park(m: Machine, { element, code, reason }: Parked): void {
+export function suspendForOperator(m: Machine, { element, code, reason }: Parked): void {
   m.state.parked = { element, code, reason };
   suspendNow(m, 'input_failed', `${code}: ${reason}`);
 }
@@ -36,7 +36,7 @@ export function resumes(m: Machine, list: string): boolean {
   return first?.resume !== undefined && (first.when === undefined || m.holds(first.when));
 }
 
-export function goOnAfterPause(m: Machine): void {
+export function continueLists(m: Machine): void {
   m.state.status = 'running';
   m.state.parked = null;
   thaw(m);
@@ -62,7 +62,7 @@ export function beginCancel(m: Machine, reason: string, compensate: boolean): vo
 }
 
 /** The next step of a cancel; its last one ends the instance. */
-export function goOnEnding(m: Machine): void {
+export function continueCancel(m: Machine): void {
   const { ending, undoable } = m.state;
   if (ending === null || Object.keys(m.state.nodes).length > 0) return;
   const next = undoable.pop();

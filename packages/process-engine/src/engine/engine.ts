@@ -4,8 +4,8 @@ import { takeChild } from './calls.ts';
 import { type CaseMemory, caseOf, hashOfCase } from './case/case.ts';
 import { escalate, passDeadline } from './deadlines.ts';
 import type { Definition } from './definition-lists.ts';
-import { beginCancel, goOnAfterPause, park, suspendNow } from './endings.ts';
-import { handle, handlersFor, isOfTrigger, startCorrelation, tellCorrelated } from './handlers.ts';
+import { beginCancel, continueLists, suspendForOperator, suspendNow } from './endings.ts';
+import { emitCorrelated, handle, handlersFor, isOfTrigger, startCorrelation } from './handlers.ts';
 import { activityId } from './ids/activity-ids.ts';
 import type { Act, CallEnd, Input } from './inputs.ts';
 import { type EngineTools, Machine, ProcessFault } from './machine.ts';
@@ -22,7 +22,7 @@ import {
   timeOut,
 } from './step-kinds.ts';
 import { beginDeadline, cancelTimersOf, countDeadline, recount } from './timers.ts';
-import { forgetAsked, leaveVote, takeVote, takeVoters } from './votes.ts';
+import { clearRequested, removeVoter, takeVote, takeVoters } from './votes.ts';
 
 const titleCharactersMax = 500;
 
@@ -195,7 +195,7 @@ function take(m: Machine, input: Input): void {
   if (kind === 'voters') return takeVoters(m, input.element, input.principals);
   if (kind === 'intent_failed') return refuse(m, input);
   if (kind === 'suspend') return suspendNow(m, input.cause, input.reason);
-  if (kind === 'park') return park(m, input);
+  if (kind === 'park') return suspendForOperator(m, input);
   if (kind === 'resume') return resume(m, 'operator');
   if (kind === 'recalled') return takeRecalled(m, input);
   if (kind === 'recall_failed') return failRecall(m, input.recallId, input.element, input.reason);
@@ -258,7 +258,7 @@ function takeEvent(m: Machine, input: Extract<Input, { kind: 'event' }>): void {
   const found = handlersFor(m, input);
   for (const n of found) handle(m, n, event);
   // An event whose key is taken is recorded, and starts nothing.
-  if (found.length === 0 && correlations.includes(startCorrelation)) tellCorrelated(m, event, []);
+  if (found.length === 0 && correlations.includes(startCorrelation)) emitCorrelated(m, event, []);
   if (event.type === 'calendar.published') recount(m, String(event.payload['key']));
   for (const node of m.elements()) {
     if (m.element(node.id) !== node) continue;
@@ -268,7 +268,7 @@ function takeEvent(m: Machine, input: Extract<Input, { kind: 'event' }>): void {
     else if (node.childId === event.entityId && child != null) takeChild(m, node, child);
     else if (node.observationId === event.entityId) takeRemembered(m, node, event);
     else if (node.waitsFor === 'approvals') {
-      if (event.type === 'principal.disabled') leaveVote(m, node, event.entityId);
+      if (event.type === 'principal.disabled') removeVoter(m, node, event.entityId);
       else takeVote(m, node, event);
     } else if (node.waitsFor === 'event') takeListened(m, node, event);
   }
@@ -360,10 +360,10 @@ function refuse(m: Machine, input: Extract<Input, { kind: 'intent_failed' }>): v
   m.current = element;
   node.refused = true;
   forgetOpened(node);
-  if (approvalId !== undefined) forgetAsked(node, approvalId);
+  if (approvalId !== undefined) clearRequested(node, approvalId);
   const detail = JSON.stringify(details).slice(0, 1000);
   if (isCaught(m, node, code)) return failElement(m, node, { type: code, status: null, detail });
-  park(m, { element, code, reason: detail });
+  suspendForOperator(m, { element, code, reason: detail });
 }
 
 /** A refused task doesn't exist: the instance has no task id until the step opens it again. */
@@ -376,7 +376,7 @@ function forgetOpened(node: ElementNode): void {
 }
 
 function resume(m: Machine, cause: 'operator' | 'event'): void {
-  goOnAfterPause(m);
+  continueLists(m);
   m.tell('process.resumed', { cause });
   reopen(m);
 }
@@ -392,7 +392,7 @@ function reopen(m: Machine): void {
 
 /** Skips the failed step (docs/reference/processes.md#instances). */
 function skip(m: Machine, { element, reason }: Extract<Input, { kind: 'skip' }>): void {
-  goOnAfterPause(m);
+  continueLists(m);
   m.tell('process.resumed', { cause: 'skipped', element, reason });
   const node = m.element(element);
   if (node === undefined) {

@@ -89,7 +89,7 @@ export function handle(m: Machine, n: number, event: EventRoot): void {
   if (set !== undefined) m.write(m.evaluateAll(set), null);
   const changedFields = [...new Set(m.changedFields.slice(before))];
   m.note('decision', null, 'handler', { handler: list ?? `correlate/${n}` });
-  tellCorrelated(m, event, changedFields);
+  emitCorrelated(m, event, changedFields);
   if (list === undefined) return;
   if (m.sequence(list) === undefined) return startList(m, list, null, null);
   if (m.state.queued.length >= queuedMax)
@@ -97,6 +97,6 @@ export function handle(m: Machine, n: number, event: EventRoot): void {
   m.state.queued.push({ handler: list, event });
 }
 
-export function tellCorrelated(m: Machine, event: EventRoot, changedFields: string[]): void {
+export function emitCorrelated(m: Machine, event: EventRoot, changedFields: string[]): void {
   m.tell('process.correlated', { triggerEventId: event.id, triggerType: event.type, changedFields });
 }

@@ -1,7 +1,7 @@
 import type { Stage, Timer } from '../language/definition.ts';
 import type { Due } from '../language/forms.ts';
 import { discretionaryList } from './definition-lists.ts';
-import { completeInstance, goOnEnding, park } from './endings.ts';
+import { completeInstance, continueCancel, suspendForOperator } from './endings.ts';
 import { type Machine, ProcessFault } from './machine.ts';
 import { cancelSequence, runReady, startList } from './sequences.ts';
 import type { StageState } from './state.ts';
@@ -13,7 +13,7 @@ import {
   move,
   moveDeadlines,
   schedule,
-  warnAtOf,
+  warningInstant,
 } from './timers.ts';
 
 /** Stages, milestones, and the completion of an instance (docs/reference/processes.md#language). */
@@ -24,11 +24,11 @@ const roundsMax = 1000;
 export function settle(m: Machine): void {
   for (let round = 0; round < roundsMax; round += 1) {
     runReady(m);
-    if (m.stalled !== null) return park(m, m.stalled);
+    if (m.stalled !== null) return suspendForOperator(m, m.stalled);
     if (m.state.status !== 'running') return;
     m.current = null;
     if (m.areTimersStale) moveTimers(m);
-    if (m.state.ending !== null) goOnEnding(m);
+    if (m.state.ending !== null) continueCancel(m);
     else if (m.state.isStarted === false) return;
     else {
       handleQueued(m);
@@ -172,7 +172,7 @@ function moveTimers(m: Machine): void {
     m.current = timer.element;
     const instant = instantOf(m, text);
     const due = timer.purpose === 'warn' ? deadlineOf(m, timer.element) : undefined;
-    const dueAt = due === undefined ? instant : warnAtOf(due, instant);
+    const dueAt = due === undefined ? instant : warningInstant(due, instant);
     const [cause, fields] = isOfData
       ? (['data_changed', changedFields] as const)
       : (['resumed', null] as const);

@@ -25,7 +25,7 @@ const kinds: Record<StepKind, Enter> = {
   approve: enterApprove,
   call: enterCall,
   decide(m, node, { decide }) {
-    tellEntered(m, node);
+    emitEntered(m, node);
     const table = m.definition.spec.decisions.find(({ id }) => id === decide?.table) as DecisionTable;
     finish(m, node, decideBy(m, node, table));
   },
@@ -36,20 +36,20 @@ const kinds: Record<StepKind, Enter> = {
         ? { dueAt: new Date(m.nowMs + durationMs(wait)).toISOString(), unit: 'wall' as const }
         : { dueAt: instantOf(m, wait?.at ?? 'null'), unit: 'instant' as const };
     schedule(m, node, 'wait', 0, when);
-    tellEntered(m, node);
+    emitEntered(m, node);
   },
   set(m, node, { set = {} }) {
-    tellEntered(m, node);
+    emitEntered(m, node);
     m.write(m.evaluateAll(set, m.rootsIn(node)), node.id);
     finish(m, node, null);
   },
   listen(m, node, { listen }) {
     node.waitsFor = 'event';
     if (listen?.timeout !== undefined) scheduleTimeout(m, node, listen.timeout);
-    tellEntered(m, node);
+    emitEntered(m, node);
   },
   raise(m, node, { raise }) {
-    tellEntered(m, node);
+    emitEntered(m, node);
     const { type = 'error', status = null, detail } = raise ?? {};
     const said =
       detail === undefined ? null : m.tools.render(detail, m.rootsIn(node)).slice(0, characters.detail);
@@ -57,7 +57,7 @@ const kinds: Record<StepKind, Enter> = {
   },
   compensate(m, node, { compensate = 'all' }) {
     node.waitsFor = 'steps';
-    tellEntered(m, node);
+    emitEntered(m, node);
     node.undoing = m.state.undoable.filter(
       ({ element }) => compensate === 'all' || compensate.includes(element),
     );
@@ -65,18 +65,18 @@ const kinds: Record<StepKind, Enter> = {
   },
   fork(m, node, { fork }) {
     node.waitsFor = 'steps';
-    tellEntered(m, node);
+    emitEntered(m, node);
     for (const n of fork?.branches.keys() ?? [])
       startList(m, `${node.id}/fork/branches/${n}/do`, node.id, node.stage);
   },
   try(m, node) {
     node.waitsFor = 'steps';
-    tellEntered(m, node);
+    emitEntered(m, node);
     startList(m, `${node.id}/try/do`, node.id, node.stage);
   },
   do(m, node) {
     node.waitsFor = 'steps';
-    tellEntered(m, node);
+    emitEntered(m, node);
     startList(m, `${node.id}/do`, node.id, node.stage);
   },
   recall: enterRecall,
@@ -85,18 +85,18 @@ const kinds: Record<StepKind, Enter> = {
     openStep(m, node);
   },
   complete(m, node, { complete }) {
-    tellEntered(m, node);
+    emitEntered(m, node);
     finish(m, node, null);
     completeInstance(m, complete?.outcome ?? null);
   },
   suspend(m, node, { suspend }) {
-    tellEntered(m, node);
+    emitEntered(m, node);
     finish(m, node, null);
     suspendNow(m, 'event', suspend?.reason ?? null);
   },
   // The event that leads here has resumed the instance (`isResumedBy`): a running instance passes this step.
   resume(m, node) {
-    tellEntered(m, node);
+    emitEntered(m, node);
     finish(m, node, null);
   },
 };
@@ -105,7 +105,7 @@ export function enterKind(m: Machine, node: ElementNode, step: Step): void {
   kinds[node.stepKind as StepKind](m, node, step);
 }
 
-export function tellEntered(m: Machine, node: ElementNode): void {
+export function emitEntered(m: Machine, node: ElementNode): void {
   m.note('state', node.id, 'entered', { attempt: node.attempt });
   m.tell('process.step_entered', payloadOfEntered(node));
 }
@@ -277,7 +277,7 @@ function openRecall(m: Machine, node: ElementNode, recall: Recall): void {
   const anchors = recall.anchors.map((anchor) => m.tools.render(anchor, m.rootsIn(node)).trim());
   const wrong = anchors.find((anchor) => !isAnchor(anchor));
   if (wrong !== undefined) {
-    tellEntered(m, node);
+    emitEntered(m, node);
     const detail = wrong.slice(0, characters.detail).toWellFormed();
     return failElement(m, node, { type: 'invalid_anchor', status: 422, detail });
   }

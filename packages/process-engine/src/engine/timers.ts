@@ -130,20 +130,20 @@ export function beginDeadline(
   try {
     const counted = countDeadline(m, due, m.nowMs);
     const { dueAt, calendar, provisional } = counted;
-    const warnAt = warnAtOf(due, dueAt);
+    const warnAt = warningInstant(due, dueAt);
     schedule(m, owner, 'due', 0, { dueAt, unit, calendar, provisional });
     if (due.warnBefore !== undefined)
       schedule(m, owner, 'warn', 0, { dueAt: warnAt, unit, calendar, provisional });
     return { dueAt, warnAt, provisional, remainingSeconds: null, remainingUnit };
   } catch (error) {
     if (!(error instanceof ProcessFault)) throw error;
-    tellUncounted(m, owner, error);
+    reportUncounted(m, owner, error);
     return null;
   }
 }
 
 /** A deadline can't be computed: the instance continues without it. */
-export function tellUncounted(
+export function reportUncounted(
   m: Machine,
   { id, attempt, activityId: activity }: TimerOwner & { activityId: string },
   { code, message: reason }: ProcessFault,
@@ -158,7 +158,7 @@ export function tellUncounted(
   m.note('timer', id, 'sla_failed', { code, reason });
 }
 
-export function warnAtOf({ warnBefore }: Due, dueAt: string | null): string | null {
+export function warningInstant({ warnBefore }: Due, dueAt: string | null): string | null {
   if (warnBefore === undefined || dueAt === null) return null;
   return new Date(Date.parse(dueAt) - durationMs(warnBefore)).toISOString();
 }
@@ -325,7 +325,12 @@ export function recount(m: Machine, key: string): void {
     move(m, timer, { dueAt, unit: timer.unit, provisional }, 'calendar_changed');
     const warning = timerOf(m, id, 'warn');
     if (warning !== undefined)
-      move(m, warning, { dueAt: warnAtOf(due, dueAt), unit: warning.unit, provisional }, 'calendar_changed');
+      move(
+        m,
+        warning,
+        { dueAt: warningInstant(due, dueAt), unit: warning.unit, provisional },
+        'calendar_changed',
+      );
   }
   moveDeadlines(m);
 }

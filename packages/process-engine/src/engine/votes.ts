@@ -36,11 +36,11 @@ export function takeVoters(m: Machine, element: string, principals: readonly str
   m.note('decision', element, 'voters', { principals: voters });
   if (node.isEntered !== true) m.tell('process.step_entered', payloadOfEntered(node));
   node.isEntered = true;
-  goOnVoting(m, node);
+  continueVote(m, node);
 }
 
 /** An approval could not be requested. */
-export function forgetAsked(node: ElementNode, approvalId: string): void {
+export function clearRequested(node: ElementNode, approvalId: string): void {
   for (const ballot of node.ballots ?? []) if (ballot.approvalId === approvalId) ballot.asked = false;
 }
 
@@ -52,15 +52,15 @@ export function takeVote(m: Machine, node: ElementNode, event: EventRoot): void 
   else if (event.type === 'approval.rejected') ballot.vote = 'rejected';
   else if (event.type === 'approval.cancelled') ballot.vote = 'left';
   else return;
-  goOnVoting(m, node);
+  continueVote(m, node);
 }
 
 /** A disabled person no longer votes: the quorum is computed again. */
-export function leaveVote(m: Machine, node: ElementNode, principalId: string): void {
+export function removeVoter(m: Machine, node: ElementNode, principalId: string): void {
   const ballot = node.ballots?.find((one) => one.principalId === principalId && one.vote === 'pending');
   if (ballot === undefined) return;
   leave(m, node, ballot);
-  goOnVoting(m, node);
+  continueVote(m, node);
 }
 
 function leave(m: Machine, { id: element }: ElementNode, ballot: Ballot): void {
@@ -70,7 +70,7 @@ function leave(m: Machine, { id: element }: ElementNode, ballot: Ballot): void {
 }
 
 /** Ends a vote that is decided, or requests the next approval. */
-export function goOnVoting(m: Machine, node: ElementNode): void {
+export function continueVote(m: Machine, node: ElementNode): void {
   const { approve } = m.step(node.id);
   const ballots = node.ballots ?? [];
   const votes = ballots.map(({ vote }) => vote);

@@ -11,10 +11,10 @@ import {
 import { compileExpression, type ExpressionEnvironment, type Program } from './expressions/expressions.ts';
 import { ExpressionProblem } from './expressions/parse-expression.ts';
 import { dyn, isWritable, mayFit, nameOf, type SchemaReading, type Type } from './expressions/types.ts';
-import { checkingFlow } from './flow.ts';
+import { checkFlow } from './flow.ts';
 import { type ProcessProblem, problem, warning } from './problems.ts';
 import type { Step } from './step.ts';
-import { checkingTables } from './tables.ts';
+import { checkTables } from './tables.ts';
 import { partsOfTemplate } from './templates.ts';
 import { type Place, placesOf, type Wanted } from './walk.ts';
 
@@ -34,7 +34,7 @@ export interface CheckedDefinition {
  * @param outputs the outputs of the skills that it calls, by `name@version`, where their contracts are known
  * @returns all problems of the definition itself. It yields so that other work can run.
  */
-export function* checkingDefinition(
+export function* checkDefinition(
   spec: ProcessSpec,
   before: ReadonlyMap<string, string>,
   outputs: ReadonlyMap<string, JsonObject> = new Map(),
@@ -79,8 +79,8 @@ export function* checkingDefinition(
     if (found.length > problemsMax) break;
   }
   const withTypes: ProcessEnvironments = environmentsOf(spec, inputTypes);
-  found.push(...(yield* checkingTables(spec, withTypes, named)));
-  found.push(...(yield* checkingFlow(spec)));
+  found.push(...(yield* checkTables(spec, withTypes, named)));
+  found.push(...(yield* checkFlow(spec)));
   found.push(...unwritten(use));
   if (spec.owner === undefined)
     found.push(warning('process_owner_missing', '/owner', 'the process has no owner'));

@@ -10,7 +10,7 @@ import { innerStepsOf, type Step } from './step.ts';
  * `dead_end` at a repeatable stage that begins again forever; `schema_violation` at a discretionary step that nothing
  * begins; warning `unreachable_milestone`.
  */
-export function* checkingFlow(spec: ProcessSpec): Generator<void, ProcessProblem[]> {
+export function* checkFlow(spec: ProcessSpec): Generator<void, ProcessProblem[]> {
   const found: ProcessProblem[] = [];
   for (const { steps, path } of listsOf(spec)) {
     found.push(...behindAnEnd(steps, path));

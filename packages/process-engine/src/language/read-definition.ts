@@ -29,7 +29,7 @@ export type ReadDefinition =
  * @returns the definition with its defaults, if its form is valid; problems `invalid_yaml`, `invalid_document`,
  * `unresolved_install_variable`, `schema_violation`, `unresolved_data_ref`. It yields so that other work can run.
  */
-export function* readingDefinition(sent: unknown): Generator<void, ReadDefinition> {
+export function* readDefinition(sent: unknown): Generator<void, ReadDefinition> {
   const read = typeof sent === 'string' ? fromYaml(sent) : fromJson(sent);
   if ('code' in read) return failed(read);
   yield;

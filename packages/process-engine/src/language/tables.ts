@@ -17,7 +17,7 @@ const trialsMax = 100_000;
  * nothing cause no problem.
  * @param named called with each calendar that a cell names; null for the calendar of the process
  */
-export function* checkingTables(
+export function* checkTables(
   { decisions }: ProcessSpec,
   { tables }: Pick<ProcessEnvironments, 'tables'>,
   named: (calendar: string | null, path: string) => void,

@@ -38,11 +38,11 @@ import {
   ruleEnabled,
   ruleUpdated,
 } from '../../rules/catalog/rules.events.ts';
-import { inPlanTurn } from '../catalog/turns.ts';
+import { runInPlanTurn } from '../catalog/turns.ts';
 import { type Context, endpoint } from '../context.ts';
 import { AppliedPackage, PackageApplication, PackagePlan, PackagePlanRequest } from '../planning/plan.ts';
 import { planPackage, showPlan } from '../planning/plan-package.ts';
-import { foreseeProcesses, replayProcesses } from '../planning/process-plans.ts';
+import { predictProcessDeadlines, replayProcesses } from '../planning/process-plans.ts';
 import { readPackage } from '../source/read-package.ts';
 import { viewPublished, viewRetired } from '../views/publishing/views.events.ts';
 import { applyPackage, type PreparedApplication, prepareApplication } from './apply-package.ts';
@@ -64,7 +64,7 @@ async function planOf(
   const { changes } = plan.computed;
   const limit = isSound ? replayLimit : 0;
   const replayed = await replayProcesses(context, changes, plan.processes, limit);
-  const processes = isSound ? await foreseeProcesses(context, changes, replayed) : replayed;
+  const processes = isSound ? await predictProcessDeadlines(context, changes, replayed) : replayed;
   return showPlan(context, { ...plan, processes });
 }
 
@@ -92,7 +92,7 @@ export const packageApplyingApi = [
     errors: ['not_found'],
     example: { package: { files: [manifest, desk] } },
     around: ({ body }, { context, command }: Surroundings<PackagePlan, Context>) =>
-      inPlanTurn(context, async () => command(await planOf(context, body))),
+      runInPlanTurn(context, async () => command(await planOf(context, body))),
     handle: ({ prepared }) => prepared,
   }),
   endpoint({
@@ -157,7 +157,7 @@ export const packageApplyingApi = [
     },
     around({ body }, { context, command }: Surroundings<PreparedApplication | Refusal, Context>) {
       const { planHash, workspaceId = null, overwriteConsole } = body;
-      return inPlanTurn(context, async () => {
+      return runInPlanTurn(context, async () => {
         const read = await readPackage(body.package.files);
         // A refusal waits for the key: the same request may have succeeded meanwhile, and then its stored response is
         // returned.

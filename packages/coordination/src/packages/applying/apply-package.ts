@@ -2,14 +2,14 @@ import { Refusal } from '@baton/kernel/http/refusal';
 import type { Json } from '@baton/values/wire';
 import { requireMayFile } from '../../access/policy/filed-in.ts';
 import { lockPackages } from '../../organisation/version-lock.ts';
-import { declareSettings } from '../../registry/package-settings/declaring.ts';
+import { declareSettings } from '../../registry/package-settings/declare-settings.ts';
 import { canonicalHash } from '../../service/durable-text/canonical.ts';
 import { holds, type Permission } from '../../service/permissions.ts';
 import { installPackage } from '../catalog/record-package.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { type Change, isWriting, nameOf, wasOf } from '../planning/changes.ts';
-import { toldOf } from '../planning/desired.ts';
+import { describeRefusal } from '../planning/desired.ts';
 import type { AppliedPackage, PlanOptions } from '../planning/plan.ts';
 import {
   type Computed,
@@ -172,7 +172,7 @@ async function refusing({ desired }: Change, writing: Promise<unknown>): Promise
   } catch (error) {
     if (!(error instanceof Refusal) || ownCodes.has(error.code)) throw error;
     const file = desired === undefined ? {} : { file: desired.file };
-    fail('invalid_package', { problems: toldOf(error).map((one) => ({ ...one, ...file })) });
+    fail('invalid_package', { problems: describeRefusal(error).map((one) => ({ ...one, ...file })) });
   }
 }
 

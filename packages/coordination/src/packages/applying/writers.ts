@@ -4,10 +4,10 @@ import { NewTaskType } from '../../definitions/task-types/task-type.ts';
 import { createTaskType, deprecateTaskType } from '../../definitions/task-types/task-types.ts';
 import { holdCalendar, publishCalendar, retireCalendar } from '../../organisation/calendars/calendars.ts';
 import { retireDefinition } from '../../processes/definitions/definitions.ts';
-import { holdDefinition, publishDefinition } from '../../processes/definitions/publish-definition.ts';
-import { retireAgent } from '../../registry/agent-retirement/retiring.ts';
+import { lockDefinition, publishDefinition } from '../../processes/definitions/publish-definition.ts';
+import { retireAgent } from '../../registry/agent-retirement/retire-agent.ts';
 import { AgentSpec } from '../../registry/agents/agent-spec.ts';
-import { lockLinkedAgent, publishAgent } from '../../registry/agents/publishing.ts';
+import { lockLinkedAgent, publishAgent } from '../../registry/agents/publish-agent.ts';
 import { type RuleChange, RuleRequest } from '../../rules/catalog/rule.ts';
 import {
   archiveRule,
@@ -72,7 +72,7 @@ export const writers: { readonly [Kind in ObjectKind]: Writer } = {
   },
   Process: {
     permission: 'processes.write',
-    hold: holdDefinition,
+    hold: lockDefinition,
     write: (context, { key, written }, author) => publishDefinition(context, { key, spec: written }, author),
     retire: (context, change, author) => retireDefinition(context, oldKeyOf(change), reasonOf(author), false),
   },

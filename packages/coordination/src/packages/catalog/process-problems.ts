@@ -1,11 +1,11 @@
 import { inSlices } from '@baton/kernel/limits/slices';
-import { checkingDefinition } from '@baton/process-engine/language/checks';
+import { checkDefinition } from '@baton/process-engine/language/checks';
 import type { ProcessSpec } from '@baton/process-engine/language/definition';
 import { type ProcessProblem, problem } from '@baton/process-engine/language/problems';
 import {
   findExportedOutputs,
+  findReferenceProblems,
   type GivenNames,
-  problemsOfReferences,
 } from '../../processes/definitions/references.ts';
 import { findKnownAgents } from '../../registry/agent-identity/acting-agents.ts';
 import type { Context } from '../context.ts';
@@ -22,14 +22,14 @@ interface JudgedProcess {
  * @param before the kinds of the elements of the existing version
  * @param given what the package itself creates
  */
-export async function judgeProcess(
+export async function validateProcess(
   context: Context,
   spec: ProcessSpec,
   before: ReadonlyMap<string, string>,
   given: GivenNames,
 ): Promise<JudgedProcess> {
-  const checked = await inSlices(checkingDefinition(spec, before, await findExportedOutputs(context, spec)));
-  const references = await problemsOfReferences(context, spec, checked.calendars, given);
+  const checked = await inSlices(checkDefinition(spec, before, await findExportedOutputs(context, spec)));
+  const references = await findReferenceProblems(context, spec, checked.calendars, given);
   const ofAgent = await problemsOfAgent(context, spec, given);
   const problems = [...ofAgent, ...checked.problems, ...references.problems];
   return { problems, calendars: references.calendars };

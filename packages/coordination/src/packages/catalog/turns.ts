@@ -20,6 +20,6 @@ const ofProcess = new ConcurrencyLimit('plans of packages', {
  * Plans or applies a package when the tenant and the process have a free slot.
  * @throws Refusal 503 `unavailable` if too many requests wait, and errors of `work`
  */
-export function inPlanTurn<T>({ tenantId }: Context, work: () => Promise<T>): Promise<T> {
+export function runInPlanTurn<T>({ tenantId }: Context, work: () => Promise<T>): Promise<T> {
   return ofTenant.run(tenantId, () => ofProcess.run('', work));
 }

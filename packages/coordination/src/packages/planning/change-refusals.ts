@@ -6,20 +6,20 @@ import { reported } from '@baton/process-engine/language/problems';
 import type { JsonObject } from '@baton/values/wire';
 import type { NewTaskType } from '../../definitions/task-types/task-type.ts';
 import { checkTaskType } from '../../definitions/task-types/task-types.ts';
-import { problemsOfMigrations } from '../../processes/definitions/declared-migrations.ts';
+import { findMigrationProblems } from '../../processes/definitions/declared-migrations.ts';
 import type { GivenNames } from '../../processes/definitions/references.ts';
 import type { AgentSpec } from '../../registry/agents/agent-spec.ts';
-import { validateAgent } from '../../registry/agents/publishing.ts';
+import { validateAgent } from '../../registry/agents/publish-agent.ts';
 import type { RuleRequest } from '../../rules/catalog/rule.ts';
 import { checkRule } from '../../rules/catalog/rules.ts';
 import { checkDocument } from '../../service/documents.ts';
-import { judgeProcess } from '../catalog/process-problems.ts';
+import { validateProcess } from '../catalog/process-problems.ts';
 import type { Context } from '../context.ts';
 import type { PackageProblem } from '../source/package-source.ts';
 import type { Change, Desired } from './changes.ts';
-import { toldOf } from './desired.ts';
+import { describeRefusal } from './desired.ts';
 
-type Told = Pick<PackageProblem, 'code' | 'severity' | 'path' | 'message'>;
+type Finding = Pick<PackageProblem, 'code' | 'severity' | 'path' | 'message'>;
 
 /** Rights that the caller may not grant are refused at the apply, for the caller who applies. */
 const rightsCodes = ['permission_escalation', 'permission_denied'];
@@ -32,7 +32,7 @@ const absentCodes = ['unknown_reference', 'unknown_task_type', 'unknown_agent', 
  * (docs/reference/packages.md#plan).
  * @param desired all documents of the package, which may create what other documents name
  */
-export async function judgeChanges(
+export async function validateChanges(
   context: Context,
   changes: readonly Change[],
   desired: readonly Desired[],
@@ -70,7 +70,7 @@ async function judged(
   written: JsonObject,
   before: JsonObject | null,
   given: GivenNames,
-): Promise<Told[]> {
+): Promise<Finding[]> {
   try {
     if (kind === 'Process')
       return await processProblems(context, written as unknown as ProcessSpec, { key, before }, given);
@@ -81,7 +81,7 @@ async function judged(
       await checkRule(context, { ...written, key } as unknown as RuleRequest, { given });
     return [];
   } catch (error) {
-    const told = toldOf(error);
+    const told = describeRefusal(error);
     return isGiven(error, given) ? [] : told.filter(({ code }) => !rightsCodes.includes(code));
   }
 }
@@ -98,14 +98,14 @@ async function processProblems(
   spec: ProcessSpec,
   { key, before }: { key: string; before: JsonObject | null },
   given: GivenNames,
-): Promise<Told[]> {
+): Promise<Finding[]> {
   const elements = new Map(
     before === null
       ? []
       : [...elementsOf(before as unknown as ProcessSpec)].map(({ id, kind }) => [id, kind]),
   );
-  const { problems } = await judgeProcess(context, spec, elements, given);
-  const found = [...problems, ...(await problemsOfMigrations(context, key, spec))];
+  const { problems } = await validateProcess(context, spec, elements, given);
+  const found = [...problems, ...(await findMigrationProblems(context, key, spec))];
   return reported(found).map(({ code, severity, path, message }) => ({
     code,
     severity,

@@ -54,7 +54,7 @@ function seenBy(packageKey: string, row: WorldRow): WorldRow {
  * @yields after each document
  * @returns in the order of kinds and keys
  */
-export function* changing(
+export function* computeChanges(
   packageKey: string,
   desired: readonly Desired[],
   {
@@ -223,7 +223,7 @@ const allShownBytesMax = 1_048_576;
  * Changes in the form of the response. A long value is replaced by its hash, and so are all values after the first 1
  * MiB.
  */
-export function* showingChanges(changes: readonly Change[]): Generator<void, PlannedChange[]> {
+export function* renderChanges(changes: readonly Change[]): Generator<void, PlannedChange[]> {
   let left = allShownBytesMax;
   const shown = (value: Json): Json => {
     const text = canonicalJson(value);

@@ -3,7 +3,7 @@ import { Refusal } from '@baton/kernel/http/refusal';
 import { inSlices } from '@baton/kernel/limits/slices';
 import { CalendarSpec } from '@baton/process-engine/calendars/calendar';
 import { pointer, reported } from '@baton/process-engine/language/problems';
-import { readingDefinition } from '@baton/process-engine/language/read-definition';
+import { readDefinition } from '@baton/process-engine/language/read-definition';
 import type { JsonObject } from '@baton/values/wire';
 import { NewTaskType } from '../../definitions/task-types/task-type.ts';
 import { CalendarRequest } from '../../organisation/calendars/calendar.ts';
@@ -26,7 +26,7 @@ import type { Desired } from './changes.ts';
 
 const problemsOfDocumentMax = 50;
 
-type Told = Pick<PackageProblem, 'code' | 'severity' | 'path' | 'message'>;
+type Finding = Pick<PackageProblem, 'code' | 'severity' | 'path' | 'message'>;
 
 /** Converts a document of a kind to the input of its writer; throws a Refusal or a schema error. */
 const readers: {
@@ -79,7 +79,7 @@ function* readingDocuments(
       try {
         spec = yield* readingSpec(kind, document.spec, workspaceId, found);
       } catch (error) {
-        found.push(...toldOf(error));
+        found.push(...describeRefusal(error));
       }
     if (spec === undefined || found.length > 0) read.kept.add(`${kind}/${key}`);
     else {
@@ -96,12 +96,12 @@ function isObjectKind(kind: string): kind is ObjectKind {
   return objectKinds.some((known) => known === kind);
 }
 
-function keyProblems(kind: ObjectKind, key: string): Told[] {
+function keyProblems(kind: ObjectKind, key: string): Finding[] {
   const parsed = keys[kind].safeParse(key);
   return parsed.success ? [] : [told('invalid_document', '/key', 'is not a valid key of this kind')];
 }
 
-function told(code: string, path: string, message: string): Told {
+function told(code: string, path: string, message: string): Finding {
   return { code, severity: 'error', path: cut(path), message: cut(message) };
 }
 
@@ -112,7 +112,7 @@ function* readingSpec(
   kind: ObjectKind,
   sent: JsonObject,
   workspaceId: string | null,
-  found: Told[],
+  found: Finding[],
 ): Generator<void, JsonObject | undefined> {
   if (kind === 'View') {
     const { spec, problems } = checkView(sent);
@@ -120,7 +120,7 @@ function* readingSpec(
     return spec && plain(spec);
   }
   if (kind === 'Process') {
-    const { spec, problems } = yield* readingDefinition(sent);
+    const { spec, problems } = yield* readDefinition(sent);
     // Unresolved variables were already reported when the files were read.
     const own = reported(problems).filter(({ code }) => code !== 'unresolved_install_variable');
     found.push(...own.map((one) => ({ ...one, path: `/spec${one.path}` })));
@@ -140,7 +140,7 @@ function placed(spec: JsonObject, workspaceId: string | null): JsonObject {
 }
 
 /** A writer's refusal as problems of a document. @throws errors that are no refusal */
-export function toldOf(error: unknown): Told[] {
+export function describeRefusal(error: unknown): Finding[] {
   if (error instanceof z.ZodError)
     return error.issues.map(({ path, message }) =>
       told('invalid_document', `/spec${pointer(...path.map(String))}`, message),

@@ -2,16 +2,16 @@ import { inSlices } from '@baton/kernel/limits/slices';
 import { prepareSchema } from '@baton/values/json-schema/schema';
 import type { JsonObject } from '@baton/values/wire';
 import { getWorkspaceRow } from '../../organisation/workspaces/workspaces.ts';
-import { readDeclaration } from '../../registry/package-settings/declaring.ts';
+import { readDeclaration } from '../../registry/package-settings/declare-settings.ts';
 import type { SettingsDeclaration } from '../../registry/package-settings/package-settings.ts';
 import { canonicalHash } from '../../service/durable-text/canonical.ts';
 import { isInSight } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import type { Manifest, PackageProblem } from '../source/package-source.ts';
 import type { ReadPackage } from '../source/read-package.ts';
-import { judgeChanges } from './change-refusals.ts';
-import { type Change, changing, type Desired, isWriting, nameOf, showingChanges } from './changes.ts';
-import { readDocuments, toldOf } from './desired.ts';
+import { validateChanges } from './change-refusals.ts';
+import { type Change, computeChanges, type Desired, isWriting, nameOf, renderChanges } from './changes.ts';
+import { describeRefusal, readDocuments } from './desired.ts';
 import {
   changesMax,
   type PackagePlan,
@@ -63,7 +63,7 @@ export async function readContent(
     try {
       settings = readDeclaration(document.spec);
     } catch (error) {
-      found.push(...toldOf(error).map((one) => ({ ...one, file: document.file })));
+      found.push(...describeRefusal(error).map((one) => ({ ...one, file: document.file })));
     }
   return { manifest, desired: read.desired, kept: read.kept, settings, problems: found };
 }
@@ -86,7 +86,7 @@ export async function computePlan(
   ];
   const faulty = new Set(found.map(({ name }) => name));
   const changes = await inSlices(
-    changing(
+    computeChanges(
       manifest.key,
       desired.filter(({ kind, key }) => !faulty.has(nameOf(kind, key))),
       {
@@ -353,7 +353,7 @@ export async function planPackage(context: Context, read: ReadPackage, options: 
   const computed = await computePlan(context, content, options);
   const writing = computed.changes.filter(isWriting);
   // A plan with too many changes can't be applied, so its validation is skipped.
-  const judged = writing.length > changesMax ? [] : await judgeChanges(context, writing, content.desired);
+  const judged = writing.length > changesMax ? [] : await validateChanges(context, writing, content.desired);
   const problems = [...computed.problems, ...judged].sort(errorsFirst).slice(0, problemsMax);
   const processes = writing.length > changesMax ? [] : await planProcesses(context, writing);
   return { content, computed, processes, problems };
@@ -377,7 +377,7 @@ export async function showPlan(
     planHash,
     catalogEtag,
     package: manifest === undefined ? null : { key: manifest.key, version: manifest.version },
-    changes: await inSlices(showingChanges(changes)),
+    changes: await inSlices(renderChanges(changes)),
     outside: outside
       .filter(({ kind, key }) => !wanted.has(nameOf(kind, key)))
       .map(({ kind, key }) => ({ kind, key, appliedBy: 'installer' as const })),

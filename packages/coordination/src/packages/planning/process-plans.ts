@@ -2,7 +2,7 @@ import type { ProcessSpec } from '@baton/process-engine/language/definition';
 import { elementsOf } from '@baton/process-engine/language/elements';
 import { earlierVersion } from '../../processes/definitions/declared-migrations.ts';
 import { getDefinitionRow } from '../../processes/definitions/definitions.ts';
-import { foreseeAllInTurn, replayAllInTurn } from '../../processes/instances/replay/candidate.ts';
+import { predictDeadlinesInTurn, replayAllInTurn } from '../../processes/instances/replay/candidate.ts';
 import { openInstancesOf } from '../../processes/triggers/triggers.ts';
 import { holds } from '../../service/permissions.ts';
 import type { Context } from '../context.ts';
@@ -69,7 +69,7 @@ function candidatesOf(changes: readonly Change[]) {
  * 1 s for all. A caller without processes.read learns nothing about instances. Call it outside of any transaction.
  * @throws Refusal 503 `unavailable` if too many requests wait
  */
-export async function foreseeProcesses(
+export async function predictProcessDeadlines(
   context: Context,
   changes: readonly Change[],
   processes: readonly PlannedProcess[],
@@ -80,7 +80,7 @@ export async function foreseeProcesses(
     const versions = instances.flatMap(({ version, fate }) => (fate === 'migrate' ? [version] : []));
     return { ...candidate, versions };
   });
-  const found = await foreseeAllInTurn(context, candidates);
+  const found = await predictDeadlinesInTurn(context, candidates);
   const moved = new Map(candidates.map(({ of }, n) => [of, found[n] ?? []]));
   return processes.map((one) => {
     const deadlines = moved.get(one.key) ?? [];

@@ -6,7 +6,7 @@ import { WorkingCalendar } from '@baton/process-engine/calendars/working-calenda
 import type { ProcessSpec } from '@baton/process-engine/language/definition';
 import { elementsOf } from '@baton/process-engine/language/elements';
 import { pointer, problem, reported } from '@baton/process-engine/language/problems';
-import { readingDefinition } from '@baton/process-engine/language/read-definition';
+import { readDefinition } from '@baton/process-engine/language/read-definition';
 import { prepareSchema } from '@baton/values/json-schema/schema';
 import { parseLifecycle } from '../../definitions/task-types/lifecycle-grammar.ts';
 import { systemLifecycle } from '../../definitions/task-types/system-type.ts';
@@ -22,7 +22,7 @@ import {
 } from '../../rules/documents/rule-documents.ts';
 import { documentBytesMax } from '../../service/documents.ts';
 import { checkStoredSchema } from '../../service/stored-schema.ts';
-import { judgeProcess } from '../catalog/process-problems.ts';
+import { validateProcess } from '../catalog/process-problems.ts';
 import type { Context } from '../context.ts';
 import type { PackageDocument, PackageProblem } from '../source/package-source.ts';
 import type { SimulatedTaskType } from './task-type-tests.ts';
@@ -86,16 +86,16 @@ export async function checkPackage(
 
 const late = problem('invalid_document', '', 'was not validated: the call has used up its time');
 
-type Told = Pick<PackageProblem, 'code' | 'severity' | 'path' | 'message'>;
+type Finding = Pick<PackageProblem, 'code' | 'severity' | 'path' | 'message'>;
 
 /** @param told with paths relative to the document's spec */
-export function add({ problems }: CheckedPackage, { file }: PackageDocument, told: readonly Told[]): void {
+export function add({ problems }: CheckedPackage, { file }: PackageDocument, told: readonly Finding[]): void {
   const room = Math.min(documentProblemsMax, problemsMax - problems.length);
   for (const { code, severity, path, message } of told.slice(0, Math.max(0, room)))
     problems.push({ code, severity, path: `/spec${path}`, file, message });
 }
 
-export function toldOf({ issues }: z.ZodError): Told[] {
+export function describeIssues({ issues }: z.ZodError): Finding[] {
   return issues.map(({ path, message }) =>
     problem('invalid_document', pointer(...path.map(String)), message),
   );
@@ -147,7 +147,7 @@ function* checkingAlone(
 }
 
 /** A writer's refusals as problems. @throws errors that are no refusal */
-function refusalsOf(error: unknown): Told[] {
+function refusalsOf(error: unknown): Finding[] {
   if (error instanceof Refusal) {
     const { field, path, message } = error.details;
     const at = typeof field === 'string' ? pointer(...field.split('.')) : '';
@@ -156,7 +156,7 @@ function refusalsOf(error: unknown): Told[] {
     const { message: shown, path: shownPath } = problem('invalid_document', at + within, said);
     return [{ code: error.code, severity: 'error', path: shownPath, message: shown }];
   }
-  if (isFormFault(error)) return toldOf(error);
+  if (isFormFault(error)) return describeIssues(error);
   throw error;
 }
 
@@ -170,10 +170,10 @@ async function checkProcess(
   document: PackageDocument,
   given: GivenNames,
 ): Promise<void> {
-  const { spec, problems: found } = await inSlices(readingDefinition(document.spec));
+  const { spec, problems: found } = await inSlices(readDefinition(document.spec));
   if (spec === undefined) return add(checked, document, reported(found));
   const before = await elementsBefore(context, document.key);
-  const { problems, calendars } = await judgeProcess(context, spec, before, given);
+  const { problems, calendars } = await validateProcess(context, spec, before, given);
   // Unresolved variables were already reported when the files were read.
   const own = found.filter(({ code }) => code !== 'unresolved_install_variable');
   add(checked, document, reported([...own, ...problems]));

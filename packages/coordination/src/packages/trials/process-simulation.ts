@@ -153,14 +153,14 @@ export class ProcessSimulation {
         return;
       }
     }
-    yield* this.#takeOrPark(instance, input, led);
+    yield* this.#takeOrStore(instance, input, led);
     while (instance.state.status === 'running' && instance.kept.length > 0) {
       const kept = instance.kept.shift() as Input;
-      yield* this.#takeOrPark(instance, { ...kept, at: input.at }, led);
+      yield* this.#takeOrStore(instance, { ...kept, at: input.at }, led);
     }
   }
 
-  *#takeOrPark(instance: Instance, input: Input, led: Led): Generator<void, void> {
+  *#takeOrStore(instance: Instance, input: Input, led: Led): Generator<void, void> {
     try {
       instance.state = yield* this.#takeAll(instance, input, led);
     } catch (error) {

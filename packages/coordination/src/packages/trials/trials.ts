@@ -5,7 +5,7 @@ import { inSlices } from '@baton/kernel/limits/slices';
 import type { WorkingCalendar } from '@baton/process-engine/calendars/working-calendar';
 import { prepareSchema } from '@baton/values/json-schema/schema';
 import { Uuid } from '@baton/values/wire';
-import { workingCalendarsOf } from '../../organisation/calendars/computing.ts';
+import { workingCalendarsOf } from '../../organisation/calendars/compute-with-calendar.ts';
 import { getWorkspaceRow } from '../../organisation/workspaces/workspaces.ts';
 import { preparedOf } from '../../processes/instances/definitions-in-use.ts';
 import { AnyJson } from '../../rules/documents/any-json.ts';
@@ -15,7 +15,13 @@ import { readPackage } from '../source/read-package.ts';
 import { Coverage } from './coverage.ts';
 import { type Failure, failuresOf } from './expectations.ts';
 import { EngineTime, NotSimulated, type Outcome, TimeOver } from './outcome.ts';
-import { add, type CheckedPackage, type CheckedProcess, checkPackage, toldOf } from './package-checks.ts';
+import {
+  add,
+  type CheckedPackage,
+  type CheckedProcess,
+  checkPackage,
+  describeIssues,
+} from './package-checks.ts';
 import { ProcessReach } from './process-coverage.ts';
 import type { SimulatedProcess } from './process-simulation.ts';
 import { ProcessTest } from './process-tests.ts';
@@ -170,7 +176,7 @@ function* checkingTests(
     }
     const parsed = TestSpec.safeParse(document.spec);
     if (parsed.success) tests.push({ document, spec: parsed.data });
-    else add(checked, document, toldOf(parsed.error));
+    else add(checked, document, describeIssues(parsed.error));
     yield;
   }
   const kindOf = { process: 'Process', rule: 'WorkRule', taskType: 'TaskType' } as const;

@@ -20,7 +20,7 @@ type Given = Pick<ViewQuery, 'filter' | 'sort' | 'params' | 'workspaceId'>;
  * @throws Refusal `undeclared_filter`, `undeclared_sort`, `workspace_required`, `validation_error` for a value of
  * another type and for a parameter that is missing or that the block does not declare
  */
-export function askedOf(block: ViewBlock, { fields }: Source, given: Given): Asked {
+export function parseQuery(block: ViewBlock, { fields }: Source, given: Given): Asked {
   for (const { field, op } of given.filter)
     if (!block.filters.some((one) => one.value === undefined && one.field === field && one.op === op))
       fail('undeclared_filter', { field, op, declared: declaredFilters(block) });

@@ -9,11 +9,11 @@ import { pagesReadBy } from '../../testing/pages-read.ts';
 import { blockOf, insertTestView } from '../../testing/views.ts';
 import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
 import { keysOfRows } from './block-query.ts';
-import { findBlockRows, type Looking, rowsLookedAtMax } from './rows.sql.ts';
+import { findBlockRows, type Looking, scannedRowsMax } from './rows.sql.ts';
 import { sources } from './sources.ts';
 
 /** More than one query looks at. */
-const many = rowsLookedAtMax + 4000;
+const many = scannedRowsMax + 4000;
 
 let baton: TestCoordination;
 let admin: Actor;
@@ -88,7 +88,7 @@ test('a query that would look at more than 20,000 rows is 409 view_too_costly', 
     { block: 0, workspaceId: other.id },
   ];
   for (const body of costly)
-    assert.deepEqual(await refused(query(key, body), 409, 'view_too_costly'), { maxRows: rowsLookedAtMax });
+    assert.deepEqual(await refused(query(key, body), 409, 'view_too_costly'), { maxRows: scannedRowsMax });
 });
 
 test('the newest of any number are shown, page by page, and so is what an index finds', async () => {

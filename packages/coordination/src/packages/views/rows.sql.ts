@@ -12,9 +12,9 @@ import type { FilterOperator } from './view-spec.ts';
  * The maximum number of scanned rows per query; a query that would scan more is refused
  * (docs/reference/views-and-lists.md#read).
  */
-export const rowsLookedAtMax = 20_000;
+export const scannedRowsMax = 20_000;
 /** The number of the first row too many: it is returned first, or last where the rows have the order of an index. */
-const excess = fragment.raw(String(rowsLookedAtMax + 1));
+const excess = fragment.raw(String(scannedRowsMax + 1));
 
 type Fragment = ReturnType<typeof fragment>;
 type Condition = ReturnType<typeof condition>;
@@ -299,7 +299,7 @@ export function findBlockGroups(
 }
 
 /** The authorization objects of a block's rows. If too many would be scanned, an additional one is returned first. */
-export function findJudgedObjects(
+export function findAuthorizedObjects(
   looking: Looking,
   rowsMax: number,
 ): Statement<{ id: string | null; is_excess: boolean }> {

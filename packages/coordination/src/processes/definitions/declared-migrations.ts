@@ -1,6 +1,6 @@
 import { inSlices } from '@baton/kernel/limits/slices';
 import { prepareDefinition } from '@baton/process-engine/engine/definition-lists';
-import { checkingMigration, planMigration } from '@baton/process-engine/engine/migration/migration-plan';
+import { checkMigration, planMigration } from '@baton/process-engine/engine/migration/migration-plan';
 import type { ProcessSpec } from '@baton/process-engine/language/definition';
 import { elementsOf } from '@baton/process-engine/language/elements';
 import { type ProcessProblem, problem } from '@baton/process-engine/language/problems';
@@ -18,7 +18,7 @@ import { findDefinition } from './definitions.sql.ts';
  * caller doesn't see, causes no problem: its instances stay with it.
  * @param key of the definition; undefined if it has no version yet
  */
-export async function problemsOfMigrations(
+export async function findMigrationProblems(
   context: Context,
   key: string | undefined,
   spec: ProcessSpec,
@@ -37,7 +37,7 @@ export async function problemsOfMigrations(
     const map = migration.map ?? {};
     const plan = planMigration(prepareDefinition(key, before.spec), candidate.definition, map);
     const kinds = { before: kindsOf(before.spec), now: candidate.kinds };
-    const faults = await inSlices(checkingMigration(plan, kinds));
+    const faults = await inSlices(checkMigration(plan, kinds));
     found.push(...faults.map(({ code, message }) => problem(code, `/migrations/${n}`, message)));
   }
   return found;
@@ -61,7 +61,7 @@ export async function earlierVersion(
  * Schedules the migration of instances to a version that is being published: the cost doesn't depend on their number.
  * @returns the versions that they come from
  */
-export async function keepMigrations(
+export async function scheduleMigrations(
   context: Context,
   key: string,
   { version, migrations }: Pick<ProcessSpec, 'version' | 'migrations'>,

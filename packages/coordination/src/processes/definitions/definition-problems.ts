@@ -1,20 +1,20 @@
 import { inSlices } from '@baton/kernel/limits/slices';
-import { checkingDefinition } from '@baton/process-engine/language/checks';
+import { checkDefinition } from '@baton/process-engine/language/checks';
 import type { ProcessSpec } from '@baton/process-engine/language/definition';
 import { elementsOf } from '@baton/process-engine/language/elements';
 import { type ProcessProblem, problem, reported } from '@baton/process-engine/language/problems';
-import { type ReadDefinition, readingDefinition } from '@baton/process-engine/language/read-definition';
+import { type ReadDefinition, readDefinition } from '@baton/process-engine/language/read-definition';
 import type { Json } from '@baton/values/wire';
 import { canonicalHash } from '../../service/durable-text/canonical.ts';
 import type { Context } from '../context.ts';
-import { problemsOfMigrations } from './declared-migrations.ts';
+import { findMigrationProblems } from './declared-migrations.ts';
 import type { KeyedDefinitionRow } from './definition.ts';
-import { findExportedOutputs, problemsOfReferences } from './references.ts';
+import { findExportedOutputs, findReferenceProblems } from './references.ts';
 
 /** The problems of a definition, published or not (docs/reference/processes.md#problems). */
 
 /** Undefined for an invalid form. */
-export function hashOf({ spec }: ReadDefinition): string | undefined {
+export function hashDefinition({ spec }: ReadDefinition): string | undefined {
   return spec && canonicalHash(spec as unknown as Json, { fractions: 'allowed' });
 }
 
@@ -25,7 +25,7 @@ interface Judged {
 }
 
 /** @param latest the previous version */
-export async function problemsOf(
+export async function findProblems(
   context: Context,
   { spec, problems: found }: ReadDefinition,
   latest: KeyedDefinitionRow | undefined,
@@ -34,24 +34,24 @@ export async function problemsOf(
   const before = new Map(
     latest === undefined ? [] : [...elementsOf(latest.spec)].map(({ id, kind }) => [id, kind]),
   );
-  const checked = await inSlices(checkingDefinition(spec, before, await findExportedOutputs(context, spec)));
-  const references = await problemsOfReferences(context, spec, checked.calendars);
+  const checked = await inSlices(checkDefinition(spec, before, await findExportedOutputs(context, spec)));
+  const references = await findReferenceProblems(context, spec, checked.calendars);
   const nobody =
     spec.identity === undefined
       ? [problem('unknown_agent', '/identity', 'must name the agent that the process acts as')]
       : [];
-  const migrations = await problemsOfMigrations(context, latest?.key, spec);
+  const migrations = await findMigrationProblems(context, latest?.key, spec);
   const problems = [...found, ...nobody, ...checked.problems, ...migrations, ...references.problems];
   return { problems: reported(problems), calendars: references.calendars };
 }
 
 /** Parses and validates a definition as it was sent. */
-export async function judgeDefinition(
+export async function validateDefinition(
   context: Context,
   sent: unknown,
   latest: KeyedDefinitionRow,
 ): Promise<{ spec: ProcessSpec | undefined; hash: string | undefined; problems: ProcessProblem[] }> {
-  const read = await inSlices(readingDefinition(sent));
-  const { problems } = await problemsOf(context, read, latest);
-  return { spec: read.spec, hash: hashOf(read), problems };
+  const read = await inSlices(readDefinition(sent));
+  const { problems } = await findProblems(context, read, latest);
+  return { spec: read.spec, hash: hashDefinition(read), problems };
 }

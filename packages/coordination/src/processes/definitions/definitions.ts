@@ -9,7 +9,7 @@ import { listSeen } from '../../service/sight/seen-list.ts';
 import { requireSight, viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { dropTriggers, openInstancesOf } from '../triggers/triggers.ts';
+import { openInstancesOf, removeTriggers } from '../triggers/triggers.ts';
 import {
   definitionOf,
   definitionStatuses,
@@ -119,7 +119,7 @@ export async function retireDefinition(
   await db.run(lockProcessKey(tenantId, key));
   const row = await getDefinitionRow(context, key, null);
   if (isDryRun || row.status === 'retired') return retirementOf(context, row);
-  await dropTriggers(context, key);
+  await removeTriggers(context, key);
   await db.run(updateToRetired(tenantId, key, caller.principalId, reason));
   const retired = await retirementOf(context, await getDefinitionRow(context, key, null));
   const { openInstances, byVersion } = retired;

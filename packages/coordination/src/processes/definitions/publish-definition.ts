@@ -5,7 +5,7 @@ import { isObject } from '@baton/process-engine/language/expressions/types';
 import type { ProcessProblem } from '@baton/process-engine/language/problems';
 import {
   type ReadDefinition,
-  readingDefinition,
+  readDefinition,
   sizeFault,
 } from '@baton/process-engine/language/read-definition';
 import { newId } from '@baton/values/ids';
@@ -20,15 +20,15 @@ import { refuseSecretText } from '../../service/documents.ts';
 import { requireSight } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { keepTriggers } from '../triggers/triggers.ts';
-import { keepMigrations } from './declared-migrations.ts';
+import { storeTriggers } from '../triggers/triggers.ts';
+import { scheduleMigrations } from './declared-migrations.ts';
 import {
   definitionOf,
   type KeyedDefinitionRow,
   type ProcessDefinition,
   type ProcessDefinitionRequest,
 } from './definition.ts';
-import { hashOf, problemsOf } from './definition-problems.ts';
+import { findProblems, hashDefinition } from './definition-problems.ts';
 import { definitionPublished, definitionRestored, elementsNamedMax } from './definitions.events.ts';
 import {
   deleteReferences,
@@ -54,7 +54,7 @@ interface Author {
  * Locks a process against concurrent publication and retirement until the commit, also a process that doesn't exist
  * yet.
  */
-export async function holdDefinition(context: Context, key: string): Promise<void> {
+export async function lockDefinition(context: Context, key: string): Promise<void> {
   const { db, tenantId } = context;
   await lockVersions(context, 'process_definitions', key);
   await db.run(insertProcessKey(tenantId, key));
@@ -76,13 +76,13 @@ export async function publishDefinition(
 ): Promise<{ definition: ProcessDefinition; isNew: boolean }> {
   const tooLarge = sizeFault(sent);
   if (tooLarge !== undefined) fail('payload_too_large', { field: 'spec', ...tooLarge });
-  const read = await inSlices(readingDefinition(sent));
+  const read = await inSlices(readDefinition(sent));
   await inSlices(refusingSecrets((read.spec ?? sent ?? null) as Json));
   const { db, tenantId } = context;
-  await holdDefinition(context, key);
+  await lockDefinition(context, key);
   const latest = await db.row(findDefinition(tenantId, key, null));
   if (latest !== undefined) await requireSight(context, latest.workspace_id, { processDefinition: key });
-  const hash = hashOf(read);
+  const hash = hashDefinition(read);
   const same = latest && (await sameVersion(context, latest, read, sent, hash));
   if (same !== undefined) return { definition: definitionOf(same), isNew: false };
   const { spec, warnings, calendars } = await requireValid(context, read, latest);
@@ -115,8 +115,8 @@ export async function publishDefinition(
       ...calendars.map((name) => ({ kind: 'calendar' as const, name })),
     ]),
   );
-  const from = await keepMigrations(context, key, spec);
-  await keepTriggers(context, { key, version: spec.version, spec }, from);
+  const from = await scheduleMigrations(context, key, spec);
+  await storeTriggers(context, { key, version: spec.version, spec }, from);
   tellPublished(context, made, latest, author);
   const row = (await db.row(findDefinition(tenantId, key, null))) ?? fail('not_found');
   return { definition: definitionOf(row), isNew: true };
@@ -167,7 +167,7 @@ async function requireValid(
   read: ReadDefinition,
   latest: KeyedDefinitionRow | undefined,
 ): Promise<ValidDefinition> {
-  const { problems, calendars } = await problemsOf(context, read, latest);
+  const { problems, calendars } = await findProblems(context, read, latest);
   const { spec } = read;
   if (spec === undefined || problems.some(({ severity }) => severity === 'error'))
     return fail('invalid_process', { problems });

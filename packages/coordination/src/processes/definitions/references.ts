@@ -52,7 +52,7 @@ export interface References {
  * `calendar_retired`, `schema_violation` for a called process that is out of sight, `sla_calendar_missing`,
  * `sla_calendar_without_hours`, `governed_by_unknown_document`, `governed_by_unchecked`
  */
-export async function problemsOfReferences(
+export async function findReferenceProblems(
   context: Context,
   spec: ProcessSpec,
   inExpressions: ReadonlyMap<string | null, string>,

@@ -18,7 +18,7 @@ import { partsOfTemplate } from '@baton/process-engine/language/templates';
 import { BoundedCache } from '@baton/values/bounded-cache';
 import { type PreparedSchema, prepareSchema } from '@baton/values/json-schema/schema';
 import type { Json } from '@baton/values/wire';
-import { workingCalendarsOf } from '../../organisation/calendars/computing.ts';
+import { workingCalendarsOf } from '../../organisation/calendars/compute-with-calendar.ts';
 import { nobody } from '../../service/caller.ts';
 import type { Context } from '../context.ts';
 import type { ProcessDefinitionRow } from '../definitions/definition.ts';
@@ -196,12 +196,12 @@ export async function prepareTarget(context: Context, migration: MigrationRow): 
     migration,
     agentKey: later.row.identity_agent,
     before: { definition: earlier.definition, tools: await toolsFor(context, earlier) },
-    after: goingOn(earlier.definition, after, map),
+    after: migrationTarget(earlier.definition, after, map),
   };
 }
 
 /** A version that instances of an earlier one migrate to by the input `migrate`. */
-export function goingOn(from: Definition, { definition, tools }: Version, map: ElementMap): Version {
+export function migrationTarget(from: Definition, { definition, tools }: Version, map: ElementMap): Version {
   const plan = planMigration(from, definition, map);
   return { definition, tools: { ...tools, migrate: (m, input) => takeMigration(m, plan, input) } };
 }

@@ -138,7 +138,7 @@ export function findInput(tenantId: string, instanceId: string, sourceRef: strin
  * holds the lock of the instance. Returns no row for a duplicate.
  * @param kept null for a skipped input
  */
-export function keepOrPass(
+export function storeOrSkip(
   tenantId: string,
   instanceId: string,
   sourceRef: string,
@@ -198,7 +198,7 @@ export function updateToTaken(tenantId: string, instanceId: string, sourceRef: s
 export type CareValues = Pick<InstanceRow, 'journal_seq' | 'passed_over' | 'left_open'>;
 
 /** @param attendAt null: the worker has nothing to do for it; `now`: at once */
-export function updateCare(tenantId: string, id: string, values: CareValues, attendAt: string | null) {
+export function updateDueTime(tenantId: string, id: string, values: CareValues, attendAt: string | null) {
   return sql<InstanceRow>`
     update process_instances
     set journal_seq = ${values.journal_seq}, passed_over = ${values.passed_over},
@@ -210,7 +210,7 @@ export function updateCare(tenantId: string, id: string, values: CareValues, att
 export type AttendedRow = { id: string; tenant_id: string; attend_at: string };
 
 /** Instances of all tenants that are due for the worker. */
-export function findAttended([attendAt, id]: QueuePosition, rowsMax: number) {
+export function findInstancesDue([attendAt, id]: QueuePosition, rowsMax: number) {
   return sql<AttendedRow>`
     select id, tenant_id, attend_at from process_instances
     where attend_at <= now() and (attend_at, id) > (${attendAt}::timestamptz, ${id}::uuid)

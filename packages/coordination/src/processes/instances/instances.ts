@@ -34,7 +34,7 @@ import {
 } from './instances.sql.ts';
 import { agentOf, Identities } from './people/identity.ts';
 import { startInstance } from './start-instance.ts';
-import { migrateInstance, type Running, takeOrPark, tellPassed } from './take-input.ts';
+import { migrateInstance, type Running, recordSkippedInputs, takeOrStore } from './take-input.ts';
 
 /** How long a start waits for a concurrent start with the same key. */
 const busyMsMax = 2000;
@@ -211,14 +211,14 @@ function refuseState({ id, status }: InstanceRow): never {
 
 async function act(context: Context, running: Running, inputAt: InputAt): Promise<ProcessInstance> {
   const { now } = (await context.db.row(readClock())) as { now: string };
-  return shown(context, await takeOrPark(context, running, inputAt(now), null));
+  return shown(context, await takeOrStore(context, running, inputAt(now), null));
 }
 
 /** The worker takes the pending inputs. */
 async function goOn(context: Context, running: Running, inputAt: InputAt): Promise<ProcessInstance> {
   const { now } = (await context.db.row(readClock())) as { now: string };
-  const row = await takeOrPark(context, running, inputAt(now), null);
-  return shown(context, await tellPassed(context, row, now));
+  const row = await takeOrStore(context, running, inputAt(now), null);
+  return shown(context, await recordSkippedInputs(context, row, now));
 }
 
 /** The locked instance, and the agent that it acts as, which is locked first. */

@@ -71,7 +71,7 @@ export async function openObservation(
 }
 
 /** Describes the instance as a case to the memory service. @throws Refusal as `openObservation` */
-export async function tellCase(
+export async function reportCase(
   context: Context,
   row: InstanceRow,
   { status, memory }: Of<'tell_case'>,

@@ -14,7 +14,7 @@ import {
   startProcessInstance,
 } from '../../testing/process-instances.ts';
 import { insertTestType } from '../../testing/task-type.ts';
-import { judge } from './testing/compare-instance.ts';
+import { compareWithInterpreter } from './testing/compare-instance.ts';
 import { killAtRandom } from './testing/kill-workers.ts';
 import { actAtRandom, newKey, type Played, type Players, untilQuiet } from './testing/play-instances.ts';
 import { publishable, shortened, type World, withoutProblems } from './testing/playable.ts';
@@ -66,7 +66,7 @@ test('random processes end as the interpreter says, whenever workers are killed'
         () => goOn(worker),
       );
       for (const one of batch) {
-        const { status, kinds } = await judge(baton.pool, one);
+        const { status, kinds } = await compareWithInterpreter(baton.pool, one);
         for (const name of [status, ...kinds]) seen[name] = (seen[name] ?? 0) + 1;
       }
     }

@@ -1,6 +1,6 @@
 import { Refusal } from '@baton/kernel/http/refusal';
 import type { Input } from '@baton/process-engine/engine/inputs';
-import { correlatedAnew } from '@baton/process-engine/engine/migration/recorrelate';
+import { correlateAgain } from '@baton/process-engine/engine/migration/recorrelate';
 import { dueTimersOf } from '@baton/process-engine/engine/timers';
 import { newTraceHex } from '@baton/values/ids';
 import { undoneOnFailure } from '../../ledger/savepoint.ts';
@@ -13,17 +13,17 @@ import { createDueJob, createWalk } from '../../service/queue-walk.ts';
 import type { Context } from '../context.ts';
 import { processConsumer } from '../triggers/triggers.ts';
 import { prepareTarget, toolsFor, useDefinition } from './definitions-in-use.ts';
-import { doEffect } from './effects.ts';
+import { carryOutEffect } from './effects.ts';
 import type { InstanceRow } from './instance.ts';
 import {
   type AttendedRow,
   type DueTimerRow,
   deleteOrder,
   deleteRecall,
-  findAttended,
   findDueOrders,
   findDueTimers,
   findInstance,
+  findInstancesDue,
   findKept,
   hasOfVersion,
   insertEntries,
@@ -36,22 +36,22 @@ import {
   postponeRecall,
   type RecallRow,
   readClock,
-  updateCare,
+  updateDueTime,
   updateToTaken,
 } from './instances.sql.ts';
 import { earliestOf, effectEntry, type LeftOpen, leftOpenOf, refusalEntry } from './left-open/left-open.ts';
 import { linksMax } from './loops/links.ts';
-import { type Asked, askRecall } from './memory/recall-query.ts';
+import { type Asked, sendRecall } from './memory/recall-query.ts';
 import {
   activeMigration,
   type DueMigrationRow,
   dueMigrations,
-  noteProgress,
-  noteQuiet,
+  recordNoneFound,
+  recordProgress,
 } from './migration/migrations.ts';
 import { agentOf, Identities } from './people/identity.ts';
 import { takeProcessTurn } from './process-turn.ts';
-import { migrateInstance, type Running, takeFromSource, takeOrPark } from './take-input.ts';
+import { migrateInstance, type Running, takeFromSource, takeOrStore } from './take-input.ts';
 
 const batchMax = 100;
 /** Timers that fire at the same time, each on a connection of its own. */
@@ -159,7 +159,7 @@ async function carryOut(context: Context, { instance_id: id }: OrderRow): Promis
   if (order.act === 'begin')
     await takeFromSource(context, running, { kind: 'start', at, event: null }, 'start');
   else
-    await takeOrPark(context, running, { kind: 'cancel', at, reason: callerIsOver, compensate: true }, null);
+    await takeOrStore(context, running, { kind: 'cancel', at, reason: callerIsOver, compensate: true }, null);
   return 1;
 }
 
@@ -180,19 +180,19 @@ async function takeKept(context: Context, running: Running, at: string): Promise
     await db.run(updateToTaken(tenantId, row.id, sourceRef, links));
     const input = { ...(held as Input), at };
     const isOfVersion = input.kind !== 'event' || input.version === row.definition_version;
-    const judged = isOfVersion ? input : correlatedAnew(running, row.instance_key, input);
-    row = await takeOrPark(context, { ...running, row, links }, judged, sourceRef);
+    const judged = isOfVersion ? input : correlateAgain(running, row.instance_key, input);
+    row = await takeOrStore(context, { ...running, row, links }, judged, sourceRef);
   }
   return row;
 }
 
 /** Processes instances with pending inputs or unclosed objects, each in a transaction of its own. */
-export function attendInstances({ pool, command, log }: Tools): Job {
+export function processDueInstances({ pool, command, log }: Tools): Job {
   const name = 'process-aftercare';
   return createDueJob<AttendedRow>(
     { name, batchMax, log },
     {
-      find: (after) => pool.rows(findAttended(after, batchMax)),
+      find: (after) => pool.rows(findInstancesDue(after, batchMax)),
       positionOf: ({ attend_at: at, id }) => [at, id],
       handle: (row) => command(name, row.tenant_id, (context) => attend(context, row.id)),
     },
@@ -215,7 +215,7 @@ async function attend(context: Context, id: string): Promise<number> {
   const taken = await takeKept(context, running, at);
   const row = await closeLeftOpen(context, { ...running, row: taken }, at);
   const isBehind = row.status === 'running' && row.kept_inputs > 0;
-  await db.run(updateCare(tenantId, id, row, isBehind ? at : earliestOf(row.left_open)));
+  await db.run(updateDueTime(tenantId, id, row, isBehind ? at : earliestOf(row.left_open)));
   return isBehind ? batchMax : 1;
 }
 
@@ -240,7 +240,7 @@ export async function closeLeftOpen(context: Context, running: Running, at: stri
   const { db, tenantId } = context;
   await db.run(insertEntries(tenantId, row.id, row.journal_seq, entries));
   const care = { ...row, journal_seq: row.journal_seq + entries.length, left_open: left };
-  return (await db.row(updateCare(tenantId, row.id, care, row.attend_at))) as InstanceRow;
+  return (await db.row(updateDueTime(tenantId, row.id, care, row.attend_at))) as InstanceRow;
 }
 
 /** @returns why it could not be closed; undefined if it was closed now or earlier */
@@ -254,7 +254,7 @@ async function refusalOf(
   const acting = { ...context, caller, correlationId: `process:${row.id}` };
   return undoneOnFailure<string | undefined>(
     acting,
-    async () => void (await doEffect(acting, row, effect, at)),
+    async () => void (await carryOutEffect(acting, row, effect, at)),
     (error) => {
       if (!(error instanceof Refusal) || isUnavailable(error)) throw error;
       return error.code;
@@ -272,7 +272,7 @@ const waitSecondsMax = 30;
  * Sends the memory queries of steps outside of any transaction, and delivers the results
  * (docs/reference/processes.md#language).
  */
-export function askMemoryForProcesses(tools: Tools & Pick<Context, 'memory'>): Job {
+export function sendProcessRecalls(tools: Tools & Pick<Context, 'memory'>): Job {
   const { pool, settings, log } = tools;
   const name = 'process-recalls';
   const putOff = createPutOff(name, log);
@@ -299,7 +299,7 @@ async function askForStep(
   const asked =
     memory === undefined
       ? ({ kind: 'refused', reason: 'memory_disabled' } as const)
-      : await askRecall(memory, { tenantId, settings, traceRunId }, question, namespaces);
+      : await sendRecall(memory, { tenantId, settings, traceRunId }, question, namespaces);
   if (asked.kind === 'later')
     await pool.run(postponeRecall(row, Math.min(2 ** (attempts - 1), waitSecondsMax)));
   else await command('process-recalls', tenantId, (context) => takeAnswer(context, row, asked));
@@ -359,7 +359,7 @@ async function migrateSome(context: Context, id: string): Promise<number> {
   if (rows.length === 0) {
     // Instances that other processes hold are tried again later.
     if ((await db.row(hasOfVersion(tenantId, migration)))?.has === true) return 0;
-    await noteQuiet(context, id);
+    await recordNoneFound(context, id);
     return 1;
   }
   const untilMs = performance.now() + sliceMsMax;
@@ -371,6 +371,6 @@ async function migrateSome(context: Context, id: string): Promise<number> {
     const now = await migrateInstance(context, row, target, agent);
     if (now.definition_version === migration.to_version) migrated += 1;
   }
-  await noteProgress(context, id, { migrated, refused: tried - migrated });
+  await recordProgress(context, id, { migrated, refused: tried - migrated });
   return batchMax;
 }

@@ -8,7 +8,7 @@ import { toolsFor, useDefinition } from './definitions-in-use.ts';
 import type { InstanceRow } from './instance.ts';
 import { insertInput, insertInstance, readClock } from './instances.sql.ts';
 import { linksMax, loopFault } from './loops/links.ts';
-import { parkBefore, takeOrPark } from './take-input.ts';
+import { storeInputFirst, takeOrStore } from './take-input.ts';
 
 /** Starts instances (docs/reference/processes.md#instances). */
 
@@ -61,8 +61,8 @@ export async function startInstance(
   await db.run(insertInput(tenantId, id, sourceRef, links));
   const running = { row, definition: use.definition, tools: await toolsFor(context, use), agent, links };
   const input = { kind: 'start', at: startedAt, event } as const;
-  if (links > linksMax) return parkBefore(context, running, input, sourceRef, loopFault);
-  return takeOrPark(context, running, input, sourceRef);
+  if (links > linksMax) return storeInputFirst(context, running, input, sourceRef, loopFault);
+  return takeOrStore(context, running, input, sourceRef);
 }
 
 /** An event starts at most one instance of a definition, however that instance ends. */

@@ -16,18 +16,18 @@ import { isUnavailable } from '../../rules/acts/work-item.ts';
 import { type Caller, nobody } from '../../service/caller.ts';
 import type { Context } from '../context.ts';
 import type { Target } from './definitions-in-use.ts';
-import { doEffect } from './effects.ts';
+import { carryOutEffect } from './effects.ts';
 import type { InstanceRow, Recorded } from './instance.ts';
 import { type ProcessEventType, processEvents } from './instances.events.ts';
 import {
   insertEntries,
   insertInput,
-  keepOrPass,
   type NewEntry,
   readClock,
   replaceTimers,
   replaceWaits,
-  updateCare,
+  storeOrSkip,
+  updateDueTime,
   updateInstance,
   updateToKept,
   updateToStaying,
@@ -90,10 +90,12 @@ export async function takeFromSource(
     return keepInput(context, running, input, sourceRef);
   const isNew = await db.row(insertInput(tenantId, row.id, sourceRef, links));
   if (isNew === undefined) return undefined;
-  if (isLoop && row.status === 'running') return parkBefore(context, running, input, sourceRef, loopFault);
+  if (isLoop && row.status === 'running')
+    return storeInputFirst(context, running, input, sourceRef, loopFault);
   // The worker delivers the inputs that are pending before this one.
-  if (resumes) return tellPassed(context, await takeOrPark(context, running, input, sourceRef), input.at);
-  return takeOrPark(context, running, input, sourceRef);
+  if (resumes)
+    return recordSkippedInputs(context, await takeOrStore(context, running, input, sourceRef), input.at);
+  return takeOrStore(context, running, input, sourceRef);
 }
 
 /** Whether an event activates a handler of the definition, besides the steps that wait for it. */
@@ -115,7 +117,7 @@ async function keepInput(
     row.kept_inputs >= answersMax ||
     (row.kept_inputs >= keptMax && !isAnswer(input, waitsOf(definition, row.state)));
   const kept = isFull ? null : keptOf(input, definition);
-  const noted = await db.row(keepOrPass(tenantId, row.id, sourceRef, kept, links));
+  const noted = await db.row(storeOrSkip(tenantId, row.id, sourceRef, kept, links));
   if (noted === undefined || !isFull) return noted;
   if (row.passed_over === 0) await notePassed(context, noted, input.at, { from: sourceRef });
   return undefined;
@@ -152,17 +154,21 @@ async function notePassed(
   } as const;
   await db.run(insertEntries(tenantId, row.id, row.journal_seq, [{ ...entry, data }]));
   const care = { ...row, journal_seq: row.journal_seq + 1 };
-  return (await db.row(updateCare(tenantId, row.id, care, row.attend_at))) as InstanceRow;
+  return (await db.row(updateDueTime(tenantId, row.id, care, row.attend_at))) as InstanceRow;
 }
 
 /** Records in the journal how many inputs were skipped, and resets the count. */
-export async function tellPassed(context: Context, row: InstanceRow, at: string): Promise<InstanceRow> {
+export async function recordSkippedInputs(
+  context: Context,
+  row: InstanceRow,
+  at: string,
+): Promise<InstanceRow> {
   if (row.passed_over === 0) return row;
   return notePassed(context, { ...row, passed_over: 0 }, at, { inputs: row.passed_over });
 }
 
 /** Delivers an input to an instance; an input that fails suspends it, and is stored for the resume. */
-export async function takeOrPark(
+export async function takeOrStore(
   context: Context,
   running: Running,
   input: Input,
@@ -175,11 +181,11 @@ export async function takeOrPark(
   );
   if (!(taken instanceof ProcessFault)) return taken;
   const { element, code, message: reason } = taken;
-  return parkBefore(context, running, input, sourceRef, { element, code, reason });
+  return storeInputFirst(context, running, input, sourceRef, { element, code, reason });
 }
 
 /** Suspends an instance, and stores the input that failed for the resume. */
-export async function parkBefore(
+export async function storeInputFirst(
   context: Context,
   running: Running,
   input: Input,
@@ -322,7 +328,7 @@ async function doAct(
   return undoneOnFailure(
     acting,
     async () => {
-      const follow = await doEffect(acting, row, effect, state.clock, running.links);
+      const follow = await carryOutEffect(acting, row, effect, state.clock, running.links);
       if (opened !== undefined) tell(context, row, opened);
       if (follow?.tell !== undefined) tell(context, row, follow.tell);
       return follow?.input === undefined ? [] : [follow.input];
@@ -394,5 +400,5 @@ async function noteLeftOpen(
 ): Promise<InstanceRow> {
   const left_open = [...row.left_open, ...added].slice(0, leftOpenMax);
   const attendAt = row.attend_at ?? earliestOf(left_open);
-  return (await db.row(updateCare(tenantId, row.id, { ...row, left_open }, attendAt))) as InstanceRow;
+  return (await db.row(updateDueTime(tenantId, row.id, { ...row, left_open }, attendAt))) as InstanceRow;
 }

@@ -4,8 +4,8 @@ import { type Statement, sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import {
-  findAttended,
   findDueTimers,
+  findInstancesDue,
   findKept,
   findWaitedKeys,
   findWaiting,
@@ -67,7 +67,7 @@ test('due timers are found without those that are not due', async () => {
 });
 
 test('an instance that has nothing left to do is not looked after', async () => {
-  const statement = findAttended(['-infinity', '00000000-0000-0000-0000-000000000000'], 100);
+  const statement = findInstancesDue(['-infinity', '00000000-0000-0000-0000-000000000000'], 100);
   assert.equal((await baton.pool.rows(statement)).length, 0);
   assert.ok((await rowsReadBy(statement)) <= rowsReadMax);
 });

@@ -2,7 +2,7 @@ import { handlersOf } from '@baton/process-engine/engine/definition-lists';
 import { waitKeyOf } from '@baton/process-engine/engine/waits';
 import type { ProcessSpec } from '@baton/process-engine/language/definition';
 import type { EventRow } from '../../ledger/journal/event.ts';
-import { holdCursor } from '../../rules/journal-turns/turns.ts';
+import { createCursor } from '../../rules/journal-turns/turns.ts';
 import type { Context } from '../context.ts';
 import {
   countOpenInstances,
@@ -33,13 +33,13 @@ const firstPlace: TriggerPlace = { definition_key: '', definition_version: 0 };
  * Call it in the transaction that publishes.
  * @param from versions whose instances migrate to it: for them it also receives earlier events
  */
-export async function keepTriggers(
+export async function storeTriggers(
   context: Context,
   { key, version, spec }: { key: string; version: number; spec: ProcessSpec },
   from: readonly number[],
 ): Promise<void> {
   const { db, tenantId } = context;
-  await holdCursor(context, processConsumer);
+  await createCursor(context, processConsumer);
   await db.run(deleteStarts(tenantId, key));
   const triggers = [
     { kind: 'start', number: 0, wait_key: waitKeyOf(spec.start.on) },
@@ -52,7 +52,7 @@ export async function keepTriggers(
 }
 
 /** A retired definition starts nothing; its instances continue. */
-export async function dropTriggers({ db, tenantId }: Context, key: string): Promise<void> {
+export async function removeTriggers({ db, tenantId }: Context, key: string): Promise<void> {
   await db.run(deleteStarts(tenantId, key));
 }
 
@@ -114,7 +114,7 @@ export function findTriggeredPlace(
 }
 
 /** Makes the next turn of the tenant continue after this version; undefined: all versions have been evaluated. */
-export function keepTriggeredPlace(
+export function storeTriggeredPlace(
   { db, tenantId }: Context,
   { id }: EventRow,
   place: TriggerPlace | undefined,

@@ -5,7 +5,7 @@ import { updateWork } from './update-work.ts';
 import type { Act } from './work-item.ts';
 
 /** The handler of each kind of action, called once per item. */
-export const actOf: Readonly<Record<ActionKind, Act>> = {
+export const actionHandlers: Readonly<Record<ActionKind, Act>> = {
   ensure_work: fileWork,
   request_decision: fileWork,
   update_work: updateWork,

@@ -34,7 +34,7 @@ export function findWorkKey(tenantId: string, key: string) {
 /**
  * Records that a rule acted on a task, with the length of the chain so far. The events of the act have the same time.
  */
-export function noteTouched(tenantId: string, taskId: string, chainDepth: number) {
+export function recordAct(tenantId: string, taskId: string, chainDepth: number) {
   return sql`
     insert into rule_touched_tasks as t (task_id, tenant_id, chain_depth, touched_at)
     values (${taskId}, ${tenantId}, ${chainDepth}, now())

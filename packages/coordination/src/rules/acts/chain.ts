@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts';
-import { findChainDepth, noteTouched } from './acts.sql.ts';
+import { findChainDepth, recordAct } from './acts.sql.ts';
 import type { Cause } from './cause.ts';
 
 /** A cause that is later than this after a rule's last act on the task starts a new chain. */
@@ -17,6 +17,6 @@ export async function findChain({ db, tenantId }: Context, { taskId, trigger }: 
 }
 
 /** Records the length of the chain that led to a change of a task; its consequences continue the chain. */
-export async function noteLinks({ db, tenantId }: Context, taskId: string, links: number): Promise<void> {
-  await db.run(noteTouched(tenantId, taskId, links));
+export async function recordChain({ db, tenantId }: Context, taskId: string, links: number): Promise<void> {
+  await db.run(recordAct(tenantId, taskId, links));
 }

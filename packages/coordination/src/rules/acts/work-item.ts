@@ -7,7 +7,7 @@ import { holds, type Permission, permittedIds } from '../../service/permissions.
 import type { RuleRow } from '../catalog/rule.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { noteTouched } from './acts.sql.ts';
+import { recordAct } from './acts.sql.ts';
 import type { Cause, RuleRoots } from './cause.ts';
 
 /** The outcome of one item of a rule's action (docs/reference/rules.md#evaluations). */
@@ -119,7 +119,7 @@ function refusedCode(error: unknown): string | undefined {
 
 /** Records that the rule acted on a task, so that its consequences continue the chain. */
 export async function touch({ context, chainDepth }: Acting, taskId: string): Promise<void> {
-  await context.db.run(noteTouched(context.tenantId, taskId, chainDepth));
+  await context.db.run(recordAct(context.tenantId, taskId, chainDepth));
 }
 
 /** @throws Refusal `permission_denied`: the authority doesn't have the permission, or has lost it */

@@ -23,7 +23,7 @@ import {
   updateRuleValues,
   updateWaitingToDue,
 } from './rules.sql.ts';
-import { aboutRule, authorityOf, everySecondsOf, keepVersion, makeRoomForEnabled } from './rules.ts';
+import { aboutRule, authorityOf, makeRoomForEnabled, scheduleSeconds, storeVersion } from './rules.ts';
 
 /**
  * Changes a rule: writes the next version, in the name of the writer if the rule is enabled
@@ -64,10 +64,10 @@ export async function updateRule(
   if (changes.length === 0) return { ...ruleOf(before), warnings };
   const isEnabled = before.status === 'enabled';
   const authority = isEnabled ? await authorityOf(context, documents, narrowedBy) : before.authority;
-  const enabling = { authority, isEnabled, everySeconds: everySecondsOf(documents) };
+  const enabling = { authority, isEnabled, everySeconds: scheduleSeconds(documents) };
   const row = (await db.row(updateRuleValues(tenantId, id, after, enabling))) as RuleRow;
   await db.run(updateWaitingToDue(tenantId, id));
-  const rule = await keepVersion(context, row);
+  const rule = await storeVersion(context, row);
   emit(context, ruleUpdated, aboutRule(row), { ...ruleSummaryOf(rule), changes });
   return { ...rule, warnings };
 }
@@ -101,7 +101,7 @@ export async function renameRule(context: Context, id: string, key: string): Pro
   const holder = await db.row(findRuleOfKey(tenantId, key));
   if (holder !== undefined) fail('rule_key_taken', { key, ruleId: holder.id });
   const row = (await db.row(updateRuleKey(tenantId, id, key))) as RuleRow;
-  const rule = await keepVersion(context, row);
+  const rule = await storeVersion(context, row);
   emit(context, ruleUpdated, aboutRule(row), { ...ruleSummaryOf(rule), changes: ['key'] });
   return rule;
 }
@@ -120,7 +120,7 @@ export async function enableRule(context: Context, id: string): Promise<Rule> {
   await requireMayActAsIdentity(context, before, narrowedBy);
   await makeRoomForEnabled(context);
   const authority = await authorityOf(context, before, narrowedBy);
-  const everySeconds = everySecondsOf(before);
+  const everySeconds = scheduleSeconds(before);
   const row = (await db.row(updateRuleToEnabled(tenantId, id, authority, everySeconds))) as RuleRow;
   const rule = ruleOf(row);
   emit(context, ruleEnabled, aboutRule(row), ruleSummaryOf(rule));

@@ -6,7 +6,7 @@ import { findConditionFault, isPath, rootOf } from '../../definitions/declared-a
 import { AnyJson } from './any-json.ts';
 import { conditionBounds } from './condition.ts';
 import { type Fault, parseRuleDocument, refuseFaults } from './faults.ts';
-import { faultInTemplate, isTemplate, textsIn } from './template.ts';
+import { findTemplateFault, isTemplate, textsIn } from './template.ts';
 import type { RuleTrigger } from './trigger.ts';
 
 export const itemsMax = 50;
@@ -203,7 +203,7 @@ function faultsOfItems({ forEach, where }: RuleAction, hasInterpretation: boolea
 function faultsOfTexts(action: RuleAction, hasInterpretation: boolean): Fault[] {
   const roots = rootsOfAction(action, hasInterpretation);
   return textsOfAction(action).flatMap(({ field, text }) => {
-    const message = faultInTemplate(text, roots);
+    const message = findTemplateFault(text, roots);
     return message === undefined ? [] : [{ field, message }];
   });
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AnyJson } from './any-json.ts';
 import { conditionRoots } from './condition.ts';
 import { parseRuleDocument, refuseFaults } from './faults.ts';
-import { faultInTemplate, textsIn } from './template.ts';
+import { findTemplateFault, textsIn } from './template.ts';
 
 /** The skill call that a rule makes before it acts (docs/reference/rules.md#interpretation). */
 export const RuleInterpretation = z
@@ -27,7 +27,7 @@ export function parseInterpretation(sent: unknown): RuleInterpretation | null {
   refuseFaults(
     code,
     textsOfInterpretation(interpretation).flatMap(({ field, text }) => {
-      const message = faultInTemplate(text, conditionRoots);
+      const message = findTemplateFault(text, conditionRoots);
       return message === undefined ? [] : [{ field, message }];
     }),
   );

@@ -27,7 +27,7 @@ function partsOf(text: string): Part[] {
 }
 
 /** Why a text with placeholders of these roots is invalid; undefined if it is valid. */
-export function faultInTemplate(text: string, roots: readonly string[]): string | undefined {
+export function findTemplateFault(text: string, roots: readonly string[]): string | undefined {
   for (const { literal, path } of partsOf(text)) {
     if (/\{\{|\}\}/.test(literal)) return 'a placeholder is not closed or has no path';
     if (path === undefined) continue;

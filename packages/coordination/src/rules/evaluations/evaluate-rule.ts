@@ -2,7 +2,7 @@ import { Refusal } from '@baton/kernel/http/refusal';
 import { newId } from '@baton/values/ids';
 import type { JsonObject } from '@baton/values/wire';
 import type { CredentialSnapshot } from '../../access/authn/credential-snapshot.ts';
-import { ConditionFault, holdsCondition } from '../../definitions/declared-actions/evaluateRule-condition.ts';
+import { ConditionFault, holdsCondition } from '../../definitions/declared-actions/evaluate-condition.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { type Caller, nobody } from '../../service/caller.ts';
 import { isInSight } from '../../service/sight/sight.ts';

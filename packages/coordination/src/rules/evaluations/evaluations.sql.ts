@@ -50,7 +50,7 @@ export function updateEvaluation(tenantId: string, id: string, end: EvaluationEn
 }
 
 /** Records an unexpected error; the evaluation is retried later. */
-export function updateFailedLook(tenantId: string, id: string, againSeconds: number) {
+export function updateFailedAttempt(tenantId: string, id: string, againSeconds: number) {
   return sql`
     update rule_evaluations
     set failures = failures + 1, next_check_at = clock_timestamp() + make_interval(secs => ${againSeconds}::integer)
@@ -84,7 +84,7 @@ export function findDueEvaluations(tenantId: string, except: readonly string[], 
 }
 
 /** Makes evaluations due that wait for one of these tasks or calls, except those that are being processed. */
-export function wakeWaiting(tenantId: string, ended: readonly string[]) {
+export function updatePendingToDue(tenantId: string, ended: readonly string[]) {
   return sql`
     with free as (
       select id from rule_evaluations
@@ -96,7 +96,7 @@ export function wakeWaiting(tenantId: string, ended: readonly string[]) {
 }
 
 /** Whether the pending evaluations of the rule or the tenant, without this one, have reached their limit. */
-export function isFullOfWaiting(
+export function isPendingFull(
   tenantId: string,
   ruleId: string,
   { exceptId, ofRuleMax, ofTenantMax }: { exceptId: string; ofRuleMax: number; ofTenantMax: number },

@@ -6,7 +6,7 @@ import { getRuleRow } from '../catalog/rules.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { evaluationOf, evaluationStatuses, type RuleEvaluation } from './evaluation.ts';
-import { findEvaluation, findEvaluations, isFullOfWaiting } from './evaluations.sql.ts';
+import { findEvaluation, findEvaluations, isPendingFull } from './evaluations.sql.ts';
 
 /** The evaluations of a rule, newest first. @throws Refusal `not_found`, `invalid_status`, `invalid_cursor` */
 export async function listEvaluations(
@@ -30,12 +30,12 @@ export async function getEvaluation(context: Context, id: string): Promise<RuleE
 }
 
 /** Whether the limit of pending evaluations is reached: each of them is retried periodically. */
-export async function mayNotWait(
+export async function isPendingLimitReached(
   { db, tenantId, settings }: Context,
   rule: RuleRow,
   evaluationId: string,
 ): Promise<boolean> {
   const { CP_RULES_WAITING_MAX: ofRuleMax } = settings;
   const bounds = { exceptId: evaluationId, ofRuleMax, ofTenantMax: ofRuleMax * 10 };
-  return (await db.row(isFullOfWaiting(tenantId, rule.id, bounds)))?.is_full === true;
+  return (await db.row(isPendingFull(tenantId, rule.id, bounds)))?.is_full === true;
 }

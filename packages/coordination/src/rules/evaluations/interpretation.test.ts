@@ -22,7 +22,7 @@ after(async () => {
 
 const kind = () => `k-${newId()}`;
 const refOf = ({ name, version }: any) => `${name}@${version}`;
-const lookAgain = async () => {
+const continueEvaluation = async () => {
   await baton.pool.run(
     sql`update rule_evaluations set next_check_at = now() - interval '1 s' where next_check_at is not null`,
   );
@@ -64,10 +64,10 @@ test('a skill interprets the cause once, and the action reads what it says', asy
   assert.deepEqual(call.inputs, { text: 'About db1', n: 7 });
   assert.deepEqual(call.requestedBy, { kind: 'rule', ref: waiting.id });
   assert.equal(call.authorityPrincipalId, baton.admin.principalId);
-  await lookAgain();
+  await continueEvaluation();
   assert.equal((await only(rule.id)).status, 'waiting');
   await end(call, 'complete', { output: { findings: [{ title: 'One' }, { title: 'Two' }] } });
-  await lookAgain();
+  await continueEvaluation();
   const { status, createdTaskIds, id } = await only(rule.id);
   const titles = await Promise.all(
     createdTaskIds.map(async (taskId: string) => (await done(baton.admin.get(`/tasks/${taskId}`))).title),
@@ -85,7 +85,7 @@ test('a skill that fails fails the evaluation; one that finds nothing does not m
   await end(failing.call, 'fail', { error: { code: 'no_idea', message: 'None.' } });
   const empty = await asked();
   await end(empty.call, 'complete', { output: { findings: [] } });
-  await lookAgain();
+  await continueEvaluation();
   const { status, error } = await only(failing.rule.id);
   assert.deepEqual([status, error.code, error.details.code], ['failed', 'rule_skill_failed', 'no_idea']);
   assert.equal((await only(empty.rule.id)).status, 'not_matched');
@@ -95,7 +95,7 @@ test('an answer that does not come in time ends the evaluation, and the call', a
   const { rule, call } = await asked();
   await baton.pool.run(sql`
     update rule_evaluations set created_at = now() - interval '25 hours' where rule_id = ${rule.id}`);
-  await lookAgain();
+  await continueEvaluation();
   assert.equal((await only(rule.id)).error.code, 'rule_skill_wait_expired');
   assert.equal((await done(baton.admin.get(`/skill-invocations/${call.id}`))).status, 'cancelled');
 });
@@ -120,7 +120,7 @@ test('a schedule that files tasks asks a skill first', async () => {
   await worker.schedules();
   const call = (await done(claimCall(executor, skill))).invocation;
   await end(call, 'complete', { output: { title: 'Weekly' } });
-  await lookAgain();
+  await continueEvaluation();
   const { createdTaskIds } = await only(rule.id);
   assert.equal((await done(baton.admin.get(`/tasks/${createdTaskIds[0]}`))).title, 'Weekly');
   await done(baton.admin.delete(`/rules/${rule.id}`), 204);

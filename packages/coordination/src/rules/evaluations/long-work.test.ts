@@ -14,7 +14,7 @@ import {
   observed,
   slowDownTasks,
 } from '../../testing/rules.ts';
-import { lookAgainAtWaiting } from './rule-jobs.ts';
+import { continuePendingEvaluations } from './rule-jobs.ts';
 
 // What takes a rule long: many items, long waits, and many that wait.
 
@@ -253,7 +253,7 @@ test('a tenant with very many evaluations that wait keeps no other from its turn
       now() - interval '1 s')`);
   const served: string[] = [];
   const { tools } = worker;
-  const job = lookAgainAtWaiting({
+  const job = continuePendingEvaluations({
     ...tools,
     async command(_job, tenantId) {
       served.push(tenantId);

@@ -1,4 +1,4 @@
-import { getInvocationEnd } from '../../results/invocations/requesting.ts';
+import { getInvocationEnd } from '../../results/invocations/request-invocation.ts';
 import type { Caller } from '../../service/caller.ts';
 import { type Cause, rootsOf } from '../acts/cause.ts';
 import { closeTarget } from '../acts/close-work.ts';
@@ -11,18 +11,18 @@ import {
   act,
   actingOf,
   actOnItems,
+  type EvaluationOutcome,
   findingFrom,
   findingOfFault,
   finish,
   inactive,
-  type Look,
   requireRights,
   turnMsMax,
 } from './evaluate-rule.ts';
 import { type EvaluationRow, type Finding, failed } from './evaluation.ts';
-import { findEvaluation, findLeft, lockDueEvaluation, updateFailedLook } from './evaluations.sql.ts';
-import { attempt } from './savepoint.ts';
-import { skillRootOf, withdrawCall } from './skill-call.ts';
+import { findEvaluation, findLeft, lockDueEvaluation, updateFailedAttempt } from './evaluations.sql.ts';
+import { runInSavepoint } from './savepoint.ts';
+import { cancelSkillCall, skillRootOf } from './skill-call.ts';
 
 /**
  * Continues a pending evaluation: processes what remains, or ends it because its rule has changed or it waited too long
@@ -30,7 +30,7 @@ import { skillRootOf, withdrawCall } from './skill-call.ts';
  * @returns 1, or 0 if it is no longer due or another process has it
  * @throws AuthorityChanged
  */
-export async function lookAgain(context: Context, id: string): Promise<number> {
+export async function continueEvaluation(context: Context, id: string): Promise<number> {
   const { db, tenantId, settings } = context;
   const before = await db.row(findEvaluation(tenantId, id));
   const known = before && (await db.row(findRuleOfEvaluation(tenantId, before.rule_id)));
@@ -51,13 +51,13 @@ export async function lookAgain(context: Context, id: string): Promise<number> {
  * locks.
  * @returns `seen` if no items were left
  */
-export async function goOnWithLeft(
+export async function continueItems(
   context: Context,
   rule: RuleRow,
   authority: Caller | undefined,
   { trigger }: Cause,
   untilMs: number,
-): Promise<Look> {
+): Promise<EvaluationOutcome> {
   const { db, tenantId } = context;
   const left = await db.row(findLeft(tenantId, rule.id, trigger.ref));
   if (left === undefined) return 'seen';
@@ -73,7 +73,7 @@ async function look(
   authority: Caller | undefined,
   row: LockedRow,
   untilMs: number,
-): Promise<Look> {
+): Promise<EvaluationOutcome> {
   const cause = row.pending?.cause as Cause;
   const acting: Acting = {
     context: actingOf(context, rule, authority, cause),
@@ -89,7 +89,7 @@ async function look(
   const ended = endOf(rule, row, authority !== undefined);
   if (ended === undefined) return goOn(acting, row);
   const why = ended.result.reason ?? 'credential_inactive';
-  if (row.pending?.isAsking) await withdrawCall(acting.context, row.skill_invocation_id, why);
+  if (row.pending?.isAsking) await cancelSkillCall(acting.context, row.skill_invocation_id, why);
   return finish(acting, ended, row.created_task_ids);
 }
 
@@ -102,11 +102,11 @@ function endOf(rule: RuleRow, { rule_version: version, result }: EvaluationRow, 
   return isActive ? undefined : inactive(rule, done);
 }
 
-async function goOn(acting: Acting, row: LockedRow): Promise<Look> {
+async function goOn(acting: Acting, row: LockedRow): Promise<EvaluationOutcome> {
   const { context } = acting;
   const { created_task_ids: created } = row;
-  let became: Look = 'busy';
-  const broke = await attempt(context, async () => {
+  let became: EvaluationOutcome = 'busy';
+  const broke = await runInSavepoint(context, async () => {
     became = await finish(acting, await findingOf(acting, row), created);
   });
   if (broke === undefined) return became;
@@ -117,7 +117,7 @@ async function goOn(acting: Acting, row: LockedRow): Promise<Look> {
     const { waitingFor: _, ...done } = row.result;
     return finish(acting, failed('rule_internal_error', {}, done), created);
   }
-  await db.run(updateFailedLook(tenantId, row.id, settings.CP_RULES_SKILL_CHECK_SECONDS));
+  await db.run(updateFailedAttempt(tenantId, row.id, settings.CP_RULES_SKILL_CHECK_SECONDS));
   return 'busy';
 }
 
@@ -127,7 +127,7 @@ async function interpreted(acting: Acting, row: LockedRow): Promise<Finding> {
   const end = skillInvocationId === null ? undefined : await getInvocationEnd(context, skillInvocationId);
   const isLive = end?.status === 'pending' || end?.status === 'running';
   if (isLive && row.is_over) {
-    await withdrawCall(context, skillInvocationId, 'rule_skill_wait_expired');
+    await cancelSkillCall(context, skillInvocationId, 'rule_skill_wait_expired');
     return failed('rule_skill_wait_expired', {}, asked);
   }
   if (isLive) return { status: 'waiting', result: row.result, ...(row.pending && { pending: row.pending }) };

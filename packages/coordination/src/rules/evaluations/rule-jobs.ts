@@ -7,7 +7,7 @@ import { createTurnJob } from '../journal-turns/turn-job.ts';
 import { AuthorityChanged } from './authorities.ts';
 import { findDueRules, findTenantsOnSchedule } from './enabled-rules.sql.ts';
 import { findDueEvaluations, findTenantsDue } from './evaluations.sql.ts';
-import { lookAgain } from './pending-evaluations.ts';
+import { continueEvaluation } from './pending-evaluations.ts';
 import { runSchedule } from './schedule.ts';
 import { takeTurn } from './turn.ts';
 
@@ -41,7 +41,7 @@ export function runRuleSchedules({ pool, command, log }: Tools): Job {
 }
 
 /** Continues pending evaluations, each in a transaction of its own, in turns by tenant. */
-export function lookAgainAtWaiting({ pool, command, log }: Tools): Job {
+export function continuePendingEvaluations({ pool, command, log }: Tools): Job {
   const name = 'rule-evaluations';
   return createTenantTurns(
     { name, log },
@@ -50,7 +50,7 @@ export function lookAgainAtWaiting({ pool, command, log }: Tools): Job {
       find: async (tenantId, except) =>
         (await pool.rows(findDueEvaluations(tenantId, except, turnEntriesMax))).map(({ id }) => id),
       handle: (tenantId, id) =>
-        unlessChanged(() => command(name, tenantId, (context) => lookAgain(context, id)), 0),
+        unlessChanged(() => command(name, tenantId, (context) => continueEvaluation(context, id)), 0),
       isOfTenant: isUnavailable,
     },
   );

@@ -7,7 +7,7 @@ import type { Context } from '../context.ts';
  * @returns the unexpected error, undefined on success
  * @throws errors that restart the whole transaction, and a refusal because external authorization is unavailable
  */
-export async function attempt(
+export async function runInSavepoint(
   context: Context,
   act: () => Promise<unknown>,
 ): Promise<{ error: unknown } | undefined> {

@@ -1,12 +1,12 @@
 import { causeOfSchedule } from '../acts/cause.ts';
 import type { RuleRow } from '../catalog/rule.ts';
-import { everySecondsOf, ruleConsumer } from '../catalog/rules.ts';
+import { ruleConsumer, scheduleSeconds } from '../catalog/rules.ts';
 import type { Context } from '../context.ts';
 import { lockPlace } from '../journal-turns/turns.ts';
 import { lockAuthorities } from './authorities.ts';
 import { findRuleOfEvaluation, takeSlot } from './enabled-rules.sql.ts';
-import { evaluate, recordBroken, turnMsMax } from './evaluate-rule.ts';
-import { attempt } from './savepoint.ts';
+import { evaluateRule, recordFailure, turnMsMax } from './evaluate-rule.ts';
+import { runInSavepoint } from './savepoint.ts';
 
 /**
  * Evaluates a rule whose schedule is due (docs/reference/rules.md#trigger). The due time is taken and the next one set
@@ -17,7 +17,7 @@ import { attempt } from './savepoint.ts';
 export async function runSchedule(context: Context, ruleId: string): Promise<number> {
   const { db, tenantId, log } = context;
   const before = await db.row(findRuleOfEvaluation(tenantId, ruleId));
-  const everySeconds = before === undefined ? null : everySecondsOf(before);
+  const everySeconds = before === undefined ? null : scheduleSeconds(before);
   if (before === undefined || everySeconds === null) return 0;
   const authorities = await lockAuthorities(context, [before]);
   if ((await lockPlace(context, ruleConsumer)) === undefined) return 0;
@@ -27,10 +27,10 @@ export async function runSchedule(context: Context, ruleId: string): Promise<num
   const authority = await authorities.of(rule);
   const cause = causeOfSchedule(rule, slot.slot_seconds);
   const untilMs = performance.now() + turnMsMax;
-  const broke = await attempt(context, () => evaluate(context, rule, authority, cause, untilMs));
+  const broke = await runInSavepoint(context, () => evaluateRule(context, rule, authority, cause, untilMs));
   if (broke === undefined) return 1;
   // The next due time is the next attempt.
   log.error({ err: broke.error, tenantId, ruleId }, 'work rule evaluation failed');
-  await recordBroken(context, rule, authority, cause);
+  await recordFailure(context, rule, authority, cause);
   return 1;
 }

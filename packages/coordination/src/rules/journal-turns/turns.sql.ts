@@ -58,7 +58,7 @@ export function updateTurn(tenantId: string, consumer: string, { position, seque
 }
 
 /** Records a failure at the next event, which is retried after a delay. */
-export function updateBrokenTurn(
+export function updateFailedTurn(
   tenantId: string,
   consumer: string,
   broken: { failures: number; eventId: string; againSeconds: number; reason: string },

@@ -13,7 +13,7 @@ import {
   type Undoable,
 } from '../state.ts';
 import { freeze, timerOf } from '../timers.ts';
-import { goOnVoting } from '../votes.ts';
+import { continueVote } from '../votes.ts';
 import { retime } from './migrate-timers.ts';
 import type { MigrationPlan } from './migration-plan.ts';
 
@@ -43,7 +43,7 @@ export function takeMigration(m: Machine, plan: MigrationPlan, { fromVersion }: 
   if (m.state.status === 'suspended') return freeze(m);
   for (const node of m.elements())
     if (m.element(node.id) === node && node.waitsFor === 'approvals' && node.ballots && !node.isFindingVoters)
-      goOnVoting(m, node);
+      continueVote(m, node);
   judgeDeadlines(m);
   const busy = new Set(m.elements().map(({ parent }) => parent));
   for (const { id } of m.sequences()) if (!busy.has(id) && !m.ready.includes(id)) m.ready.push(id);

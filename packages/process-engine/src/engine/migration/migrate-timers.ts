@@ -11,11 +11,11 @@ import {
   isOpen,
   move,
   moveDeadlines,
+  reportUncounted,
   schedule,
-  tellUncounted,
   unitOf,
   type When,
-  warnAtOf,
+  warningInstant,
 } from '../timers.ts';
 import type { MigrationPlan } from './migration-plan.ts';
 
@@ -101,7 +101,7 @@ function retimeDue(
   try {
     const { dueAt, calendar, provisional } = countDeadline(m, due, Date.parse(owner.since));
     const unit = unitOf(due);
-    const warnAt = warnAtOf(due, dueAt);
+    const warnAt = warningInstant(due, dueAt);
     setTimer(m, owner, 'due', 0, { dueAt, unit, calendar, provisional });
     if (due.warnBefore === undefined) cancelTimer(m, owner.id, 'warn', 0);
     else setTimer(m, owner, 'warn', 0, { dueAt: warnAt, unit, calendar, provisional });
@@ -111,7 +111,7 @@ function retimeDue(
     return true;
   } catch (error) {
     if (!(error instanceof ProcessFault)) throw error;
-    tellUncounted(m, owner, error);
+    reportUncounted(m, owner, error);
     return end('unknown');
   }
 }

@@ -108,7 +108,7 @@ export interface MigrationFault {
 }
 
 /** What prevents instances of a version from migrating to another: checked at publication, for all of them. */
-export function* checkingMigration(
+export function* checkMigration(
   plan: MigrationPlan,
   kinds: { readonly before: ReadonlyMap<string, string>; readonly now: ReadonlyMap<string, string> },
 ): Generator<void, MigrationFault[]> {

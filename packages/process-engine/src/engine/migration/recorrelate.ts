@@ -12,7 +12,7 @@ interface Judging {
 }
 
 /** An event that was matched against another version, with the matching correlations of this one. */
-export function correlatedAnew({ definition, tools }: Judging, instanceKey: string, input: Input): Input {
+export function correlateAgain({ definition, tools }: Judging, instanceKey: string, input: Input): Input {
   if (input.kind !== 'event') return input;
   const starts = (input.correlations ?? []).filter((n) => n === startCorrelation);
   const found = definition.handlers.flatMap(({ on, key }, n) =>

@@ -67,7 +67,7 @@ export function asDeclared(value: Value, { kind }: Type): Value {
 }
 
 /** A part that reads a root: the value is converted to its declared type. */
-export function reading(type: Type, run: (run: Run) => Value): Part {
+export function readRoot(type: Type, run: (run: Run) => Value): Part {
   const isDeclared = ['int', 'double', 'timestamp', 'duration'].includes(type.kind);
   return part(type, isDeclared ? (at) => asDeclared(run(at), type) : run);
 }

@@ -7,7 +7,7 @@ import {
   noOverload,
   type Part,
   part,
-  reading,
+  readRoot,
   type Scope,
   typeError,
 } from './compiler.ts';
@@ -170,7 +170,7 @@ function identifier(name: string, scope: Scope): Part {
   if (type === undefined) return typeError(`no variable is named ${name}`);
   scope.found.variables.add(name);
   if (name === 'data') scope.found.reads.add('*');
-  return reading(type, (run) => run.roots[name] ?? null);
+  return readRoot(type, (run) => run.roots[name] ?? null);
 }
 
 /** `data`, if only a member of it is read. */
@@ -191,7 +191,7 @@ function member(isOptional: boolean, node: Node, key: Part | string, scope: Scop
   const of = memberType(within, key, textOf(node));
   const nameAt = typeof key === 'string' ? () => key : key.run;
   if (given.type.kind === 'optional' || isOptional) {
-    return reading(optionalOf(of), (run) => {
+    return readRoot(optionalOf(of), (run) => {
       const value = given.run(run);
       const inside = value instanceof Optional ? value.value : value;
       const name = nameAt(run);
@@ -199,7 +199,7 @@ function member(isOptional: boolean, node: Node, key: Part | string, scope: Scop
     });
   }
   const isDeclared = within.kind === 'object';
-  return reading(of, (run) => {
+  return readRoot(of, (run) => {
     const value = given.run(run);
     // A dyn value may turn out to be optional, too: then only an existing member is one.
     if (value instanceof Optional) throw new ExpressionFault('no_such_overload');

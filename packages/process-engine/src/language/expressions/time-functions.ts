@@ -1,12 +1,12 @@
 import { wallTimeAt, zoneNamed } from '../../calendars/time-zone.ts';
 import type { WorkingCalendar } from '../../calendars/working-calendar.ts';
 import {
-  addingWorkingTime,
   addWorkdays,
+  addWorkingTimeInSteps,
   CalendarFault,
-  countingWorkingTime,
   isWorkday,
   workdaysBetween,
+  workingTimeInSteps,
 } from '../../calendars/working-time.ts';
 import { isoDurationOf, parseIsoDuration, parseShortDuration } from './durations.ts';
 import { type Overload, overload } from './overloads.ts';
@@ -145,14 +145,14 @@ export const calendarFunctions: Readonly<
     run: (calendar, run, from, time) => {
       const { ms } = time as Span;
       if (ms < 0) throw new ExpressionFault('invalid_argument');
-      return new Instant(piecewise(run, addingWorkingTime(calendar, msOf(from), ms)));
+      return new Instant(piecewise(run, addWorkingTimeInSteps(calendar, msOf(from), ms)));
     },
   },
   workingTimeBetween: {
     parameters: ['timestamp', 'timestamp'],
     result: duration,
     run: (calendar, run, from, to) =>
-      new Span(piecewise(run, countingWorkingTime(calendar, msOf(from), msOf(to)))),
+      new Span(piecewise(run, workingTimeInSteps(calendar, msOf(from), msOf(to)))),
   },
 };
 

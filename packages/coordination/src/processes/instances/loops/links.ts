@@ -1,7 +1,7 @@
 import type { ProcessState } from '@baton/process-engine/engine/state';
 import type { EventRow } from '../../../ledger/journal/event.ts';
 import { causeOfEvent } from '../../../rules/acts/cause.ts';
-import { findChain, noteLinks } from '../../../rules/acts/chain.ts';
+import { findChain, recordChain } from '../../../rules/acts/chain.ts';
 import type { Context } from '../../context.ts';
 import { findLinks } from './links.sql.ts';
 
@@ -49,5 +49,5 @@ export function linksOfStart({ links = 0, startedAt }: ProcessState, at: string)
 
 /** Records the chain for rules that act on a task of the instance. */
 export async function linkTask(context: Context, taskId: string, links: number): Promise<void> {
-  if (links > 0) await noteLinks(context, taskId, links);
+  if (links > 0) await recordChain(context, taskId, links);
 }

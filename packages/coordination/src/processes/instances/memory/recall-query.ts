@@ -1,7 +1,7 @@
 import type { Recalled, RecallQuestion } from '@baton/process-engine/engine/inputs';
 import type { JsonObject } from '@baton/values/wire';
 import type { KnownPack } from '../../../memory/context/context-pack.ts';
-import { askTyped } from '../../../memory/context/typed-pack.ts';
+import { requestTypedPack } from '../../../memory/context/typed-pack.ts';
 import type { MemoryGateway } from '../../../memory/gateway/gateway.ts';
 import { canonicalHash } from '../../../service/durable-text/canonical.ts';
 import type { Context } from '../../context.ts';
@@ -22,13 +22,13 @@ export type Asked =
   | { readonly kind: 'later' };
 
 /** Sends a query outside of any transaction; never throws for errors of the memory service. */
-export async function askRecall(
+export async function sendRecall(
   memory: MemoryGateway,
   context: Pick<Context, 'tenantId' | 'settings' | 'traceRunId'>,
   { anchors, kinds, relations, depth, maxTokens, asOf }: RecallQuestion,
   namespaces: readonly string[],
 ): Promise<Asked> {
-  const told = await askTyped(memory, context, {
+  const told = await requestTypedPack(memory, context, {
     anchors,
     kinds,
     relations,

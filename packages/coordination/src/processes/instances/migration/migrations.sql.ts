@@ -39,7 +39,12 @@ export function updateProgress(tenantId: string, id: string, migrated: number, r
  * Schedules the next search after one that found no instance; ends the migration if its version is old enough that no
  * instance of an earlier one can appear.
  */
-export function updateToQuiet(tenantId: string, id: string, againSeconds: number, settledSeconds: number) {
+export function updateToNoneFound(
+  tenantId: string,
+  id: string,
+  againSeconds: number,
+  settledSeconds: number,
+) {
   return sql`
     update process_migrations m
     set next_at = case

@@ -8,7 +8,7 @@ import {
   findMigration,
   type MigrationRow,
   updateProgress,
-  updateToQuiet,
+  updateToNoneFound,
 } from './migrations.sql.ts';
 
 /** The progress of migrations (docs/reference/processes.md#migration). */
@@ -39,7 +39,7 @@ export function migrationFrom(
 }
 
 /** Call it last: from here on, two workers at the same migration wait for each other. */
-export async function noteProgress(
+export async function recordProgress(
   { db, tenantId }: Context,
   id: string,
   { migrated, refused }: Pick<MigrationRow, 'migrated' | 'refused'>,
@@ -48,6 +48,6 @@ export async function noteProgress(
 }
 
 /** Schedules the next search after one that found no instance, or ends the migration. */
-export async function noteQuiet({ db, tenantId }: Context, id: string): Promise<void> {
-  await db.run(updateToQuiet(tenantId, id, againSeconds, settledSeconds));
+export async function recordNoneFound({ db, tenantId }: Context, id: string): Promise<void> {
+  await db.run(updateToNoneFound(tenantId, id, againSeconds, settledSeconds));
 }

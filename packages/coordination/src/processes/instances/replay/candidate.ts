@@ -5,10 +5,10 @@ import { ProcessProblem, problemsMax } from '@baton/process-engine/language/prob
 import { sizeFault, specBytesMax } from '@baton/process-engine/language/read-definition';
 import { Uuid } from '@baton/values/wire';
 import type { Context } from '../../context.ts';
-import { judgeDefinition } from '../../definitions/definition-problems.ts';
+import { validateDefinition } from '../../definitions/definition-problems.ts';
 import { getDefinitionRow } from '../../definitions/definitions.ts';
 import { fail } from '../../errors.ts';
-import { foreseeDeadlines, type MovedDeadline } from './predict-deadlines.ts';
+import { type MovedDeadline, predictDeadlines } from './predict-deadlines.ts';
 import {
   callMsMax,
   namedRows,
@@ -79,7 +79,7 @@ export async function replayInTurn(
   if (tooLarge !== undefined) fail('payload_too_large', { field: 'spec', ...tooLarge });
   return ofTenant.run(context.tenantId, () =>
     ofProcess.run('', async () => {
-      const { spec, hash, problems } = await judgeDefinition(context, request.spec, latest);
+      const { spec, hash, problems } = await validateDefinition(context, request.spec, latest);
       const head = { key, candidateHash: hash ?? null, problems };
       const isInvalid = problems.some(({ severity }) => severity === 'error');
       if (spec === undefined || isInvalid) return { ...head, ...nothing };
@@ -122,7 +122,7 @@ const foreseeingMsMax = 1000;
  * @returns those of each candidate, in their order
  * @throws Refusal 503 `unavailable` if too many requests wait
  */
-export function foreseeAllInTurn(
+export function predictDeadlinesInTurn(
   context: Context,
   candidates: readonly {
     readonly key: string;
@@ -137,7 +137,7 @@ export function foreseeAllInTurn(
       const untilMs = performance.now() + foreseeingMsMax;
       const found: MovedDeadline[][] = [];
       for (const candidate of candidates)
-        found.push(await foreseeDeadlines(context, { ...candidate, untilMs }));
+        found.push(await predictDeadlines(context, { ...candidate, untilMs }));
       return found;
     }),
   );

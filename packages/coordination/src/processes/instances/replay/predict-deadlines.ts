@@ -7,13 +7,13 @@ import type { ProcessSpec } from '@baton/process-engine/language/definition';
 import { seenRows } from '../../../service/sight/seen-list.ts';
 import { viewerOf } from '../../../service/sight/sight.ts';
 import type { Context } from '../../context.ts';
-import { calendarsOf, goingOn, preparedOf, toolsOf, useDefinition } from '../definitions-in-use.ts';
+import { calendarsOf, migrationTarget, preparedOf, toolsOf, useDefinition } from '../definitions-in-use.ts';
 import { findState, listOfReplayed } from './replay.sql.ts';
 
 /** The effect of a migration on deadlines, computed by reads alone (docs/reference/packages.md#plan). */
 
 /** The maximum number of instances, the newest of the definition. */
-export const foreseenMax = 200;
+export const predictedMax = 200;
 /** For one instance: other work waits meanwhile. */
 const instanceMsMax = 60;
 
@@ -40,13 +40,13 @@ interface Question {
  * The deadlines of instances, and of their open steps, that a candidate moves. Instances that the caller doesn't see,
  * and those that could not migrate, are omitted. Call it outside of a transaction.
  */
-export async function foreseeDeadlines(
+export async function predictDeadlines(
   context: Context,
   { key, spec, versions, untilMs }: Question,
 ): Promise<MovedDeadline[]> {
   if (versions.length === 0) return [];
   const { db, tenantId, settings } = context;
-  const page = { limit: foreseenMax, cursor: undefined };
+  const page = { limit: predictedMax, cursor: undefined };
   const rows = await seenRows(db, await viewerOf(context), listOfReplayed(tenantId, key), page);
   const prepared = preparedOf(key, spec);
   const calendars: ReadonlyMap<string, WorkingCalendar> = await calendarsOf(context, prepared);
@@ -58,13 +58,13 @@ export async function foreseeDeadlines(
   const targets = new Map<number, typeof candidate>();
   const at = new Date().toISOString();
   const moved: MovedDeadline[] = [];
-  for (const { id, definition_version: version, status } of rows.slice(0, foreseenMax)) {
+  for (const { id, definition_version: version, status } of rows.slice(0, predictedMax)) {
     if (performance.now() > untilMs) break;
     const isOpen = status === 'running' || status === 'suspended';
     const map = spec.migrations.find(({ from }) => from === version)?.map ?? {};
     if (!isOpen || !versions.includes(version)) continue;
     const from = (await useDefinition(context, key, version)).definition;
-    const target = targets.get(version) ?? goingOn(from, candidate, map);
+    const target = targets.get(version) ?? migrationTarget(from, candidate, map);
     targets.set(version, target);
     const state = (await db.row(findState(tenantId, id)))?.state;
     endsAtMs = performance.now() + instanceMsMax;

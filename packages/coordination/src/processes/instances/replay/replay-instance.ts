@@ -3,11 +3,11 @@ import type { Definition } from '@baton/process-engine/engine/definition-lists';
 import { newState, takeInput } from '@baton/process-engine/engine/engine';
 import type { Act, ElementMap, Input, JournalNote } from '@baton/process-engine/engine/inputs';
 import { type EngineTools, ProcessFault } from '@baton/process-engine/engine/machine';
-import { correlatedAnew } from '@baton/process-engine/engine/migration/recorrelate';
+import { correlateAgain } from '@baton/process-engine/engine/migration/recorrelate';
 import type { ProcessState } from '@baton/process-engine/engine/state';
 import { dueTimersOf } from '@baton/process-engine/engine/timers';
 import type { JsonObject } from '@baton/values/wire';
-import { goingOn } from '../definitions-in-use.ts';
+import { migrationTarget } from '../definitions-in-use.ts';
 import type { Recorded } from '../instance.ts';
 
 /**
@@ -68,7 +68,7 @@ export interface Candidate extends Version {
  * @returns undefined if the journal doesn't contain all inputs. It yields after each of them.
  * @throws errors of the tools that are no fault of the definition
  */
-export function* replaying(
+export function* replayInstance(
   candidate: Candidate,
   { id, key, startedAt, lines }: Replayed,
   divergencesMax: number,
@@ -107,10 +107,10 @@ export function* replaying(
       migrations.shift();
       const later = versionFor(candidate, migrations[0]?.fromVersion);
       if (later === undefined) return undefined;
-      by = goingOn(by.definition, later, mapOf(candidate, given));
+      by = migrationTarget(by.definition, later, mapOf(candidate, given));
     }
     const isJudged = migrations.length > 0 || candidate.hasSameCorrelations;
-    const input = isJudged ? given : correlatedAnew(candidate, key, given);
+    const input = isJudged ? given : correlateAgain(candidate, key, given);
     const next = tried(by, state, input);
     if (next instanceof ProcessFault) {
       const fault = { fault: next.code, reason: next.message };

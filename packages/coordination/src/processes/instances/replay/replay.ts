@@ -18,7 +18,7 @@ import {
   listOfReplayed,
   type ReplayedRow,
 } from './replay.sql.ts';
-import { type Candidate, type Line, type Replay, replaying } from './replay-instance.ts';
+import { type Candidate, type Line, type Replay, replayInstance } from './replay-instance.ts';
 
 /** Replays instances with another definition, by reads alone (docs/reference/processes.md#replay). */
 
@@ -178,7 +178,7 @@ async function replayOne(
     earlier.set(version, { definition, tools: toolsOf(use, known, settings.CP_CEL_COST_LIMIT, check) });
   }
   const hasSameCorrelations = handlersTextOf(own.definition.spec) === handlers;
-  const steps = replaying(
+  const steps = replayInstance(
     { definition: prepared.definition, tools, earlier, hasSameCorrelations },
     { id: row.id, key: row.instance_key, startedAt: row.started_at, lines },
     divergencesMax,

@@ -17,7 +17,7 @@ export function findOldInstances([completedAt, id]: QueuePosition, ageSeconds: n
  * which the processes of its tenant may read again: a turn that ended in the middle of an event reads that event again,
  * among the next `nextEventsMax` after the cursor.
  */
-export function lockForgettable(tenantId: string, id: string, consumer: string, nextEventsMax: number) {
+export function lockDeletable(tenantId: string, id: string, consumer: string, nextEventsMax: number) {
   return sql<{ id: string }>`
     select i.id from process_instances i
     where i.id = ${id} and i.tenant_id = ${tenantId} and i.completed_at is not null

@@ -13,12 +13,12 @@ import {
   startProcessInstance,
 } from '../../../testing/process-instances.ts';
 import { observe } from '../../../testing/rules.ts';
-import { forgetOldInstances } from './old-instances.ts';
+import { deleteOldInstances } from './old-instances.ts';
 
 const { baton, worker, publish } = await startProcesses();
 
 const forget = async () => {
-  const job = forgetOldInstances(worker.tools);
+  const job = deleteOldInstances(worker.tools);
   for (let run = 0; run < 10 && (await job.run()) > 0; run += 1);
 };
 const age = (days = 31) =>
@@ -63,10 +63,10 @@ test('a long journal goes in parts, and that of an instance that has not ended c
     where id = ${made.id}`);
   await cancel(made.id);
   await age();
-  const job = forgetOldInstances(worker.tools);
+  const job = deleteOldInstances(worker.tools);
   assert.ok((await job.run()) >= job.batchMax);
   assert.ok(await isThere(made.id));
-  const other = forgetOldInstances(worker.tools);
+  const other = deleteOldInstances(worker.tools);
   await Promise.all([job.run(), other.run(), job.run()]);
   assert.ok(!(await isThere(made.id)));
 });

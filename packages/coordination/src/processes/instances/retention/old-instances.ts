@@ -7,7 +7,7 @@ import {
   deleteInstance,
   deleteSome,
   findOldInstances,
-  lockForgettable,
+  lockDeletable,
   type OldInstanceRow,
 } from './old-instances.sql.ts';
 
@@ -22,7 +22,7 @@ const nextEventsMax = 1000;
  * transaction. An instance with unclosed objects is kept, and so is one whose cause may be read again, so that no event
  * starts two instances.
  */
-export function forgetOldInstances({ pool, settings, log }: JobTools<Context>): Job {
+export function deleteOldInstances({ pool, settings, log }: JobTools<Context>): Job {
   const { CP_PROCESSES_RETENTION_SECONDS: ageSeconds } = settings;
   return createDueJob<OldInstanceRow>(
     { name: 'old-process-instances', batchMax, log },
@@ -36,7 +36,7 @@ export function forgetOldInstances({ pool, settings, log }: JobTools<Context>): 
 
 /** @returns 0 if it is kept; a whole batch if more of it is left */
 async function forgetSome(tx: Db, { id, tenant_id: tenantId }: OldInstanceRow): Promise<number> {
-  if ((await tx.row(lockForgettable(tenantId, id, processConsumer, nextEventsMax))) === undefined) return 0;
+  if ((await tx.row(lockDeletable(tenantId, id, processConsumer, nextEventsMax))) === undefined) return 0;
   const removed = (await tx.row(deleteSome(tenantId, id, rowsMax)))?.rows ?? 0;
   if (removed === rowsMax) return batchMax;
   await tx.run(deleteInstance(tenantId, id));

@@ -24,7 +24,10 @@ interface Line {
 }
 
 /** @returns its status, and the kinds of inputs that it has taken. @throws AssertionError where the two differ, or an effect is there twice, or not at all */
-export async function judge(db: Db, one: Played): Promise<{ status: string; kinds: string[] }> {
+export async function compareWithInterpreter(
+  db: Db,
+  one: Played,
+): Promise<{ status: string; kinds: string[] }> {
   const lines = await db.rows<Line>(sql`
     select seq, at, input from process_instance_journal where instance_id = ${one.id} order by seq`);
   const numbers = lines.map(({ seq }) => seq);

@@ -42,7 +42,7 @@ export function deleteEvaluations(
  * Examines the keys that were not examined for the retention period, and deletes those whose task has been closed for
  * as long, or that have no task. Keys that a rule has locked are skipped.
  */
-export function tidyWorkKeys(ageSeconds: number, rowsMax: number) {
+export function deleteOldWorkKeyRows(ageSeconds: number, rowsMax: number) {
   return sql<{ looked: number }>`
     with old as materialized (
       select tenant_id, dedup_key, task_id from rule_work
@@ -64,7 +64,7 @@ export function tidyWorkKeys(ageSeconds: number, rowsMax: number) {
 }
 
 /** Deletes old records of acts on tasks: only an act within the last minute continues a chain. */
-export function deleteOldTouches(ageSeconds: number, rowsMax: number) {
+export function deleteOldActs(ageSeconds: number, rowsMax: number) {
   return sql<{ task_id: string }>`
     delete from rule_touched_tasks where task_id in (
       select task_id from rule_touched_tasks where touched_at < now() - make_interval(secs => ${ageSeconds}::integer)

@@ -5,7 +5,7 @@ import { newId } from '@baton/values/ids';
 import { startCoordination, type TestCoordination } from '../../../testing/coordination.ts';
 import { done, makeTask, refused } from '../../../testing/leases.ts';
 import { evaluationsOf, makeRule, makeRuleWorker, observe, observed } from '../../../testing/rules.ts';
-import { forgetOldEvaluations, forgetOldWork } from './old-evaluations.ts';
+import { deleteOldEvaluations, deleteOldWorkKeys } from './old-evaluations.ts';
 
 let baton: TestCoordination;
 let worker: ReturnType<typeof makeRuleWorker>;
@@ -20,8 +20,8 @@ after(async () => {
 
 const kind = () => `k-${newId()}`;
 const forget = async () => {
-  await forgetOldEvaluations(worker.tools).run();
-  await forgetOldWork(worker.tools).run();
+  await deleteOldEvaluations(worker.tools).run();
+  await deleteOldWorkKeys(worker.tools).run();
 };
 /** All that rules left behind so far is a day older than it is kept. */
 async function age(days = 31): Promise<void> {

@@ -4,10 +4,10 @@ import { ruleConsumer } from '../../catalog/rules.ts';
 import type { Context } from '../../context.ts';
 import {
   deleteEvaluations,
-  deleteOldTouches,
+  deleteOldActs,
+  deleteOldWorkKeyRows,
   findOldEvaluations,
   type OldEvaluationRow,
-  tidyWorkKeys,
 } from './old-evaluations.sql.ts';
 
 const batchMax = 500;
@@ -19,7 +19,7 @@ const nextEventsMax = 1000;
  * and records of acts on tasks. An evaluation is kept while its cause may be read again, so that no rule acts twice on
  * it.
  */
-export function forgetOldEvaluations({ pool, settings }: JobTools<Context>): Job {
+export function deleteOldEvaluations({ pool, settings }: JobTools<Context>): Job {
   const { CP_RULES_RETENTION_SECONDS: ageSeconds } = settings;
   const walk = createWalk<OldEvaluationRow>(
     batchMax,
@@ -41,14 +41,14 @@ export function forgetOldEvaluations({ pool, settings }: JobTools<Context>): Job
 }
 
 /** Deletes old keys under which rules filed tasks, and old records of acts on tasks. */
-export function forgetOldWork({ pool, settings }: JobTools<Context>): Job {
+export function deleteOldWorkKeys({ pool, settings }: JobTools<Context>): Job {
   const { CP_RULES_RETENTION_SECONDS: ageSeconds } = settings;
   return {
     name: 'old-rule-work',
     batchMax,
     async run() {
-      const looked = (await pool.row(tidyWorkKeys(ageSeconds, batchMax)))?.looked ?? 0;
-      return Math.max(looked, (await pool.rows(deleteOldTouches(ageSeconds, batchMax))).length);
+      const looked = (await pool.row(deleteOldWorkKeyRows(ageSeconds, batchMax)))?.looked ?? 0;
+      return Math.max(looked, (await pool.rows(deleteOldActs(ageSeconds, batchMax))).length);
     },
   };
 }
