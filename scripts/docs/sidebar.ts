@@ -15,7 +15,7 @@ export interface Section {
 
 const reference = (...names: readonly string[]) => names.map((name) => `docs/reference/${name}.md`);
 
-/** The order of the site: first what a newcomer reads. A page that is not listed here fails a test. */
+/** The order of the site, with the pages for newcomers first. A test fails if a page isn't listed. */
 const ownSections: readonly Section[] = [
   {
     label: 'Start',
@@ -43,8 +43,8 @@ const ownSections: readonly Section[] = [
           { file: 'examples/agent-shell/README.md', label: 'Agent in shell' },
           { file: 'examples/agent-python/README.md', label: 'Agent in Python' },
           { file: 'examples/agent-coding/README.md', label: 'Coding agent' },
-          { file: 'examples/change/README.md', label: 'Process of a change' },
-          { file: 'examples/lease-guard/README.md', label: 'Guard of leases' },
+          { file: 'examples/change/README.md', label: 'A change process' },
+          { file: 'examples/lease-guard/README.md', label: 'Lease guard' },
         ],
       },
     ],
