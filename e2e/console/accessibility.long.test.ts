@@ -16,7 +16,7 @@ describe('the accessibility of every page', { skip: noBrowser }, () => {
   before(async () => {
     world = await startConsole();
     const task = await world.baton.tasks.create({
-      title: 'Looked at by axe',
+      title: 'Checked by axe',
       description: 'A task with everything that a page shows.',
       priority: 'critical',
       assigneeId: world.me,
@@ -35,7 +35,7 @@ describe('the accessibility of every page', { skip: noBrowser }, () => {
       { ifMatch: etagOf(await world.baton.tasks.get(task.id)) },
     );
     const session = await world.baton.sessions.open({ clientName: 'a test' });
-    await world.baton.tasks.claim(task.id, { sessionId: session.id, intent: 'To be looked at' });
+    await world.baton.tasks.claim(task.id, { sessionId: session.id, intent: 'To be reviewed' });
   });
   afterEach(() => world?.closePages());
   after(() => world?.close());

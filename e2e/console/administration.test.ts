@@ -77,7 +77,7 @@ describe('the administration', { skip: noBrowser }, () => {
     assert.equal(await line.count(), 1);
     await page.clock.runFor(2 * 60_000);
     await page.getByLabel('Admin secret').waitFor();
-    // The clock's jump runs out the time of calls that were under way: the first try may be told so.
+    // The clock's jump times out calls in progress, so the first attempt may fail.
     for (let tries = 0; tries < 6 && (await line.count()) === 0; tries += 1) {
       await enterSecret(page, world.adminSecret);
       await line.waitFor({ timeout: 10_000 }).catch(() => undefined);
@@ -130,7 +130,7 @@ describe('the administration', { skip: noBrowser }, () => {
   test('a token is rotated and revoked; a person gets one after a sign-in was recorded', async () => {
     const { page, complaints } = await open('tokens');
     const { id } = await identity.principals.create(tenantId, { kind: 'human', displayName: 'Maria' });
-    // By this browser's clock a token of 30 days is over: that of Baton counts.
+    // By this browser's clock a token of 30 days has expired, but Baton's clock counts.
     await page.addInitScript('{ const now = Date.now; Date.now = () => now() + 31 * 86_400_000; }');
     await page.reload();
     await enterSecret(page, world.adminSecret);
@@ -292,7 +292,7 @@ describe('the administration', { skip: noBrowser }, () => {
   });
 
   longTest('axe finds nothing in any section, in light and dark, wide and narrow', async () => {
-    await identity.groups.create(tenantId, { key: 'looked-at', name: 'Looked at' });
+    await identity.groups.create(tenantId, { key: 'reviewed', name: 'Reviewed' });
     for (const [colorScheme, width] of [
       ['light', 1280],
       ['dark', 390],

@@ -48,7 +48,7 @@ describe('agents and sessions', { skip: noBrowser }, () => {
       .getByRole('alertdialog')
       .getByText(/This closes 1 session and releases 1 claim/)
       .waitFor();
-    await assertAccessible(page, 'asked before disabling');
+    await assertAccessible(page, 'the confirmation before disabling');
     // Keys do not reach the page behind the question.
     await page.keyboard.press('g');
     await page.keyboard.press('j');
@@ -71,7 +71,7 @@ describe('agents and sessions', { skip: noBrowser }, () => {
   });
 
   test('a run is cancellation requested, and a lease is ended', async () => {
-    const { harness, lease } = await atWork('Asked to stop');
+    const { harness, lease } = await atWork('To be cancelled');
     const { page } = await world.signedIn('/agents');
     await page.getByRole('button', { name: 'Request cancellation' }).click();
     await page.getByText(/cancellation requested/).waitFor();

@@ -6,7 +6,7 @@ import { longTest } from '@baton/testing/depth';
 import { isGone, noBrowser, untilTrue } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
 
-// Moving cards, saved views and the palette, against what Baton then says of the tasks.
+// Card moves, saved views and the palette, verified against the tasks in Baton.
 
 describe('the board, saved views and the palette', { skip: noBrowser }, () => {
   let world: RunningConsole;
@@ -65,7 +65,7 @@ describe('the board, saved views and the palette', { skip: noBrowser }, () => {
   });
 
   longTest(
-    'a card that its type leads nowhere near comes back, and the page says where it can go',
+    'a card that its type does not allow to move returns, and the page shows the allowed statuses',
     async () => {
       const task = await world.baton.tasks.create({ title: 'Over and done' });
       await world.baton.tasks.complete(task.id, {}, { ifMatch: `"task-${task.version}"` });
@@ -245,9 +245,9 @@ describe('the board, saved views and the palette', { skip: noBrowser }, () => {
     await choose('copy the link', 'Copy link');
     await page.getByText(`Copied: ${world.url}/tasks/${task.publicId}`).waitFor();
     await choose('comment', /^Comment/);
-    await page.getByLabel(`Comment on ${task.publicId}`).fill('Said in the palette');
+    await page.getByLabel(`Comment on ${task.publicId}`).fill('Written in the palette');
     await page.keyboard.press('Enter');
-    await page.getByRole('listitem').getByText('Said in the palette').waitFor();
+    await page.getByRole('listitem').getByText('Written in the palette').waitFor();
     await page.keyboard.press('m');
     await page.getByRole('option', { name: 'Move to In progress' }).waitFor();
     await page.keyboard.type('in progress');

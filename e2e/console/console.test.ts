@@ -54,7 +54,7 @@ describe('the console', { skip: noBrowser }, () => {
     assert.deepEqual([...complaints, ...other.complaints], []);
   });
 
-  test('a personal access token signs in, a wrong one is refused with its code, and the page asked for opens', async () => {
+  test('a personal access token signs in and opens the requested page; an invalid one is rejected with its code', async () => {
     const { page, complaints } = await openPage(browser);
     await page.goto(`${url}/journal?types=task.`);
     const field = page.getByLabel('Or use a personal access token');
@@ -122,7 +122,7 @@ describe('the console', { skip: noBrowser }, () => {
     await keyboard.press('w');
     await page.getByRole('heading', { name: 'Work' }).waitFor();
     await keyboard.press('/');
-    // Whoever types slowly goes on in the same field after the first search.
+    // The field keeps the focus after the first search.
     await keyboard.type('key');
     await page.waitForURL(/q=key$/);
     await keyboard.type('board');
@@ -137,10 +137,10 @@ describe('the console', { skip: noBrowser }, () => {
     await keyboard.press('Enter');
     await page.getByText('in progress', { exact: true }).waitFor();
     await page.getByPlaceholder('Add a comment …').focus();
-    await keyboard.type('Said by keyboard');
+    await keyboard.type('Commented by keyboard');
     await keyboard.press('Tab');
     await keyboard.press('Enter');
-    await page.getByRole('listitem').getByText('Said by keyboard').waitFor();
+    await page.getByRole('listitem').getByText('Commented by keyboard').waitFor();
     await keyboard.press('Control+k');
     await page.getByRole('dialog').waitFor();
     await keyboard.type('keyboard');
@@ -169,7 +169,7 @@ describe('the console', { skip: noBrowser }, () => {
     await baton.sessions.close(session.id);
   });
 
-  test('a change that lost a race says so, and shows what somebody else has made of it', async () => {
+  test('a version conflict is reported with the concurrent change', async () => {
     const task = await baton.tasks.create({ title: 'Raced for' });
     const { page } = await signedIn(`/tasks/${task.publicId}`);
     await page.getByRole('button', { name: 'Blocked' }).waitFor();
@@ -202,17 +202,17 @@ describe('the console', { skip: noBrowser }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  test('who is signed out meanwhile is told, keeps what was written, and comes back to the same page', async () => {
+  test('a sign-out elsewhere is reported, keeps the input, and the next sign-in returns to the same page', async () => {
     const task = await baton.tasks.create({ title: 'Written to the end' });
     const { page, complaints } = await signedIn(`/tasks/${task.publicId}`);
     await page.getByPlaceholder('Add a comment …').fill('Not sent yet');
     const other = await page.context().newPage();
     await other.goto(`${url}/inbox`);
     await other.getByRole('heading', { name: 'Inbox' }).waitFor();
-    // The session is over, and so is the access token.
+    // The session has ended and the access token has expired.
     await page.context().clearCookies();
     await page.route('**/api/v1/harness/context', (route) =>
-      route.fulfill({ status: 401, json: { error: { code: 'invalid_token', message: 'It is over.' } } }),
+      route.fulfill({ status: 401, json: { error: { code: 'invalid_token', message: 'It has expired.' } } }),
     );
     await baton.tasks.createComment(task.id, { body: 'Makes the page look again' });
     await page.getByText('You are signed out.').waitFor();
@@ -237,17 +237,17 @@ describe('the console', { skip: noBrowser }, () => {
     await page.route('**/api/v1/**', (route) =>
       route.fulfill({ status: 503, json: { error: { code: 'unavailable', message: 'Not now.' } } }),
     );
-    await baton.tasks.createComment(task.id, { body: 'Said during the break' });
+    await baton.tasks.createComment(task.id, { body: 'Written during the outage' });
     await page.getByText('Baton is not responding.').waitFor();
     assert.equal(await page.getByPlaceholder('Add a comment …').inputValue(), 'Not sent yet');
     await page.unroute('**/api/v1/**');
     await page.getByText('Baton is not responding.').waitFor({ state: 'detached' });
-    await page.getByText('Said during the break').waitFor();
+    await page.getByText('Written during the outage').waitFor();
     await isGone(page.getByRole('alert'));
     assert.equal(await page.getByPlaceholder('Add a comment …').inputValue(), 'Not sent yet');
   });
 
-  test('a browser whose clock is an hour ahead tells times and leases by the clock of Baton', async () => {
+  test("a browser whose clock is an hour ahead shows times and leases by Baton's clock", async () => {
     const task = await baton.tasks.create({ title: 'Held by another clock' });
     const session = await baton.sessions.open({ clientName: 'another' });
     await baton.tasks.claim(task.id, { sessionId: session.id, ttlSeconds: 600 });

@@ -78,7 +78,7 @@ describe('the live demo', { skip: noBrowser }, () => {
     await assertAccessible(page, 'demo at work');
     assert.match((await cli('demo', 'live')).text, /A demo already exists/);
 
-    // The demo asks its questions after 10 s and ends after 30 s.
+    // The demo posts its questions after 10 s and ends after 30 s.
     if (isLongProof) await watchToTheEnd(page, demo.id);
 
     await page.goto(world.url);

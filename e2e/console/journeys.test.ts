@@ -42,7 +42,7 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     assert.deepEqual([task?.title, task?.status, task?.activeClaimId], ['My first task', 'done', null]);
     assert.match(await page.title(), /^TASK-\d+ My first task · Baton$/);
 
-    // Who cancels what they hold has lost nothing, and is not told so.
+    // Cancelling your own task is not reported as a loss.
     const second = await world.baton.tasks.create({ title: 'Not wanted any more' });
     await page.goto(`${world.url}/tasks/${second.publicId}`);
     await page.getByRole('button', { name: 'Claim' }).click();
@@ -61,7 +61,7 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  test('who loses the lease while working in the console is told by whom, and keeps what was written', async () => {
+  test('a lost claim is reported with its cause, and the draft is kept', async () => {
     const { baton } = world;
     const task = await baton.tasks.create({ title: 'Taken away' });
     const person = await world.person([
@@ -150,7 +150,7 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     assert.equal(runs.length, 2);
     assert.equal((await baton.runs.get(runs[1] ?? '')).status, 'succeeded');
     assert.equal((await baton.tasks.get(task.id)).status, 'done');
-    // The whole story stands on the task, from the journal.
+    // The task page shows the whole history, from the journal.
     await page.goto(`${world.url}/tasks/${task.publicId}`);
     for (const type of ['run.suspended', 'run.checkpointed', 'run.succeeded', 'task.completed'])
       await page.getByText(type, { exact: true }).first().waitFor();
@@ -221,7 +221,7 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  test('the inbox shows what is parked and what was said to runs, not what is over; what can not be read is told', async () => {
+  test('the inbox shows work on hold and pending control messages, not ended work, and reports failed queries', async () => {
     const { baton } = world;
     const agent = (await world.participant('Parking agent', workerPermissions)).baton;
     const { id: sessionId } = await agent.sessions.open({ clientName: 'parking' });
@@ -230,9 +230,9 @@ describe('journeys through the console', { skip: noBrowser }, () => {
       return agent.tasks.startRun(id, { claimId: claim.id, fencingToken: claim.fencingToken });
     };
     const startNew = async (title: string) => start((await baton.tasks.create({ title })).id);
-    await agent.runs.suspend((await startNew('Really parked')).id, { reason: 'waits for daylight' });
-    // Newer ones that were gone on with stay suspended; the attempts after them failed.
-    for (const title of ['Gone on with 1', 'Gone on with 2', 'Gone on with 3']) {
+    await agent.runs.suspend((await startNew('Really on hold')).id, { reason: 'waits for daylight' });
+    // Resumed runs stay suspended; the attempts after them failed.
+    for (const title of ['Resumed 1', 'Resumed 2', 'Resumed 3']) {
       const first = await startNew(title);
       await agent.runs.suspend(first.id, {});
       const second = await start(first.taskId);
@@ -246,8 +246,8 @@ describe('journeys through the console', { skip: noBrowser }, () => {
         causalPosition: 'seen',
         expectedRunVersion,
       });
-    const quiet = await startNew('Told once');
-    const told = await startNew('Told often');
+    const quiet = await startNew('One message');
+    const told = await startNew('Many messages');
     await say(quiet.id, 'Mind the gap', 1);
     for (let n = 0; n < 50; n += 1) await say(told.id, `Word ${n}`, n + 1);
 
@@ -257,7 +257,7 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     await page.route(`**/api/v1/runs/${told.id}`, (route) =>
       isRefused ? route.fulfill(refusal) : route.continue(),
     );
-    // Pages of two: the parked one stands on the second.
+    // Pages of two, with the one on hold on the second.
     await page.route('**/api/v1/runs?*status=suspended*', (route) =>
       isRefused
         ? route.fulfill(refusal)
@@ -272,8 +272,8 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     assert.equal(await said.getByText('Word 7').count(), 0);
     isRefused = false;
     await parked.getByRole('button', { name: 'Try again' }).click();
-    await parked.getByRole('link', { name: 'Really parked' }).waitFor();
-    await isGone(parked.getByText('Gone on with'));
+    await parked.getByRole('link', { name: 'Really on hold' }).waitFor();
+    await isGone(parked.getByText('Resumed'));
     await said.getByRole('button', { name: 'Try again' }).click();
     await said.getByText('Word 7', { exact: false }).first().waitFor();
     await said.getByText('Mind the gap').waitFor();
@@ -334,7 +334,7 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  test('whoever watches a task sees that its agent lost the lease, and who holds it then', async () => {
+  test('the page of a task shows that its agent lost the lease, and the next holder', async () => {
     const first = await world.participant('Slow agent', agentPermissions);
     const second = await world.participant('Next agent', agentPermissions);
     const task = await world.baton.tasks.create({ title: 'Handed on by time' });
@@ -348,7 +348,7 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     const lease = page.locator('section', { has: page.getByRole('heading', { name: 'Holder' }) });
     await lease.getByText('Slow agent').waitFor();
     await lease.getByText('I will not be heard of again').waitFor();
-    // Nobody beats: the lease ends by itself, and the page says so without a reload.
+    // Without heartbeats the lease expires, and the page shows it without a reload.
     await endLease(world.databaseUrl, task.id);
     await lease.getByText('Unclaimed').waitFor();
     const journal = await world.signedIn('/journal?types=claim.');

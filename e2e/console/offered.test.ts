@@ -39,7 +39,7 @@ describe('whom a task is offered', { skip: noBrowser }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  test('a blocked task is never said to be ready; the page says why, and the move out of it offers it again', async () => {
+  test('a blocked task is never shown as ready; the page shows the reason, and moving it offers it again', async () => {
     const { baton } = world;
     const agent = await world.participant('Careful agent', agentPermissions);
     const task = await baton.tasks.create({ title: 'Pay the invoice' });
@@ -74,7 +74,7 @@ describe('whom a task is offered', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Claim' }).waitFor();
   });
 
-  test('a task that is paused after a failed attempt says until when, and a click makes it available', async () => {
+  test('a task with a retry delay shows when it becomes available, and a click makes it available now', async () => {
     const { baton } = world;
     const agent = await world.participant('Failing agent', agentPermissions);
     const task = await baton.tasks.create({ title: 'Tries again later' });

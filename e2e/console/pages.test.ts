@@ -6,7 +6,7 @@ import { assertAccessible, noBrowser, patienceMs } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
 import { settled } from '../testing/console-pages.ts';
 
-// Projects, processes, skills and knowledge: what the pages say is made through the API, and what they do is read there.
+// Projects, processes, skills and knowledge: the API creates what the pages show, and verifies what they do.
 
 const evil = '<img src=x onerror="window.ran=1">';
 /** accessibility.long.test.ts checks the lists in every color scheme and width. */
@@ -49,7 +49,7 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
   afterEach(() => world?.closePages());
   after(() => world?.close());
 
-  /** Looks at a page in each scheme and width. */
+  /** Checks a page in each colour scheme and width. */
   async function looksRight(path: string, text: string) {
     for (const [colorScheme, width] of looks) {
       const options = { colorScheme, viewport: { width, height: 800 } };
@@ -74,7 +74,7 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
     return assert.fail('it did not happen within a minute');
   };
 
-  test('each page says what to do where nothing is there, and which permission is missing', async () => {
+  test('each page has an empty state with the next step, and names a missing permission', async () => {
     const nobody = await world.person(['tasks.read']);
     const { page } = await world.signedIn('/', {}, nobody.token);
     for (const [path, name, permission] of [
@@ -157,7 +157,7 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
   });
 
   longTest(
-    'a process shows where it stands as a picture and in words, goes on live, and is suspended and cancelled',
+    'a process shows its progress as a diagram and as text, updates live, and is suspended and cancelled',
     async () => {
       const { baton, me, tenantId, issuer } = world;
       const made = await baton.identity.principals.create(tenantId, { kind: 'agent', displayName: 'desk' });
@@ -268,10 +268,10 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
       name: 'translate',
       version: '1.0.0',
       protocol: 'mcp',
-      description: `Says it in French ${evil}`,
+      description: `Translates into French ${evil}`,
     });
     await page.getByText('translate').first().click();
-    await page.getByText(`Says it in French ${evil}`).first().waitFor();
+    await page.getByText(`Translates into French ${evil}`).first().waitFor();
     await baton.principals.assignSkill(me, { skillId: skill.id });
     await page.reload();
     await page.getByText('available').waitFor();
@@ -279,7 +279,7 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
     await looksRight('/skills', 'translate');
   });
 
-  test('rules are shown and switched; where no memory is connected, the page says how to', async () => {
+  test('rules are shown, enabled and disabled; without a memory service the page shows how to configure one', async () => {
     const { baton } = world;
     const rule = await baton.rules.create({
       key: 'review-all',

@@ -3,14 +3,14 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import { assertAccessible, noBrowser, until, untilTrue } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
 
-// What the page of a task asks before it is completed: the form of its process step, filled in by whoever the step is for.
+// The process form on a task's page, filled in by its addressee before the task is completed.
 
 const permissions = ['tasks.read', 'tasks.write', 'processes.operate'];
 const form = {
   type: 'object',
   required: ['weight', 'box'],
   properties: {
-    weight: { type: 'number', minimum: 0.1, title: 'Weight in kg', description: 'As the scales say.' },
+    weight: { type: 'number', minimum: 0.1, title: 'Weight in kg', description: 'As shown on the scales.' },
     box: {
       title: 'Box',
       oneOf: [
@@ -90,7 +90,7 @@ describe('the form of a process step', { skip: noBrowser }, () => {
   afterEach(() => world?.closePages());
   after(() => world?.close());
 
-  test('its addressee fills it in; what is missing or does not fit is said, and the process goes on with the answers', async () => {
+  test('its addressee fills it in; missing and invalid answers are reported, and the process continues with the answers', async () => {
     const { baton } = world;
     const instance = await baton.processInstances.create({
       process: 'packing',
@@ -110,7 +110,7 @@ describe('the form of a process step', { skip: noBrowser }, () => {
       packer.token,
     );
     const fields = page.getByRole('form', { name: 'Answers' });
-    await fields.getByText('As the scales say.').waitFor();
+    await fields.getByText('As shown on the scales.').waitFor();
     await assertAccessible(page, 'form of a process step');
     assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true);
 

@@ -171,7 +171,7 @@ describe('signing in to the console through an identity provider', { skip: noBro
     await victim.page.getByRole('heading', { name: 'Sign in to Baton' }).waitFor();
   });
 
-  test('whoever comes back from another site has no earlier session any more, though its cookie stays away', async () => {
+  test('a sign-in through another site ends the earlier session, although its cookie is not sent', async () => {
     const { page } = await world.signedIn();
     const [before] = await cookiesOf(page.context());
     assert.equal(before?.name, 'baton_console');

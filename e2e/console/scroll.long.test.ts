@@ -47,7 +47,7 @@ describe('the list of 10,000 tasks', { skip: noBrowser }, () => {
     assert.ok(last.scrolling.rowsMost <= rowsMax, `${last.scrolling.rowsMost} rows in the document`);
     assert.deepEqual(complaints, []);
     if (rounds.every(({ idle }) => idle.count < 60))
-      return t.skip('this machine gives the browser no frames: nothing can be said of the scrolling');
+      return t.skip('this machine gives the browser no frames, so scrolling cannot be measured');
     if (rounds.every(({ idle, scrolling }) => Math.max(idle.inTime, scrolling.inTime) < inTimeShareMin))
       return t.skip('this machine is too busy: even a page that does nothing has late frames');
     assert.ok(

@@ -25,7 +25,7 @@ const policy =
 
 /** Pages that show nothing that somebody wrote here: the machine's state, and what a memory service answers. */
 const withoutTexts = new Set(['/system', '/knowledge']);
-/** So many pages that others lead to are looked at. */
+/** The number of linked pages that are checked. */
 const linkedPagesMax = byDepth(3, 40);
 
 describe('the security of the console', { skip: noBrowser }, () => {
@@ -110,7 +110,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
     secrets.add(code);
     await page.goto(`${world.url}/sign-in#code=${code}`);
     await page.getByRole('navigation', { name: 'Pages' }).waitFor();
-    // The address with the code was asked for once; what counts is what stays.
+    // The URL with the code was requested once; it must not be stored.
     for (const address of addresses) if (address.endsWith(`#code=${code}`)) addresses.delete(address);
     for (const path of paths().slice(0, -1)) {
       await page.goto(world.url + path);
@@ -134,13 +134,13 @@ describe('the security of the console', { skip: noBrowser }, () => {
       const kept = await whatIsKept(page);
       for (const secret of secrets)
         assert.ok(!kept.includes(secret), `${path} keeps a secret: ${kept.slice(0, 500)}`);
-      // Whatever looks like a token, whoever's it is.
+      // Any token, of anybody.
       assert.doesNotMatch(kept, /eyJ[\w-]{10,}\.|bat_[\w-]{10,}/, path);
     }
     assert.ok(secrets.size >= 5, 'the access token and the cookie were seen');
     for (const address of addresses)
       for (const secret of secrets) assert.ok(!address.includes(secret), address.slice(0, 200));
-    // Whoever goes back through everything finds no secret in an address.
+    // The browser's history contains no secret.
     const browser = await page.context().newCDPSession(page);
     const { entries } = await browser.send('Page.getNavigationHistory');
     assert.ok(entries.length >= paths().length, `the history has ${entries.length} entries`);
@@ -149,7 +149,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  test('a page of another origin can make nothing of the session of whoever opens it', async () => {
+  test('a page of another origin cannot use the session of its visitor', async () => {
     const { page } = await world.signedIn();
     const context = page.context();
     // Another port is another origin of the same site: the cookie travels, SameSite=Strict or not.
@@ -272,7 +272,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
     }
   });
 
-  test('an address with the code of somebody else asks before it replaces who is signed in', async () => {
+  test('a link with the code of somebody else requires a confirmation before it replaces the session', async () => {
     const rival = await world.person(['tasks.read']);
     const { page, complaints } = await world.signedIn();
     const open = async () => page.goto(`${world.url}/sign-in#code=${await world.newCode(rival.token)}`);
@@ -303,7 +303,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
     const task = await world.baton.tasks.create({ title: 'Written as somebody' });
     const { page, complaints } = await world.signedIn(`/tasks/${task.publicId}`);
     await page.getByPlaceholder('Add a comment …').fill('As the administrator');
-    // As a sign-in through a provider does it: no page of the console tells the others.
+    // Like a sign-in through a provider: no page of the console notifies the others.
     const address = `${world.url}/console/sign-in`;
     const key = String(await page.evaluate("localStorage.getItem('baton.console-key')"));
     const headers = { 'baton-console-key': key };
@@ -313,10 +313,10 @@ describe('the security of the console', { skip: noBrowser }, () => {
     await page.route('**/api/v1/tasks/*/comments', async (route) => {
       if (route.request().method() !== 'POST' || refused > 0) return route.continue();
       refused += 1;
-      // The access token is over: the page asks for the next one.
+      // The access token has expired, so the page requests the next one.
       await route.fulfill({
         status: 401,
-        json: { error: { code: 'invalid_token', message: 'It is over.' } },
+        json: { error: { code: 'invalid_token', message: 'It has expired.' } },
       });
     });
     await page.getByRole('button', { name: 'Comment', exact: true }).click();
@@ -447,7 +447,7 @@ async function assertHarmless({ page, complaints }: Watched, path: string): Prom
       'img, iframe, object, embed, main script, [onload], [onerror], [onclick], [href^="javascript:" i], [src^="javascript:" i], [action^="javascript:" i]')]
     .map((one) => one.outerHTML.slice(0, 200))`);
   assert.deepEqual(made, [], path);
-  // What turns the direction of writing turns only the text that it stands in.
+  // Bidirectional control characters affect only their own text.
   const open = await page.evaluate(`[...document.querySelectorAll('main *')]
     .filter((one) => [...one.childNodes].some((node) => node.nodeType === 3 && node.data.includes('\u202E')))
     .filter((one) => getComputedStyle(one).display === 'inline' && getComputedStyle(one).unicodeBidi === 'normal')

@@ -3,10 +3,10 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import { noBrowser, until, untilLoaded } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
 
-// How soon a page stands that was open before. What the first page loads is counted in console.test.ts.
+// How soon a cached page renders. console.test.ts counts what the first page loads.
 
 const tasksTotal = 200;
-/** Of the warm first paint, as the design asks. */
+/** The design's limit for the warm first paint. */
 const paintMsMax = 1_000;
 /** Of the first task that can be read: it takes two requests after the paint. */
 const tasksMsMax = 2_000;
@@ -58,7 +58,7 @@ describe('a page that was open before', { skip: noBrowser }, () => {
     });
 });
 
-/** Half of the loads were as fast as that: one that another program held up says nothing of the page. */
+/** The median, because other programs may delay single loads. */
 function median(values: readonly number[]): number {
   return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN;
 }

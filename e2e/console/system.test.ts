@@ -53,10 +53,10 @@ describe('the system page', { skip: noBrowser }, () => {
   const deadNow = async () =>
     (await world.baton.operations.listUndeliveredEvents({ status: 'dead' })).items.length;
   async function untilDead(count: number) {
-    await untilTrue(async () => (await deadNow()) === count, `there are not ${count} deliveries set aside`);
+    await untilTrue(async () => (await deadNow()) === count, `there are not ${count} dead letters`);
   }
 
-  test('both services are shown ready, with what is alive and what waits; one that fails says what to do', async () => {
+  test('both services are shown as ready, with their metrics; one that fails shows what to do', async () => {
     const { page, complaints } = await world.signedIn();
     await page.keyboard.press('g');
     await page.keyboard.press('s');
@@ -93,7 +93,7 @@ describe('the system page', { skip: noBrowser }, () => {
     }
   });
 
-  test('it asks again while it is in sight, and nothing while it is not', async () => {
+  test('it polls while it is visible only', async () => {
     const { page } = await world.signedIn();
     let isHidden = false;
     const asked = { inSight: 0, outOfSight: 0 };
@@ -150,22 +150,19 @@ describe('the system page', { skip: noBrowser }, () => {
     }
   });
 
-  longTest(
-    'a browser whose clock is ahead tells by the clock of Baton when a delivery is tried again',
-    async () => {
-      const { page } = await world.signedIn();
-      await page.addInitScript('{ const now = Date.now; Date.now = () => now() + 7_200_000; }');
-      await page.route('**/operations/outbox?*status=pending*', async (route) => {
-        const [item] = (await world.baton.operations.listUndeliveredEvents({ status: 'dead' })).items;
-        const nextAttemptAt = new Date(Date.now() + 3_660_000).toISOString();
-        await route.fulfill({
-          json: { items: [{ ...item, nextAttemptAt }], nextCursor: null, hasMore: false },
-        });
+  longTest("a browser whose clock is ahead shows the next attempt by Baton's clock", async () => {
+    const { page } = await world.signedIn();
+    await page.addInitScript('{ const now = Date.now; Date.now = () => now() + 7_200_000; }');
+    await page.route('**/operations/outbox?*status=pending*', async (route) => {
+      const [item] = (await world.baton.operations.listUndeliveredEvents({ status: 'dead' })).items;
+      const nextAttemptAt = new Date(Date.now() + 3_660_000).toISOString();
+      await route.fulfill({
+        json: { items: [{ ...item, nextAttemptAt }], nextCursor: null, hasMore: false },
       });
-      await page.goto(`${world.url}/system`);
-      await page.getByText('next attempt in 1 hour').waitFor();
-    },
-  );
+    });
+    await page.goto(`${world.url}/system`);
+    await page.getByText('next attempt in 1 hour').waitFor();
+  });
 
   longTest(
     'by keyboard alone: a delivery is given up with a reason, another made again, and then all that are left',
@@ -176,12 +173,12 @@ describe('the system page', { skip: noBrowser }, () => {
       const { keyboard } = page;
       await page.getByRole('button', { name: 'Discard …' }).first().focus();
       await keyboard.press('Enter');
-      await keyboard.type('The receiver is gone');
+      await keyboard.type('The receiver was removed');
       await keyboard.press('Enter');
       await page.getByRole('button', { name: 'Deliver all 3 again' }).waitFor();
       await untilDead(3);
       const { items } = await world.baton.events.list({ types: 'outbox.dropped' });
-      assert.equal(items[0]?.payload.reason, 'The receiver is gone');
+      assert.equal(items[0]?.payload.reason, 'The receiver was removed');
       answers = 204;
       await page.getByRole('button', { name: 'Redeliver' }).first().focus();
       await keyboard.press('Enter');

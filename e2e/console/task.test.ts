@@ -5,7 +5,7 @@ import { agentPermissions } from '@baton/testing/participant';
 import { assertAccessible, isGone, noBrowser } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
 
-// The page of one task: what it says is compared with the service, and what it does is checked there.
+// The page of a task, compared with the service.
 
 const looks = byDepth<readonly (readonly ['light' | 'dark', number])[]>(
   [['dark', 375]],
@@ -54,7 +54,7 @@ describe("a task's page", { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Release claim' }).focus();
     await page.keyboard.press('Enter');
     await page.getByText(/loses the task immediately/).waitFor();
-    await assertAccessible(page, 'asked before a lease is ended');
+    await assertAccessible(page, 'the confirmation before a claim is released');
     await page.keyboard.press('Enter');
     await page.getByText('Unclaimed.').waitFor();
     await page.getByRole('heading', { name: 'Ready to claim' }).waitFor();
@@ -65,7 +65,7 @@ describe("a task's page", { skip: noBrowser }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  test('an approval is one link away from the reason; who may not give it is told the permission', async () => {
+  test('a reason links to its approval, and names the permission to people without it', async () => {
     const { baton, me } = world;
     const { id, publicId } = await baton.tasks.create({ title: 'Waits for a yes' });
     const { id: approvalId } = await baton.approvals.request({
@@ -115,7 +115,7 @@ describe("a task's page", { skip: noBrowser }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  test('by keyboard alone a task is changed; of a lost race it is told who changed what', async () => {
+  test('a task is edited by keyboard alone; a version conflict shows who changed what', async () => {
     const { baton, me } = world;
     const task = await baton.tasks.create({ title: 'To be changed' });
     const { page, complaints } = await world.signedIn(`/tasks/${task.publicId}`);

@@ -24,8 +24,9 @@ const buildMsMax = 120_000;
 
 /**
  * The folder of the built console: from the npm package, or from an earlier build of the same sources. Otherwise it is
- * built now, in a child process, which takes some seconds. @param ownCache folder for builds if the checkout is not
- * writable; older builds are deleted @throws Error with the last lines of the build's output
+ * built now, in a child process, which takes some seconds.
+ * @param ownCache folder for builds if the checkout is not writable; older builds are deleted
+ * @throws Error with the last lines of the build's output
  */
 export async function builtConsole(ownCache: string, say: (line: string) => void): Promise<string> {
   if (existsSync(shippedFolder)) return shippedFolder;

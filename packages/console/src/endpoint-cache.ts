@@ -22,8 +22,8 @@ export class EndpointCache {
   }
 
   /**
-   * @param provider a key from the settings, which bound the size of the cache @throws ConsoleRefusal 503 if the
-   * provider's response is missing or invalid
+   * @param provider a key from the settings, which bound the size of the cache
+   * @throws ConsoleRefusal 503 if the provider's response is missing or invalid
    */
   of(provider: string, issuer: string): Promise<ProviderEndpoints> {
     const found = this.#known.get(provider);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { endReasons, isOwnEnd } from '../web/src/task/lease-ends.ts';
 
-test('who ends a lease of their own has lost nothing; who loses it to somebody else is told', () => {
+test('ending your own claim is no loss; losing it to somebody else is reported', () => {
   const [me, other] = ['ada', 'grace'];
   for (const [reason, by, isOwn] of [
     [endReasons.givenBack, me, true],

@@ -56,7 +56,7 @@ test('answers without a usable ID token are refused, and an error of the provide
   }
 });
 
-test('a sign-in is over after ten minutes, and served once, also where it came to nothing', async () => {
+test('a sign-in expires after ten minutes, and is valid once, even if it fails', async () => {
   let nowMs = 0;
   const signIn = signInWith(
     discovery,
@@ -87,7 +87,7 @@ test('two answers to one sign-in at once: one finishes it, with the page and the
   assert.ok(refusedWith('sign_in_expired')(second.reason));
 });
 
-test('whoever learns the state ends no sign-in with it: it serves in the browser that began', async () => {
+test('the state alone cannot end a sign-in: it is valid only in the browser that started it', async () => {
   const signIn = signInWith(discovery, () => ({ status: 400, json: undefined }));
   const [mine, theirs] = [
     await signIn.begin('corporate', '/', page),
@@ -269,7 +269,7 @@ test('a discovery document of another issuer, or with addresses that are not htt
   }
 });
 
-test('where the provider says that it names itself, an answer without its name is refused', async () => {
+test('if the provider announces the issuer parameter, a callback without it is rejected', async () => {
   const signIn = signInWith({ ...discovery, authorization_response_iss_parameter_supported: true }, () => ({
     status: 400,
     json: undefined,
@@ -278,7 +278,7 @@ test('where the provider says that it names itself, an answer without its name i
   await assert.rejects(signIn.finish(callbackWith(stateIn(url)), [browser]), refusedWith('invalid_issuer'));
 });
 
-test('a grant is renewed once for all who ask, never for another person, and survives an outage of the provider', async () => {
+test('a grant is renewed once for concurrent callers, never for another person, and survives an outage of the provider', async () => {
   const over = { idToken: idToken({ exp: Date.now() / 1000 + 5 }), refreshToken: 'first' };
   const asked: string[] = [];
   const renewed = new ProviderGrant('corporate', over, async (refreshToken) => {

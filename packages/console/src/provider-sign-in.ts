@@ -81,10 +81,12 @@ export class ProviderSignIn {
   }
 
   /**
-   * Starts a sign-in. @param next the console path to open afterwards @param pageKeyHash of the page that starts
-   * it. The session is bound to that page's storage, whichever browser returns. @param session the key of the
-   * browser's current session @returns the provider's URL, and the value of the browser's cookie, which is required
-   * to finish
+   * Starts a sign-in.
+   * @param next the console path to open afterwards
+   * @param pageKeyHash of the page that starts it. The session is bound to that page's storage, whichever browser
+   * returns.
+   * @param session the key of the browser's current session
+   * @returns the provider's URL, and the value of the browser's cookie, which is required to finish
    * @throws ConsoleRefusal
    */
   async begin(
@@ -133,9 +135,9 @@ export class ProviderSignIn {
   }
 
   /**
-   * Finishes a sign-in. In the browser that started it, its state is consumed even if the sign-in fails. @param
-   * browser the values of the browser's sign-in cookies @returns the grant for access tokens, the console path to
-   * open, and the page and session that started it
+   * Finishes a sign-in. In the browser that started it, its state is consumed even if the sign-in fails.
+   * @param browser the values of the browser's sign-in cookies
+   * @returns the grant for access tokens, the console path to open, and the page and session that started it
    * @throws ConsoleRefusal
    */
   async finish(
@@ -231,7 +233,8 @@ export class ProviderGrant {
 
   /**
    * Returns a valid ID token, renewed if necessary. Concurrent callers share one renewal, because refresh tokens are
-   * often single-use. @throws ConsoleRefusal 401 if the grant has ended, 503 if the provider is unavailable
+   * often single-use.
+   * @throws ConsoleRefusal 401 if the grant has ended, 503 if the provider is unavailable
    */
   async idToken(): Promise<string> {
     if (readClaims(this.#tokens.idToken).endsAtMs - leewayMs > Date.now()) return this.#tokens.idToken;

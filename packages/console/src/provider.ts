@@ -46,7 +46,8 @@ const waitMs = 10_000;
 const charactersMax = 32_768;
 
 /**
- * Reads the discovery document of a provider. @throws ConsoleRefusal 503 if it is unavailable or names another issuer
+ * Reads the discovery document of a provider.
+ * @throws ConsoleRefusal 503 if it is unavailable or names another issuer
  */
 export async function discover(outbound: Outbound, issuer: string): Promise<ProviderEndpoints> {
   const base = issuer.replace(/\/+$/, '');
@@ -81,8 +82,8 @@ function isAllowedEndpoint(address: unknown, issuer: string): address is string 
 }
 
 /**
- * Requests tokens with a code or a refresh token. @throws ConsoleRefusal 401 if the provider rejects the request,
- * 503 if it is unavailable
+ * Requests tokens with a code or a refresh token.
+ * @throws ConsoleRefusal 401 if the provider rejects the request, 503 if it is unavailable
  */
 export async function requestTokens(
   outbound: Outbound,

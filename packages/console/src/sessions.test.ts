@@ -19,7 +19,7 @@ test('a code signs in once, and within a minute', () => {
   assert.equal(sessions.takeCode('unknown'), undefined);
 });
 
-test('of more codes than the bound the oldest is gone', () => {
+test('beyond the limit, a new code replaces the oldest', () => {
   const sessions = new Sessions(() => 0);
   const codes = Array.from({ length: codesMax + 1 }, (_, n) =>
     sessions.newCode({ token: String(n) }, `person ${n}`),
@@ -50,7 +50,7 @@ test("a session opens with the key of its page only, and another's leaves it as 
   assert.equal(sessions.use(key, pageKey)?.token, 'a');
 });
 
-test('of more sessions than the bound the one that was unused for longest is gone', () => {
+test('beyond the limit, a new session replaces the least recently used', () => {
   const sessions = new Sessions(() => 0);
   const [first, second] = Array.from({ length: sessionsMax }, (_, n) =>
     sessions.open({ token: 'a' }, `person ${n}`, pageKeyHash),
@@ -61,7 +61,7 @@ test('of more sessions than the bound the one that was unused for longest is gon
   assert.equal(sessions.use(second, pageKey), undefined);
 });
 
-test('whoever signs in again and again ends only sessions and codes of their own', () => {
+test("repeated sign-ins replace only the person's own sessions and codes", () => {
   const sessions = new Sessions(() => 0);
   const ada = sessions.open({ token: 'a' }, 'ada', pageKeyHash);
   const code = sessions.newCode({ token: 'a' }, 'ada');

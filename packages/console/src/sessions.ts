@@ -53,8 +53,8 @@ export class Sessions {
   }
 
   /**
-   * @param subject the person that it signs in @returns a code that signs in one browser within 60 seconds. An
-   * eleventh code replaces the person's oldest.
+   * @param subject the person that it signs in
+   * @returns a code that signs in one browser within 60 seconds. An eleventh code replaces the person's oldest.
    */
   newCode(signedIn: ByToken, subject: string): string {
     const { codesMax, codesOfOneMax, codeMsMax } = sessionBounds;
@@ -77,8 +77,8 @@ export class Sessions {
 
   /**
    * @param subject the owner of the session
-   * @param pageKeyHash of the page that signs in @returns the session's key for the browser. A 21st session replaces
-   * the person's least recently used.
+   * @param pageKeyHash of the page that signs in
+   * @returns the session's key for the browser. A 21st session replaces the person's least recently used.
    */
   open(signedIn: SignedIn, subject: string, pageKeyHash: string): string {
     const { sessionsMax, sessionsOfOneMax, lastsMsMax } = sessionBounds;

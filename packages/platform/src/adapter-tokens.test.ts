@@ -20,7 +20,7 @@ import { openHome } from './home.ts';
 import { ensureSecrets } from './secrets.ts';
 import { privateFolder } from './testing/private-folder.ts';
 
-// The adapter's own tests have a stand-in of identity; here both services are what they are.
+// The adapter's own tests use a fake identity service; here both services are real.
 
 const log = createLog({ name: 'test', level: 'silent' });
 const issuer = 'http://identity.test/iam';
@@ -75,7 +75,7 @@ async function asOperator(path: string, body: object): Promise<Record<string, st
   return answer;
 }
 
-/** Checks the signature by the keys that identity publishes. @returns what the token says */
+/** Verifies the signature with the published keys of identity. @returns the claims */
 async function claimsOf(authorization: string | undefined): Promise<Record<string, unknown>> {
   const token = (authorization ?? '').replace('Bearer ', '');
   const [head = '', payload = '', signature = ''] = token.split('.');
@@ -95,7 +95,7 @@ async function claimsOf(authorization: string | undefined): Promise<Record<strin
   return read(payload);
 }
 
-test('the context adapter delivers under tokens of its own service account, and says why when it gets none', async () => {
+test('the context adapter delivers with tokens of its own service account, and reports why it gets none', async () => {
   const { id: tenantId = '' } = await asOperator('/tenants', { slug: `t-${randomUUID()}`, name: 'Tools' });
   const scopes = ['memory:read', 'memory:service', 'memory:tenants', 'memory:write'];
   await asOperator(`/tenants/${tenantId}/audiences`, { key: 'memory-service', allowedScopes: scopes });
@@ -142,7 +142,7 @@ test('the context adapter delivers under tokens of its own service account, and 
     )?.text;
   const until = async (holds: () => Promise<boolean> | boolean, what: string) => {
     for (const deadline = performance.now() + 60_000; !(await holds()); await sleep(20))
-      assert.ok(performance.now() < deadline, `never ${what}; the tenant is parked: ${await reason()}`);
+      assert.ok(performance.now() < deadline, `never ${what}; the tenant is on hold: ${await reason()}`);
   };
   const write = async () => {
     const draft = { type: 'capability.created', entity_type: 'capability', payload: { name: 'welding' } };
@@ -162,7 +162,7 @@ test('the context adapter delivers under tokens of its own service account, and 
     );
     assert.deepEqual([scope].flat().join(' ').split(' ').toSorted(), scopes);
 
-    // The memory service no longer knows the token: another one is asked for.
+    // The memory service no longer accepts the token, so another one is requested.
     memory.behave({ answer: { status: 401 } });
     const second = await write();
     await until(() => credentials().size > 1, 'another token');

@@ -65,8 +65,8 @@ interface Parts {
 }
 
 /**
- * Starts everything; the first start also creates folder, secrets, databases, tenant and administrator. @throws
- * StartError or SettingError, after stopping everything that was started
+ * Starts everything; the first start also creates folder, secrets, databases, tenant and administrator.
+ * @throws StartError or SettingError, after stopping everything that was started
  */
 export async function startBaton(options: BatonOptions): Promise<Baton> {
   const parts: Parts = {};

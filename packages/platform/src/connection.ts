@@ -42,7 +42,8 @@ export function writeConnection(home: Home, connection: Connection): void {
 }
 
 /**
- * Parses a connection file. @throws StartError for a damaged file; the message omits its contents, which are secret
+ * Parses a connection file.
+ * @throws StartError for a damaged file; the message omits its contents, which are secret
  */
 export function parseConnection(text: string, path: string): Readonly<Record<string, unknown>> {
   try {

@@ -21,8 +21,8 @@ interface SignInParts {
 }
 
 /**
- * Configures sign-in with the tenant's identity providers; undefined if the settings name none. @throws StartError
- * for a secrets file that can't be read
+ * Configures sign-in with the tenant's identity providers; undefined if the settings name none.
+ * @throws StartError for a secrets file that can't be read
  */
 export function consoleSignIn(
   settings: Pick<

@@ -48,9 +48,9 @@ export async function openDatabases(
 }
 
 /**
- * Rejects databases without this Baton's data, in which it would start over, empty. @param places the location of
- * the databases by the settings @throws StartError if they contain no data of this folder's Baton, or can't be
- * reached
+ * Rejects databases without this Baton's data, in which it would start over, empty.
+ * @param places the location of the databases by the settings
+ * @throws StartError if they contain no data of this folder's Baton, or can't be reached
  */
 export async function refuseUnrelatedDatabases(
   home: Home,
@@ -75,8 +75,9 @@ export async function refuseUnrelatedDatabases(
 }
 
 /**
- * Brings both databases to their newest migration. @returns a summary for the user @throws StartError if a database
- * can't be reached, is too old, or was migrated by a newer Baton
+ * Brings both databases to their newest migration.
+ * @returns a summary for the user
+ * @throws StartError if a database can't be reached, is too old, or was migrated by a newer Baton
  */
 export async function migrateDatabases({ iamDatabaseUrl, cpDatabaseUrl }: Databases): Promise<string> {
   const migrating = [

@@ -88,7 +88,7 @@ test('the folder records where its databases are, without user and password', ()
   assert.ok(!JSON.stringify(state()).includes('@'));
 });
 
-test('without the addresses start, backup and restore are refused by name, and doctor says so', async () => {
+test("without the addresses start, backup and restore fail with the settings' names, and doctor reports it", async () => {
   const named = new RegExp(
     `your own \\(identity at \\S+/${nameOf(own.IAM_DATABASE_URL)}, coordination at \\S+/${nameOf(own.CP_DATABASE_URL)}\\)`,
   );
@@ -159,7 +159,7 @@ test('a Baton of the built-in PostgreSQL does not begin again, empty, in another
   );
 });
 
-test('an older folder says by its connection file where its databases are', () => {
+test('the connection file of an older folder contains the location of its databases', () => {
   const places = (connection: object, more: object = { adminPrincipalId: 'a' }) =>
     knownPlaces((name) => JSON.stringify(name === 'state.json' ? more : connection));
   const builtIn = (name: string, socket: string) =>

@@ -33,8 +33,8 @@ export function placesOfSettings({
 
 /**
  * The location of the databases of a Baton that has finished its first start, from its state file, or, for older
- * versions, from its connection file. Undefined for a folder without such a Baton. @param read the text of a file in
- * the folder; undefined if it does not exist
+ * versions, from its connection file. Undefined for a folder without such a Baton.
+ * @param read the text of a file in the folder; undefined if it does not exist
  */
 export function knownPlaces(read: (name: string) => string | undefined): DatabasePlaces | undefined {
   const { adminPrincipalId, databases } = parsed(read('state.json'));

@@ -28,8 +28,8 @@ export interface Home {
 }
 
 /**
- * Opens and locks the folder; the first start creates it. @throws StartError if it is not writable, in use, or was
- * written by a newer version
+ * Opens and locks the folder; the first start creates it.
+ * @throws StartError if it is not writable, in use, or was written by a newer version
  */
 export function openHome(directory: string): Home {
   const lock = lockFolder(directory);
@@ -49,8 +49,8 @@ export function openHome(directory: string): Home {
 }
 
 /**
- * Locks the folder, whatever it contains; creates it if missing. @throws StartError if it is not writable, contains
- * another user's Baton, or is in use
+ * Locks the folder, whatever it contains; creates it if missing.
+ * @throws StartError if it is not writable, contains another user's Baton, or is in use
  */
 export function lockFolder(directory: string): { isNew: boolean; release: () => void } {
   const isNew = ensureWritable(directory);

@@ -7,7 +7,7 @@ import { after, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { LiveDemo } from './live-demo.ts';
 
-// The console's demo as a program of its own; here it is a stand-in that prints what the real one prints first, or nothing.
+// The console's demo as a child process; here a fake that prints the first lines of the real one, or nothing.
 
 const folder = mkdtempSync(join(tmpdir(), 'baton-live-demo-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -32,7 +32,7 @@ test('a demo that has started is not stopped while it waits for its visitor', as
   assert.equal(kill.mock.callCount(), 1);
 });
 
-test('a demo that does not start within a minute is stopped, and the visitor is told', async (t) => {
+test('a demo that does not start within a minute is stopped, and an error is returned', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const demo = demoOf('');
   let reason: unknown;

@@ -94,8 +94,8 @@ export class LiveDemo implements ConsoleDemo {
 }
 
 /**
- * Waits for the line with the demo's URL, when its workspace and tasks exist. @throws Error with a user-readable
- * message if it exits before, or takes longer than `startMsMax`
+ * Waits for the line with the demo's URL, when its workspace and tasks exist.
+ * @throws Error with a user-readable message if it exits before, or takes longer than `startMsMax`
  */
 function untilReady(child: ChildProcess, output: () => string): Promise<void> {
   return new Promise((resolve, reject) => {

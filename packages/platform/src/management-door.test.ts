@@ -34,7 +34,7 @@ test('another machine gets neither /metrics nor what takes secrets of administra
     '/METRICS',
     '/metrics;a',
     'http://baton.example/metrics',
-    // Parsers of HTTP let it pass, and routers compare what stands behind the first character.
+    // HTTP parsers accept it, and routers compare everything after the first character.
     '*metrics',
     '*api/v1/bootstrap',
     '/api/v1/bootstrap',
@@ -55,7 +55,7 @@ test('another machine gets neither /metrics nor what takes secrets of administra
     assert.equal(refusalOf({ from: elsewhere, url }), 0, url);
 });
 
-test('this machine is told by any of its addresses', () => {
+test('this machine is recognized by any of its addresses', () => {
   const own = Object.values(networkInterfaces()).flatMap(
     (found) => found?.map(({ address }) => address) ?? [],
   );
@@ -81,7 +81,7 @@ test('who comes through a proxy on this machine is no neighbour', () => {
   assert.equal(refusalOf({ from: '127.0.0.1', headers: through('127.0.0.1'), env }), 0);
   // What a client wrote itself, in front of what the proxy appended.
   assert.equal(refusalOf({ from: '127.0.0.1', headers: through(`127.0.0.1, ${elsewhere}`), env }), 403);
-  // A proxy that nobody named: its clients are unknown, whatever it says of them.
+  // An untrusted proxy: its clients are unknown, whatever headers it sends.
   const usual = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'x-forwarded-host', 'via'];
   const names = [...usual, 'x-forwarded-proto', 'x-client-ip', 'cf-connecting-ip', 'true-client-ip'];
   for (const name of names)

@@ -18,8 +18,9 @@ export function sendPage(
 }
 
 /**
- * Replaces a service's 404 response by an HTML page. The service still counts and logs its own response; the page
- * keeps the request ID. @param res the response that is passed to the service
+ * Replaces a service's 404 response by an HTML page. The service still counts and logs its own response; the page keeps
+ * the request ID.
+ * @param res the response that is passed to the service
  */
 export function showUnknownPage(req: Pick<IncomingMessage, 'method'>, res: ServerResponse): void {
   const { writeHead, end } = res;

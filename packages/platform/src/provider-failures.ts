@@ -11,8 +11,9 @@ const repeatMsMin = 60_000;
 const originsMax = 1000;
 
 /**
- * Reports failures of identity providers to the operator, because people who sign in see no details. @param say
- * prints a line @param now a monotonic clock, in milliseconds
+ * Reports failures of identity providers to the operator, because people who sign in see no details.
+ * @param say prints a line
+ * @param now a monotonic clock, in milliseconds
  */
 export function reportProviderFailures(
   outbound: Outbound,

@@ -159,7 +159,7 @@ async function fetched(path: string, headers: Record<string, string>, method = '
 
 const browser = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
 
-test('who comes by a wrong name or from a wrong page reads why, and what to set', async () => {
+test('a wrong host or origin is rejected with the reason and the setting to change', async () => {
   router.routeTo({ identity: echo('identity'), coordination: echo('coordination') });
   const cases: [headers: Record<string, string>, status: number, code: string, reason: RegExp][] = [
     [{ host: 'tasks.example:8080' }, 421, 'misdirected_request', /"tasks\.example".*BATON_ALLOWED_HOSTS/],

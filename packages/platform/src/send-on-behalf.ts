@@ -7,7 +7,8 @@ import { fetchTransport, type Transport } from '@baton/sdk';
  * Sends identity requests of the console and the MCP endpoint within the process, with the address of their client.
  * Over the network, all clients would share the address of this process, and one that guesses tokens would use up the
  * failure limit of all (IAM_FAILURES_PER_ADDRESS_MAX). Coordination counts no failures, so its requests use the
- * network. @param client the request that causes the identity request
+ * network.
+ * @param client the request that causes the identity request
  */
 export function sendOnBehalf(identity: Pick<RunningService, 'handler'>, client: IncomingMessage): Transport {
   const forwarded = client.headers['x-forwarded-for'];

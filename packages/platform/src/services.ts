@@ -14,8 +14,8 @@ export interface Services extends RoutedServices {
 }
 
 /**
- * Starts both services, the worker and the context adapter in this process. @throws SettingError or StartError, after
- * closing the parts that were started
+ * Starts both services, the worker and the context adapter in this process.
+ * @throws SettingError or StartError, after closing the parts that were started
  */
 export async function startServices(env: Environment): Promise<Services> {
   const started: { close(): Promise<void> }[] = [];
@@ -50,8 +50,8 @@ export function ownHosts(localUrl: string): string[] {
 }
 
 /**
- * The services' environment: the user's, completed by the default run's settings. @param defaults settings by name;
- * those that the user has set are left out
+ * The services' environment: the user's, completed by the default run's settings.
+ * @param defaults settings by name; those that the user has set are left out
  */
 export function serviceEnvironment(
   env: Environment,

@@ -80,7 +80,7 @@ async function refused(running: BatonProcess, pattern: RegExp): Promise<void> {
   assert.match(running.output(), /^[^\n]+\.\n$/, 'one sentence');
 }
 
-/** The server must open its own files anew; one that can't ends in a PANIC. */
+/** The server must be able to reopen its files; otherwise it PANICs. */
 async function checkpoints(home: string): Promise<void> {
   const { iamDatabaseUrl } = JSON.parse(readFileSync(join(home, 'connection.json'), 'utf8')) as {
     iamDatabaseUrl: string;

@@ -70,8 +70,8 @@ export async function signOut({ isEverywhere = false } = {}): Promise<void> {
 }
 
 /**
- * Leaves the page when another tab signs out, and reloads it when another tab signs in as somebody else. @returns a
- * function that stops it
+ * Leaves the page when another tab signs out, and reloads it when another tab signs in as somebody else.
+ * @returns a function that stops it
  */
 export function followOtherTabs(): () => void {
   const follow = ({ data }: MessageEvent<string>) => {

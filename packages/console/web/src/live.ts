@@ -20,8 +20,9 @@ let unseen: JournalEvent[] = [];
 let hasLeftOut = false;
 
 /**
- * Subscribes to events while the page is open. @param onLeftOut called before the newest events of a batch whose
- * older ones are left out @returns a function that unsubscribes
+ * Subscribes to events while the page is open.
+ * @param onLeftOut called before the newest events of a batch whose older ones are left out
+ * @returns a function that unsubscribes
  */
 export function onEvent(
   listener: (event: JournalEvent) => void,

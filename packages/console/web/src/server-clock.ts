@@ -5,8 +5,8 @@ let aheadMs = 0;
 const toleratedMs = 2_000;
 
 /**
- * Compares the clocks each time the page gets an access token. @param date the `Date` header of a response that has
- * just arrived
+ * Compares the clocks each time the page gets an access token.
+ * @param date the `Date` header of a response that has just arrived
  */
 export function setServerClock(date: string | null): void {
   const differenceMs = Date.parse(date ?? '') - Date.now();

@@ -58,7 +58,7 @@ async function* largeFiles(): AsyncGenerator<ArchiveFile> {
   yield { name: 'contents/t/02/none', sizeBytes: 0, read: () => Readable.from([]) };
 }
 
-/** Writes a backup whose data directory has these entries; what its manifest says can be changed. */
+/** Writes a backup whose data directory has these entries, optionally with a changed manifest. */
 async function write(entries: readonly Buffer[], change: Partial<Manifest> = {}): Promise<void> {
   // In pieces of an odd length, as they may come from a connection.
   const data = Buffer.concat([...entries, end]);
@@ -203,10 +203,7 @@ for (const [name, bytes] of Object.entries(hostile))
     await verify();
     const to = join(folder.path, 'to');
     await mkdir(to);
-    await assert.rejects(
-      unpack(to),
-      sentence(/was not written by Baton: it contains the unexpected entry /),
-    );
+    await assert.rejects(unpack(to), sentence(/was not written by Baton: it contains the unexpected entry /));
     assert.ok(!existsSync(join(folder.path, 'outside')) && !existsSync('/tmp/baton-outside'));
     assert.ok(!existsSync(join(to, 'base/link')));
   });

@@ -45,9 +45,10 @@ const checksumBytes = 2 * blockBytes + endBytes;
 
 /**
  * A backup is a tar archive, packed by gzip: the manifest, the files of Baton's folder, PostgreSQL's data directory,
- * the large files, and last the SHA-256 of everything before it. Any tar can unpack it. @param files content by
- * name, relative to `ownFolder`
- * @param data a tar archive of the data directory @param largeFiles iterated only when the data directory is complete
+ * the large files, and last the SHA-256 of everything before it. Any tar can unpack it.
+ * @param files content by name, relative to `ownFolder`
+ * @param data a tar archive of the data directory
+ * @param largeFiles iterated only when the data directory is complete
  */
 export async function* packArchive(
   manifest: Manifest,
@@ -72,8 +73,8 @@ export async function* packArchive(
 }
 
 /**
- * Reads the whole file and compares its checksum. @throws StartError if the file is not a backup, is damaged or
- * incomplete, or is from a newer Baton
+ * Reads the whole file and compares its checksum.
+ * @throws StartError if the file is not a backup, is damaged or incomplete, or is from a newer Baton
  */
 export async function verifyArchive(file: FileHandle, path: string): Promise<Manifest> {
   const hash = createHash('sha256');
@@ -107,7 +108,8 @@ export async function verifyArchive(file: FileHandle, path: string): Promise<Man
 /**
  * Unpacks a verified backup, without the server's configuration. A checksum is no signature, so links, and names that
  * no backup of Baton contains, are rejected nevertheless. Files and folders become readable by their owner only,
- * whatever their modes. @throws StartError for such a file, or if it can't be written to the folder
+ * whatever their modes.
+ * @throws StartError for such a file, or if it can't be written to the folder
  */
 export async function unpackArchive(
   file: FileHandle,

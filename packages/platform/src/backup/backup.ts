@@ -29,7 +29,8 @@ export interface BackupOptions {
 
 /**
  * Writes everything that a Baton needs into one file, readable by its owner only. Works whether Baton is running or
- * not. @throws StartError if it fails; then no file is written
+ * not.
+ * @throws StartError if it fails; then no file is written
  */
 export async function backUp({ env, file, say, signal }: BackupOptions): Promise<void> {
   const settings = readPlatformSettings(env);
@@ -139,8 +140,8 @@ async function findOrStart(
 }
 
 /**
- * Writes to a temporary name and renames the file at the end, so that an incomplete backup never exists. @throws
- * StartError if the file exists or can't be written
+ * Writes to a temporary name and renames the file at the end, so that an incomplete backup never exists.
+ * @throws StartError if the file exists or can't be written
  */
 async function writeNew(path: string, content: AsyncIterable<Buffer>, signal: AbortSignal): Promise<void> {
   if (existsSync(path))

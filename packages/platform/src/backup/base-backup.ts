@@ -15,8 +15,9 @@ const copyCluster =
 
 /**
  * A physical copy of the whole cluster as one tar archive, like that of pg_basebackup: all databases at one point in
- * time, with the log that makes the copy consistent. Writers are not blocked. @param address the address of any
- * database, as superuser @throws StartError if the server rejects the copy, stops, or has more than one tablespace
+ * time, with the log that makes the copy consistent. Writers are not blocked.
+ * @param address the address of any database, as superuser
+ * @throws StartError if the server rejects the copy, stops, or has more than one tablespace
  */
 export async function* baseBackup(address: string): AsyncGenerator<Buffer> {
   const config = { connectionString: address, replication: 'true', application_name: 'baton-backup' };

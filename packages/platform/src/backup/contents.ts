@@ -23,8 +23,9 @@ export function auditHeadFile(settings: PlatformSettings): string {
 }
 
 /**
- * The small files of Baton's folder, by their names in a backup. Read before the databases are copied, so that the
- * copy contains the last seal. @throws StartError if the folder's first start has not finished
+ * The small files of Baton's folder, by their names in a backup. Read before the databases are copied, so that the copy
+ * contains the last seal.
+ * @throws StartError if the folder's first start has not finished
  */
 export function readContents(settings: PlatformSettings): Map<string, Buffer> {
   const home = settings.BATON_HOME;

@@ -51,8 +51,8 @@ const leftOut = pattern([
 ]);
 
 /**
- * Decides by its name what a restore does with an entry of a backup. @param name relative to the archive's root, with
- * or without a leading `./` and a trailing `/`
+ * Decides by its name what a restore does with an entry of a backup.
+ * @param name relative to the archive's root, with or without a leading `./` and a trailing `/`
  */
 export function useOf(name: string, type: 'File' | 'Directory'): Use {
   const path = name.replace(/^\.\//, '').replace(/\/$/, '');

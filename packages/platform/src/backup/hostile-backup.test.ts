@@ -118,7 +118,7 @@ test('a restore starts the server with its own configuration, so no command of t
   );
 });
 
-test('a backup that asks for a recovery by its own command is refused before the server starts', async () => {
+test('a backup that requests a recovery with its own command is rejected before the server starts', async () => {
   writeFileSync(join(data, 'postgresql.auto.conf'), `restore_command = 'touch ${marker}; false'\n`);
   writeFileSync(join(data, 'recovery.signal'), '');
   await refused(/it contains the unexpected entry "recovery\.signal"/);

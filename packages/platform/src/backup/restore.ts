@@ -33,7 +33,8 @@ export interface RestoreOptions {
 
 /**
  * Restores Baton's folder from a backup. Everything is prepared beside the existing data, and replaces it only after
- * the database has recovered and stopped. @throws StartError if it fails; then nothing has changed
+ * the database has recovered and stopped.
+ * @throws StartError if it fails; then nothing has changed
  */
 export async function restore({ env, file, replace, say, signal }: RestoreOptions): Promise<void> {
   const settings = readPlatformSettings(env);
@@ -99,8 +100,8 @@ async function refuseRunning(home: string): Promise<void> {
 }
 
 /**
- * Unpacks everything into drafts, recovers the database, and starts a new journal epoch. @returns the last seal of
- * the audit log, if any
+ * Unpacks everything into drafts, recovers the database, and starts a new journal epoch.
+ * @returns the last seal of the audit log, if any
  */
 async function prepare(
   { BATON_HOME: home }: PlatformSettings,

@@ -22,8 +22,9 @@ export interface BootstrapResult {
 }
 
 /**
- * Creates the tenant and its administrator in both services, over HTTP like any client. Every step is idempotent:
- * after a crash, the next call finishes the work. If everything exists, a call only reads. @throws StartError
+ * Creates the tenant and its administrator in both services, over HTTP like any client. Every step is idempotent: after
+ * a crash, the next call finishes the work. If everything exists, a call only reads.
+ * @throws StartError
  */
 export async function bootstrap(options: BootstrapOptions): Promise<BootstrapResult> {
   const { home, state, url, secrets, scim } = options;

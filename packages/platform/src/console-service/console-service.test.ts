@@ -71,7 +71,7 @@ test('the page is served in front of services that run apart, and its calls reac
   assert.equal(created.status, 201, await created.text());
 });
 
-test('only what the page asks for is passed on', async () => {
+test('only the paths of the page are forwarded', async () => {
   const { hostname, port } = new URL(url);
   for (const path of [
     '/metrics',
@@ -150,7 +150,7 @@ test('a console that stops closes the sockets behind those of its browsers', asy
   await ended;
 });
 
-test('identity providers are asked for at identity, with the admin secret', async () => {
+test('identity providers are read from identity, with the admin secret', async () => {
   const { tenantId, adminSecret } = services;
   const asked = await start({
     ...addressesOf(services),

@@ -21,8 +21,8 @@ const passedPaths = /^\/(?:api|health|healthz|readyz|\.well-known)(?:\/|$)/;
 
 /**
  * Forwards requests and WebSockets to a service on another host, unchanged except for the client's address in
- * `X-Forwarded-For`. Responds with 503 `unavailable` if the service is unreachable. @param target the service's URL,
- * for example `https://coordination.example.com`
+ * `X-Forwarded-For`. Responds with 503 `unavailable` if the service is unreachable.
+ * @param target the service's URL, for example `https://coordination.example.com`
  * @param trusted networks of the proxies in front of this process
  */
 export function forwardTo(target: string, trusted: Networks): RunningService {

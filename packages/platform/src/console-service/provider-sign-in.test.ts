@@ -62,7 +62,7 @@ before(async () => {
       BATON_COORDINATION_URL: `http://127.0.0.1:${coordinationPort}`,
       BATON_IDENTITY_URL: identityUrl,
       BATON_CONSOLE_TRUSTED_PROXIES: '["127.0.0.1"]',
-      BATON_CONSOLE_PROVIDERS: '["corporate","moved","gone"]',
+      BATON_CONSOLE_PROVIDERS: '["corporate","moved","removed"]',
       BATON_CONSOLE_SECRETS_FILE: secrets,
       BATON_CONSOLE_TENANT_ID: tenantId,
       IAM_BOOTSTRAP_TOKEN: adminSecret,

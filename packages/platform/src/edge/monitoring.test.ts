@@ -23,7 +23,7 @@ const dashboard = JSON.parse(readText(join(deploy, 'grafana/baton.json'))) as { 
 const panelQueries = dashboard.panels.flatMap(({ title, targets = [] }) =>
   targets.map(({ expr }) => ({ title, expr })),
 );
-/** The expressions of the rules, as they stand between `expr:` and the next key. */
+/** The expressions of the rules, between `expr:` and the next key. */
 const alerts = [
   ...readText(rulesFile).matchAll(/- alert: (\w+)\n\s+expr:(?: >-)?\s+([^]*?)\n\s+(?:for|labels):/g),
 ].map(([, title = '', expr = '']) => ({ title, expr }));
@@ -91,7 +91,7 @@ test('every metric and every label of a query of the dashboard and of the alerts
   assert.deepEqual(problems, []);
 });
 
-test('the reader of queries finds names and labels where they stand', () => {
+test('the query parser finds names and labels', () => {
   const query = `sum by (a, le) (rate(one_total{b=~"x{}(y)", c!=""}[$__rate_interval])) / on (d) two > 1.5e3 or max(three) unless vector(0)`;
   assert.deepEqual(queryParts(query), {
     selectors: [
@@ -106,7 +106,7 @@ test('the reader of queries finds names and labels where they stand', () => {
   ]);
 });
 
-test('docs/operations.md says of every alert what to do', () => {
+test('docs/operations.md describes what to do for every alert', () => {
   const page = readText(join(projectRoot, 'docs/operations.md'));
   for (const { title } of alerts) assert.match(page, new RegExp(`^\\| \`${title}\` \\| .+ \\|$`, 'm'), title);
   for (const [, named = ''] of page.matchAll(/^\| `(Baton[A-Z]\w+)` \|/gm))

@@ -11,8 +11,8 @@ export interface Binaries {
 
 /**
  * Finds PostgreSQL for this platform in node_modules, and creates the symbolic links of its install script (packages
- * are installed without running their scripts). @throws StartError if there is none for this platform, or a link
- * can't be created
+ * are installed without running their scripts).
+ * @throws StartError if there is none for this platform, or a link can't be created
  */
 export async function locateBinaries(): Promise<Binaries> {
   const native = nativeDirectory();

@@ -52,8 +52,8 @@ const startAttemptsMax = 40;
 const startRetryMs = 250;
 
 /**
- * Starts PostgreSQL on its data directory, which the first start creates. Adopts a server that is still running on
- * it. @throws StartError
+ * Starts PostgreSQL on its data directory, which the first start creates. Adopts a server that is still running on it.
+ * @throws StartError
  */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const { directory, durable, isUntrusted = false, say } = options;

@@ -1,8 +1,8 @@
 import pg from 'pg';
 
 /**
- * Creates a database and a role of the same name that owns it, unless they exist. @param address the address of a
- * database as superuser;
+ * Creates a database and a role of the same name that owns it, unless they exist.
+ * @param address the address of a database as superuser;
  * @param name lower case, because it is not quoted
  */
 export async function ensureDatabase(address: string, name: string): Promise<void> {

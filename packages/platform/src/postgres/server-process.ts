@@ -82,7 +82,8 @@ export function removeDrafts(directory: string): void {
 
 /**
  * Starts the server and waits until it accepts connections. It runs in its own session, so that Ctrl-C in the terminal
- * doesn't stop it before requests in progress have finished. @returns its process id, or the reason of its exit
+ * doesn't stop it before requests in progress have finished.
+ * @returns its process id, or the reason of its exit
  * @throws StartError if it runs but never accepts connections
  */
 export async function launch(

@@ -10,7 +10,8 @@ const socketPathBytesMax = 103;
 
 /**
  * Creates the private folder of the server's socket inside `directory`, or in the temporary folder if that path is too
- * long for a socket. @throws StartError if a folder of that name belongs to another user or is not private
+ * long for a socket.
+ * @throws StartError if a folder of that name belongs to another user or is not private
  */
 export function prepareSocketDirectory(directory: string, account: Account): string {
   const uid = account.user?.uid ?? process.getuid?.() ?? 0;

@@ -12,8 +12,8 @@ export interface SupervisedCluster {
 }
 
 /**
- * Starts the cluster and restarts it after a crash. A restarted one recovers all acknowledged commits. @param
- * onGiveUp called once if it crashes too often or can't be restarted
+ * Starts the cluster and restarts it after a crash. A restarted one recovers all acknowledged commits.
+ * @param onGiveUp called once if it crashes too often or can't be restarted
  */
 export async function superviseCluster(
   options: ClusterOptions,

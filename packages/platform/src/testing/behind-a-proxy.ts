@@ -23,7 +23,7 @@ export interface ProxyKind {
 
 interface Sent {
   readonly method?: string;
-  /** As it stands: nothing of it is encoded or shortened on the way. */
+  /** Sent verbatim: nothing is encoded or normalized. */
   readonly path: string;
   readonly headers?: Record<string, string>;
   readonly body?: string | Buffer;

@@ -8,11 +8,11 @@ export interface QueryParts {
 const groupingWords = 'by|without|on|ignoring|group_left|group_right';
 const words = new Set(['and', 'or', 'unless', 'offset', 'bool', 'inf', 'nan']);
 
-/** Reads the names out of a query; whether it is one, Prometheus says. */
+/** Extracts the names of a query; Prometheus validates the query itself. */
 export function queryParts(query: string): QueryParts {
   const grouping: string[] = [];
   const bare = query
-    // What stands in quotes could look like anything.
+    // Quoted strings may contain anything.
     .replaceAll(/"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'/g, '""')
     // Ranges and durations.
     .replaceAll(/\[[^\]]*\]/g, '')

@@ -39,8 +39,8 @@ export function lockAdministration(): void {
 
 /**
  * Unlocks the administration once the identity service has accepted the secret. The secret is discarded after 15
- * minutes of inactivity, when the page is left, and as soon as the identity service rejects it. @throws BatonError if
- * the identity service rejects the secret
+ * minutes of inactivity, when the page is left, and as soon as the identity service rejects it.
+ * @throws BatonError if the identity service rejects the secret
  */
 export async function openAdministration(secret: string): Promise<void> {
   const { iss, tenant_id: tenantId } = claimsIn((await baton.accessToken?.get()) ?? '');

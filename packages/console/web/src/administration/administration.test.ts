@@ -149,7 +149,7 @@ describe('the admin secret', () => {
 });
 
 describe('people and agents', () => {
-  test('where nobody is it says so, and a filter is sent', async () => {
+  test('an empty list is reported, and a filter is sent', async () => {
     const service = await openSection('principals');
     await see('No principals yet.');
     await fill('combobox', 'Show', 'disabled');
@@ -195,7 +195,7 @@ describe('people and agents', () => {
     const question = [...document.querySelectorAll('form')].find(({ textContent }) =>
       textContent.includes('Other services accept such a token until it expires (300 seconds at most).'),
     );
-    assert.ok(question, 'the question does not say what a disable leaves');
+    assert.ok(question, 'the confirmation does not describe the remaining access');
     await fill('textbox', 'Reason (optional)', 'left the company');
     service.answer(principals(principal({ status: 'disabled' })));
     await submit('textbox', 'Reason (optional)');
@@ -205,7 +205,7 @@ describe('people and agents', () => {
     assert.equal(service.askedFor('identity.principals.enable').length, 1);
   });
 
-  test('who leaves the question has disabled nobody, and a refusal is told', async () => {
+  test('cancelling disables nobody, and an error is shown', async () => {
     const service = await openSection('principals', {
       ...principals(principal()),
       'identity.principals.disable': new Refusal(403, 'permission_denied', 'Not them.'),
@@ -234,7 +234,7 @@ describe('tokens', () => {
       ...other,
     });
 
-  test('none is told as none; one with its owner, prefix and use', async () => {
+  test('an empty list is reported; a token has its owner, prefix and last use', async () => {
     const service = await openSection('tokens');
     await see('No tokens.');
     service.answer({ 'identity.platformAccessTokens.list': [token()] });
@@ -289,7 +289,7 @@ describe('tokens', () => {
     assert.deepEqual([asked?.ids, asked?.query['reason']], [[tenantId, 't1'], 'lost']);
   });
 
-  test('one that is over can neither be rotated nor revoked', async () => {
+  test('an expired one can neither be rotated nor revoked', async () => {
     await openSection('tokens', {
       'identity.platformAccessTokens.list': [token({ expiresAt: '2000-01-01T00:00:00.000Z' })],
     });
@@ -321,19 +321,19 @@ describe('the other sections', () => {
     ['groups', 'No groups.'],
     ['audit', 'No records match these filters.'],
   ] as const)
-    test(`${section} says what is not there`, async () => {
+    test(`${section} has an empty state`, async () => {
       await openSection(section);
       await see(empty);
     });
 
-  test('a section that can not be read is told with its code', async () => {
+  test("a section that can't be loaded shows the error code", async () => {
     await openSection('groups', {
       'identity.groups.list': new Refusal(403, 'permission_denied', 'Not these.'),
     });
     await see('Not these.\npermission_denied · req_test');
   });
 
-  test('a group tells who keeps it, and is changed only where it is kept here', async () => {
+  test('a group shows who manages it, and is changed only if it is local', async () => {
     const group = (other: Partial<identity.Group>) =>
       itemOf('identity.groups.list', { status: 'active', ...other });
     const service = await openSection('groups', {
@@ -354,7 +354,7 @@ describe('the other sections', () => {
     assert.deepEqual(service.askedFor('identity.groups.delete')[0]?.ids, [tenantId, 'g1']);
   });
 
-  test('the audit record is filtered, and tells who did what', async () => {
+  test('the audit log is filtered, and shows who did what', async () => {
     const record = exampleOf('identity.audit.listRecords').items[0];
     assert.ok(record);
     const service = await openSection('audit', {
@@ -379,14 +379,14 @@ describe('the other sections', () => {
     assert.equal(service.askedFor('identity.audit.listRecords').at(-1)?.query['action'], 'principals.');
   });
 
-  test('signing keys are told without the admin secret', async () => {
+  test('signing keys are shown without the admin secret', async () => {
     const keys = exampleOf('identity.keys.list');
     await open('/administration?section=keys', { answers: { 'identity.keys.list': keys } });
     await see(String(keys.keys[0]?.kid));
     assert.ok(!isThere('textbox', 'Admin secret'));
   });
 
-  test('roles are told without the admin secret to who may read them, and made by who may', async () => {
+  test('roles are shown without the admin secret, and created with the permission', async () => {
     const role = itemOf('roles.list', {
       name: 'Reviewer',
       slug: 'reviewer',
@@ -415,7 +415,7 @@ describe('the other sections', () => {
     assert.equal(address(), '/administration?section=roles');
   });
 
-  test('roles are not told to who may not read them', async () => {
+  test('roles are hidden without the permission', async () => {
     await open('/administration?section=roles', { me: { permissions: [] } });
     await see("You don't have access to roles\nYou need the permission org.read. Contact an administrator.");
   });

@@ -65,7 +65,7 @@ const rowsOf = (name: string) =>
   );
 
 describe('what is decided', () => {
-  test('stands there in full, with the actions that follow from either answer', async () => {
+  test('is shown in full, with the follow-up actions of either decision', async () => {
     const task = {
       title: 'Pay the invoice',
       description: `First line\n${'long '.repeat(400)}end`,
@@ -146,7 +146,7 @@ describe('what is decided', () => {
     assert.deepEqual(service.askedFor('approvals.approve')[0]?.body, { subjectDigest: 'sha256:changed' });
   });
 
-  test('the page of an approval says why it can not be shown', async () => {
+  test("the page of an approval shows why it can't be loaded", async () => {
     await openPending({}, { 'approvals.get': new Refusal(403, 'permission_denied', 'Not for you.') });
     await see('Not for you.');
     assert.ok(!isThere('button', 'Approve'));
@@ -194,7 +194,7 @@ describe('what is decided', () => {
 });
 
 describe('what has changed since it was requested', () => {
-  test('stands there value by value, old beside new, marked by words and not by colours alone', async () => {
+  test('is shown value by value, old beside new, marked by words and not by colours alone', async () => {
     const service = await openPending(
       { subject: asked, ...changedTo(changed, ['customFields', 'outcome']) },
       { 'approvals.approve': exampleOf('approvals.approve') },
@@ -286,7 +286,7 @@ describe('what has changed since it was requested', () => {
     ]);
   });
 
-  test('what was added, removed or only hidden is told', async () => {
+  test('added, removed and merely invisible text is shown', async () => {
     const before = subjectWith('asked', {
       customFields: { gone: 'x', number: 10, name: 'ACME' },
       dueDate: null,
@@ -324,7 +324,7 @@ describe('what has changed since it was requested', () => {
 });
 
 describe('what changes while the page is open', () => {
-  test('is shown where the service refuses the approval, and asked again', async () => {
+  test('is shown if the service rejects the approval, and must be confirmed again', async () => {
     const service = await openPending(
       { subject: asked },
       {
@@ -378,7 +378,7 @@ describe('what changes while the page is open', () => {
     notSeen('has changed back since');
   });
 
-  test('and is again what was shown is told, and asked again', async () => {
+  test('and has changed back is reported, and must be confirmed again', async () => {
     const service = await openPending(
       { subject: asked },
       { 'approvals.approve': new Refusal(409, 'approval_subject_changed', 'It has changed.') },
@@ -436,7 +436,7 @@ describe('the page of an approval', () => {
     assert.ok(isThere('button', 'Approve'));
   });
 
-  test('that was decided tells by whom, of what, and how that differs from the request and from now', async () => {
+  test('that was decided shows by whom, the subject, and its differences from the request and from now', async () => {
     await open(`/approvals/${id}`, {
       answers: {
         'approvals.get': approvalWith({
@@ -531,7 +531,7 @@ describe('the words of a change', () => {
     }
   });
 
-  test('of a text that was written anew, or of a very long change, are marked as one', () => {
+  test('of a rewritten text, or of a very long change, are marked as one', () => {
     const words = (count: number, word: string) => Array.from({ length: count }, (_, n) => `${word}${n}`);
     const anew = words(12, 'old').join(' of ');
     assert.equal(marked(compareWords(anew, words(12, 'new').join(' of ')).before), `[${anew}]`);

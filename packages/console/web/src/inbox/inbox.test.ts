@@ -37,14 +37,14 @@ const pending = (id: string, other: Partial<Pending> = {}): Pending => ({
 });
 
 describe('the inbox', () => {
-  test('where nothing waits it says so', async () => {
+  test('an empty inbox is reported', async () => {
     await open('/inbox');
     assert.ok(isThere('heading', 'No pending approvals'));
     assert.ok(!isThere('button', 'Approve'));
     assert.equal(document.title, 'Inbox · Baton');
   });
 
-  test('a request is told with who asks, of which task, and what hangs on it', async () => {
+  test('a request is shown with its requester, task and effects', async () => {
     const [title, description] = ['Release 2.4', 'x'.repeat(500)];
     const task = taskWith({ title, description });
     await open('/inbox', {
@@ -101,7 +101,7 @@ describe('the inbox', () => {
     assert.deepEqual(service.askedFor('approvals.approve')[0]?.body, { subjectDigest: 'sha256:asked' });
   });
 
-  test('who was slower is told who decided, and how', async () => {
+  test('a lost race shows who decided, and how', async () => {
     const one = pending('1');
     await open('/inbox', {
       me: { pendingApprovals: [one] },
@@ -114,7 +114,7 @@ describe('the inbox', () => {
     await see('Grace already decided this request: rejected.');
   });
 
-  test('another refusal is told beside the request, with its code', async () => {
+  test('any other error is shown beside the request, with its code', async () => {
     await open('/inbox', {
       me: { pendingApprovals: [pending('1')] },
       answers: { 'approvals.reject': new Refusal(403, 'permission_denied', 'You may not decide it.') },
@@ -151,7 +151,7 @@ describe('the inbox', () => {
     assert.ok(second.contains(document.activeElement));
   });
 
-  test('what waits for others is told, and for whom', async () => {
+  test('requests pending with others are shown, and with whom', async () => {
     const approval = (id: string, comment: string, assignedPrincipalId: string | null) => {
       const subjectChanged = assignedPrincipalId === null;
       const about = { taskId: null, artifactId: null, subjectChanged };
@@ -172,7 +172,7 @@ describe('the inbox', () => {
     assert.equal(link.getAttribute('href'), '/approvals/a1');
   });
 
-  test('a request that waits for this person is told once', async () => {
+  test('a request that is pending with this person is shown once', async () => {
     const one = pending('1');
     const listed = itemOf('approvals.list', {
       id: one.id,
@@ -239,7 +239,7 @@ describe('the inbox', () => {
     await see('the plan (plan)\ncost\n12');
   });
 
-  test('what was said to runs and not taken up is told; what is over is not', async () => {
+  test('pending control messages are shown; those of ended runs are not', async () => {
     const runId = '0190b2c4-0000-7000-8000-0000000000d1';
     const event = (type: string, controlMessageId: string) =>
       itemOf('events.list', {
@@ -285,7 +285,7 @@ describe('the inbox', () => {
     assert.ok(!seen().includes('Over'));
   });
 
-  test('runs that nobody goes on with are parked, and suspended processes', async () => {
+  test('suspended runs that nobody has resumed, and suspended processes, are on hold', async () => {
     const task = taskWith({ title: 'On hold here' });
     const goneOn = itemOf('runs.list', {
       id: '0190b2c4-0000-7000-8000-0000000000d2',
@@ -325,11 +325,11 @@ describe('the inbox', () => {
     await see(/Process suspended .*\. Open it to resume or cancel it\./);
   });
 
-  test('blocked tasks that nobody holds are parked, except those that wait for a decision of this person', async () => {
+  test('unclaimed blocked tasks are on hold, except those with a pending decision of this person', async () => {
     const blocked = (title: string, other: Parameters<typeof taskWith>[0] = {}) =>
       taskWith({ title, status: 'blocked', systemStatusCategory: 'blocked', ...other });
     const stuck = blocked(`Stuck ${evil}`);
-    const [held, asked] = [blocked('Is held', { activeClaimId: graceId }), blocked('Asks me')];
+    const [held, asked] = [blocked('Is held', { activeClaimId: graceId }), blocked('Pending with me')];
     const service = await open('/inbox', {
       me: { pendingApprovals: [pending('1', { taskId: asked.id })] },
       answers: { 'tasks.list': pageOf(stuck, held, asked), 'tasks.get': asked },
@@ -340,7 +340,7 @@ describe('the inbox', () => {
     assert.equal(service.askedFor('tasks.list')[0]?.query['systemStatusCategory'], 'blocked');
   });
 
-  test('what can not be read is told, and the rest stays', async () => {
+  test('failed queries are reported, and the rest stays', async () => {
     await open('/inbox', {
       me: { pendingApprovals: [pending('1')] },
       answers: { 'processInstances.list': new Refusal(403, 'permission_denied', 'Not these.') },

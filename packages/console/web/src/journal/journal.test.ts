@@ -52,7 +52,7 @@ const journalOf = (...items: JournalEvent[]): Answers => ({
 const types = () => [...document.querySelectorAll('main ol .type')].map((one) => one.textContent);
 
 describe('the journal', () => {
-  test('tells each event with its subject, who caused it, and when', async () => {
+  test('shows each event with its subject, actor and time', async () => {
     await open('/journal', {
       answers: journalOf(
         event('task.updated', { payload: { publicId: 'TASK-000007', title: `Mend ${evil}` } }),
@@ -67,7 +67,7 @@ describe('the journal', () => {
     assert.equal(document.querySelector('img'), null);
   });
 
-  test('where no event is, says so', async () => {
+  test('has an empty state', async () => {
     await open('/journal');
     await see('No events match these filters\nEvents appear here as they happen.');
   });
@@ -92,7 +92,7 @@ describe('the journal', () => {
     await see('"note": "as it is"');
   });
 
-  test('asks for what the address says, and for nothing that it does not know', async () => {
+  test('queries the parameters of the URL, and drops unknown ones', async () => {
     const service = await open(`/journal?types=task.,run.&object=${graceId}&actor=${meId}&other=1`);
     const [asked] = service.askedFor('events.list').filter(({ query }) => query['order'] === 'desc');
     assert.deepEqual(asked?.query, {
@@ -125,7 +125,7 @@ describe('the journal', () => {
     assert.equal(address(), '/journal');
   });
 
-  test('a task that is not there is told, and the filters stay', async () => {
+  test('a missing task is reported, and the filters stay', async () => {
     await open('/journal', {
       answers: { 'tasks.get': new Refusal(404, 'not_found', 'There is no such task.') },
     });
@@ -226,7 +226,7 @@ describe('an object as it was after an event', () => {
         ?.querySelector('dd') as Element,
     );
 
-  test('is put together from its events, and says which words are new', async () => {
+  test('is reconstructed from its events, with new values marked', async () => {
     await open(at(1), { answers: history });
     await find('heading', /^TASK-000042 First title as of Mar 2, 2026/);
     assert.equal(fact('status'), 'in_progress by this event');
@@ -236,7 +236,7 @@ describe('an object as it was after an event', () => {
     assert.equal(document.title, 'TASK-000042 First title as it was · Baton');
   });
 
-  test('j and k go through its events, and at the newest it says so', async () => {
+  test('j and k navigate its events, and the newest is marked', async () => {
     await open(at(1), { answers: history });
     await press('k');
     await find('heading', /Second <img .* as of/);
@@ -263,7 +263,7 @@ describe('an object as it was after an event', () => {
     await until(() => fact('holder') === 'None');
   });
 
-  test('an event that the object does not have is told, and leads to those that it has', async () => {
+  test('a missing event is reported, with a link to the existing ones', async () => {
     await open(`/journal?object=${id}&at=ec1_none`, { answers: history });
     await see('Event not found');
     assert.equal((await find('link', 'all of its events')).getAttribute('href'), `/journal?object=${id}`);

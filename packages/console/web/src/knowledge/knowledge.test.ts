@@ -29,12 +29,12 @@ const rule = (other: Partial<Rule> = {}): Rule =>
   });
 
 describe('knowledge', () => {
-  test('where no rule is it says how to make one', async () => {
+  test('without rules it shows how to create one', async () => {
     await open('/knowledge');
     await see('No work rules. A rule creates work when an event occurs');
   });
 
-  test('a rule is told with what starts it and what it does', async () => {
+  test('a rule is shown with its trigger and action', async () => {
     const { action } = itemOf('rules.list');
     const [one, two] = [
       rule({ trigger: { kind: 'event', type: 'task.completed' } }),
@@ -65,7 +65,7 @@ describe('knowledge', () => {
     assert.deepEqual(service.askedFor('rules.disable')[0]?.ids, [rule().id]);
   });
 
-  test('a refused change is told beside the rule', async () => {
+  test('a rejected change is shown beside the rule', async () => {
     await open('/knowledge', {
       answers: {
         'rules.list': pageOf(rule()),
@@ -91,12 +91,12 @@ describe('knowledge', () => {
     assert.ok(!isThere('button', /review-all/));
   });
 
-  test('who may not read rules is told the permission', async () => {
+  test('without the permission to read rules, it is named', async () => {
     await open('/knowledge', { me: { permissions: ['events.read'] } });
     await see('Work rules require the permission rules.read.');
   });
 
-  test('where no memory is connected it says how to', async () => {
+  test('without a memory service it shows how to configure one', async () => {
     const service = await open('/knowledge', {
       answers: { 'context.recall': new Refusal(409, 'memory_disabled') },
     });
@@ -107,7 +107,7 @@ describe('knowledge', () => {
     assert.deepEqual(service.askedFor('context.recall')[0]?.body, { query: 'invoices', limit: 20 });
   });
 
-  test('what memory knows is told by kind, and nothing as nothing', async () => {
+  test('results are grouped by kind, and none is reported', async () => {
     const found = exampleOf('context.recall');
     const service = await open('/knowledge', {
       answers: {
@@ -134,33 +134,33 @@ describe('knowledge', () => {
 });
 
 describe('skills and tools', () => {
-  test('where nothing is it says how to make it', async () => {
+  test('empty lists show how to create an item', async () => {
     await open('/skills');
     await see('No skills yet');
     await see('No skills are assigned to you.');
     await see('No agents.');
   });
 
-  test('a skill is told with its contract when it is opened', async () => {
+  test('a skill shows its contract when it is opened', async () => {
     const skill = itemOf('skills.list', {
       name: 'translate',
       version: '1.0.0',
       protocol: 'mcp',
       status: 'deprecated',
-      description: `Says it in French ${evil}`,
+      description: `Translates into French ${evil}`,
       riskLevel: 'high',
     });
     await open('/skills', { answers: { 'skills.list': pageOf(skill) } });
     const summary = await find('summary', 'translate 1.0.0 deprecated mcp');
-    notSeen('Says it in French');
+    notSeen('Translates into French');
     summary.click();
     await settled();
-    await see(`Says it in French ${evil}`);
+    await see(`Translates into French ${evil}`);
     await see('risk\nhigh');
     assert.equal(document.querySelector('img'), null);
   });
 
-  test('a tool is told with whether it can be called, and why not', async () => {
+  test('a tool shows whether it is available, and why not', async () => {
     const page = exampleOf('tools.list');
     const [tool] = page.items;
     assert.ok(tool);
@@ -181,7 +181,7 @@ describe('skills and tools', () => {
     await see(/Three .*not granted by child handle/);
   });
 
-  test('a registered agent is told with its revision and state', async () => {
+  test('a registered agent is shown with its revision and state', async () => {
     const agent = (other: object) =>
       itemOf('agents.list', {
         key: 'desk',

@@ -3,7 +3,8 @@ import type { ReactNode } from 'react';
 import { meQuery } from '../queries.ts';
 
 /**
- * A part of a page, or the permission that it requires. @param what the part, as the plural subject of a sentence
+ * A part of a page, or the permission that it requires.
+ * @param what the part, as the plural subject of a sentence
  */
 export function AllowedPart({
   permission,

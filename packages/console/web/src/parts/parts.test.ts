@@ -11,7 +11,7 @@ const { Values } = await import('./Values.tsx');
 const { serverNow, setServerClock } = await import('../server-clock.ts');
 const { factsOf } = await import('../journal/object-at-event.ts');
 const { subjectOf } = await import('../journal/EventLine.tsx');
-const { Readings } = await import('../readings.ts');
+const { Refetches } = await import('../refetches.ts');
 
 const inSeconds = (seconds: number) => new Date(serverNow() + seconds * 1000).toISOString();
 
@@ -22,7 +22,7 @@ describe('times', () => {
     [-2 * 86_400 - 60, '2 days ago'],
     [5 * 3600 + 600, 'in 5 hr.'],
   ] as const)
-    test(`an instant ${seconds} s from now is told as ${words}`, async () => {
+    test(`an instant ${seconds} s from now is shown as ${words}`, async () => {
       await draw(Moment, { at: inSeconds(seconds) });
       assert.equal(seen(), words);
     });
@@ -63,7 +63,7 @@ describe('times', () => {
 });
 
 describe('notes', () => {
-  test('a refusal is told with its message, its code and the name of the request', async () => {
+  test('an error is shown with its message, code and request ID', async () => {
     const error = new BatonError({
       status: 409,
       code: 'version_conflict',
@@ -75,7 +75,7 @@ describe('notes', () => {
     assert.ok(!isThere('button'));
   });
 
-  test('a fault of the page is told without its inside, and offers to try again', async () => {
+  test('an internal error is shown without details, with a retry button', async () => {
     let tries = 0;
     await draw(ErrorNote, { error: new TypeError('x is undefined'), onRetry: () => void (tries += 1) });
     await see('Something went wrong. Reload the page.');
@@ -84,20 +84,20 @@ describe('notes', () => {
     assert.equal(tries, 1);
   });
 
-  test('what is empty says what to do', async () => {
+  test('an empty state shows the next step', async () => {
     await draw(Empty, { title: 'Nothing is here', children: 'Make one.' });
     assert.equal(seen(), 'Nothing is here\nMake one.');
     assert.ok(isThere('heading', 'Nothing is here'));
   });
 
-  test('what loads says so to screen readers', async () => {
+  test('loading is announced to screen readers', async () => {
     await draw(Loading, {});
     assert.equal((await find('status', 'Loading')).textContent, '');
   });
 });
 
 describe('fields', () => {
-  test('a status is told by its own word, in the colour of its category, and full while it is held', async () => {
+  test('a status has its own name, the colour of its category, and a filled dot while the task is held', async () => {
     const task = taskWith({ status: 'waiting_for_parts', systemStatusCategory: 'blocked' });
     await draw(Status, { task });
     assert.equal(seen(), 'waiting for parts');
@@ -107,18 +107,18 @@ describe('fields', () => {
     assert.deepEqual(classes(), ['status', 'blocked', 'held']);
   });
 
-  test('a priority is told by its word', async () => {
+  test('a priority is shown by name', async () => {
     await draw(Priority, { priority: 'critical' });
     assert.equal(seen(), 'critical');
   });
 
-  test('members of an object are told by line: texts as they are, others as JSON, empty ones not', async () => {
+  test('members of an object are shown one per line: text verbatim, others as JSON, empty ones not at all', async () => {
     await draw(Values, { of: { name: '<b>A</b>', count: 0, none: null, empty: '', list: [1, 'two'] } });
     assert.equal(seen(), 'name\n<b>A</b>\ncount\n0\nlist\n[\n1,\n"two"\n]');
     assert.equal(document.querySelector('b'), null);
   });
 
-  test('an object without members is told as nothing, and a long text is cut', async () => {
+  test('an object without members has an empty state, and a long text is truncated', async () => {
     await draw(Values, { of: { gone: null } });
     assert.equal(seen(), 'No values.');
     await draw(Values, { of: { long: 'x'.repeat(5_000) } });
@@ -152,7 +152,7 @@ describe('sentences of the journal', () => {
     );
   });
 
-  test('an object that names no status is in the state that its last event tells', () => {
+  test('an object without a status has the state of its last event', () => {
     const facts = factsOf([event({ name: 'Desk' }, 'agent.state_changed', 'agent')]);
     assert.deepEqual(
       facts.map(({ name, value }) => [name, value]),
@@ -167,16 +167,16 @@ describe('sentences of the journal', () => {
 test('a reading that is wanted while it runs is made once more', async () => {
   const read: string[] = [];
   const done = Promise.withResolvers<void>();
-  const readings = new Readings(
+  const refetches = new Refetches(
     async (key) => {
       read.push(key);
-      if (read.length === 1) readings.want(key);
+      if (read.length === 1) refetches.request(key);
       else done.resolve();
     },
     { gatherMs: 1, restTimes: 0, restMsMax: 1 },
   );
-  for (let n = 0; n < 5; n += 1) readings.want('tasks');
+  for (let n = 0; n < 5; n += 1) refetches.request('tasks');
   await done.promise;
-  readings.stop();
+  refetches.stop();
   assert.deepEqual(read, ['tasks', 'tasks']);
 });

@@ -52,12 +52,12 @@ const atWork = (more: Answers = {}): Answers => ({
 });
 
 describe('agents and sessions', () => {
-  test('where nobody is at work it says so', async () => {
+  test('without sessions it has an empty state', async () => {
     await open('/agents');
     await see('No active sessions');
   });
 
-  test('tells who is at work, by which client, and what they hold', async () => {
+  test('shows active principals, their clients and their claimed tasks', async () => {
     await open('/agents', { answers: atWork() });
     await see('1 active · 1 claimed task');
     const [line] = all('listitem', /^Grace/);
@@ -86,7 +86,7 @@ describe('agents and sessions', () => {
     await see('Stalled, last progress');
   });
 
-  test('a filter that nobody passes says so', async () => {
+  test('a filter without matches is reported', async () => {
     await open('/agents', { answers: atWork({ 'sessions.list': pageOf(session({ heartbeatAt: soon() })) }) });
     await fill('combobox', 'Show', 'trouble');
     await see('Nobody matches this filter.');
@@ -118,7 +118,7 @@ describe('agents and sessions', () => {
     assert.deepEqual(service.askedFor('claims.release')[0]?.body, { reason: 'ended in the console' });
   });
 
-  test('an act that is refused is told beside the lease', async () => {
+  test('a rejected action is shown beside the claim', async () => {
     await open('/agents', {
       answers: atWork({ 'claims.release': new Refusal(403, 'permission_denied', 'Not yours.') }),
     });
@@ -133,7 +133,7 @@ describe('agents and sessions', () => {
       assert.ok(!isThere('button', name), name);
   });
 
-  test('an agent is disabled after a question that says what ends', async () => {
+  test('an agent is disabled after a confirmation that lists the effects', async () => {
     const service = await open('/agents', {
       answers: atWork({ 'principals.disable': exampleOf('principals.disable') }),
     });
@@ -187,7 +187,7 @@ describe('agents and sessions', () => {
     assert.deepEqual(service.askedFor('principals.enable')[0]?.ids, [graceId]);
   });
 
-  test('before an agent is disabled, what remains is said', async () => {
+  test('the confirmation of a disable describes the remaining access', async () => {
     await open('/agents', { answers: atWork() });
     await click('button', 'Disable');
     await see(/Its identity stays active and still gets access tokens for other services\./);
@@ -200,7 +200,7 @@ describe('agents and sessions', () => {
     );
   });
 
-  test('without the tasks the page says who may see them', async () => {
+  test('without the permission for tasks, it is named', async () => {
     await open('/agents', {
       me: { permissions: ['sessions.manage'] },
       answers: { 'sessions.list': pageOf(session()) },
@@ -208,7 +208,7 @@ describe('agents and sessions', () => {
     await see('Claimed tasks require the permission tasks.read.');
   });
 
-  test('what can not be read is told, and read again on demand', async () => {
+  test('a failed query is reported, and retried on demand', async () => {
     const service = await open('/agents', {
       answers: { 'sessions.list': new Refusal(403, 'permission_denied', 'Not now.') },
     });

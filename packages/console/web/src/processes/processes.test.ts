@@ -85,7 +85,7 @@ const openInstance = (instance: ProcessInstance, more: Answers = {}, permissions
   });
 
 describe('processes', () => {
-  test('where none has run it says how to start one', async () => {
+  test('without instances it shows how to start one', async () => {
     await open('/processes');
     await see('No process instances yet');
     await see('No definitions.');
@@ -144,7 +144,7 @@ describe('one process', () => {
     assert.match(seen(line), new RegExp(`done ${task.publicId}`));
   });
 
-  test('tells where it stands in words and as a picture, what it waits for and what it knows', async () => {
+  test('shows its progress as text and as a diagram, its pending steps and its data', async () => {
     const task = taskWith();
     await openInstance(
       instanceWith({
@@ -176,7 +176,7 @@ describe('one process', () => {
     assert.equal(document.title, 'CHG-1 · Baton');
   });
 
-  test('tells its outcome when it is over, and offers no act', async () => {
+  test('shows its outcome when it has ended, without actions', async () => {
     await openInstance(instanceWith({ status: 'completed', outcome: 'released' }));
     await see('completed: released');
     assert.ok(!isThere('group', 'Process actions'));
@@ -213,7 +213,7 @@ describe('one process', () => {
     assert.deepEqual(service.askedFor('processInstances.resume')[0]?.body, {});
   });
 
-  test('a step that failed is told with its code, and skipped with a reason', async () => {
+  test('a failed step is shown with its code, and skipped with a reason', async () => {
     const suspension = { element: 'build', code: 'step_failed', reason: 'The build broke' };
     const service = await openInstance(instanceWith({ status: 'suspended', suspension }), {
       'processInstances.skip': exampleOf('processInstances.skip'),
@@ -229,7 +229,7 @@ describe('one process', () => {
     });
   });
 
-  test('is cancelled with a reason, and a refusal is told with its code', async () => {
+  test('is cancelled with a reason, and an error is shown with its code', async () => {
     const service = await openInstance(instanceWith(), {
       'processInstances.cancel': new Refusal(403, 'permission_denied', 'Not you.'),
     });
@@ -242,14 +242,14 @@ describe('one process', () => {
     assert.ok(!isThere('textbox', 'Reason'));
   });
 
-  test('who may not operate it is offered no act, and who may not read events is told so', async () => {
+  test('without the permissions, actions are hidden and events are reported as restricted', async () => {
     const service = await openInstance(instanceWith(), {}, ['processes.read']);
     assert.ok(!isThere('button', 'Suspend'));
     await see('Events require the permission events.read.');
     assert.equal(service.askedFor('events.list').length, 0);
   });
 
-  test('one that is not there is told, and leads back', async () => {
+  test('a missing one is reported, with a link back', async () => {
     await open(`/processes/${graceId}`, {
       answers: { 'processInstances.get': new Refusal(404, 'not_found', 'There is none.') },
     });
@@ -258,7 +258,7 @@ describe('one process', () => {
     await until(() => address() === '/processes');
   });
 
-  test('one whose definition can not be read tells why, and the rest', async () => {
+  test("one whose definition can't be loaded shows the error and the rest", async () => {
     await openInstance(instanceWith(), {
       'processDefinitions.get': new Refusal(403, 'permission_denied', 'Not this.'),
     });
@@ -268,7 +268,7 @@ describe('one process', () => {
   });
 });
 
-describe('how a step stands', () => {
+describe('the state of a step', () => {
   const states = (instance: ProcessInstance | undefined, events: JournalEvent[] = []) =>
     Object.fromEntries(
       stagesOf(definition, instance, events).flatMap(({ steps }) =>
@@ -276,7 +276,7 @@ describe('how a step stands', () => {
       ),
     );
 
-  test('follows from the journal where the instance says nothing', () => {
+  test('follows from the journal if the instance has none', () => {
     const events = [
       entered('approve'),
       left('approve', 'completed'),

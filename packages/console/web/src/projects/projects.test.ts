@@ -63,7 +63,7 @@ const openProject = (one: Project, more: Answers = {}, permissions?: string[]) =
   });
 
 describe('projects', () => {
-  test('where none is it says how to declare one', async () => {
+  test('without projects it shows how to create one', async () => {
     await open('/projects');
     await see('No projects yet');
     await see('baton apply -f project.yaml');
@@ -127,7 +127,7 @@ describe('projects', () => {
 });
 
 describe('one project', () => {
-  test('tells its status, goals, tasks and limits', async () => {
+  test('shows its status, goals, tasks and limits', async () => {
     const goal = itemOf('goals.list', {
       title: `Sell more ${evil}`,
       desiredState: 'twice as much',
@@ -165,13 +165,13 @@ describe('one project', () => {
     );
   });
 
-  test('a move that lost a race says so', async () => {
+  test('a version conflict is reported', async () => {
     await openProject(project(), { 'projects.transition': new Refusal(409, 'version_conflict') });
     await click('button', 'Done');
     await see('Somebody changed this project in the meantime.');
   });
 
-  test('another refusal is told with its code', async () => {
+  test('any other error is shown with its code', async () => {
     await openProject(project(), { 'projects.transition': new Refusal(422, 'validation_error', 'No.') });
     await click('button', 'Done');
     await see('No.\nvalidation_error · req_test');
@@ -189,7 +189,7 @@ describe('one project', () => {
     notSeen('Move to');
   });
 
-  test('one that is not there is told, and leads back', async () => {
+  test('a missing one is reported, with a link back', async () => {
     await open(`/projects/${graceId}`, {
       answers: { 'projects.get': new Refusal(404, 'not_found', 'There is none.') },
     });

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, useLocation } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useState } from 'react';
-import { forgetAdministration } from '../administration/admin-secret.ts';
+import { lockAdministration } from '../administration/admin-secret.ts';
 import { followOtherTabs, signOut } from '../client.ts';
 import { useLive } from '../live.ts';
 import { ErrorNote } from '../parts/Notes.tsx';
@@ -63,7 +63,7 @@ export function Shell() {
   );
 
   async function leave(isEverywhere = false) {
-    forgetAdministration();
+    lockAdministration();
     try {
       await signOut({ isEverywhere });
     } catch (error) {

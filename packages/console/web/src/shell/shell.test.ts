@@ -77,7 +77,7 @@ describe('the frame of the console', () => {
       assert.equal(document.title, `${name} · Baton`);
     });
 
-  test('an address of no page says so, and leads to the work', async () => {
+  test('an unknown URL is reported, with a link to Work', async () => {
     await open('/inbox/nowhere');
     await find('heading', 'Page not found');
     assert.equal(document.title, 'Page not found · Baton');
@@ -113,7 +113,7 @@ describe('the frame of the console', () => {
     await until(() => !isThere('dialog'));
   });
 
-  test('where Baton does not answer, the page says so with the code, and tries again', async () => {
+  test('if Baton is unavailable, the page shows the error code and retries', async () => {
     const service = await open('/inbox', {
       answers: { 'harness.getContext': new Refusal(403, 'permission_denied', 'Not you.') },
     });
@@ -206,10 +206,10 @@ describe('the palette', () => {
     });
     await command('comment');
     await click('option', 'Comment …');
-    await fill('textbox', `Comment on ${task.publicId}`, ' Said here ');
+    await fill('textbox', `Comment on ${task.publicId}`, ' Written here ');
     await submit('textbox', `Comment on ${task.publicId}`);
     await see(`Commented on ${task.publicId}.`);
-    assert.deepEqual(service.askedFor('tasks.createComment')[0]?.body, { body: 'Said here' });
+    assert.deepEqual(service.askedFor('tasks.createComment')[0]?.body, { body: 'Written here' });
   });
 
   test('copies the id and the address of the open task', async () => {
@@ -224,7 +224,7 @@ describe('the palette', () => {
     assert.deepEqual(copied, [task.publicId, `http://baton.test/tasks/${task.publicId}`]);
   });
 
-  test('m on the page of a task asks where it goes, and moves it', async () => {
+  test('m on the page of a task opens its transitions, and moves it', async () => {
     const task = taskWith();
     const service = await open(`/tasks/${task.publicId}`, {
       answers: { ...answersOf(task), 'tasks.update': task },
@@ -235,7 +235,7 @@ describe('the palette', () => {
     assert.deepEqual(service.askedFor('tasks.update')[0]?.body, { status: 'in_progress' });
   });
 
-  test('a refusal is told above the page, until it is closed', async () => {
+  test('an error is shown above the page until it is closed', async () => {
     const task = taskWith();
     await open(`/tasks/${task.publicId}`, {
       answers: {
@@ -263,7 +263,7 @@ describe('the session', () => {
     assert.ok(!isThere('alert'));
   });
 
-  test('why a session is over is told at the sign-in', async () => {
+  test('the sign-in page shows why a session has ended', async () => {
     await open('/inbox', {
       answers: { 'harness.getContext': new Refusal(401, 'invalid_token') },
       others: { '/console/token': new Refusal(401, 'principal_disabled') },
@@ -271,11 +271,11 @@ describe('the session', () => {
     await see('Your account is disabled. Contact an administrator.\nprincipal_disabled');
   });
 
-  test('who is signed out meanwhile is told, and keeps what was written', async () => {
+  test('a sign-out elsewhere is reported, and the input is kept', async () => {
     const task = taskWith();
     const service = await open(`/tasks/${task.publicId}`, { answers: answersOf(task) });
     await fill('textbox', 'Your comment', 'Not sent yet');
-    service.answer({ 'harness.getContext': new Refusal(401, 'invalid_token', 'It is over.') });
+    service.answer({ 'harness.getContext': new Refusal(401, 'invalid_token', 'It has expired.') });
     await until(() => sockets.length > 0);
     sockets.at(-1)?.brings(itemOf('events.list', { type: 'task.updated', entityType: 'task' }));
     await see('You are signed out.');
@@ -297,15 +297,15 @@ describe('the session', () => {
     await until(() => sockets.length > 0);
     happens();
     await see('Baton is not responding. This page shows its last known data and reconnects automatically.');
-    const comment = itemOf('tasks.listComments', { body: 'Said during the break' });
+    const comment = itemOf('tasks.listComments', { body: 'Written during the outage' });
     service.answer({ 'harness.getContext': meWith(), 'tasks.listComments': pageOf(comment) });
     happens();
     await unseen('Baton is not responding.');
-    await see('Said during the break');
+    await see('Written during the outage');
     assert.equal((await find<HTMLTextAreaElement>('textbox', 'Your comment')).value, 'Not sent yet');
   });
 
-  test('tells the time by the clock of Baton, which comes with each access token', async (t) => {
+  test("uses Baton's clock, which comes with each access token", async (t) => {
     const nowMs = Date.parse('2026-03-02T10:00:00.000Z');
     t.mock.method(Date, 'now', () => nowMs);
     baton.accessToken?.forget(baton.accessToken.held() ?? '');
@@ -324,7 +324,7 @@ describe('the session', () => {
     baton.accessToken?.forget(baton.accessToken.held() ?? '');
   });
 
-  test('signing out ends the session, tells the other tabs, and leaves the page', async () => {
+  test('signing out ends the session, notifies the other tabs, and leaves the page', async () => {
     const service = await open('/inbox', { others: { '/console/sign-out': {} } });
     await click('button', 'Sign out');
     await until(() => departures.length > 0);
@@ -344,14 +344,14 @@ describe('the session', () => {
     assert.deepEqual(service.askedFor('/console/sign-out')[0]?.body, { everywhere: 'yes' });
   });
 
-  test('a sign-out that fails is told, and the page stays', async () => {
+  test('a failed sign-out is reported, and the page stays', async () => {
     await open('/inbox', { others: { '/console/sign-out': new Refusal(503, 'unavailable', 'Not now.') } });
     await click('button', 'Sign out');
     await see('Not now.');
     assert.deepEqual(departures, []);
   });
 
-  test('another tab that signs out leads this one to the sign-in, and one of somebody else loads it anew', async () => {
+  test('a sign-out in another tab leads to the sign-in, and a sign-in as somebody else reloads the page', async () => {
     await open('/inbox');
     hearFromTab('ada');
     assert.deepEqual(departures, []);
@@ -391,13 +391,13 @@ describe('live changes', () => {
     assert.match(socket?.protocols.join(' ') ?? '', /^baton bearer\.e30\./);
   });
 
-  test('who may not read events is told that the page is not live', async () => {
+  test('without the permission to read events, the page is shown as not live', async () => {
     await open('/inbox', { me: { permissions: ['tasks.read'] } });
     await see('Acme · not live');
     assert.deepEqual(sockets, []);
   });
 
-  test('a notice is told above the page until it is closed, the newest three at most', async () => {
+  test('a notice is shown above the page until it is closed, the newest three at most', async () => {
     const { notify } = await import('../parts/Notices.tsx');
     await open('/inbox');
     for (const text of ['First', 'Second', 'Third', 'Fourth']) notify(text, { isBad: true });

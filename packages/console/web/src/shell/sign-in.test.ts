@@ -19,7 +19,7 @@ import {
 const field = 'Or use a personal access token';
 
 describe('the sign-in', () => {
-  test('takes a token, empties its field, and leaves for the page that was asked for', async () => {
+  test('accepts a token, clears its field, and opens the requested page', async () => {
     const service = await open('/sign-in?next=%2Fjournal%3Ftypes%3Dtask.', {
       others: { '/console/sign-in': {} },
     });
@@ -62,9 +62,9 @@ describe('the sign-in', () => {
     assert.deepEqual(departures, [{ way: 'replace', to: '/' }]);
   });
 
-  test('a code that is over is told', async () => {
+  test('an expired code is reported', async () => {
     await open('/sign-in#code=abc', {
-      others: { '/console/sign-in': new Refusal(401, 'code_invalid', 'It is over.') },
+      others: { '/console/sign-in': new Refusal(401, 'code_invalid', 'It has expired.') },
     });
     await see('code_invalid');
   });
@@ -78,7 +78,7 @@ describe('the sign-in', () => {
     await settled();
   });
 
-  test('a code of somebody else asks before it replaces who is signed in', async () => {
+  test('a code of somebody else requires a confirmation before it replaces the session', async () => {
     const service = await open('/sign-in#code=abc', {
       others: { '/console/sign-in': new Refusal(409, 'signed_in_as_other') },
     });
@@ -115,7 +115,7 @@ describe('the sign-in', () => {
     assert.deepEqual(departures, [{ way: 'assign', to: 'https://login.example/authorize' }]);
   });
 
-  test('a provider that does not answer is told', async () => {
+  test('an unavailable provider is reported', async () => {
     await open('/sign-in', {
       others: {
         '/console/providers': { providers: ['corporate'] },
@@ -138,12 +138,12 @@ describe('the sign-in', () => {
     ['rate_limited', 'Too many attempts from your IP address. Try again in a few minutes.'],
     ['some_new_code', 'You are signed out. Sign in again.'],
   ] as const)
-    test(`${problem} is told in words`, async () => {
+    test(`${problem} has a message`, async () => {
       await open(`/sign-in?problem=${problem}`);
       await see(`${words}\n${problem}`);
     });
 
-  test('what is no code in the address is not told', async () => {
+  test('an invalid code in the URL is ignored', async () => {
     await open('/sign-in?problem=%3Cb%3Ehello');
     assert.ok(!isThere('alert'));
   });

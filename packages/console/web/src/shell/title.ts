@@ -4,8 +4,8 @@ import { useEffect } from 'react';
 const shown = new Map<'thing' | 'page', string>();
 
 /**
- * Sets the document title to that of the object on the page while it is mounted. @param text undefined while it is
- * loading
+ * Sets the document title to that of the object on the page while it is mounted.
+ * @param text undefined while it is loading
  */
 export const useTitle = (text: string | undefined): void => useName('thing', text);
 

@@ -61,7 +61,7 @@ const dead = (...items: UndeliveredEvent[]): Answers => ({
 });
 
 describe('the services', () => {
-  test('that are ready say so', async () => {
+  test('that are ready are shown as ready', async () => {
     await openSystem();
     assert.equal(
       card('Identity'),
@@ -85,12 +85,12 @@ describe('the services', () => {
       'The memory service is failing for 2 tenants. Requests to it are paused.',
     ],
   ] as const)
-    test(`one that is not ready says: ${sentence}`, async () => {
+    test(`one that is not ready shows: ${sentence}`, async () => {
       await openSystem({}, { '/health/ready': unready(body) });
       assert.equal(card('Coordination'), `Coordination\nNot ready\n${sentence}`);
     });
 
-  test('identity without a key says what follows', async () => {
+  test('identity without a key shows the consequence', async () => {
     await openSystem({}, { '/iam/readyz': unready({ database: false, signingKey: false }) });
     assert.equal(
       card('Identity'),
@@ -98,7 +98,7 @@ describe('the services', () => {
     );
   });
 
-  test('one that does not answer says so, and the page is whole', async () => {
+  test('one that does not respond is reported, and the page stays intact', async () => {
     await openSystem({}, { '/iam/readyz': () => Promise.reject(new TypeError('fetch failed')) });
     assert.equal(card('Identity'), 'Identity\nNot ready\nThe service is not responding.');
     assert.ok(!isThere('alert'));
@@ -112,7 +112,7 @@ describe('the services', () => {
 });
 
 describe('the figures', () => {
-  test('are told by name, in seconds, minutes and hours, and mark what somebody should look at', async () => {
+  test('are shown by name, in seconds, minutes and hours, with alarms highlighted', async () => {
     await openSystem();
     const tiles = Object.fromEntries(
       [...document.querySelectorAll('dl > div')].map((tile) => [
@@ -128,7 +128,7 @@ describe('the figures', () => {
     assert.equal(tiles['Claimed tasks']?.className, '');
   });
 
-  test('that are kept from browsers are told so', async () => {
+  test('that are withheld from browsers are reported', async () => {
     await openSystem({}, { '/metrics': () => new Response('', { status: 404 }) });
     await see('/metrics is not available to browsers');
     await see('Ready');
@@ -139,7 +139,7 @@ describe('the figures', () => {
     assert.equal(await readFigures(new AbortController().signal), null);
   });
 
-  test('that the database did not give are told so', async () => {
+  test('that the database did not return are reported', async () => {
     await openSystem({}, { '/metrics': metrics('process_cpu_seconds_total 4\n') });
     await see('The database did not respond in time. Some metrics are unavailable.');
   });
@@ -157,19 +157,19 @@ describe('the figures', () => {
 });
 
 describe('deliveries', () => {
-  test('none is told as none', async () => {
+  test('without any, there is an empty state', async () => {
     await openSystem();
     await see('No dead letters.');
     await see('No pending deliveries.');
     await see('CP_CONTEXT_PROVIDER');
   });
 
-  test('one that was set aside is told with its sink, its attempts and the last error', async () => {
+  test('a dead letter is shown with its sink, attempts and last error', async () => {
     await openSystem(dead(undelivered()));
     await see(/task\.completed to billing\n3 attempts · HTTP 500/);
   });
 
-  test('one that was never reached is told so', async () => {
+  test('one without an attempt is reported', async () => {
     await openSystem(
       dead(undelivered({ attempts: 0, lastError: null, nextAttemptAt: '2026-03-02T09:00:00.000Z' })),
     );
@@ -222,14 +222,14 @@ describe('deliveries', () => {
     assert.ok(!isThere('button', 'Redeliver') && !isThere('button', 'Discard …'));
   });
 
-  test('who may not read them is told the permission, and nothing is asked for', async () => {
+  test('without the permission, it is named and nothing is requested', async () => {
     const service = await openSystem({}, {}, ['tasks.read']);
     await see('Deliveries require the permission operations.read.');
     assert.equal(service.askedFor('operations.listUndeliveredEvents').length, 0);
     notSeen('Dead letters');
   });
 
-  test('a memory service that refuses an event is told, and tried again', async () => {
+  test('an event that the memory service rejects is shown, and retried', async () => {
     const parked = exampleOf('operations.getContextAdapter', {
       cursor: 'ec1_x',
       parked: true,

@@ -46,7 +46,7 @@ const blockedReason = (id: string) => ({
 });
 
 describe('a task that nobody can take now', () => {
-  test('blocked: tells why, whom it asks, and how to go on; never that it can be taken', async () => {
+  test('blocked: shows why, the pending approver, and the remedies; never as ready to claim', async () => {
     const task = taskWith({ status: 'blocked', systemStatusCategory: 'blocked' });
     const approval = itemOf('approvals.list', {
       id: '0190b2c4-0000-7000-8000-0000000000a7',
@@ -81,7 +81,7 @@ describe('a task that nobody can take now', () => {
     assert.deepEqual([asked?.query['taskId'], asked?.query['status']], [task.id, 'pending']);
   });
 
-  test('paused: tells until when, and is made available by a click', async () => {
+  test('delayed: shows when it becomes available, and a click makes it available', async () => {
     const availableAt = new Date(Date.now() + 3_600_000).toISOString();
     const task = taskWith({ availableAt });
     const service = await openTask(task, {
@@ -100,7 +100,7 @@ describe('a task that nobody can take now', () => {
     assert.deepEqual(service.askedFor('tasks.makeAvailable')[0]?.ids, [task.id]);
   });
 
-  test('paused: is read again once the pause is over', async () => {
+  test('delayed: is refetched when the delay has ended', async () => {
     const availableAt = new Date(Date.now() + 1_000).toISOString();
     const task = taskWith({ availableAt });
     const service = await openTask(
@@ -115,7 +115,7 @@ describe('a task that nobody can take now', () => {
     assert.equal(service.askedFor('tasks.getClaimability').length, 2);
   });
 
-  test('paused until it is released: says that its attempts are exhausted, and no date', async () => {
+  test('on hold: shows that its attempts are exhausted, and no date', async () => {
     const availableAt = '9999-12-31T23:59:59.999Z';
     await openTask(
       taskWith({ availableAt }),
@@ -127,18 +127,18 @@ describe('a task that nobody can take now', () => {
 });
 
 describe('a task that is given to somebody', () => {
-  test('says to whom it is offered first, and that nobody else is offered it', async () => {
+  test('shows that only the assignee is offered it', async () => {
     await openTask(taskWith({ assigneeId: graceId }));
     await see('Baton offers this task to Grace only.');
     await see('Every eligible principal can claim it now, although Baton offers it to its assignee only.');
   });
 
-  test('says it to the person herself', async () => {
+  test('shows it to the assignee', async () => {
     await openTask(taskWith({ assigneeId: meId }));
     await see('Baton offers this task to you only.');
   });
 
-  test('and is over, says nothing', async () => {
+  test('and has ended, shows nothing', async () => {
     await openTask(
       taskWith({ assigneeId: graceId, status: 'done', systemStatusCategory: 'terminal_success' }),
     );

@@ -95,7 +95,7 @@ describe('a task that this person holds', () => {
     assert.ok(names.indexOf('tasks.complete') < names.indexOf('tasks.createComment'));
   });
 
-  test('of a finished task whose comment was not taken, the words are told', async () => {
+  test('a completed task whose comment was rejected shows the comment', async () => {
     const { task, me } = heldTask();
     await open(`/tasks/${task.publicId}`, {
       me,
@@ -138,7 +138,7 @@ describe('a task that this person holds', () => {
     });
   });
 
-  test('who loses the lease is told by whom and why, and keeps what was written', async () => {
+  test('a lost claim is reported with its cause, and the draft is kept', async () => {
     const { task, me } = heldTask();
     const service = await open(`/tasks/${task.publicId}`, { me, answers: { ...answersOf(task), ...kept } });
     await fill('textbox', /^Result/, 'Half is done');

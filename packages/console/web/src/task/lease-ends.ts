@@ -5,8 +5,8 @@ export const endReasons = { givenBack: 'given back in the console', ended: 'ende
 const ownReasons: readonly (string | null)[] = ['completed', 'task_cancelled', endReasons.ended];
 
 /**
- * Whether the holder ended the claim, so that it was not lost. @param by who ended it: null for nobody, undefined if
- * this person may not read it
+ * Whether the holder ended the claim, so that it was not lost.
+ * @param by who ended it: null for nobody, undefined if this person may not read it
  */
 export function isOwnEnd(reason: string | null, by: string | null | undefined, me: string): boolean {
   if (reason === endReasons.givenBack) return true;

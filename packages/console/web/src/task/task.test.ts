@@ -53,7 +53,7 @@ const part = (name: string) =>
   seen(all('region').find((one) => one.querySelector('h2')?.textContent === name));
 
 describe("a task's page", () => {
-  test('tells what the task says, its state, and by whom it was made', async () => {
+  test("shows the task's text, state and creator", async () => {
     const task = taskWith({
       title: 'Mend the roof',
       description: 'Before winter.',
@@ -71,7 +71,7 @@ describe("a task's page", () => {
     assert.equal(document.title, `${task.publicId} Mend the roof · Baton`);
   });
 
-  test('a task with a title only says so, and nobody holds it', async () => {
+  test('a task with only a title has empty states', async () => {
     await openTask(taskWith());
     await see('No description.');
     await see('Unclaimed.');
@@ -79,7 +79,7 @@ describe("a task's page", () => {
     await see('No comments yet.');
   });
 
-  test('one that is not there is told with its code, and leads back', async () => {
+  test('a missing one is reported with its code, and a link back', async () => {
     await open('/tasks/TASK-9', {
       answers: { 'tasks.get': new Refusal(404, 'not_found', 'There is no such task.') },
     });
@@ -98,7 +98,7 @@ describe("a task's page", () => {
     assert.equal((await find('link', 'Open project')).getAttribute('href'), `/projects/${graceId}`);
   });
 
-  test('tells who holds it, since when, and how long the lease lasts', async () => {
+  test('shows the holder, the time of the claim, and the expiry of the lease', async () => {
     const claim = exampleOf('claims.get', {
       holderId: graceId,
       intent: 'I begin now',
@@ -164,7 +164,7 @@ describe('what can be done with a task', () => {
     assert.equal(service.askedFor('tasks.update').length, 0);
   });
 
-  test('a move that lost a race tells who changed what, and the status is the old one again', async () => {
+  test('a version conflict shows who changed what, and restores the status', async () => {
     const task = taskWith({ status: 'ready' });
     const event = itemOf('events.list', {
       actorId: graceId,
@@ -180,7 +180,7 @@ describe('what can be done with a task', () => {
     await see(/ready\s*medium/);
   });
 
-  test('a move that is refused otherwise tells the code', async () => {
+  test('any other rejected move shows the code', async () => {
     await openTask(taskWith(), {
       'tasks.update': new Refusal(422, 'validation_error', 'It has no assignee.'),
     });
@@ -259,7 +259,7 @@ describe('why a task does not move', () => {
     ['no_eligible_principal', 'No active principal meets the requirements of the task.'],
     ['some_new_code', 'some new code.'],
   ] as const)
-    test(`${code} is told in words, with the code`, async () => {
+    test(`${code} is shown as a sentence, with the code`, async () => {
       await openTask(taskWith(), held(reason(code, 'record_input', '/artifacts')));
       assert.match(part('Not ready to claim'), new RegExp(`^Not ready to claim\\n${words} ${code}`));
       assert.ok(!isThere('button', 'Claim'));
@@ -300,7 +300,7 @@ describe('why a task does not move', () => {
     assert.equal(service.askedFor('approvals.approve').length, 0);
   });
 
-  test('who may not approve is told the permission', async () => {
+  test('without the permission to approve, it is named', async () => {
     const path = `/approvals/${id}:approve`;
     await openTask(taskWith(), held(reason('approval_required', 'approve', path, false, 'approvals.decide')));
     await see('Approve (requires approvals.decide)');
@@ -322,27 +322,27 @@ describe('why a task does not move', () => {
     assert.deepEqual(service.askedFor('tasks.complete')[0]?.ids, [id]);
   });
 
-  test('what takes more than a click is told in words', async () => {
+  test('remedies that need input are shown as advice', async () => {
     await openTask(
       taskWith(),
       held(
         reason('input_missing', 'record_input', '/artifacts'),
-        reason('not_eligible', 'tell_somebody', '/x'),
+        reason('not_eligible', 'notify_somebody', '/x'),
       ),
     );
     await see('Publish the required artifact.');
-    await see('tell somebody.');
+    await see('notify somebody.');
   });
 
-  test('a task that is over is not explained', async () => {
+  test('an ended task has no claimability', async () => {
     const service = await openTask(taskWith({ status: 'done', systemStatusCategory: 'terminal_success' }));
     assert.ok(!isThere('heading', 'Ready to claim') && !isThere('heading', 'Not ready to claim'));
     assert.equal(service.askedFor('tasks.getClaimability').length, 0);
   });
 });
 
-describe('what stands on the page of a task', () => {
-  test('comments are told with their authors, and one more is sent with a key', async () => {
+describe('the sections of a task page', () => {
+  test('comments are shown with their authors, and a new one is sent with a key', async () => {
     const task = taskWith();
     const comment = itemOf('tasks.listComments', { authorPrincipalId: graceId, body: 'Half is done' });
     const service = await openTask(task, {
@@ -381,7 +381,7 @@ describe('what stands on the page of a task', () => {
     await see('Second');
   });
 
-  test('relations are told in the words of this task, and drawn', async () => {
+  test("relations are labelled from this task's side, and drawn", async () => {
     const task = taskWith();
     const [first, second] = [taskWith({ title: 'First', status: 'done' }), taskWith({ title: 'Second' })];
     const relation = (id: string, type: 'depends_on' | 'blocks', fromTaskId: string, toTaskId: string) => ({
@@ -409,7 +409,7 @@ describe('what stands on the page of a task', () => {
     assert.match(document.querySelector('svg')?.textContent ?? '', new RegExp(`${first.publicId} · done`));
   });
 
-  test('acceptance, evidence and the last check are told, and no address but a page is linked', async () => {
+  test('checks, evidence and the last verification are shown, and only HTTP addresses are linked', async () => {
     const external = (id: string, url: string) =>
       ({ kind: 'external', externalRef: { system: 'ci', id, url }, check: 'seen', note: evil }) as const;
     const verification = itemOf('tasks.listVerifications');
@@ -445,7 +445,7 @@ describe('what stands on the page of a task', () => {
     assert.ok(text.includes('ci evil') && !isThere('link', 'ci evil'));
   });
 
-  test('attempts and artifacts are told', async () => {
+  test('attempts and artifacts are shown', async () => {
     const run = itemOf('runs.list', {
       attempt: 2,
       status: 'failed',
@@ -465,7 +465,7 @@ describe('what stands on the page of a task', () => {
     assert.match(part('Attempts'), /text\nall well/);
   });
 
-  test('what has happened is told newest first, with that of its claims and runs', async () => {
+  test('events are shown newest first, with those of its claims and runs', async () => {
     const task = taskWith();
     const event = (id: string, type: string, minute: string, entityId = task.id) =>
       itemOf('events.list', {

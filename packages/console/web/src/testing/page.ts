@@ -165,7 +165,7 @@ async function leave(): Promise<void> {
   document.body.replaceChildren();
   await pause();
   assert.deepEqual(crashes.splice(0), []);
-  assert.deepEqual(left?.unknown ?? [], [], 'the page asked for what the test has no answer for');
+  assert.deepEqual(left?.unknown ?? [], [], 'the page sent requests without a prepared response');
 }
 
 /** Registers a test that unmounts its page. Hooks would run only for the first file of a process that runs several. */
@@ -192,7 +192,7 @@ export async function until<Value>(
   for (;;) {
     const found = look();
     if (found !== undefined && found !== false && found !== null) return found;
-    if (performance.now() > endsAt) assert.fail(`${what?.() ?? String(look)}; the page says:\n${seen()}`);
+    if (performance.now() > endsAt) assert.fail(`${what?.() ?? String(look)}; the page shows:\n${seen()}`);
     await pause();
   }
 }

@@ -52,7 +52,7 @@ export class Refusal {
   constructor(
     status: number,
     code: ErrorCode | 'signed_out' | 'code_invalid' | 'signed_in_as_other',
-    message = `It says ${code}.`,
+    message = `The code is ${code}.`,
   ) {
     this.status = status;
     this.code = code;

@@ -93,13 +93,13 @@ describe('the board', () => {
     assert.match(seen(column('backlog')), /No tasks/);
   });
 
-  test('where there is no task it says so, and without filters of its own', async () => {
+  test('without tasks it has an empty state, without filters of its own', async () => {
     await open('/?view=board&priority=low', { answers: boardOf([]) });
     await see('No tasks match these filters');
     assert.ok(!isThere('combobox', 'Status'));
   });
 
-  test('a board whose types can not be read tells the code', async () => {
+  test("a board whose types can't be loaded shows the code", async () => {
     await open('/?view=board', {
       answers: { 'taskTypes.list': new Refusal(403, 'permission_denied', 'You need task_types.read.') },
     });
@@ -140,7 +140,7 @@ describe('the board', () => {
     assert.equal(service.askedFor('tasks.complete').length, 0);
   });
 
-  test('a card that can go nowhere says so in its menu', async () => {
+  test('a card without transitions shows that in its menu', async () => {
     await open('/?view=board', { answers: boardOf([taskWith()], moves()) });
     await click('button', /^Move TASK/);
     await find('menuitem', 'No transitions');
@@ -159,7 +159,7 @@ describe('the board', () => {
     assert.equal(asked?.headers.get('if-match'), '"task-7"');
   });
 
-  test('a dragged card stands in its new column while Baton is asked, and stays there', async () => {
+  test('a dropped card is in its new column during the request, and stays there', async () => {
     let task = taskWith({ title: 'Dragged' });
     const asked = Promise.withResolvers<Task>();
     const service = await begin('/?view=board', {
@@ -186,7 +186,7 @@ describe('the board', () => {
     assert.equal(address(), '/?view=board');
   });
 
-  test('a card that its type leads nowhere near comes back, and the page says where it can go', async () => {
+  test('a card that its type does not allow to move returns, and the page shows the allowed statuses', async () => {
     const task = taskWith({ title: 'Over and done', status: 'done' });
     const service = await open('/?view=board', { answers: boardOf([task], moves(target('open', 'Ready'))) });
     await drag('Over and done', 'backlog');
@@ -231,7 +231,7 @@ describe('the board', () => {
     assert.deepEqual(titlesIn('open'), ['Refused']);
   });
 
-  test('a task whose checks run first is told so', async () => {
+  test('a task whose checks run first is reported', async () => {
     const task = taskWith({ title: 'Checked' });
     await open('/?view=board', {
       answers: boardOf([task], { ...moves(target('done', 'Done', 'complete')), 'tasks.complete': task }),

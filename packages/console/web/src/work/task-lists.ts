@@ -6,8 +6,9 @@ import type { WorkSearch } from './work-search.ts';
 const pageSize = 100;
 
 /**
- * The tasks of a search, page by page. @param hidden workspaces whose tasks are excluded @param status of a board
- * column; takes precedence over the search's category
+ * The tasks of a search, page by page.
+ * @param hidden workspaces whose tasks are excluded
+ * @param status of a board column; takes precedence over the search's category
  */
 export const tasksQuery = (
   { q, priority, assignee, category, workspace }: WorkSearch,

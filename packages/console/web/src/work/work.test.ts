@@ -53,7 +53,7 @@ describe('the list of the work', () => {
     assert.equal(line?.querySelector('a')?.getAttribute('href'), `/tasks/${task.publicId}`);
   });
 
-  test('says to whom a task is given that nobody holds', async () => {
+  test('shows the assignee of an unclaimed task', async () => {
     const task = taskWith({ assigneeId: meId });
     await open('/', { answers: { 'tasks.list': pageOf(task, taskWith({ title: 'Given to nobody' })) } });
     assert.match(seen(all('listitem', /Write the report/)[0]), /Ada/);
@@ -101,7 +101,7 @@ describe('the list of the work', () => {
     createdAt: new Date().toISOString(),
   });
 
-  test('of the demo it tells how many questions wait, while an agent of it is at work', async () => {
+  test("the demo's pending questions are shown while an agent of it is active", async () => {
     const task = taskWith();
     await open('/', {
       me: { pendingApprovals: [asked(task.id), asked('0190b2c4-0000-7000-8000-00000000dead')] },
@@ -116,7 +116,7 @@ describe('the list of the work', () => {
     await see('One question is pending in your inbox.');
   });
 
-  test('a demo whose agents are gone is not said to be at work', async () => {
+  test('a demo without agents is not shown as running', async () => {
     await open('/', {
       answers: { 'workspaces.list': pageOf(demoMade(120_000)), 'tasks.list': pageOf(taskWith()) },
     });
@@ -124,7 +124,7 @@ describe('the list of the work', () => {
     notSeen('Four demo agents');
   });
 
-  test('a demo that has lasted its time is over, also for who may not see sessions', async () => {
+  test('a demo has stopped after its maximum time, even without the permission for sessions', async () => {
     const service = await open('/', {
       me: { permissions: ['tasks.read', 'workspaces.read'] },
       answers: { 'workspaces.list': pageOf(demoMade(1_900_000)), 'tasks.list': pageOf(taskWith()) },
@@ -133,7 +133,7 @@ describe('the list of the work', () => {
     assert.equal(service.askedFor('sessions.list').length, 0);
   });
 
-  test('a demo whose tasks are all done is over', async () => {
+  test('a demo whose tasks are all done is complete', async () => {
     const done = taskWith({ status: 'done', systemStatusCategory: 'terminal_success' });
     await open('/', {
       answers: { 'workspaces.list': pageOf(demoMade(60_000)), 'tasks.list': pageOf(done) },
@@ -148,7 +148,7 @@ describe('the list of the work', () => {
     assert.equal(address(), '/');
   });
 
-  test('what can not be read is told with its code, and read again on demand', async () => {
+  test('a failed query is reported with its code, and retried on demand', async () => {
     const service = await open('/', {
       answers: { 'tasks.list': new Refusal(403, 'permission_denied', 'You may not.') },
     });
@@ -159,7 +159,7 @@ describe('the list of the work', () => {
     await see('Seen again');
   });
 
-  test('asks for what the address says, and leaves out what no page knows', async () => {
+  test('queries the parameters of the URL, and drops unknown ones', async () => {
     const workspace = '0190b2c4-0000-7000-8000-00000000003a';
     const service = await open(
       `/?q=roof&category=active&priority=high&assignee=me&workspace=${workspace}&other=x&view=x`,
@@ -186,7 +186,7 @@ describe('the list of the work', () => {
     assert.ok(!isThere('alert') && !isThere('dialog'));
   });
 
-  test('a filter that is chosen stands in the address, and counts at once', async () => {
+  test('a selected filter is in the URL and takes effect immediately', async () => {
     const service = await open('/');
     await fill('combobox', 'Status', 'blocked');
     await fill('combobox', 'Priority', 'low');

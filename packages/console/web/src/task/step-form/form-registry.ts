@@ -14,8 +14,9 @@ export function registerForm(taskId: string, send: Send): () => void {
 }
 
 /**
- * Sends the answers in the form of a task. @returns the updated task; the given one if its form is not shown @throws
- * BatonError if they are rejected or the form is invalid
+ * Sends the answers in the form of a task.
+ * @returns the updated task; the given one if its form is not shown
+ * @throws BatonError if they are rejected or the form is invalid
  */
 export async function sendAnswers(task: Task): Promise<Task> {
   return (await forms.get(task.id)?.()) ?? task;

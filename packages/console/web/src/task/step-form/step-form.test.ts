@@ -26,7 +26,12 @@ const form = {
   type: 'object',
   required: ['weight', 'box'],
   properties: {
-    weight: { type: 'number', minimum: 0, title: 'Weight in kg', description: `As the scales say. ${evil}` },
+    weight: {
+      type: 'number',
+      minimum: 0,
+      title: 'Weight in kg',
+      description: `As shown on the scales. ${evil}`,
+    },
     box: { enum: ['small', 'large'] },
     fragile: { type: 'boolean' },
     marks: { type: 'array', items: { enum: ['up', 'dry'] } },
@@ -67,7 +72,7 @@ describe('the form of a process step', () => {
     await see('Step pack of process O-1 (order)');
     assert.equal((await find('link', 'O-1')).getAttribute('href'), `/processes/${instanceId}`);
     await see(/customer\nAda/);
-    await see(`As the scales say. ${evil}`);
+    await see(`As shown on the scales. ${evil}`);
     assert.equal(document.querySelector('img'), null);
     assert.ok(isThere('combobox', 'box'));
     assert.deepEqual(
@@ -109,7 +114,7 @@ describe('the form of a process step', () => {
     await see(`Completed ${task.publicId}.`);
   });
 
-  test('the move to the completed status sends what stands in the form first', async () => {
+  test('the move to the completed status submits the form first', async () => {
     const task = ofProcess({ version: 4, customFields: { weight: 1, box: 'small' } });
     const service = await openStep(task, {
       'tasks.update': { ...task, customFields: { weight: 1, box: 'large' }, version: 5 },
@@ -171,7 +176,7 @@ describe('the form of a process step', () => {
     assert.equal(document.querySelector('fieldset')?.disabled, true);
   });
 
-  test('who may not read processes sees the step without a link; a task that is over shows the answers', async () => {
+  test('without the permission for processes, the step has no link; an ended task shows the answers', async () => {
     const task = ofProcess({ status: 'done', systemStatusCategory: 'terminal_success' });
     await openStep(
       task,
@@ -194,7 +199,7 @@ describe('the form of a process step', () => {
     assert.equal(service.askedFor('tasks.getForm').length, 0);
   });
 
-  test('a task that only says that a process filed it has none, either', async () => {
+  test('a task that merely names a process as its origin has none either', async () => {
     const task = ofProcess();
     await openStep(task, { 'tasks.getForm': formOf(task, { process: null, form: null }) });
     notSeen('Process form');
@@ -247,7 +252,7 @@ describe('the fields of a form', () => {
     );
   });
 
-  test('a required name that the form does not describe is asked for, too', () => {
+  test('a required name that the form does not describe is a field too', () => {
     const fields = fieldsOf({ type: 'object', required: ['why'] });
     assert.deepEqual(
       fields.map(({ name, isRequired, kind }) => [name, isRequired, kind]),
@@ -281,7 +286,7 @@ describe('the fields of a form', () => {
     }
   });
 
-  test('say what is wrong with a text', () => {
+  test('report what is wrong with a text', () => {
     assert.throws(() => parseAnswer(one({ title: 'Parts' }), '{'), /Parts must be JSON/);
     assert.throws(() => parseAnswer(one({ type: 'number' }), '1e999'), /x must be a number/);
     assert.throws(() => parseAnswer(one({ type: 'string', format: 'date-time' }), 'soon'), /date and a time/);

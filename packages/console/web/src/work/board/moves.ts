@@ -26,7 +26,8 @@ export const transitionsQuery = ({ id, version }: Pick<Task, 'id' | 'version'>) 
   });
 
 /**
- * Moves a task, if its version is still the one that the person sees. @param task with the expected version
+ * Moves a task, if its version is still the one that the person sees.
+ * @param task with the expected version
  * @returns the reason if it was not moved
  */
 export async function moveTask(task: Task, { status, route }: Target): Promise<Refusal | undefined> {
