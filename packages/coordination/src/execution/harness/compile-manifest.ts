@@ -1,6 +1,6 @@
 import { type Reply, reply } from '@baton/kernel/http/service';
 import type { Json, JsonObject } from '@baton/values/wire';
-import { findGrantCeiling, layersAt } from '../../organisation/projects/config/layers.ts';
+import { ceilingOf, layersAt } from '../../organisation/projects/config/layers.ts';
 import { checkDocument } from '../../service/documents.ts';
 import { canonicalHash } from '../../service/durable-text/canonical.ts';
 import type { Context } from '../context.ts';
@@ -105,7 +105,7 @@ async function policyAt(context: Context, workspaceId: string | null): Promise<J
   const nearest = layers.at(-1);
   if (nearest === undefined) return null;
   const { projectId, templateKey, templateVersion, revisionNumber: revision } = nearest;
-  const { governance } = findGrantCeiling(layers);
+  const { governance } = ceilingOf(layers);
   return { projectId, templateKey, templateVersion, revision, governance };
 }
 
