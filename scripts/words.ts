@@ -1,7 +1,7 @@
 // npm run check -- words: refuses the words of a list, in prose and in the texts that users see.
 // node bin/run.mjs scripts/words.ts [PATH ...]: prints the lines of those files, tests included, that hold one.
 // node bin/run.mjs scripts/words.ts --shrink: writes the counts of scripts/words.allow.json that became lower.
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { lineAt } from './docs/references.ts';
 import { checkoutTree, type Tree } from './links.ts';

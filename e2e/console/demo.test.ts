@@ -102,7 +102,7 @@ describe('the live demo', { skip: noBrowser }, () => {
       const running = program('packages/cli/src/main.ts', ['demo', 'live', '--step-ms', '200', '--json'], {
         BATON_HOME: world.home,
       });
-      await running.prints(/asks you about/);
+      await running.prints(/requests your approval for/);
       const [demo] = await workspaces('active');
       const removed = await cli('demo', 'remove', '--json');
       assert.equal(removed.code, 0, removed.text);

@@ -6,19 +6,22 @@ export function assertKnowledgeIsTold(stdout: string): void {
     stdout,
     /^Knowledge, attached to the web shop by a snapshot of demo-handbook: policy:invoices$/m,
   );
-  assert.match(stdout, /^What memory says to who takes TASK-\d+:\n {2}policy:invoices: .*up to 500 EUR/m);
+  assert.match(
+    stdout,
+    /^Memory's context for the holder of TASK-\d+:\n {2}policy:invoices: .*up to 500 EUR/m,
+  );
 }
 
 /** Checks the whole output: the limits, the due dates, and the review that a rule creates from one finished task. */
 export function assertCompanyIsTold(stdout: string): void {
-  const limits = [...stdout.matchAll(/at most (\d+) actions in a run, says (.*)/g)].map((match) =>
+  const limits = [...stdout.matchAll(/at most (\d+) actions in a run, set by (.*)/g)].map((match) =>
     match.slice(1),
   );
   assert.deepEqual(limits, [
     ['40', 'its template'],
     ['10', 'the revision of Web shop of Nordwind'],
   ]);
-  assert.match(stdout, /100 for the second are refused: governance_weakened/);
+  assert.match(stdout, /100 for the second are rejected: governance_weakened/);
   const [due, sooner] = [...stdout.matchAll(/(?:end on|holiday said) +(.*)$/gm)].map(([, moment]) => moment);
   assert.ok(due !== undefined && sooner !== undefined && due !== sooner, stdout);
   const finished = /^(TASK-\d+) "(.*)" was finished by demo agent/m.exec(stdout);

@@ -54,7 +54,7 @@ function refused(environment: Variables, options: AccessOptions = {}): PlainErro
   throw new assert.AssertionError({ message: 'it was not refused' });
 }
 
-test('what is said explicitly wins, the nearest first: flag, environment, profile, local folder', () => {
+test('explicit settings take precedence, the nearest first: flag, environment, profile, local folder', () => {
   const environment = { BATON_URL: 'https://env.example/', BATON_TOKEN: 'env token', BATON_PROFILE: 'near' };
   const all = { ...local(), ...signedIn(), ...environment };
   const { BATON_URL: _url, BATON_TOKEN: _token, ...byName } = { ...all, BATON_PROFILE: 'far' };
@@ -88,7 +88,7 @@ test('BATON_TOKEN alone acts at the Baton of this machine, and never as its admi
   assert.deepEqual([named.token, named.url], ['mine', 'https://there.example']);
 });
 
-test('half of what is said explicitly, a profile that does not exist, and two of them are errors', () => {
+test('half of an explicit account, a profile that does not exist, and two accounts are errors', () => {
   const all = { ...local(), ...signedIn() };
   for (const [error, message] of [
     [refused({ ...all, BATON_URL: 'https://env.example' }), /BATON_URL is set, but BATON_TOKEN is not/],
@@ -114,7 +114,7 @@ test('a token goes to the address for which it was entered, and that of the admi
   assert.equal(refused(all, { url: 'ftp://far.example' }).exitCode, 2);
 });
 
-test('what only the administrator can do is refused to whoever is named explicitly, and never done in their place', () => {
+test('a command of the administrator is rejected for an explicitly named account, and never done in its place', () => {
   const own = (environment: Variables, options: AccessOptions = {}) =>
     findOwnConnection(options, { home: environment['BATON_HOME'], environment })?.adminToken;
   const home = local();

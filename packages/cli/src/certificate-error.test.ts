@@ -66,7 +66,7 @@ test('every command names a private certificate as the reason, and what makes it
     assert.match(await run(args), reason, args.join(' '));
 });
 
-test('with NODE_EXTRA_CA_CERTS the server is asked', { skip }, async () => {
+test('with NODE_EXTRA_CA_CERTS the request is sent', { skip }, async () => {
   const output = await run(['whoami'], { NODE_EXTRA_CA_CERTS: authority });
   assert.match(output, /invalid_token/);
   assert.doesNotMatch(output, /certificate/);

@@ -10,8 +10,8 @@ import { splitArgs } from './leading-options.ts';
 import { PlainError } from './plain-error.ts';
 import { buildProgram, leavesOf, otherPrograms, termOf } from './program.ts';
 
-// Every command that a text of this repository names: pages, help, messages, the console, comments. A text can't be left out: all
-// files are searched.
+// Every command that a text of this repository names: pages, help, messages, the console, comments. A text can't be
+// left out: all files are searched.
 
 const excluded = ['**/node_modules/**', '**/dist/**', '**/.baton/**', 'toolchain/**', '**/built/**'];
 const filesOf = (...patterns: string[]) => globSync(patterns, { cwd: repository, exclude: excluded }).sort();
@@ -244,7 +244,7 @@ test('every command that a message, a help text, the console or a comment names 
   assert.ok(count > 100, String(count));
 });
 
-test('no program and no page of the console tells anybody to run npx baton, which could be a package of somebody else', () => {
+test('no program and no page of the console recommends npx baton, which could be a package of somebody else', () => {
   const shown = sources.filter((file) => /^packages\/[^/]+\/(?:src|web)\//.test(file));
   const faults = shown.filter((file) => {
     const text = readFileSync(join(repository, file), 'utf8').replaceAll(/^\s*(?:\/\/|\*|\/\*).*$/gm, '');
@@ -253,7 +253,7 @@ test('no program and no page of the console tells anybody to run npx baton, whic
   assert.deepEqual(faults, []);
 });
 
-test('every page that shows npx baton says where that is this Baton', () => {
+test('every page that shows npx baton explains where that is this Baton', () => {
   const where = /#where-npx-baton-works|elsewhere, npm runs another package/;
   const faults = pages.filter((page) => {
     const text = readFileSync(join(repository, page), 'utf8');

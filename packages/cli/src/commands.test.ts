@@ -73,7 +73,7 @@ test('a task is created, listed, shown, changed, commented and closed', async ()
     await done(['task', 'edit', publicId, '--title', 'Write both pages', '--status', 'blocked']),
     /Write both pages \(blocked, priority high\)/,
   );
-  assert.equal(await done(['task', 'comment', publicId, 'Half is done.']), `Said on ${publicId}.\n`);
+  assert.equal(await done(['task', 'comment', publicId, 'Half is done.']), `Commented on ${publicId}.\n`);
   assert.equal(await done(['task', 'close', publicId]), `${publicId} is done.\n`);
   assert.match((await run(['task', 'edit', publicId])).text, /Name what to change/);
 });
@@ -97,15 +97,15 @@ test('a title that moves the cursor or turns text around is shown without that, 
   await done(['task', 'cancel', publicId]);
 });
 
-test('of many comments the newest are shown, and that there are older ones is said', async () => {
-  const { id, publicId } = await json<Task>(['task', 'create', 'Much is said about it']);
+test('of many comments the newest are shown, with a note about older ones', async () => {
+  const { id, publicId } = await json<Task>(['task', 'create', 'Many comments']);
   for (let n = 0; n < 201; n += 50)
     await Promise.all(
       Array.from({ length: Math.min(50, 201 - n) }, () =>
-        baton.admin.tasks.createComment(id, { body: 'Said before.' }),
+        baton.admin.tasks.createComment(id, { body: 'An earlier comment.' }),
       ),
     );
-  await baton.admin.tasks.createComment(id, { body: 'Said last.' });
+  await baton.admin.tasks.createComment(id, { body: 'The last comment.' });
   for (const command of [
     ['task', 'comments', publicId],
     ['task', 'view', publicId, '--comments'],
@@ -184,7 +184,7 @@ test('work that is finished after the lease ran out is refused, and somebody els
   assert.equal((await run(['work', 'done'], env)).code, 1);
   assert.equal((await run(['work', 'checkpoint', 'still me'], env)).code, 1);
   assert.equal(await done(['work', 'done', '--output', '{"mine":true}'], other), `${publicId} is done.\n`);
-  assert.match(await done(['work', 'drop'], env), /is given back/);
+  assert.match(await done(['work', 'drop'], env), /is released/);
   const runs = (await baton.admin.runs.list({ taskId: id })).items;
   assert.deepEqual(
     runs.filter(({ status }) => status === 'succeeded').map(({ output }) => output),
@@ -230,7 +230,7 @@ test('an artifact is made of a file, whose bytes come back as they were, of an a
     assert.equal((await run(wrong)).code, 2);
 });
 
-test('a task that waits says why, and by which call it would move', async () => {
+test('a task that waits is shown with the reason, and the call that would make it available', async () => {
   const first = await baton.admin.tasks.create({ title: 'First' });
   const second = await baton.admin.tasks.create({ title: 'Second' });
   await baton.admin.tasks.createRelation(second.id, { type: 'depends_on', toTask: first.id });
@@ -240,7 +240,7 @@ test('a task that waits says why, and by which call it would move', async () => 
   assert.match(await done(['task', 'why', first.publicId]), /can be taken now: npx baton work take/);
 });
 
-test('a person takes a task, saves a step, finishes it; another is given back', async () => {
+test('a person takes a task, saves a step, finishes it; another is released', async () => {
   const env = asPerson();
   const [first, second] = [
     await baton.admin.tasks.create({ title: 'Take me', priority: 'critical' }),
@@ -264,7 +264,7 @@ test('a person takes a task, saves a step, finishes it; another is given back', 
   await baton.admin.claims.release(held?.claimId as string, { reason: 'taken away' });
   const lost = await run(['work', 'done'], env);
   assert.deepEqual([lost.code, /has ended \(.*\): somebody else/.test(lost.text)], [1, true]);
-  assert.match(await done(['work', 'drop'], env), /is given back/);
+  assert.match(await done(['work', 'drop'], env), /is released/);
   assert.match((await run(['work', 'status'], env)).text, /You hold no task here/);
   assert.equal((await baton.admin.sessions.get(held?.sessionId as string)).status, 'closed');
 });
@@ -489,7 +489,7 @@ test('the API is called with fields, a file, placeholders, and page after page',
     assert.equal((await run(args)).code, 2, args.join(' '));
 });
 
-test('doctor finds nothing wrong here, and says what to do where there is', async () => {
+test('doctor finds no problem here, and reports how to fix one', async () => {
   const good = await done(['doctor']);
   for (const check of [
     'node',
@@ -536,7 +536,7 @@ test('at a terminal, JSON and what a filter prints move no cursor; a program get
   }
 });
 
-test('the console is opened for whoever is signed in, here or elsewhere', async () => {
+test('the console is opened for the current account, here or elsewhere', async () => {
   const elsewhere = { BATON_URL: baton.url, BATON_TOKEN: person.token };
   for (const env of [{ BATON_HOME: baton.home }, elsewhere]) {
     const { url } = JSON.parse(await done(['console', '--no-browser', '--json'], env)) as { url: string };
@@ -550,7 +550,7 @@ test('the console is opened for whoever is signed in, here or elsewhere', async 
   }
 });
 
-test('where the services run apart, it is said what serves a console', async () => {
+test('if the services run separately, the message names the command that serves a console', async () => {
   const coordination = createServer((_req, res) => res.writeHead(404).end('{}')).listen(0, '127.0.0.1');
   await once(coordination, 'listening');
   const { port } = coordination.address() as AddressInfo;

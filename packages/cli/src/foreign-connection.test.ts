@@ -92,7 +92,7 @@ test('a token of the user goes to no other machine that a file in the current fo
   }
 });
 
-test('a person at a terminal is asked, and named files are used', {
+test('at a terminal there is a prompt, and named files are used', {
   skip: noTerminal,
 }, async () => {
   const answer = (text: string) =>

@@ -39,7 +39,7 @@ export function applyLeading(command: Command, leading: readonly string[]): void
   const { unknown } = command.parseOptions([...leading]);
   if (unknown.length > 0)
     throw new PlainError(
-      `${String(unknown[0])} can't stand before ${termOf(command)}: see ${invocation()} ${termOf(command)} --help.`,
+      `${String(unknown[0])} can't precede ${termOf(command)}: see ${invocation()} ${termOf(command)} --help.`,
       { exitCode: exitCodes.usage },
     );
   for (const [name, value] of behind) command.setOptionValueWithSource(name, value, 'cli');

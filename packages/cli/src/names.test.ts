@@ -92,7 +92,7 @@ test('who takes a part of the name of another one as its own name gets nothing t
   assert.equal((await json<Principal>('principal', 'view', `${first} ${family}`)).id, meant.id);
 });
 
-test('a principal is shown, disabled and enabled by name; a disabled one is listed, and what remains is said', async () => {
+test('a principal is shown, disabled and enabled by name; a disabled one is listed, and its remaining access is reported', async () => {
   const name = `Marianne ${family}`;
   assert.equal((await json<Principal>('principal', 'view', name)).id, idOf('Marianne'));
   const disabled = await run('principal', 'disable', name, '--reason', 'left');
@@ -169,7 +169,7 @@ test('workspaces, projects, goals, rules, roles and task types are named by thei
     assert.match((await run(noun, 'view', 'nothing-of-the-kind')).text, /^There is no /, noun);
 });
 
-test('a task is named as TASK-42 where its id is asked', async () => {
+test('TASK-42 works as the id of a task', async () => {
   const { id, publicId } = await json<Task>('task', 'create', 'With a lease');
   await baton.admin.sessions
     .open({ clientName: 'test' })

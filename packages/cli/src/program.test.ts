@@ -29,7 +29,7 @@ async function run(...args: string[]) {
   return { code, lines, stderr: stderr.join('') };
 }
 
-/** Stands in for both services: one response to every request except the exchange. */
+/** Replaces both services: one response to every request except the exchange. */
 async function withAnswer<T>(
   status: number,
   body: unknown,
@@ -134,7 +134,7 @@ test('options of all commands are accepted before the command; behind it they wi
   for (const words of [['mcp'], ['agent', 'run', '--exec', 'true'], ['completion', 'bash']]) {
     const { code, stderr } = await run('--profile', 'x', ...words);
     assert.equal(code, 2);
-    assert.match(stderr, /^--profile can't stand before .*: see npx baton \w+/);
+    assert.match(stderr, /^--profile can't precede .*: see npx baton \w+/);
   }
 });
 
@@ -147,7 +147,7 @@ test('a BATON_HOME without a connection file is named', async () => {
   );
 });
 
-test('without a Baton the command says how to start one', async () => {
+test('without a Baton the command explains how to start one', async () => {
   const { code, stderr } = await run('whoami', '--connection', join(home, 'missing.json'));
   assert.equal(code, 1);
   assert.match(stderr, /^There is no file .*missing\.json\.\n$/);
@@ -207,7 +207,7 @@ test('an error of coordination is one line, code and message', async () => {
   assert.equal(stderr, 'invalid_request: bad (query.limit no)\nSee docs/errors.md#invalid_request\n');
 });
 
-test('an error of identity says likewise what to do', async () => {
+test('an error of identity also explains what to do', async () => {
   const { stderr } = await withAnswer(403, { detail: 'scope_not_allowed' }, () => run('whoami'));
   assert.equal(
     stderr,
@@ -224,14 +224,14 @@ test("an error links to the page of its code: at the service's address, otherwis
   assert.equal(await shown(docs), `stale_claim: Lost.\nSee ${docs}\n`);
 });
 
-test('a request that the port turns away is said in its words', async () => {
+test('a rejection by the port is reported in its words', async () => {
   const reason = 'Baton does not answer under this host name: name it in BATON_ALLOWED_HOSTS.';
   const error = { code: 'misdirected_request', message: reason, details: {}, requestId: null };
   const { code, stderr } = await withAnswer(421, { status: 421, reason, error }, () => run('task', 'list'));
   assert.deepEqual([code, stderr], [1, `misdirected_request: ${reason}\n`]);
 });
 
-test('a refused token gives a sentence that says what to do and never shows the token', async () => {
+test('a rejected token gives a sentence that explains what to do and never shows the token', async () => {
   const { code, stderr } = await withAnswer(200, {}, () => run('tasks'), 401);
   assert.equal(code, 4);
   assert.match(stderr, /\nThe token is not valid there: npx baton login signs in with another\./);

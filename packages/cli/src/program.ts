@@ -88,7 +88,7 @@ export function buildProgram(context: CommandContext): Command {
   for (const command of descendants(program)) command.exitOverride().copyInheritedSettings(program);
   return program.addHelpText(
     'after',
-    `\n${invocation()} COMMAND --help describes a command, for example ${invocation()} task --help. All but the programs that serve accept --json and --jq. The options of all commands may stand before the command.\nExit codes: 0 done, 1 failed, 2 usage error, 4 not signed in.`,
+    `\n${invocation()} COMMAND --help describes a command, for example ${invocation()} task --help. All but the programs that serve accept --json and --jq. Common options may precede the command.\nExit codes: 0 done, 1 failed, 2 usage error, 4 not signed in.`,
   );
 }
 
@@ -123,13 +123,13 @@ export async function runProgram(args: readonly string[], context: CommandContex
   }
 }
 
-/** bin/baton.mjs runs other programs only as the first arguments. @throws PlainError if options stand before one */
+/** bin/baton.mjs runs other programs only as the first arguments. @throws PlainError if options precede one */
 function requireOwnCommand(leading: readonly string[], rest: readonly string[]): void {
   const names = otherPrograms.map(([command]) => command.replace(/ <.*/, ''));
   const other = names.find((name) => `${rest.join(' ')} `.startsWith(`${name} `));
   if (leading.length > 0 && other !== undefined)
     throw new PlainError(
-      `${String(leading[0])} can't stand before ${other}: see ${invocation()} ${other} --help.`,
+      `${String(leading[0])} can't precede ${other}: see ${invocation()} ${other} --help.`,
       {
         exitCode: exitCodes.usage,
       },

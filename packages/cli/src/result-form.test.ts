@@ -10,7 +10,7 @@ import { buildProgram, leavesOf, otherPrograms, termOf } from './program.ts';
 import { anyResult, declaredResult, fieldNamesOf } from './result-form.ts';
 import { runCommand } from './testing/run-command.ts';
 
-// Every command, against a service that counts what it is asked and answers each request.
+// Every command, against a service that counts and answers each request.
 
 const asked: string[] = [];
 const server = createServer((request, response) => {
@@ -113,7 +113,7 @@ test('a field that the service leaves out is null, after something was written',
   assert.match(text, /^\{"id":"made","body":null\}$/m);
 });
 
-test('a filter that fails on the result of a write says that it was carried out, and shows the result', async () => {
+test('a filter that fails on the result of a write reports that it was carried out, and shows the result', async () => {
   const written = await runCommand(['task', 'comment', 'TASK-1', 'Said.', '--jq', '.id[]'], env);
   assert.equal(written.code, 1);
   assert.match(written.text, /^The command was carried out\. Its result: .*"token":"shown once"/m);

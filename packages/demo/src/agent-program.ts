@@ -1,17 +1,17 @@
 import type { BatonClient, Transport } from '@baton/sdk';
 
-/** One start of an agent's program, until it is killed: from then on nothing that it sends leaves, and no answer reaches it. */
+/** One start of an agent's program, until it is killed: after that, it sends and receives nothing. */
 export interface AgentProgram {
   readonly baton: BatonClient;
   /** Aborted when it is killed. */
   readonly killed: AbortSignal;
-  /** As SIGKILL does it: nothing is released or closed, and its lease stays live at the service. */
+  /** Simulates SIGKILL: nothing is released or closed, and its lease remains live at the service. */
   kill(): void;
   /** How long its last call for work took, in milliseconds. */
   lastClaimMs(): number;
 }
 
-/** @param clientOf makes its client, over a transport that ends with the program */
+/** @param clientOf creates its client, over a transport that ends with the program */
 export function startProgram(
   transport: Transport,
   clientOf: (transport: Transport) => BatonClient,

@@ -72,7 +72,7 @@ export async function runAgent(
   return { baton, claim: held, runId };
 }
 
-/** The work on one task. Somebody else does it where the lease is lost meanwhile. */
+/** The work on one task. If the lease is lost meanwhile, another agent does it. */
 async function doTask(
   lease: Lease,
   program: AgentProgram,
@@ -82,7 +82,7 @@ async function doTask(
   const { tally } = drain;
   try {
     if (lease.task.typeKey === typeKey) await recordProgress(lease, program.baton, tally);
-    // The work of the demo is to wait.
+    // The demo simulates work by waiting.
     if (drain.workMs > 0)
       await sleep(drain.workMs * (0.5 + Math.random()), undefined, { signal: lease.signal });
     if (killPoint === 'reporting') await succeedWithoutAnswer(lease, program);
@@ -99,7 +99,7 @@ async function doTask(
   }
 }
 
-/** A checkpoint, as many actions as the budget allows, and one more, which must be refused. */
+/** A checkpoint, as many actions as the budget allows, and one more, which must be rejected. */
 async function recordProgress(lease: Lease, baton: BatonClient, tally: Tally): Promise<void> {
   const record = (action: string) =>
     lease.write(({ signal }) => baton.runs.createAction(lease.run.id, { action }, { signal }));
@@ -114,7 +114,7 @@ async function recordProgress(lease: Lease, baton: BatonClient, tally: Tally): P
   }
 }
 
-/** Reports success and is killed before the answer, so that only the service knows whether it succeeded. */
+/** Reports success and is killed before the response, so that only the service knows whether it succeeded. */
 async function succeedWithoutAnswer(lease: Lease, program: AgentProgram): Promise<void> {
   setTimeout(() => program.kill(), Math.random() * 3);
   await lease.succeed({}, { signal: program.killed }).catch(() => undefined);

@@ -1,6 +1,6 @@
 import { pick, seededRandom } from './seeded-random.ts';
 
-/** One issue of a backlog, as a line of a file of beads has it. */
+/** One issue of a backlog, in the form of a line of a beads file. */
 export interface GeneratedIssue {
   readonly id: string;
   readonly title: string;
@@ -41,7 +41,7 @@ const statuses = [...Array<string>(17).fill('open'), 'closed', 'closed', 'tombst
 
 const epicEvery = 25;
 const blocksShare = 0.35;
-/** An issue waits for one of the 40 before it, which makes chains instead of stars. */
+/** An issue depends on one of the 40 before it, which creates chains instead of stars. */
 const reach = 40;
 
 /**

@@ -6,7 +6,7 @@ export interface PlannedTask {
   readonly issueType: string;
   /** Whether a person must approve it before an agent may take it. */
   readonly isGated: boolean;
-  /** What the task is made of, without the assignee. */
+  /** The task to create, without the assignee. */
   readonly body: Pick<NewTask, 'typeKey' | 'requirements'> & {
     readonly title: string;
     readonly priority: 'critical' | 'high' | 'medium' | 'low';
@@ -24,7 +24,7 @@ export interface PlannedRelation {
 export interface BacklogPlan {
   readonly tasks: readonly PlannedTask[];
   readonly relations: readonly PlannedRelation[];
-  /** The number of relations that were left out, by reason, and the same as lines of text. */
+  /** The number of skipped relations, by reason, and the same as lines of text. */
   readonly dropped: object;
   readonly droppedLines: readonly string[];
 }

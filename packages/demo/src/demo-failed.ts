@@ -1,2 +1,2 @@
-/** The demo can't go on: its message is a sentence for the person who started it. */
+/** The demo can't continue: its message is for the person who started it. */
 export class DemoFailed extends Error {}

@@ -17,8 +17,8 @@ export interface RemovedDemo {
 }
 
 /**
- * Removes a demo: disables its principals, which ends their sessions and leases, cancels its pending approvals and open tasks,
- * and archives its workspaces. The journal keeps all of it. A second call completes a first one that was interrupted.
+ * Removes a demo: disables its principals, which ends their sessions and leases, cancels its pending approvals and open
+ * tasks, and archives its workspaces. The journal keeps all of it. A second call completes an interrupted one.
  * @param tenantId of identity
  */
 export async function removeDemo(
@@ -41,7 +41,7 @@ export async function removeDemo(
   return { workspace: slug, agents: principalIds.length, cancelledApprovals, cancelledTasks };
 }
 
-/** The principals that the demo made. Those of an earlier release's demo lack the metadata; they are members. */
+/** The principals of the demo. Those of an earlier release's demo lack the metadata; they are members. */
 async function findPrincipals(baton: BatonClient, workspaceId: string, slug: string): Promise<string[]> {
   const members = await all(baton.workspaces.listMembers(workspaceId, { limit: pageMax }));
   const principals = await all(baton.principals.list({ limit: pageMax }));

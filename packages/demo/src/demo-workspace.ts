@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { BatonClient, Workspace } from '@baton/sdk';
 import { demoRole } from './demo-role.ts';
 
-/** What the slug of each demo's workspace begins with. The console shows its banner for a live demo, by that prefix. */
+/** The prefixes of the slugs of demos' workspaces. The console shows its banner for the prefix of a live demo. */
 export const slugPrefixes = {
   live: 'baton-demo-',
   backlog: 'baton-proof-',
@@ -14,16 +14,16 @@ export type DemoKind = keyof typeof slugPrefixes;
 export interface DemoWorkspace {
   readonly id: string;
   readonly slug: string;
-  /** Makes the names of this demo unique: the end of its slug. */
+  /** The suffix of its slug, which makes the names of this demo unique. */
   readonly suffix: string;
-  /** The role that its tasks require, made in the workspace: nobody else is offered them. */
+  /** The role that its tasks require, in the workspace: they are offered to nobody else. */
   readonly roleId: string;
 }
 
 const descriptions: Record<DemoKind, string> = {
   live: 'Four agents bring a new checkout to a shop. `baton demo remove` ends it.',
-  backlog: 'Agents drain a backlog, and the journal proves that all was done right.',
-  organisation: 'A small company, and what follows from one finished task. `baton demo remove` removes it.',
+  backlog: 'Agents drain a backlog, and the journal proves the result.',
+  organisation: 'A small company, and the effects of one finished task. `baton demo remove` removes it.',
 };
 
 const pageMax = 200;
@@ -42,7 +42,7 @@ export async function findDemoWorkspaces(
 
 const kindsOfDemo = Object.keys(slugPrefixes) as DemoKind[];
 
-/** Makes the workspace of one demo, with the role that its tasks require. */
+/** Creates the workspace of one demo, with the role that its tasks require. */
 export async function createDemoWorkspace(baton: BatonClient, kind: DemoKind): Promise<DemoWorkspace> {
   const suffix = randomBytes(4).toString('hex');
   const { id, slug } = await baton.workspaces.create({

@@ -15,7 +15,7 @@ export interface DemoOptions {
   readonly workMs: number;
 }
 
-/** Shows how far the demo has come. */
+/** Shows the progress of the demo. */
 export interface DemoProgress {
   /** Shows `name` until `end`, with the number of `total` that are done. */
   begin(name: string, total: number, done: () => number, detail?: () => string): void;
@@ -24,7 +24,7 @@ export interface DemoProgress {
 
 const latencyWindowClaims = 1000;
 
-/** Imports the plan, lets the agents do the tasks, and proves from the journal that Baton kept its promises. */
+/** Imports the plan, lets the agents do the tasks, and verifies Baton's guarantees by the journal. */
 export async function runDemo(
   connection: Connection,
   http: HttpTransport,

@@ -9,7 +9,7 @@ import type { Tally } from './tally.ts';
 export interface DrainOptions {
   readonly tasks: number;
   readonly kill: boolean;
-  /** How long the work on one task takes, on average. */
+  /** The average duration of the work on one task. */
   readonly workMs: number;
   readonly tally: Tally;
 }
@@ -60,7 +60,7 @@ export async function drainBacklog(participants: Participants, options: DrainOpt
   return seconds;
 }
 
-/** Waits for all; the first failure ends the others, and is the answer. */
+/** Waits for all; the first failure ends the others, and is rethrown. */
 async function settled(parts: readonly Promise<void>[], over: AbortController): Promise<void> {
   const endOthers = (error: unknown) => {
     over.abort();

@@ -9,7 +9,7 @@ const waitsMax = 600;
 /**
  * Reads the journal page by page, from `cursor` to the event for which `isLast` is true. An event is delivered once no
  * older transaction is open, so the last ones may take a moment.
- * @throws DemoFailed when that event is not delivered within 30 s
+ * @throws DemoFailed if that event is not delivered within 30 s
  */
 export async function replayJournal(
   baton: BatonClient,

@@ -30,7 +30,7 @@ export interface Participants {
   readonly reviewer: Participant;
   /** The agents that may take bugs. */
   readonly debuggerIds: ReadonlySet<string>;
-  /** Where all tasks of the demo are. */
+  /** The workspace of all tasks of the demo. */
   readonly workspace: DemoWorkspace;
   /** The type of features. */
   readonly featureTypeId: string;
@@ -60,11 +60,11 @@ const agentPermissions = [
   'events.read',
 ];
 
-/** Who makes participants, as the administrator of both services. */
+/** Creates participants as the administrator of both services. */
 export interface Access {
   /** As the administrator of both services. */
   readonly baton: BatonClient;
-  /** Makes a participant of a demo. An agent gets the role that the tasks of the demo require. */
+  /** Creates a participant of a demo. An agent gets the role that the tasks of the demo require. */
   create(
     name: string,
     kind: 'human' | 'agent',
@@ -108,8 +108,8 @@ export function openAccess(
         scopeCeiling: [...scopes],
         expiresInSeconds: tokenSeconds,
       });
-      if (token === null) throw new Error('the answer of a new token holds no token');
-      // The metadata is how `baton demo remove` finds it.
+      if (token === null) throw new Error('the response of a new token contains no token');
+      // `baton demo remove` finds it by the metadata.
       const { id } = await baton.principals.create({ kind, displayName: name, metadata: { demo: slug } });
       created.push({ principalId: id, iamPrincipalId });
       if (kind === 'agent') await baton.principals.assignRole(id, { roleId, workspaceId });
@@ -140,7 +140,7 @@ export function openAccess(
   };
 }
 
-/** Makes the workspace of the demo of a backlog, an operator, a reviewer and `size` agents. */
+/** Creates the workspace of the demo of a backlog, an operator, a reviewer and `size` agents. */
 export async function createParticipants(
   connection: Connection,
   http: HttpTransport,

@@ -2,7 +2,7 @@ import { lifecycle } from './specialties.ts';
 import { readHistories, type TaskHistory, type ToldEvent } from './task-history.ts';
 
 export interface ProofInput {
-  /** The journal, in its order. */
+  /** The events of the journal in order. */
   readonly events: readonly ToldEvent[];
   /** The tasks that the agents had to do. */
   readonly openTaskIds: ReadonlySet<string>;
@@ -31,8 +31,8 @@ export interface Proof {
 }
 
 /**
- * Checks what happened by the journal alone, not by what the agents believe. A pure function: the same journal gives the
- * same proof.
+ * Checks what happened by the journal alone, not by what the agents believe. A pure function: the same journal gives
+ * the same proof.
  */
 export function proveJournal(input: ProofInput): Proof {
   const histories = readHistories(input.events, input.openTaskIds);
@@ -78,7 +78,7 @@ function checkBlockers(histories: readonly TaskHistory[], waits: ProofInput['wai
   const violations = own.flatMap(({ taskId, blockerId }) => {
     const task = byId.get(taskId) as TaskHistory;
     if (!task.waitsFor.has(blockerId))
-      return [`the journal does not say that ${task.name} waits for ${blockerId}`];
+      return [`the journal does not contain that ${task.name} waits for ${blockerId}`];
     const blocker = byId.get(blockerId);
     // A blocker that is not an open task was done before the agents started.
     if (blocker === undefined) return [];
@@ -165,7 +165,7 @@ function checkHolders(
       .map(({ holderId }) => `${name} was held by ${holderId}, who lacks the capability`),
   );
   return {
-    statement: 'what needs a capability was held only by agents that have it',
+    statement: 'tasks that require a capability were held only by agents that have it',
     looked: `${bugs.length} tasks, ${debuggerIds.size} agents`,
     violations,
   };

@@ -4,7 +4,7 @@ import type { Tally } from './tally.ts';
 
 const lookEveryMs = 200;
 
-/** The person of the demo: approves what waits for an approval, as agents do the rest, until it is over. */
+/** The person of the demo: approves the pending approvals while agents work, until the demo ends. */
 export async function reviewApprovals(
   baton: BatonClient,
   reviewerId: string,

@@ -2,7 +2,7 @@ import type { BatonClient, NewTask, NewTaskType } from '@baton/sdk';
 import { demoRole } from './demo-role.ts';
 
 /**
- * What some of the demo's tasks ask for besides a claim: features have a type with statuses of its own and a budget, bugs
+ * Additional requirements of some of the demo's tasks: features have a type with statuses of its own and a budget, bugs
  * an agent that can debug, and every 40th open task the approval of a person.
  */
 
@@ -28,7 +28,7 @@ export function isFeature(issueType: string): boolean {
   return issueType === 'feature';
 }
 
-/** The part of the body of POST /tasks that an issue's kind decides. */
+/** The part of the body of POST /tasks that depends on an issue's kind. */
 export function specialtyOf({
   issue_type: type,
 }: {
@@ -46,14 +46,14 @@ export function canDebug(agentIndex: number): boolean {
   return agentIndex % agentsPerNovice !== agentsPerNovice - 1;
 }
 
-/** What one demo needs for these tasks. */
+/** The objects of one demo for these tasks. */
 export interface Specialties {
   /** Of the type of features. Tasks name it by id, because another demo may deprecate it meanwhile. */
   readonly featureTypeId: string;
   readonly debuggerRoleId: string;
 }
 
-/** Makes the role, and the type where no earlier demo has made it. */
+/** Creates the role, and the type unless an earlier demo has created it. */
 export async function prepareSpecialties(
   administrator: BatonClient,
   workspaceId: string,
@@ -64,7 +64,7 @@ export async function prepareSpecialties(
   return { featureTypeId, debuggerRoleId: (await administrator.roles.create(role)).id };
 }
 
-/** Takes the type of features out of use, which is all that a demo has published for the whole tenant. */
+/** Deprecates the type of features, the only object that a demo publishes for the whole tenant. */
 export async function deprecateFeatureType(administrator: BatonClient): Promise<void> {
   const { items } = await administrator.taskTypes.list({ key: typeKey, status: 'active', limit: 200 });
   for (const { id } of items) await administrator.taskTypes.deprecate(id);

@@ -8,8 +8,8 @@ const spreadMs = 2000;
 const versionConflictsMax = 10;
 
 /**
- * Resumes a killed agent after its lease has expired: it finishes its run and changes its task under the old claim. Both
- * must be refused. It calls the API itself: the harness would refuse to send either.
+ * Resumes a killed agent after its lease has expired: it finishes its run and changes its task under the old claim.
+ * Both must be rejected. It calls the API itself: the harness would send neither.
  */
 export async function resumeStalledWriter(
   writer: StalledWriter,

@@ -1,6 +1,6 @@
 import type { JournalEvent } from '@baton/sdk';
 
-/** What of an event the proof reads. */
+/** The fields of an event that the proof reads. */
 export type ToldEvent = Pick<
   JournalEvent,
   'id' | 'type' | 'entityType' | 'entityId' | 'actorId' | 'payload' | 'occurredAt' | 'cursor'
@@ -23,7 +23,7 @@ export interface Lease {
   end: Moment | undefined;
 }
 
-/** What the journal says about one task, in the journal's order. */
+/** The history of one task, in the journal's order. */
 export interface TaskHistory {
   readonly taskId: string;
   name: string;
@@ -33,7 +33,7 @@ export interface TaskHistory {
   /** Runs that succeeded and completed the task. */
   readonly successes: Moment[];
   readonly completions: Moment[];
-  /** The statuses that it had one after the other, as events of claims and completion say them. */
+  /** Its consecutive statuses, from events of claims and completion. */
   readonly statuses: string[];
   readonly gates: Gate[];
   /** The numbers of the checkpoints of each run. */

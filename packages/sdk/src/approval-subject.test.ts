@@ -39,7 +39,10 @@ test('the current subject is the present one where it changed, and undefined whe
 
 test('each value that was changed, added or removed is found by its path', () => {
   const before = subjectOf(
-    { dueDate: null, customFields: { to: { name: 'ACME', city: 'Bonn' }, gone: 1, empty: {}, amount: 10 } },
+    {
+      dueDate: null,
+      customFields: { to: { name: 'ACME', city: 'Bonn' }, removed: 1, empty: {}, amount: 10 },
+    },
     { outcome: { approved: [{ comment: { body: 'a' } }], rejected: [] } },
   );
   const after = subjectOf(
@@ -55,7 +58,7 @@ test('each value that was changed, added or removed is found by its path', () =>
   assert.deepEqual(linesOf(before, after), [
     'task.dueDate: null → "2026-12-01T12:00:00.000Z"',
     'task.customFields.to.name: "ACME" → "Mallory"',
-    'task.customFields.gone: 1 → -',
+    'task.customFields.removed: 1 → -',
     'task.customFields.empty: {} → []',
     'task.customFields.amount: 10 → "10"',
     'task.customFields.new: - → null',

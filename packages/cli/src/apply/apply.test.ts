@@ -113,7 +113,7 @@ test('the example is planned without a change, applied, and then unchanged', asy
   assert.equal((await baton.admin.calendars.get('shop-hours')).version, 1);
 });
 
-test('every kind with all that it may say is unchanged the second time, and says what changes in which field', async () => {
+test('every kind with all its fields is unchanged the second time, and a change is shown by field', async () => {
   const text = readFileSync(join(import.meta.dirname, 'testing', 'everything.yaml'), 'utf8');
   const identity = await baton.admin.identity.principals.create(baton.connection.tenantId, {
     kind: 'human',
@@ -125,7 +125,7 @@ test('every kind with all that it may say is unchanged the second time, and says
   const changed = readFileSync(path, 'utf8')
     .replaceAll('displayName: A ', 'displayName: The ')
     .replaceAll('name: A ', 'name: The ')
-    .replace('description: Looked at by hand', 'description: Looked at twice')
+    .replace('description: Checked by hand', 'description: Checked twice')
     .replace('version: 1 # of the process', 'version: 2')
     .replace('permissions: [tasks.read] # of Kim', 'permissions: [tasks.read, tasks.write]')
     .replace('status: idea', 'status: going');
@@ -391,7 +391,7 @@ describe('a change of somebody else between plan and apply', () => {
     assert.equal(await activeOf('in-turn'), 1);
   });
 
-  test('a version of somebody else that was published at the same moment is told', async () => {
+  test('a version of somebody else that was published at the same moment is reported', async () => {
     const { taskTypes, projectTemplates } = baton.admin;
     const theirs = { key: 'between', displayName: 'Theirs' };
     for (const [kind, path, publish] of [
@@ -581,7 +581,7 @@ describe('idempotency keys', () => {
       }
     });
 
-  test('one that is refused is not told as a change by somebody; it is discarded, and the next apply has others', async () => {
+  test('a rejected key is not reported as a change by somebody; it is discarded, and the next apply has others', async () => {
     for (const [code, told, keptAfter] of [
       ['idempotency_key_reused', /another request under the idempotency key of this change.*discarded/, 0],
       [
@@ -618,7 +618,7 @@ describe('idempotency keys', () => {
     }
   });
 
-  test('where they can not be stored, that is told, and the apply goes on', async () => {
+  test('if they can not be stored, that is reported, and the apply continues', async () => {
     const HOME = join(folder, 'no-folder');
     writeFileSync(HOME, '');
     const path = file(documentOf('Role', 'unstored', { name: 'Unstored' }));
@@ -658,7 +658,7 @@ test('killed midway, the next apply finishes it and makes nothing twice', async 
   assert.deepEqual(actionsOf(await itemsOf(['-f', path, '--dry-run'])), ['unchanged']);
 });
 
-describe('what is wrong with a file is told by file, line, document and field, and changes nothing', () => {
+describe('a fault of a file is reported by file, line, document and field, and changes nothing', () => {
   const head = (kind: string, key = 'x') => `apiVersion: baton/v1\nkind: ${kind}\nkey: ${key}\nspec:`;
   const cases: readonly [name: string, text: string, told: RegExp][] = [
     ['no YAML', 'a: [1', /\.yaml:\d+:\d+: .*\./],
@@ -793,7 +793,7 @@ describe('a file that means harm is refused within seconds, in words', () => {
   });
 });
 
-test('whoever lacks a right is told which, and nothing is made', async () => {
+test('a missing permission is named, and nothing is created', async () => {
   const reader = await baton.participant(['tasks.read', 'org.read', 'task_types.read'], 'human');
   const env = { BATON_URL: baton.url, BATON_TOKEN: reader.token };
   const role = file(documentOf('Role', 'forbidden', { name: 'Forbidden' }));
@@ -813,7 +813,7 @@ test('whoever lacks a right is told which, and nothing is made', async () => {
   assert.match((await run(['-f', person], env)).text, /Principals can't be read: permission_denied/);
 });
 
-test('a change that is refused midway says what was made; with --json, for each', async () => {
+test('after a rejected change, the report lists what was created; with --json, for each', async () => {
   const path = file(
     [
       documentOf('Role', 'midway', { name: 'Midway' }),
@@ -889,7 +889,7 @@ test('a project loses its owner and its date by null', async () => {
 const script = '/usr/bin/script';
 const noTerminal = !existsSync(script) && `${script} is not there`;
 
-test('at a terminal it asks after the plan, and only yes goes on', { skip: noTerminal }, async () => {
+test('at a terminal it prompts after the plan, and only yes continues', { skip: noTerminal }, async () => {
   const path = file(documentOf('Role', 'asked', { name: 'Asked' }));
   const answered = async (answer: string) => {
     const command = `${process.execPath} --import ${fastStart} packages/cli/src/main.ts apply -f ${path}`;

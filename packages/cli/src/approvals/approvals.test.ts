@@ -49,7 +49,7 @@ const atTerminal = (args: readonly string[], answers: readonly Answer[]) =>
     answers,
   });
 
-/** A payment to ACME, and the gate that asks the person for it. */
+/** A payment to ACME, and the gate that requires the person's approval. */
 async function requestPayment() {
   const task = await baton.admin.tasks.create({
     title: 'Pay the invoice',
@@ -160,7 +160,7 @@ describe('what a decision is about', () => {
     assert.equal((await approvalOf(id)).status, 'rejected');
   });
 
-  test('is not approved by whoever may not read it; they can reject it', async () => {
+  test('can not be approved without the permission to read it, but can be rejected', async () => {
     const decider = await baton.participant(['approvals.decide'], 'human');
     const { id } = await baton.admin.approvals.request({ assignedPrincipalId: decider.principalId });
     const runAsDecider = (...args: readonly string[]) =>
@@ -207,7 +207,7 @@ describe('what a decision is about', () => {
     assert.match(text, /^approved$/m);
   });
 
-  test('lists say that it changed', async () => {
+  test('lists mark that it changed', async () => {
     const { id, change, task } = await requestPayment();
     await change({ to: 'Mallory', amount: 10 });
     const { text } = await run('list', '--task-id', task.id);
@@ -251,7 +251,7 @@ describe('at a terminal', {
     assert.equal((await approvalOf(id)).subject?.snapshot.task?.customFields['to'], 'Mallory');
   });
 
-  test('what changes while the question stands is shown, and asked again', async () => {
+  test('a change during the prompt is shown, and prompts again', async () => {
     const { id, change } = await requestPayment();
     const changing = async () => {
       await change({ to: 'Mallory', amount: 10 });
@@ -266,7 +266,7 @@ describe('at a terminal', {
     assert.equal((await approvalOf(id)).status, 'pending');
   });
 
-  test('what is asked about is in sight where the output goes into a file, and nothing is asked with --yes', async () => {
+  test('the subject of the prompt is visible if the output goes into a file, and --yes skips the prompt', async () => {
     const { id } = await requestPayment();
     const file = join(folder, 'output');
     const asked = await atTerminal(['approve', id, '>', file], ['no\n']);
@@ -307,7 +307,7 @@ const changedApproval = (subject: object, current: object) =>
     requestedSubject: null,
   }) as unknown as Approval;
 
-test("others' texts can't look like lines of the program, and hide nothing", () => {
+test("others' texts can't imitate lines of the program, and hide nothing", () => {
   const task = { title: 'ACME\u202E', description: 'first\nIf approved\n  no follow-up actions' };
   const approval = changedApproval(
     subjectOf('sha256:1', { ...task, customFields: { 'a.b\n': 10 } }),
@@ -331,7 +331,7 @@ test("others' texts can't look like lines of the program, and hide nothing", () 
   ]);
 });
 
-test('what looks alike is told apart, and what is not set is named so', () => {
+test('similar values are distinguished, and missing ones are marked', () => {
   const approval = changedApproval(
     subjectOf('sha256:1', { title: 'Pay ACME', customFields: { a: null, b: 'می\u200Cخ' } }),
     subjectOf('sha256:2', {

@@ -6,7 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type BatonProcess, program } from '@baton/testing/baton-process';
 import { type RunningBaton, startRunningBaton } from '@baton/testing/running-baton';
 
-// `baton event tail` in a separate process. Its Baton is not shared, because the command reads all events of the last hour.
+// `baton event tail` in a separate process. Its Baton is not shared, because the command reads all events of the last
+// hour.
 
 let baton: RunningBaton;
 
@@ -18,7 +19,7 @@ after(() => baton?.stop());
 const tail = (...args: string[]) =>
   program('packages/cli/src/main.ts', ['event', 'tail', ...args], { BATON_HOME: baton.home });
 
-/** Makes tasks until one is seen: whoever follows the end of the journal has found it. */
+/** Creates tasks until one is seen: then the reader has reached the end of the journal. */
 async function untilSeen(running: ReturnType<typeof tail>, title: string): Promise<void> {
   for (let n = 0; n < 600 && running.output() === ''; n += 1) {
     await baton.admin.tasks.create({ title });
@@ -69,7 +70,7 @@ test('those since a time come first, and --max ends it; --json prints one a line
   assert.equal(await none.ended, 0);
 });
 
-/** Waits until a program has a listener for SIGINT: before, the signal ends it as if it had none. Linux tells so. */
+/** Waits until a program has a listener for SIGINT: before, the signal would end it. Linux reports the listener. */
 async function listensToSignals({ child }: BatonProcess): Promise<void> {
   const sigint = 1n << 1n;
   for (let n = 0; n < 600 && platform === 'linux'; n += 1) {

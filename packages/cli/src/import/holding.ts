@@ -12,7 +12,8 @@ export const holdCapability = 'import-finished';
 export const notHeld = `can't be held back until it is complete, so an agent may take it too early: a person with org.manage must create the capability ${holdCapability} once`;
 
 /**
- * Whether tasks can be held back: the capability is there, the caller may make it, neither, or a creation will tell.
+ * Whether tasks can be held back: the capability exists, the caller may create it, neither, or the first creation
+ * decides.
  */
 export type Hold = 'there' | 'to make' | 'impossible' | 'unknown';
 

@@ -141,7 +141,7 @@ test('an administrator, whose one permission is admin, may make what holds tasks
   assert.equal(await findHold(one), 'to make');
 });
 
-test('who may not make what holds tasks back is told so before the import, and after it', async () => {
+test('a caller who may not create the capability to hold tasks back is notified before and after the import', async () => {
   const { baton: writer } = await baton.participant(
     ['tasks.read', 'tasks.write', 'task_types.read'],
     'human',
@@ -262,7 +262,7 @@ test('a backlog of beads becomes tasks; again, nothing changes; what changed the
   assert.match(await done(['import', 'beads', file, '--yes']), /^0 to create, 0 to change, 4 unchanged/m);
 });
 
-test('a task that somebody works on is left for the next import, and said', async () => {
+test('a task that somebody works on is left for the next import, and reported', async () => {
   const file = fileOf('held.jsonl', [{ id: 'h-1', title: 'Held', status: 'open' }]);
   await done(['import', 'beads', file, '--yes']);
   const { 'h-1': task } = await tasksOf('beads/issue/');
@@ -284,7 +284,7 @@ const many = (prefix: string, count: number) =>
     title: `Do ${at}`,
     status: at % 3 === 0 ? 'closed' : 'open',
     dependencies: at % 2 === 0 || at === 0 ? [] : [{ on: `${prefix}-${at - 1}`, type: 'blocks' }],
-    comments: at % 10 === 0 ? [{ text: `Said of ${at}.` }] : [],
+    comments: at % 10 === 0 ? [{ text: `About ${at}.` }] : [],
   }));
 
 test('an import that is killed half-way is taken up by the next one: every task, relation and comment once', async () => {
@@ -396,7 +396,7 @@ test('a task that the service makes only after the import was killed is made onc
   }
 });
 
-test('an idempotency key that is refused is told as that, and the next import has others', async () => {
+test('a rejected idempotency key is reported as such, and the next import has others', async () => {
   const source = () => sourceOf('refused', { a: {} });
   const sent: (string | undefined)[] = [];
   const client = watched((request) => {
@@ -451,7 +451,7 @@ describe('two people who import the same at the same time', () => {
     }
   }
 
-  test('the later one is told, cancels its own tasks, and goes by those of the other', async () => {
+  test('the later one is notified, cancels its own tasks, and uses those of the other', async () => {
     const type = 'both-in-turn';
     const first = await plannedImport(baton.admin, sourceOf(type, items));
     const second = await plannedImport(await another(), sourceOf(type, items));
@@ -535,7 +535,7 @@ test('an export holds all that the API lists; another tenant gets its tasks from
   });
   const second = await baton.admin.tasks.create({ title: 'Second to move' });
   await baton.admin.tasks.createRelation(second.id, { type: 'depends_on', toTask: first.id });
-  await baton.admin.tasks.createComment(first.id, { body: 'Said before.' });
+  await baton.admin.tasks.createComment(first.id, { body: 'An earlier comment.' });
   const workspaces = (await baton.admin.workspaces.list({ limit: 200 })).items.length;
   const file = join(folder, 'export.jsonl');
   assert.match(
@@ -676,7 +676,7 @@ test('wherever an import ends, what it has to hold back is held, and the next on
   }
 });
 
-test('what can not be related to what it waits for stays held back, and is said, until it can be', async () => {
+test('an item that can not be related to its dependency remains held back, and is reported, until it can be', async () => {
   const { id: workspace } = await baton.admin.workspaces.create({ slug: 'missing', name: 'Missing' });
   const nobody = '0190b2c4-0000-4000-8000-00000000000f';
   const items = {
@@ -749,7 +749,7 @@ test('an item gets the status of its type that it has in the source, where a ste
   ]);
 });
 
-test('a relation that the caller may not remove is said, and does not end the import', async () => {
+test('a relation that the caller may not remove is reported, and does not end the import', async () => {
   const spawned = { b: { links: [{ to: 'a', type: 'spawned_by' as const }] } };
   const { baton: writer } = await baton.participant(
     ['tasks.read', 'tasks.write', 'task_types.read', 'org.read'],

@@ -24,7 +24,7 @@ test('dates of trackers are instants where their day and month are in no doubt',
     assert.equal(instantIn(text), instant, text);
 });
 
-test('a cell says that something has happened by a date of any form, or by a yes', () => {
+test('a cell means that an event has happened by a date of any form, or by a yes', () => {
   const said = (texts: readonly string[]) => texts.map((text) => hasHappened(text));
   assert.deepEqual(
     new Set(said(['2026-03-05', '05/03/2026 10:00', '5.3.26', 'Yes', 'true', '✓'])),
@@ -34,7 +34,7 @@ test('a cell says that something has happened by a date of any form, or by a yes
   assert.deepEqual(said(['soon', '3']), [undefined, undefined]);
 });
 
-test('a resolution is done, or says that nobody will', () => {
+test('a resolution means done or cancelled', () => {
   assert.deepEqual(
     ['Done', 'Fixed', "Won't Do", 'Duplicate', 'Cannot Reproduce', 'Unresolved', ''].map(resolutionOf),
     [...(['done', 'done', 'cancelled', 'cancelled', 'cancelled', undefined, undefined] as const)],

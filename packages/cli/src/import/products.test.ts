@@ -153,7 +153,7 @@ test('Backlog.md: ids are compared as it does, comments are comments, drafts are
   const commentsOf = async (id: string) =>
     (await baton.admin.tasks.listComments(tasks[id]?.id ?? '')).items.map(({ body }) => body);
   assert.deepEqual(await commentsOf('task-001'), [
-    'ann, 2026-03-02:\n\nHalf of it stands.',
+    'ann, 2026-03-02:\n\nHalf of it is done.',
     '2026-03-03:\n\nThe other half:\n\n---\nsinks.',
   ]);
   assert.deepEqual(await commentsOf('task-7'), ['eve, 2026-03-04:\n\nIt smokes.']);
@@ -327,7 +327,7 @@ test('ClickUp: null is nothing, [a,b] is a list, 1 is urgent, and a parent has t
   });
 });
 
-test('Notion: relations by the titles of pages, a checkbox that says done, and a range of dates', async () => {
+test('Notion: relations by the titles of pages, a checkbox for done, and a range of dates', async () => {
   const { statuses, offered, tasks, relationsOf } = await csv('notion');
   assert.deepEqual(statuses, {
     ...{ 'Print the poster': 'todo', 'Draw it, then ink it': 'todo' },
@@ -356,7 +356,7 @@ test('rows without an id are known by their title, also where several have the s
   assert.equal(leftOut['relation names what several rows are called'], '1 | Lock up → Sweep');
 });
 
-test('Redmine: # is the id, related issues say their kind, and 100 % is no end', async () => {
+test('Redmine: # is the id, related issues name their kind, and 100 % is not the end', async () => {
   const { statuses, offered, relationsOf, tasks } = await csv('redmine');
   assert.deepEqual(statuses, { '41': 'todo', '42': 'todo', '43': 'cancelled' });
   assert.deepEqual(offered, ['41']);
@@ -385,7 +385,7 @@ test('Trello: cards that are complete are done, archived ones cancelled, labels 
   assert.deepEqual(tasks['5f01']?.customFields['labels'], ['camp', 'gear']);
 });
 
-test('GitHub by REST: an issue that another one blocks is blocked, also where the list does not say which', async () => {
+test('GitHub by REST: an issue that another one blocks is blocked, even if the list does not name it', async () => {
   const { statuses, offered, leftOut, relationsOf } = await importTwice(
     ['github', join(sources, 'github-rest.json')],
     'lamp/post',

@@ -72,7 +72,7 @@ async function removeLinks(
       removed.push(link);
     } catch (error) {
       // Only holders of task_types.manage remove `spawned_by`, and only people and its author remove a blocking
-      // relation: that says nothing about other items.
+      // relation: such a failure doesn't concern other items.
       if (!(error instanceof BatonError) || !protectedCodes.includes(error.code)) throw error;
       leaveOut(`relation was removed in the source, and you may not remove it here (${link.type})`, item.id);
     }

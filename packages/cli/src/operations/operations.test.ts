@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
 import { runProgram } from '../program.ts';
 
-/** Stands in for both services: a journal of 450 events in pages, one event a minute, and the two calls. */
+/** Replaces both services: a journal of 450 events in pages, one event a minute, and the two calls. */
 const journal = Array.from({ length: 450 }, (_, n) => ({
   id: `id-${n}`,
   type: n % 2 === 0 ? 'task.created' : 'task.claimed',
@@ -154,7 +154,7 @@ test('a file is new and private, and an interrupted export goes on in it without
   assert.deepEqual(idsIn(linesOf(file)), idsOf(0, 450));
 });
 
-test('resume begins an empty file anew, and refuses one that is no export', async () => {
+test('resume starts an empty file again, and rejects one that is not an export', async () => {
   const file = join(home, 'other.jsonl');
   writeFileSync(file, '');
   assert.equal((await run('export', '--file', file, '--resume')).lines[0]?.slice(0, 10), '450 events');
@@ -167,7 +167,7 @@ test('resume begins an empty file anew, and refuses one that is no export', asyn
   );
 });
 
-test('archive and prune send what the options say, under a key', async () => {
+test('archive and prune send the values of the options, under a key', async () => {
   const { lines } = await run('archive', '--before-seconds', '5', '--max-events', '7');
   assert.deepEqual(lines, ['2 events archived, through ec1_2.']);
   assert.deepEqual(asked[0]?.body, { beforeSeconds: 5, maxEvents: 7 });
@@ -207,7 +207,7 @@ async function untilAsked(child: ChildProcess, pages: number): Promise<void> {
   }
 }
 
-test('export reads no further page while whoever reads its output has not taken the one before', async () => {
+test('export reads no further page until the reader of its output has read the previous one', async () => {
   padding = 'x'.repeat(20_000);
   const { child, ended, stderr } = spawnExport();
   await untilAsked(child, 1);
@@ -220,7 +220,7 @@ test('export reads no further page while whoever reads its output has not taken 
   assert.match(stderr(), /^450 events exported/);
 });
 
-test('export ends without a complaint when whoever reads its output has enough', async () => {
+test('export ends without an error when the reader of its output closes it', async () => {
   padding = 'x'.repeat(20_000);
   const { child, ended, stderr } = spawnExport();
   await once(child.stdout, 'data');

@@ -139,7 +139,7 @@ export const resources: readonly Resource[] = [
         result: responseOf('requestRunCancel'),
         options: [reason],
         call: (called) => called.baton.runs.requestCancel(called.args[0] ?? '', because(called)),
-        says: ({ id }) => `Run ${id} is asked to stop.`,
+        says: ({ id }) => `Run ${id} is requested to stop.`,
       },
     ],
   },

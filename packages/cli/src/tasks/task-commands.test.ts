@@ -75,7 +75,7 @@ test('view shows what a person wants: title, status, who, result and the last co
     /^status +in_progress$/m,
     /^assignee +a test$/m,
     /^holder +a test, until \S+Z$/m,
-    /^what is to be done:\n {2}Blue\.\n {2}Twice\.$/m,
+    /^description:\n {2}Blue\.\n {2}Twice\.$/m,
     /^last comments \(--comments shows all\):\n {2}\S+Z {2}\S.*\n {4}two$/m,
   ])
     assert.match(held, line);
@@ -99,7 +99,7 @@ test('view shows what a person wants: title, status, who, result and the last co
   assert.equal(json.id, task.id);
 });
 
-test('why says in words what stands in the way, and names the command that would change it', async () => {
+test('why explains in words why a task is not available, and names the command that would change it', async () => {
   const { admin } = baton;
   const why = (ref: string, env?: Record<string, string>) => done(['task', 'why', ref], env);
   const [first, second] = [

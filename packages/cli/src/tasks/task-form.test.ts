@@ -7,7 +7,7 @@ import type { Task } from '@baton/sdk';
 import { type RunningBaton, sharedBaton } from '@baton/testing/running-baton';
 import { runCommand } from '../testing/run-command.ts';
 
-// A step of a process asks a person something: the command line shows the form and fills it in, against a whole Baton.
+// A process step requires answers of a person: the command line shows the form and fills it in, against a whole Baton.
 
 let baton: RunningBaton;
 let folder: string;
@@ -87,7 +87,7 @@ async function taskNamed(isWanted: (task: Task) => boolean): Promise<Task> {
   throw new Error('the process made no task');
 }
 
-test('the form is shown, and the task is not completed without what it asks', async () => {
+test('the form is shown, and the task is not completed without its answers', async () => {
   const shown = await run('task', 'view', task.publicId);
   assert.match(
     shown.text,
@@ -114,7 +114,7 @@ test('the form is shown, and the task is not completed without what it asks', as
   assert.deepEqual([now.version, now.customFields], [task.version, task.customFields]);
 });
 
-test('whoever holds the task is asked for the same when they finish it', async () => {
+test('the holder of the task gets the same prompt when they finish it', async () => {
   await baton.admin.processInstances.create({ process: `scales-${process.pid}`, key: 'order-2', data: {} });
   const held = await taskNamed((one) => one.id !== task.id);
   await run('work', 'take', held.publicId);
@@ -127,7 +127,7 @@ test('whoever holds the task is asked for the same when they finish it', async (
   assert.deepEqual([customFields['weight'], customFields['size']], [3, 'large']);
 });
 
-test('what the service refuses is said with the field, and a form that fits completes the task', async () => {
+test('a rejected value is reported with its field, and a valid form completes the task', async () => {
   const fields = ['--field', 'size=small', '--field', 'fragile=true'];
   const heavy = await run('task', 'close', task.publicId, '--field', 'weight=31', ...fields);
   assert.equal(heavy.code, 1);

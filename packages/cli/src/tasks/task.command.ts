@@ -132,7 +132,7 @@ function withFields(command: Command, operation: string): Command {
 
 function addCreate(task: Command, context: CommandContext): void {
   withFields(task.command('create <title>').description('create a task'), 'createTask')
-    .option('--description <text>', 'what is to be done')
+    .option('--description <text>', 'its description')
     .option('--description-file <file>', 'the same from a file; - is standard input')
     .option('--type <key>', 'its type; `task` by default')
     .option('--workspace <workspace>', 'its workspace, by slug, name or id')
@@ -183,7 +183,7 @@ async function descriptionOf({
 function addEdit(task: Command, context: CommandContext): void {
   withFields(task.command('edit <ref>').description('change a task'), 'updateTask')
     .option('--title <text>', 'its title')
-    .option('--description <text>', 'what is to be done')
+    .option('--description <text>', 'its description')
     .option('--status <status>', 'its new status; baton task view shows the current one')
     .action((ref: string, options: EditOptions) =>
       asCaller(options, context, async (baton) => {

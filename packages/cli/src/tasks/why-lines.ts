@@ -81,7 +81,7 @@ function holdUntil({ availableAt, remedies }: Details): string {
     return 'Its attempts have failed, so it is paused until somebody ends the pause.';
   if (pauses && !starts) return `It is paused until ${availableAt}, because an attempt failed.`;
   if (starts && !pauses) return `It starts at ${availableAt}, and can't be taken before.`;
-  return `It can be taken from ${availableAt} on. Its start date lies ahead, or an attempt failed.`;
+  return `It can be taken from ${availableAt} on. Its start date is in the future, or an attempt failed.`;
 }
 
 function lackOf(reason: Details, nameOf: NameOf): string {

@@ -13,7 +13,7 @@ import { type HeldWork, heldOrFail, readHeld, writeHeld } from './held-work.ts';
 /** A person at a terminal sends no heartbeats: the lease lasts an hour from the last `work` command on. */
 const leaseSeconds = 3600;
 
-/** What `take` and `drop` print. */
+/** The output of `take` and `drop`. */
 const held = fieldsNamed(
   'coordinationUrl',
   'taskId',
@@ -38,16 +38,16 @@ export function addWork(program: Command, context: CommandContext): void {
 
 function addTake(work: Command, context: CommandContext): void {
   withCommonOptions(
-    work.command('take [ref]').description('take a task, the most urgent one where none is named'),
+    work.command('take [ref]').description('take a task, by default the most urgent one'),
     held,
   )
-    .option('--intent <text>', 'what you are about to do')
+    .option('--intent <text>', 'what you intend to do')
     .action((ref: string | undefined, options: CommonOptions & { intent?: string }) =>
       asCaller(options, context, async (baton, access) => {
         const before = readHeld(context.config, access);
         if (before !== undefined && (await isLive(baton, before)))
           throw new PlainError(
-            `You hold ${before.publicId} already: ${invocation()} work done finishes it, ${invocation()} work drop gives it back.`,
+            `You hold ${before.publicId} already: ${invocation()} work done finishes it, ${invocation()} work drop releases it.`,
           );
         const session = await baton.sessions.open({ clientName: 'baton work', ttlSeconds: leaseSeconds });
         const asked = { sessionId: session.id, ttlSeconds: leaseSeconds, intent: options.intent ?? '' };
@@ -58,7 +58,7 @@ function addTake(work: Command, context: CommandContext): void {
         if (taken === undefined) {
           await baton.sessions.close(session.id);
           throw new PlainError(
-            `There is no work for you now: ${invocation()} work next lists what there is.`,
+            `No work is available for you now: ${invocation()} work next lists the available tasks.`,
           );
         }
         const { task, claim } = taken;
@@ -77,8 +77,8 @@ function addTake(work: Command, context: CommandContext): void {
         writeHeld(context.config, held);
         await show(context.output, options, held, () => [
           `You hold ${task.publicId}: ${task.title}`,
-          `It is yours until ${claim.expiresAt}, and whatever you do with it makes that an hour again.`,
-          `${invocation()} work done finishes it; ${invocation()} work drop gives it back.`,
+          `It is yours until ${claim.expiresAt}; each work command extends that to an hour.`,
+          `${invocation()} work done finishes it; ${invocation()} work drop releases it.`,
         ]);
       }),
     );
@@ -113,7 +113,7 @@ function addStatus(work: Command, context: CommandContext): void {
 function addCheckpoint(work: Command, context: CommandContext): void {
   const command = work
     .command('checkpoint <note>')
-    .description('save where the work stands, for whoever goes on');
+    .description('save the state of the work for the next holder');
   withCommonOptions(command, responseOf('createCheckpoint')).action((note: string, options: CommonOptions) =>
     asCaller(options, context, async (baton, access) => {
       const held = heldOrFail(context.config, access);
@@ -128,7 +128,7 @@ function addCheckpoint(work: Command, context: CommandContext): void {
 
 function addDone(work: Command, context: CommandContext): void {
   withCommonOptions(work.command('done').description('finish the task that you hold'), responseOf('getTask'))
-    .option('--output <json>', 'what came out, as a JSON object')
+    .option('--output <json>', 'the result, as a JSON object')
     .addOption(fieldOption())
     .action((options: CommonOptions & { output?: string; field?: string[] }) =>
       asCaller(options, context, async (baton, access) => {
@@ -151,8 +151,8 @@ function addDone(work: Command, context: CommandContext): void {
 }
 
 function addDrop(work: Command, context: CommandContext): void {
-  withCommonOptions(work.command('drop').description('give back the task that you hold'), held)
-    .option('--reason <text>', 'why, for whoever goes on', 'dropped')
+  withCommonOptions(work.command('drop').description('release the task that you hold'), held)
+    .option('--reason <text>', 'why, for the next holder', 'dropped')
     .action((options: CommonOptions & { reason: string }) =>
       asCaller(options, context, async (baton, access) => {
         const held = heldOrFail(context.config, access);
@@ -160,12 +160,12 @@ function addDrop(work: Command, context: CommandContext): void {
         await baton.runs.cancel(held.runId, { reason: options.reason.slice(0, 500) }).catch(unlessEnded);
         await baton.claims.release(held.claimId, { reason: options.reason.slice(0, 200) }).catch(unlessEnded);
         await leave(baton, held, context);
-        await show(context.output, options, held, () => [`${held.publicId} is given back.`]);
+        await show(context.output, options, held, () => [`${held.publicId} is released.`]);
       }),
     );
 }
 
-/** Prolongs session and lease. @throws PlainError where the lease is lost */
+/** Extends session and lease. @throws PlainError if the lease is lost */
 async function keep(baton: BatonClient, { sessionId, claimId, publicId }: HeldWork): Promise<Claim> {
   try {
     await baton.sessions.heartbeat(sessionId, { ttlSeconds: leaseSeconds });

@@ -6,9 +6,9 @@ export interface LiveTask {
   readonly priority: 'critical' | 'high' | 'medium' | 'low';
   /** Keys of the tasks that must be done before it. */
   readonly after: readonly string[];
-  /** What the agent asks the visitor before it goes on. */
+  /** The agent's approval request to the visitor. */
   readonly question?: string;
-  /** What the agent says it has done, one sentence for each step. */
+  /** The agent's progress reports, one sentence for each step. */
   readonly steps: readonly string[];
 }
 
@@ -16,8 +16,8 @@ export interface LiveTask {
 export const liveBacklog: readonly LiveTask[] = [
   {
     key: 'wishes',
-    title: 'Collect what customers asked for since spring',
-    description: 'Read the mails about the checkout and list what comes up more than once.',
+    title: 'Collect the requests of customers since spring',
+    description: 'Read the mails about the checkout and list the repeated requests.',
     priority: 'critical',
     after: [],
     steps: ['Read 212 mails.', 'Grouped them by wish.', 'The five most frequent wishes are listed.'],
@@ -25,7 +25,7 @@ export const liveBacklog: readonly LiveTask[] = [
   {
     key: 'vouchers',
     title: 'Delete vouchers that nobody can use any more',
-    description: 'Vouchers of the shop that was closed in 2023 still stand in the database.',
+    description: 'Vouchers of the shop that was closed in 2023 are still in the database.',
     priority: 'critical',
     after: [],
     steps: ['Counted 1,940 old vouchers.', 'Deleted them.', 'No order refers to one of them.'],
@@ -73,15 +73,15 @@ export const liveBacklog: readonly LiveTask[] = [
     description: 'One page with address, delivery and payment, as described.',
     priority: 'high',
     after: ['behaviour'],
-    steps: ['Address and delivery stand.', 'Payment stands.', 'It works without a mouse.'],
+    steps: ['Address and delivery are complete.', 'Payment is complete.', 'It works without a mouse.'],
   },
   {
     key: 'cards',
     title: 'Charge cards in the test environment',
-    description: 'Success, refusal, and a bank that asks the customer.',
+    description: 'Success, rejection, and a bank that requires a confirmation.',
     priority: 'high',
     after: ['behaviour'],
-    steps: ['A card is charged.', 'A refused card is told.', 'A bank that asks back works.'],
+    steps: ['A card is charged.', 'A rejected card is reported.', 'A confirmation by the bank works.'],
   },
   {
     key: 'receipt',
@@ -97,12 +97,12 @@ export const liveBacklog: readonly LiveTask[] = [
     description: 'Every text, errors included.',
     priority: 'medium',
     after: ['page'],
-    steps: ['German stands.', 'French stands.', 'No text is cut off.'],
+    steps: ['German is complete.', 'French is complete.', 'No text is cut off.'],
   },
   {
     key: 'reader',
     title: 'Try the checkout with a screen reader',
-    description: 'From the basket to the receipt, without looking at the screen.',
+    description: 'From the basket to the receipt, without sight of the screen.',
     priority: 'medium',
     after: ['page'],
     steps: ['Came through to the payment.', 'Gave two fields a label.', 'Came through to the receipt.'],
@@ -121,12 +121,12 @@ export const liveBacklog: readonly LiveTask[] = [
     description: 'With the date from which they count.',
     priority: 'medium',
     after: ['page', 'returns'],
-    steps: ['The terms are shown.', 'The date stands above them.'],
+    steps: ['The terms are shown.', 'The date is above them.'],
   },
   {
     key: 'publish',
     title: 'Publish version 1.4 of the shop',
-    description: 'Everything before it is done, and a person has said yes.',
+    description: 'Everything before it is done, and a person has approved it.',
     priority: 'critical',
     after: ['tax', 'receipt', 'translate', 'reader', 'terms', 'libraries'],
     question: 'All checks pass. May I publish version 1.4 to every customer?',
@@ -134,7 +134,7 @@ export const liveBacklog: readonly LiveTask[] = [
   },
   {
     key: 'tell',
-    title: 'Tell customers about the new checkout',
+    title: 'Announce the new checkout to customers',
     description: 'Three sentences for the newsletter.',
     priority: 'low',
     after: ['publish'],
@@ -142,5 +142,5 @@ export const liveBacklog: readonly LiveTask[] = [
   },
 ];
 
-/** The task that the agent takes who then stands still. */
+/** The task of the agent that then stalls. */
 export const stalledTaskKey = 'vouchers';

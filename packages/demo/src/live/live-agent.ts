@@ -8,7 +8,7 @@ export interface LiveAgentOptions {
   readonly workspaceId: string;
   /** By the ids of their tasks. */
   readonly script: ReadonlyMap<string, LiveTask>;
-  /** The person who is asked. */
+  /** The person who decides. */
   readonly visitorId: string;
   /** How long one step of the work takes, in milliseconds. */
   readonly stepMs: number;
@@ -18,7 +18,7 @@ export interface LiveAgentOptions {
 
 const leaseSeconds = 20;
 
-/** Takes one task of the demo after another, and does what its script says, until the signal. */
+/** Takes one task of the demo after another, and follows its script, until the signal. */
 export async function runLiveAgent(options: LiveAgentOptions): Promise<void> {
   const { name, baton, workspaceId, signal } = options;
   await using harness = await baton.harness.open({ name, type: 'baton-demo', leaseSeconds });
@@ -41,16 +41,16 @@ async function doTask(lease: Lease, { baton, script, visitorId, stepMs, signal, 
   if (answer !== undefined) {
     const word = answer.status === 'approved' ? 'yes' : 'no';
     await lease.comment({
-      body: `You said ${word} to my question, so I go on${word === 'no' ? ' without it' : ''}.`,
+      body: `You decided: ${word}. I continue${word === 'no' ? ' without it' : ''}.`,
     });
   }
-  // What an agent before this one has done is not done again.
+  // Steps of an earlier agent are not repeated.
   const done = checkpoints.filter(({ kind }) => kind === 'step').length;
   for (const [index, step] of [...steps.entries()].slice(done)) {
     await sleep(stepMs * (0.6 + Math.random() * 0.8), undefined, { signal: either });
     if (index === steps.length - 1 && question !== undefined && answer === undefined) {
       await lease.askApproval({ comment: question, assignedPrincipalId: visitorId });
-      say(`asks you about ${task.publicId}: ${question}`);
+      say(`requests your approval for ${task.publicId}: ${question}`);
       return;
     }
     await lease.checkpoint('step', { step });

@@ -10,15 +10,15 @@ import { type Access, type HttpTransport, openAccess } from '../participants.ts'
 import { liveBacklog, stalledTaskKey } from './backlog.ts';
 import { runLiveAgent } from './live-agent.ts';
 import { createLiveTasks } from './live-tasks.ts';
-import { runStandingAgent } from './standing-agent.ts';
+import { runStalledAgent } from './stalled-agent.ts';
 
 export interface LiveDemoOptions {
   /** How long one step of an agent takes, in milliseconds. */
   readonly stepMs: number;
-  /** How long the agents wait for the visitor's answers, in milliseconds. */
+  /** How long the agents wait for the visitor's decisions, in milliseconds. */
   readonly waitMs: number;
   readonly signal: AbortSignal;
-  /** Called once everything stands, before the agents begin. */
+  /** Called when everything is set up, before the agents start. */
   ready(workspaceId: string): void;
   say(line: string): void;
 }
@@ -28,9 +28,9 @@ export interface LiveDemoResult {
   readonly slug: string;
   readonly tasks: number;
   readonly done: number;
-  /** Codes with which late writes were refused. */
+  /** Error codes of late writes. */
   readonly refused: readonly string[];
-  /** Whether questions still wait for the visitor. */
+  /** Whether approvals of the visitor are still pending. */
   readonly waits: boolean;
 }
 
@@ -46,12 +46,12 @@ const agentPermissions = [
   'approvals.manage',
 ];
 const pollMs = 1_000;
-/** The agent that stands still has taken its task by then. */
+/** By then, the stalled agent has taken its task. */
 const headStartMs = 700;
 
 /**
  * Lets agents do the backlog of the live demo in a workspace of its own, at a speed at which a person can watch.
- * @throws DemoFailed where a demo runs or was not removed
+ * @throws DemoFailed if a demo exists
  */
 export async function runLiveDemo(
   connection: Connection,
@@ -72,7 +72,7 @@ export async function runLiveDemo(
       return await perform(access, workspace, visitor.id, options);
     } catch (error) {
       if (await isBeingRemoved(baton, workspace.id)) throw new DemoFailed('The demo was removed.');
-      // Half a demo helps nobody.
+      // Remove an incomplete demo.
       await removeDemo(baton, workspace, connection.tenantId);
       throw error;
     }
@@ -104,9 +104,9 @@ async function perform(
   const stopped = AbortSignal.any([signal, end.signal]);
   const sayAs = (name: string) => (what: string) => say(visible(`${name} ${what}`));
   const refused: string[] = [];
-  // It comes first, so that it gets the task on which it stands still.
+  // It starts first, so that it gets the task on which it stalls.
   const taskId = ids.get(stalledTaskKey) ?? '';
-  const standStill = runStandingAgent({
+  const standStill = runStalledAgent({
     baton: standing.baton,
     taskId,
     signal: stopped,
@@ -140,7 +140,7 @@ async function isBeingRemoved(baton: BatonClient, workspaceId: string): Promise<
   return member !== undefined && (await baton.principals.get(member.principalId)).status === 'disabled';
 }
 
-/** Waits for all; the first failure ends the others. What ends because it was stopped has not failed. */
+/** Waits for all; the first failure ends the others. An agent that was stopped has not failed. */
 async function together(parts: readonly Promise<unknown>[], stopped: AbortSignal, end: AbortController) {
   const outcomes = await Promise.allSettled(
     parts.map((part) =>
@@ -155,7 +155,7 @@ async function together(parts: readonly Promise<unknown>[], stopped: AbortSignal
   if (failure !== undefined) throw failure.reason;
 }
 
-/** Until no task is open, or the time is over. */
+/** Waits until no task is open, or until the timeout. */
 async function untilDone(baton: BatonClient, workspaceId: string, waitMs: number, stopped: AbortSignal) {
   const deadlineMs = performance.now() + waitMs;
   while (performance.now() < deadlineMs && (await countOpen(baton, workspaceId)) > 0)

@@ -4,9 +4,9 @@ import { keysOfCompany, knowledgeSource } from './company.ts';
 const limit = 200;
 
 /**
- * Takes out of use what the demo of the small company has published for the whole tenant: its rule, task type, project template
- * and calendar, and the shop's knowledge in the memory service. Its projects and workspaces are archived with the demo's
- * workspace. What is retired already stays so.
+ * Retires the objects that the demo of the small company has published for the whole tenant: its rule, task type,
+ * project template and calendar, and the shop's knowledge in the memory service. Its projects and workspaces are
+ * archived with the demo's workspace. Objects that are already retired are skipped.
  * @param suffix of the demo's workspace; @param within that workspace and those below it
  */
 export async function retireCompany(

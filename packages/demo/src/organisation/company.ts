@@ -1,7 +1,7 @@
 import { type BatonClient, BatonError, etagOf } from '@baton/sdk';
 import type { DemoWorkspace } from '../demo-workspace.ts';
 
-/** A calendar of which the second version has a holiday that the first one did not know. */
+/** A calendar whose second version adds a holiday. */
 export interface DemoCalendar {
   readonly key: string;
   readonly timezone: string;
@@ -12,24 +12,24 @@ export interface DemoProject {
   readonly id: string;
   readonly workspaceId: string;
   readonly name: string;
-  /** How many actions a run of its tasks may record, and which project or template says so. */
+  /** The maximum number of actions in a run of its tasks, and the project or template that sets it. */
   readonly maxRunActions: number;
   readonly saidBy: string;
 }
 
-/** What the demo sets up. */
+/** The objects of the demo. */
 export interface Company {
   readonly calendar: DemoCalendar;
   readonly templateKey: string;
   readonly company: DemoProject;
   readonly shop: DemoProject;
-  /** The code with which the shop was refused more than the company allows. */
+  /** The error code of the shop's request for more than the company allows. */
   readonly refusedCode: string;
   readonly taskType: string;
   readonly rule: { readonly id: string; readonly key: string };
 }
 
-/** Actions of a run: what the template says, what the shop says, and what it asks for in vain. */
+/** Actions of a run: the template's limit, the shop's limit, and the rejected one. */
 export const runActions = { template: 40, shop: 10, refused: 100 };
 
 const timezone = 'Europe/Berlin';
@@ -38,7 +38,7 @@ const dayMs = 86_400_000;
 /** The source of the shop's knowledge in the memory service. */
 export const knowledgeSource = 'demo-handbook';
 
-/** The keys of what one demo publishes for the whole tenant, and the slug of the shop's workspace. */
+/** The keys of a demo's objects for the whole tenant, and the slug of the shop's workspace. */
 export const keysOfCompany = (suffix: string) => ({
   calendar: `demo-office-${suffix}`,
   template: `demo-project-${suffix}`,
@@ -49,7 +49,7 @@ export const keysOfCompany = (suffix: string) => ({
 
 /**
  * Sets up the company in the demo's workspace.
- * @param reviewerId to whom the rule assigns the review: a task without an assignee would be offered to every agent
+ * @param reviewerId the assignee of the review by the rule: a task without an assignee would be offered to every agent
  */
 export async function foundCompany(
   operator: BatonClient,
@@ -92,7 +92,7 @@ export async function foundCompany(
   };
 }
 
-/** The holiday is the first day from tomorrow on that is no weekend. */
+/** The holiday is the first weekday from tomorrow on. */
 async function publishCalendar(operator: BatonClient, key: string, now: Date): Promise<DemoCalendar> {
   let day = new Date(now.getTime() + dayMs);
   while ([0, 6].includes(day.getUTCDay())) day = new Date(day.getTime() + dayMs);
@@ -146,7 +146,7 @@ async function narrow(operator: BatonClient, projectId: string, maxRunActions: n
   await operator.projects.activateConfigRevision(projectId, String(revision), { ifMatch });
 }
 
-/** @throws Error when it is not refused */
+/** @throws Error if it is not rejected */
 async function refusalOf(call: () => Promise<unknown>): Promise<string> {
   try {
     await call();

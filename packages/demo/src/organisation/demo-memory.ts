@@ -14,7 +14,7 @@ interface Snapshot {
   readonly entities: readonly Entity[];
 }
 
-/** What a memory service is asked when somebody wants context. */
+/** A context request to a memory service. */
 interface Question {
   readonly query: string;
   readonly max_tokens?: number;
@@ -22,14 +22,14 @@ interface Question {
 }
 
 const bodyBytesMax = 9_000_000;
-/** So many snapshots are remembered; the demo tells one. */
+/** The maximum number of stored snapshots; the demo sends one. */
 const namespacesMax = 100;
 
 /**
- * A memory service for the Baton that the demo starts for itself: it keeps in the memory of this process what one snapshot
- * of each namespace said, and says all of it to whoever asks. It takes events and forgets them. It knows no more of the
- * memory service's wire (organisation, section 20.2); anything else is 404.
- * @returns its address on loopback, and what ends it
+ * A memory service for the temporary Baton of the demo: it keeps one snapshot of each namespace in memory, and returns
+ * all of it to every request. It accepts events and discards them. It implements no other call of the memory service
+ * (docs/reference/memory.md); anything else is 404.
+ * @returns its address on loopback, and a function that stops it
  */
 export async function startDemoMemory(): Promise<{ readonly url: string; close(): Promise<void> }> {
   const known = new Map<string, readonly Entity[]>();

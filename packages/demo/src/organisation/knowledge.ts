@@ -1,13 +1,13 @@
 import { type BatonClient, BatonError } from '@baton/sdk';
 import { type Company, knowledgeSource as source } from './company.ts';
-import type { DerivedTask } from './what-followed.ts';
+import type { DerivedTask } from './derived-task.ts';
 
-/** What a source told the memory service of the shop, and what memory says of it to who takes the derived task. */
+/** The knowledge of a source about the shop, and memory's context for the holder of the derived task. */
 export interface DemoKnowledge {
-  /** Why nothing is known: the code of Baton; null where memory took it. */
+  /** Baton's error code if memory did not accept it; otherwise null. */
   readonly refusedCode: string | null;
   readonly source: string;
-  /** What the journal says that the snapshot changed. */
+  /** The changes of the snapshot, from the journal. */
   readonly opened: readonly string[];
   readonly memoryStatus: string;
   readonly told: readonly string[];
@@ -17,8 +17,8 @@ const textCharactersMax = 160;
 const sectionsShownMax = 3;
 
 /**
- * Attaches knowledge to the shop. A Baton without a memory service, or with one that is away, is no failure of the demo.
- * @param suffix makes the names of this demo new
+ * Attaches knowledge to the shop. A missing or unavailable memory service doesn't fail the demo.
+ * @param suffix makes the names of this demo unique
  */
 export async function attachKnowledge(
   operator: BatonClient,
@@ -45,8 +45,8 @@ export async function attachKnowledge(
   }
 }
 
-/** What memory says to who is about to review. */
-export async function askMemory(
+/** Queries memory for the reviewer. */
+export async function queryMemory(
   operator: BatonClient,
   { id }: DerivedTask,
 ): Promise<Pick<DemoKnowledge, 'memoryStatus' | 'told'>> {
@@ -60,22 +60,22 @@ export async function askMemory(
   return { memoryStatus, told };
 }
 
-export function knowledgeLines(
+export function describeKnowledge(
   { refusedCode, source: from, opened, memoryStatus, told }: DemoKnowledge,
   { publicId }: DerivedTask,
 ): string[] {
   if (refusedCode === 'memory_disabled')
     return [
       'Knowledge: none is attached, since this Baton has no memory service (memory_disabled).',
-      '  CP_CONTEXT_PROVIDER and CP_CONTEXT_BASE_URL name one; docs/organisation.md says what is then told.',
+      '  CP_CONTEXT_PROVIDER and CP_CONTEXT_BASE_URL configure one; see docs/organisation.md.',
       '  While no Baton runs, this demo starts one with a small memory service of its own.',
     ];
   if (refusedCode !== null)
-    return [`Knowledge: none is attached, the memory service did not take it (${refusedCode}).`];
+    return [`Knowledge: none is attached, the memory service did not accept it (${refusedCode}).`];
   const said = told.length === 0 ? [`  nothing (${memoryStatus})`] : told.map((line) => `  ${line}`);
   return [
     `Knowledge, attached to the web shop by a snapshot of ${from}: ${opened.join(', ')}`,
-    `What memory says to who takes ${publicId}:`,
+    `Memory's context for the holder of ${publicId}:`,
     ...said,
   ];
 }

@@ -5,8 +5,8 @@ import { demoRole } from '../demo-role.ts';
 import { createDemoWorkspace } from '../demo-workspace.ts';
 import { type HttpTransport, openAccess } from '../participants.ts';
 import { type Company, foundCompany, runActions } from './company.ts';
-import { askMemory, attachKnowledge, type DemoKnowledge, knowledgeLines } from './knowledge.ts';
-import { type DerivedTask, type FinishedTask, findWhatFollowed, finishOneTask } from './what-followed.ts';
+import { type DerivedTask, type FinishedTask, findDerivedTask, finishOneTask } from './derived-task.ts';
+import { attachKnowledge, type DemoKnowledge, describeKnowledge, queryMemory } from './knowledge.ts';
 
 export interface OrganisationResult {
   /** The slug of the demo's workspace. */
@@ -37,8 +37,9 @@ const operatorPermissions = [
 const agentPermissions = ['tasks.read', 'tasks.claim', 'task_types.read', 'sessions.open'];
 
 /**
- * Sets up a small company in a workspace of its own, lets an agent finish one task, and finds out what followed from it by rule.
- * The company remains for inspection until `baton demo remove`; nobody can act as one of its principals any more.
+ * Sets up a small company in a workspace of its own, lets an agent finish one task, and finds the task that a rule
+ * derived from it. The company remains for inspection until `baton demo remove`; nobody can act as one of its
+ * principals any more.
  */
 export async function runOrganisationDemo(
   connection: Connection,
@@ -53,9 +54,9 @@ export async function runOrganisationDemo(
     const company = await foundCompany(operator, workspace, agent.principalId, now);
     const attached = await attachKnowledge(operator, company, workspace.suffix, now);
     const finished = await finishOneTask(operator, agent, company, now);
-    const followed = await findWhatFollowed(operator, company);
+    const followed = await findDerivedTask(operator, company);
     await restrictToDemo(operator, followed.id);
-    const knowledge = { ...attached, ...(await askMemory(operator, followed)) };
+    const knowledge = { ...attached, ...(await queryMemory(operator, followed)) };
     // Its operator has no rights any more after the demo.
     await operator.rules.archive(company.rule.id);
     return { workspace: workspace.slug, company, finished, followed, knowledge };
@@ -64,7 +65,7 @@ export async function runOrganisationDemo(
   }
 }
 
-/** The rule can't say what its task requires. Until here the task has an assignee, which keeps it from others, too. */
+/** A rule can't set requirements of its task. Until here, its assignee keeps it from others. */
 async function restrictToDemo(operator: BatonClient, taskId: string): Promise<void> {
   const requirements = { roles: [demoRole] };
   await operator.tasks.update(
@@ -74,7 +75,7 @@ async function restrictToDemo(operator: BatonClient, taskId: string): Promise<vo
   );
 }
 
-/** The result as text. */
+/** Returns the result as text. */
 export function organisationLines({
   workspace,
   company,
@@ -91,18 +92,18 @@ export function organisationLines({
     }).format(new Date(instant));
   const limits = [company.company, company.shop].map(
     ({ name, maxRunActions, saidBy }) =>
-      `  ${name}: at most ${maxRunActions} actions in a run, says ${saidBy}`,
+      `  ${name}: at most ${maxRunActions} actions in a run, set by ${saidBy}`,
   );
   return [
     `Projects, both from the template ${templateKey}, the second below the first:`,
     ...limits,
-    `  ${runActions.refused} for the second are refused: ${refusedCode}`,
+    `  ${runActions.refused} for the second are rejected: ${refusedCode}`,
     '',
     `Calendar ${calendar.key}, ${calendar.timezone}, with a holiday on ${calendar.holiday}:`,
     `  ${finished.workingMinutes / 60} hours of work from now end on ${moment(finished.due)}`,
-    `  its version before the holiday said            ${moment(finished.dueWithoutHoliday)}`,
+    `  its version before the holiday gave            ${moment(finished.dueWithoutHoliday)}`,
     '',
-    `${finished.publicId} "${finished.title}" was finished by ${finished.doneBy}. What followed:`,
+    `${finished.publicId} "${finished.title}" was finished by ${finished.doneBy}. The derived task:`,
     `  ${followed.publicId} "${followed.title}" (${followed.status})`,
     'Why:',
     `  rule        ${followed.why.ruleKey}, version ${followed.why.ruleVersion}: when a task of type ${company.taskType} is completed, ensure a review`,
@@ -110,7 +111,7 @@ export function organisationLines({
     `  evaluation  ${followed.why.evaluation}: its condition held`,
     `  once        one open task for ${followed.why.dedupKey}, whichever rule files it`,
     '',
-    ...knowledgeLines(knowledge, followed),
+    ...describeKnowledge(knowledge, followed),
     '',
     `The company is in the workspace ${workspace}; its principals are disabled. ${invocation()} demo remove removes it.`,
   ];

@@ -191,7 +191,7 @@ async function oldestType(baton: Planning['baton'], key: string): Promise<TaskTy
 }
 
 const changedSince = (kind: string, key: string) =>
-  new PlainError(`Somebody has changed ${kind} ${key} since the plan: apply again, and look at the plan.`);
+  new PlainError(`Somebody has changed ${kind} ${key} since the plan: apply again, and check the plan.`);
 
 /** The basis of a change. */
 interface Base {

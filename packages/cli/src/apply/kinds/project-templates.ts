@@ -43,7 +43,7 @@ export async function planProjectTemplate(planning: Planning, document: Declared
     const now = await newest(planning, key);
     if (stampOf(now) !== stampOf(found))
       throw new PlainError(
-        `Somebody has changed ProjectTemplate ${key} since the plan: apply again, and look at the plan.`,
+        `Somebody has changed ProjectTemplate ${key} since the plan: apply again, and check the plan.`,
       );
     const body = { ...(spec as { displayName: string }), key };
     const idempotencyKey = attempt.keyOf('ProjectTemplate', stampOf(found), body);

@@ -35,7 +35,7 @@ const brief = ({ id, title, status, priority, links }: SourceItem) => ({
   links,
 });
 
-test('an issue of beads keeps what it says, its people, its dependencies in both forms and its comments', () => {
+test('an issue of beads keeps its texts, its people, its dependencies in both forms and its comments', () => {
   const { items } = readBeads(
     lines(
       { id: 'a-1', title: 'One', status: 'in_progress', priority: 0, issue_type: 'bug', assignee: 'ann' },
@@ -155,7 +155,7 @@ test('issues of GitHub come from the REST API and from gh, without pull requests
   );
 });
 
-test('a folder of Backlog.md is read with its archive and drafts; links and other files are left out and said', async () => {
+test('a folder of Backlog.md is read with its archive and drafts; links and other files are skipped and reported', async () => {
   const root = join(folder, 'shop', 'backlog');
   for (const name of ['tasks', 'completed', 'archive/tasks', 'drafts'])
     mkdirSync(join(root, name), { recursive: true });
@@ -296,7 +296,7 @@ test('columns are guessed by their headers, or mapped; others become custom fiel
   );
 });
 
-test('what is too long is cut, what can not be stored is taken out, and both are said', () => {
+test('texts that are too long are truncated, characters that can not be stored are removed, and both are reported', () => {
   const source = readBeads(
     lines(
       { id: 'a', title: 'x'.repeat(499) + '😀', status: 'open', description: 'ü'.repeat(524_000) },
@@ -328,7 +328,7 @@ test('what is too long is cut, what can not be stored is taken out, and both are
   ]);
 });
 
-test('each relation that is left out says why', () => {
+test('each skipped relation has a reason', () => {
   const source = readBeads(
     lines(
       {
@@ -337,7 +337,7 @@ test('each relation that is left out says why', () => {
         status: 'open',
         dependencies: [
           { on: 'b', type: 'blocks' },
-          { on: 'gone', type: 'blocks' },
+          { on: 'absent', type: 'blocks' },
         ],
       },
       {
@@ -359,7 +359,7 @@ test('each relation that is left out says why', () => {
     ['a b'],
   );
   assert.deepEqual(source.leftOut.lines, [
-    '! 1 × relation points to what is not in the source (a depends_on gone)',
+    '! 1 × relation points to what is not in the source (a depends_on absent)',
     '! 1 × relation would close a cycle (b depends_on a)',
     '! 1 × relation waits for what is cancelled (b depends_on c)',
   ]);
@@ -446,7 +446,7 @@ test('an export may have more lines than a source has items, and a task any numb
   );
 });
 
-test('an export that no import reads says so', () => {
+test('an export that no import can read reports it', () => {
   assert.deepEqual(beyondImport({ tasks: 100_000, bytes: 1000 }), []);
   assert.match(beyondImport({ tasks: 100_001, bytes: 1000 }).join(), /more than 100000 tasks/);
   assert.match(beyondImport({ tasks: 1, bytes: 300_000_000 }).join(), /larger than 256 MiB.*--tasks-only/);
@@ -462,7 +462,7 @@ test('an export is never written into a file that is there, also beside its own'
   assert.deepEqual([readFileSync(path, 'utf8'), readFileSync(guessed, 'utf8')], ['{}\n', 'of somebody else']);
 });
 
-test('a relation of an item to itself is said once', () => {
+test('a relation of an item to itself is reported once', () => {
   const issue = { id: 'a', title: 'A', status: 'open', dependencies: [{ on: 'a', type: 'blocks' }] };
   const source = readBeads(lines(issue), 'f', words);
   planned(source);

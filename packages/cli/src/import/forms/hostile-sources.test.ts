@@ -24,7 +24,7 @@ const planned = (source: Source) =>
   );
 const reasons = ({ leftOut }: Source) => leftOut.items.map(({ reason, count }) => `${count} × ${reason}`);
 
-/** An object that has no text and no number: asked for one, it throws. */
+/** An object without a conversion to text or number, which throws. */
 const noText = { toString: 1, valueOf: 1 };
 
 function taskFile(project: string, name: string, text: string): string {
@@ -134,7 +134,7 @@ test('ids with a NUL, half of a character or 500 characters are left out, in ite
   ]);
 });
 
-test('a field that the service would refuse with the whole task is left out, and said', () => {
+test('a field for which the service would reject the whole task is omitted and reported', () => {
   const columns = Array.from({ length: 100 }, (_, at) => `Column ${at}`);
   const text = `id,title,API Token,${columns.join()}\n1,T,abc,${columns.map(() => 'x'.repeat(1999)).join()}\n`;
   const source = readCsvTasks(text, 'f', words, { source: 's' });

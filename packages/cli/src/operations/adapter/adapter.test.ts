@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
 import { runProgram } from '../../program.ts';
 
-/** Stands in for both services, whose answers are tested where they are made. */
+/** Replaces both services, whose responses have tests of their own. */
 const running = {
   consumer: 'context-adapter',
   tenantId: '0190c0de-0000-7000-8000-000000000001',
@@ -81,7 +81,7 @@ async function adapter(...args: string[]): Promise<string[]> {
 
 const path = '/api/v1/operations/context-adapter';
 
-test('show tells how far the memory service has been told', async () => {
+test('show reports the progress of the delivery to the memory service', async () => {
   assert.deepEqual(await adapter('show'), [
     'Delivered: 12 events, the last at 2026-11-22T10:00:00.000Z.',
     'Behind: 3 events, after ec1_9.',
@@ -112,7 +112,7 @@ test('show reports where and why the delivery is on hold', async () => {
   ]);
 });
 
-test('redrive and rebuild name the own tenant, send what the options say, and use a key', async () => {
+test('redrive and rebuild name the own tenant, send the values of the options, and use a key', async () => {
   assert.equal((await adapter('redrive', '--reason', 'mended'))[0], 'It is retried now.');
   assert.equal((await adapter('rebuild', '--cursor', 'ec1_3'))[0], 'The delivery starts again now.');
   await adapter('rebuild');

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
 import { runProgram } from '../../program.ts';
 
-/** Stands in for both services, whose answers are tested where they are made. */
+/** Replaces both services, whose responses have tests of their own. */
 const item = {
   id: '00000000-0001-8000-8000-000000000007',
   eventId: '0190c0de-0000-7000-8000-000000000001',
@@ -97,7 +97,7 @@ test('redrive and drop send their reasons under a key', async () => {
   assert.equal((await run('drop', item.id)).code, 2);
 });
 
-test('redrive --all goes through every page, and passes over what is gone meanwhile', async () => {
+test('redrive --all goes through every page, and skips events that no longer exist', async () => {
   const ids = ['a', 'b', 'c', 'd'];
   answerTo = (url) => {
     if (url.includes('/b:redrive')) return { error: { code: 'not_found', message: 'not there' } };

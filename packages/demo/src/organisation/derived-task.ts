@@ -5,7 +5,7 @@ import { demoRole } from '../demo-role.ts';
 import type { Participant } from '../participants.ts';
 import type { Company } from './company.ts';
 
-/** A task that an agent has finished, and until when it was due. */
+/** A task that an agent has finished, and its due date. */
 export interface FinishedTask {
   readonly id: string;
   readonly publicId: string;
@@ -13,11 +13,11 @@ export interface FinishedTask {
   readonly doneBy: string;
   readonly workingMinutes: number;
   readonly due: string;
-  /** By the version of the calendar that did not know the holiday. */
+  /** By the version of the calendar without the holiday. */
   readonly dueWithoutHoliday: string;
 }
 
-/** What a rule has made of it, as the journal tells. */
+/** The task that a rule derived from it, from the journal. */
 export interface DerivedTask {
   readonly id: string;
   readonly publicId: string;
@@ -38,7 +38,7 @@ const workingMinutes = 960;
 const waitMs = 30_000;
 const pollMs = 200;
 
-/** An agent takes a change of the shop and finishes it. */
+/** Lets an agent take a change of the shop and finish it. */
 export async function finishOneTask(
   operator: BatonClient,
   agent: Participant,
@@ -48,7 +48,7 @@ export async function finishOneTask(
   const dueBy = async (version: number) => {
     const asked = { from: now.toISOString(), addWorkingMinutes: workingMinutes };
     const computed = await operator.calendars.compute(`${calendar.key}@${version}`, asked);
-    if (!('to' in computed)) throw new Error('minutes were added, and no instant was answered');
+    if (!('to' in computed)) throw new Error('minutes were added, but no instant was returned');
     return computed.to;
   };
   const [dueWithoutHoliday, due] = [await dueBy(1), await dueBy(2)];
@@ -68,14 +68,14 @@ export async function finishOneTask(
 }
 
 /**
- * Waits until the rule was asked about the finished task, and reads from the journal what it made.
- * @throws DemoFailed when nothing came of it in time
+ * Waits until the rule was evaluated for the finished task, and reads the derived task from the journal.
+ * @throws DemoFailed if there is none in time
  */
-export async function findWhatFollowed(operator: BatonClient, company: Company): Promise<DerivedTask> {
+export async function findDerivedTask(operator: BatonClient, company: Company): Promise<DerivedTask> {
   const evaluation = await firstEvaluation(operator, company.rule.id);
   const [taskId] = evaluation.createdTaskIds;
   if (evaluation.status !== 'matched' || taskId === undefined)
-    throw new DemoFailed(`The rule ${company.rule.key} ended ${evaluation.status} and made no task.`);
+    throw new DemoFailed(`The rule ${company.rule.key} ended ${evaluation.status} and created no task.`);
   const { publicId, title, status } = await operator.tasks.get(taskId);
   const payload = await derivationOf(operator, taskId);
   return {
@@ -101,7 +101,7 @@ async function firstEvaluation(operator: BatonClient, ruleId: string): Promise<R
     );
     if (found !== undefined) return found;
   }
-  throw new DemoFailed(`No rule was asked within ${waitMs / 1000} s: is a worker running?`);
+  throw new DemoFailed(`No rule was evaluated within ${waitMs / 1000} s: is a worker running?`);
 }
 
 async function derivationOf(
@@ -113,5 +113,5 @@ async function derivationOf(
     const [event] = (await operator.events.list(query)).items;
     if (event !== undefined) return event.payload;
   }
-  throw new DemoFailed(`The journal does not say where the task ${taskId} comes from.`);
+  throw new DemoFailed(`The journal does not contain the origin of the task ${taskId} comes from.`);
 }
