@@ -32,6 +32,7 @@ export interface DecisionPoint {
    * Returns decisions in the order of the questions; each is cached for CP_POLICY_CACHE_TTL_SECONDS.
    * @throws NoDecision
    */
+  decide(questions: readonly Question[]): Promise<Decision[]>;
   /**
    * Returns the ids of all objects on which the subject has the permission, from all pages of the list.
    * @returns undefined where the decision point can't list them

@@ -20,6 +20,7 @@ export interface Sink {
    * @param signal aborts when the delivery has ended, with a result or by timeout, which counts as failed
    * @throws SinkAway when the event isn't at fault; any other error when the delivery of this event has failed
    */
+  deliver(event: JournalEvent, signal: AbortSignal): Promise<void>;
   /** Closes its connections. */
   close(): Promise<void>;
 }
