@@ -30,18 +30,23 @@ export function statusesOf<Category extends string>(
 ): { key: string; category: Category; displayName: string }[] {
   const path = '/statuses';
   if (!Array.isArray(sent) || sent.length === 0 || sent.length > statusesMax)
-    return defect(path, `must be a list of 1 to ${statusesMax} statuses`);
+    return refuseLifecycle(path, `must be a list of 1 to ${statusesMax} statuses`);
   const keys = new Set<string>();
   return sent.map((status, index) => {
     const at = `${path}/${index}`;
-    if (!isObject(status)) return defect(at, 'must be an object');
+    if (!isObject(status)) return refuseLifecycle(at, 'must be an object');
     refuseOthers(status, at, ['key', 'category', 'displayName']);
-    const key = textOf(status['key'], `${at}/key`, statusKeyCharactersMax);
-    if (keys.has(key)) defect(`${at}/key`, 'must be a key that no other status has');
+    const key = requireText(status['key'], `${at}/key`, statusKeyCharactersMax);
+    if (keys.has(key)) refuseLifecycle(`${at}/key`, 'must be a key that no other status has');
     keys.add(key);
     const category = status['category'] as Category;
-    if (!categories.includes(category)) defect(`${at}/category`, `must be one of ${categories.join(', ')}`);
-    const displayName = textOf(status['displayName'] ?? key, `${at}/displayName`, statusNameCharactersMax);
+    if (!categories.includes(category))
+      refuseLifecycle(`${at}/category`, `must be one of ${categories.join(', ')}`);
+    const displayName = requireText(
+      status['displayName'] ?? key,
+      `${at}/displayName`,
+      statusNameCharactersMax,
+    );
     return { key, category, displayName };
   });
 }
@@ -51,44 +56,48 @@ type KnownStatuses = ReadonlyMap<string, string>;
 /** @throws Refusal `invalid_lifecycle_schema` */
 export function transitionsOf(known: KnownStatuses, sent: Json): GraphTransition[] {
   const path = '/transitions';
-  if (!Array.isArray(sent)) return defect(path, 'must be a list');
+  if (!Array.isArray(sent)) return refuseLifecycle(path, 'must be a list');
   const starts = new Set<string>();
   return sent.map((transition, index) => {
     const at = `${path}/${index}`;
-    if (!isObject(transition)) return defect(at, 'must be an object');
+    if (!isObject(transition)) return refuseLifecycle(at, 'must be an object');
     refuseOthers(transition, at, ['from', 'to']);
-    const from = declared(known, transition['from'], `${at}/from`);
-    if (starts.has(from)) defect(`${at}/from`, 'must be a status that no other transition starts from');
+    const from = requireStatusKey(known, transition['from'], `${at}/from`);
+    if (starts.has(from))
+      refuseLifecycle(`${at}/from`, 'must be a status that no other transition starts from');
     starts.add(from);
     const { to } = transition;
     if (!Array.isArray(to) || to.length > statusesMax)
-      return defect(`${at}/to`, `must be a list of at most ${statusesMax} statuses`);
+      return refuseLifecycle(`${at}/to`, `must be a list of at most ${statusesMax} statuses`);
     // Duplicate transitions count once.
-    return { from, to: [...new Set(to.map((key, n) => declared(known, key, `${at}/to/${n}`)))] };
+    return { from, to: [...new Set(to.map((key, n) => requireStatusKey(known, key, `${at}/to/${n}`)))] };
   });
 }
 
 /** @throws Refusal `invalid_lifecycle_schema` */
-export function declared(known: KnownStatuses, key: Json | undefined, path: string): string {
-  return typeof key === 'string' && known.has(key) ? key : defect(path, 'must be the key of a status');
+export function requireStatusKey(known: KnownStatuses, key: Json | undefined, path: string): string {
+  return typeof key === 'string' && known.has(key)
+    ? key
+    : refuseLifecycle(path, 'must be the key of a status');
 }
 
-function textOf(sent: Json | undefined, path: string, charactersMax: number): string {
+function requireText(sent: Json | undefined, path: string, charactersMax: number): string {
   if (typeof sent === 'string' && sent.length > 0 && sent.length <= charactersMax) return sent;
-  return defect(path, `must be a text of 1 to ${charactersMax} characters`);
+  return refuseLifecycle(path, `must be a text of 1 to ${charactersMax} characters`);
 }
 
 /** @throws Refusal `invalid_lifecycle_schema` */
 export function refuseOthers(object: JsonObject, path: string, names: readonly string[]): void {
   const other = Object.keys(object).find((name) => !names.includes(name));
-  if (other !== undefined) defect(`${path}/${other.slice(0, 100).toWellFormed()}`, 'is not a known field');
+  if (other !== undefined)
+    refuseLifecycle(`${path}/${other.slice(0, 100).toWellFormed()}`, 'is not a known field');
 }
 
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-export function defect(path: string, message: string): never {
+export function refuseLifecycle(path: string, message: string): never {
   return fail('invalid_lifecycle_schema', { field, path, message });
 }
 

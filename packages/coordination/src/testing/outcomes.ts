@@ -1,4 +1,4 @@
-import { doDueOutcomes } from '../results/outcomes/outcome-job.ts';
+import { executeDueOutcomes } from '../results/outcomes/outcome-job.ts';
 import type { Actor, TestCoordination } from './coordination.ts';
 import { done, makeTask } from './leases.ts';
 import { makeWorkerTools } from './sweepers.ts';
@@ -13,7 +13,7 @@ export function outcomeTester(baton: TestCoordination, person: Actor) {
     logged,
     close: worker.close,
     /** One cycle of a worker that has put nothing off. */
-    work: () => doDueOutcomes(worker.tools).run(),
+    work: () => executeDueOutcomes(worker.tools).run(),
     /** A task with a pending gate; its type declares these outcomes. */
     async gate(outcomes: object, more: { task?: object; preconditions?: object[]; approval?: object } = {}) {
       types += 1;

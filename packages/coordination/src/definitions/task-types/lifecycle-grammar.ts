@@ -1,10 +1,10 @@
 import type { Json, JsonObject } from '@baton/values/wire';
 import {
-  declared,
-  defect,
   isObject,
   movesFrom,
+  refuseLifecycle,
   refuseOthers,
+  requireStatusKey,
   statusesMax,
   statusesOf,
   transitionsOf,
@@ -20,7 +20,7 @@ const field = 'lifecycleSchema';
  * @throws Refusal `invalid_lifecycle_schema` with the path of the defect, `payload_too_large`, `payload_too_deep`
  */
 export function parseLifecycle(sent: unknown): Lifecycle {
-  if (!isObject(sent)) return defect('', 'must be an object');
+  if (!isObject(sent)) return refuseLifecycle('', 'must be an object');
   checkDocument(sent, { field });
   refuseOthers(sent, '', [
     'statuses',
@@ -58,11 +58,11 @@ function claimableBlocked(known: KnownStatuses, sent: Json | undefined): { claim
   const path = '/claimFrom';
   if (sent === undefined || sent === null) return {};
   if (!Array.isArray(sent) || sent.length > statusesMax)
-    return defect(path, `must be a list of at most ${statusesMax} statuses`);
+    return refuseLifecycle(path, `must be a list of at most ${statusesMax} statuses`);
   const keys = sent.map((key, index) => {
-    const named = declared(known, key, `${path}/${index}`);
+    const named = requireStatusKey(known, key, `${path}/${index}`);
     if (known.get(named) !== 'blocked')
-      defect(
+      refuseLifecycle(
         `${path}/${index}`,
         'must be a status of category blocked: a claim may start from every other open one',
       );
@@ -72,8 +72,8 @@ function claimableBlocked(known: KnownStatuses, sent: Json | undefined): { claim
 }
 
 function openStatus(known: KnownStatuses, sent: Json | undefined, path: string): string {
-  const key = declared(known, sent, path);
-  if (known.get(key)?.startsWith('terminal_')) defect(path, 'must be a status that is not terminal');
+  const key = requireStatusKey(known, sent, path);
+  if (known.get(key)?.startsWith('terminal_')) refuseLifecycle(path, 'must be a status that is not terminal');
   return key;
 }
 
@@ -83,11 +83,14 @@ function completionOf(known: KnownStatuses, sent: Json | undefined): string {
   if (sent === undefined || sent === null) {
     const [only, another] = successes;
     if (only === undefined || another !== undefined)
-      return defect(path, 'must be named unless there is exactly one status of category terminal_success');
+      return refuseLifecycle(
+        path,
+        'must be named unless there is exactly one status of category terminal_success',
+      );
     return only;
   }
-  const key = declared(known, sent, path);
-  if (!successes.includes(key)) defect(path, 'must be a status of category terminal_success');
+  const key = requireStatusKey(known, sent, path);
+  if (!successes.includes(key)) refuseLifecycle(path, 'must be a status of category terminal_success');
   return key;
 }
 

@@ -3,14 +3,14 @@ import type { Logger } from '@baton/kernel/process/log';
 import { newTraceHex } from '@baton/values/ids';
 import { openMemory } from '../gateway/memory.ts';
 import type { Settings } from '../settings.ts';
-import { consumer, type DeliveryTools, deliverTurn, leaseSeconds, type TurnReport } from './delivery.ts';
 import {
   insertMissingConsumers,
   leaseDueTurns,
   renewLeases,
   skipToHead,
   type TurnRow,
-} from './serving.sql.ts';
+} from './adapter-turns.sql.ts';
+import { consumer, type DeliveryTools, deliverTurn, leaseSeconds, type TurnReport } from './delivery.ts';
 
 export interface ContextAdapter {
   /**

@@ -1,8 +1,8 @@
 import { Uuid } from '@baton/values/wire';
 import { endpoint } from '../context.ts';
+import { getAdapterState, rebuildAdapter, redriveAdapter } from './adapter-operations.ts';
 import { adapterRebuilt, adapterRedriven } from './context-adapter.events.ts';
 import { AdapterRebuild, AdapterRedrive, AdapterState } from './context-adapter.ts';
-import { getAdapterState, rebuildAdapter, redriveAdapter } from './operating.ts';
 
 const params = { tenantId: Uuid };
 

@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { JournalPosition } from '../../ledger/journal/cursor.ts';
+import type { Consumer } from './adapter-turns.sql.ts';
 import type { StateRow } from './context-adapter.ts';
-import type { Consumer } from './serving.sql.ts';
 
 /** The tenant's floors, its cursor, and the number of stable events after it, counted up to `countMax`. */
 export function findState(tenantId: string, consumer: Consumer, countMax: number) {

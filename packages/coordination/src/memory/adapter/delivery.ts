@@ -6,7 +6,6 @@ import type { EventRow } from '../../ledger/journal/event.ts';
 import { everyEvent, positionOf, readPageAfter } from '../../ledger/journal/read-pages.ts';
 import type { Memory, MemoryItem } from '../gateway/memory.ts';
 import type { Settings } from '../settings.ts';
-import { memoryItemOf } from './memory-item.ts';
 import {
   type Consumer,
   type Failure,
@@ -16,6 +15,7 @@ import {
   updateParked,
   updateServed,
 } from './adapter-turns.sql.ts';
+import { memoryItemOf } from './memory-item.ts';
 
 export const consumer: Consumer = 'context-adapter';
 

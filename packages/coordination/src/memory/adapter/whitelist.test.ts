@@ -5,7 +5,7 @@ import type { EventDeclaration } from '@baton/kernel/http/service';
 import { newId } from '@baton/values/ids';
 import type { EventRow } from '../../ledger/journal/event.ts';
 import { readEventDeclarations } from '../../testing/event-catalog.ts';
-import { memoryItemOf } from './mapping.ts';
+import { memoryItemOf } from './memory-item.ts';
 import { whitelist } from './whitelist.ts';
 
 /** All types of these families are sent, besides the documented exceptions. */

@@ -2,7 +2,7 @@ import type { Answer, Surroundings } from '@baton/kernel/http/service';
 import { requireSightOfTask } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { requireMemory, toldOrFail } from '../gateway/told-or-fail.ts';
+import { requireMemory, requireResponse } from '../gateway/require-response.ts';
 import { mayReadAll, refuseMemory } from '../gateway/visible-namespaces.ts';
 import {
   type ContextPack,
@@ -12,7 +12,7 @@ import {
   type ReplayedPack,
 } from './context-pack.ts';
 import { findPack } from './context-packs.sql.ts';
-import { askTyped, keyOfEntity, keyOfFact } from './typed-pack.ts';
+import { keyOfEntity, keyOfFact, requestTypedPack } from './typed-pack.ts';
 
 const driftMax = 200;
 const shownCharactersMax = 500;
@@ -40,12 +40,12 @@ export async function replayContextPack(
 ): Promise<Answer> {
   const row = await getPackRow(context, id);
   const memory = requireMemory(context);
-  const told = await askTyped(memory, context, {
+  const told = await requestTypedPack(memory, context, {
     ...row.question,
     asOf: row.as_of,
     budgetTokens: row.budget_tokens,
   });
-  const { pack } = toldOrFail(told).value;
+  const { pack } = requireResponse(told).value;
   const drift = driftBetween(row.pack, pack);
   const reproduced = Object.values(drift).every((keys) => keys.length === 0);
   return command({ contextPack: contextPackOf(row), reproduced, drift, pack });

@@ -1,12 +1,12 @@
 import type { Surroundings } from '@baton/kernel/http/service';
 import { Uuid } from '@baton/values/wire';
 import { type Context, endpoint } from '../context.ts';
-import { finishContext, getContext, type ReadContext, requireAnchors } from './asking.ts';
 import { contextPackRecorded } from './context.events.ts';
 import { ContextAnswer, ContextRequest } from './context-answer.ts';
 import { ContextPack, ReplayedPack } from './context-pack.ts';
 import { getContextPack, replayContextPack } from './context-packs.ts';
-import { recall, requireOneQuestion } from './recall.ts';
+import { finishContext, getContext, type ReadContext, requireAnchors } from './get-context.ts';
+import { recallKnowledge, requireOneQuestion } from './recall.ts';
 import { RecalledPack, RecallRequest } from './recall-request.ts';
 
 const params = { id: Uuid };
@@ -54,7 +54,8 @@ export const contextApi = [
     ],
     example: { anchor: 'service:billing', depth: 2 },
     precheck: ({ body }) => requireOneQuestion(body),
-    around: ({ body }, surroundings: Surroundings<RecalledPack, Context>) => recall(body, surroundings),
+    around: ({ body }, surroundings: Surroundings<RecalledPack, Context>) =>
+      recallKnowledge(body, surroundings),
     handle: ({ prepared }) => prepared,
   }),
   endpoint({

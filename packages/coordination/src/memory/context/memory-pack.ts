@@ -42,7 +42,7 @@ export function budgetOf(
  * alone in the remaining time. See docs/reference/memory.md#context.
  * @returns always: the status and the warnings describe a failure
  */
-export async function askMemory(
+export async function requestMemoryPack(
   memory: MemoryGateway,
   context: Pick<Context, 'tenantId' | 'settings' | 'traceRunId'>,
   request: ContextRequest,

@@ -4,13 +4,13 @@ import { getWorkspaceRow } from '../../organisation/workspaces/workspaces.ts';
 import { getTask } from '../../work/tasks/tasks.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { findUnfit } from '../gateway/conditions.ts';
-import { requireMemory, toldOrFail } from '../gateway/told-or-fail.ts';
+import { findInvalidCondition } from '../gateway/conditions.ts';
+import { requireMemory, requireResponse } from '../gateway/require-response.ts';
 import { refuseMemory, visibleNamespaces } from '../gateway/visible-namespaces.ts';
 import { readClock } from './focus.sql.ts';
 import { requireRight, rootOf } from './focus.ts';
 import type { RecalledPack, RecallRequest } from './recall-request.ts';
-import { askTyped } from './typed-pack.ts';
+import { requestTypedPack } from './typed-pack.ts';
 
 /** @throws Refusal `invalid_recall_request` with `field` */
 export function requireOneQuestion({
@@ -26,7 +26,7 @@ export function requireOneQuestion({
   if (anchor != null && !isAnchor(anchor)) fail('invalid_recall_request', { field: 'anchor' });
   if (kind != null && kinds.length > 0) fail('invalid_recall_request', { field: 'kind' });
   if (task != null && workspaceId != null) fail('invalid_recall_request', { field: 'task' });
-  const wrong = findUnfit(where);
+  const wrong = findInvalidCondition(where);
   if (wrong >= 0) fail('invalid_recall_request', { field: `where[${wrong}]` });
 }
 
@@ -34,7 +34,7 @@ export function requireOneQuestion({
  * Looks up knowledge about one entity, or by a text. No database connection is held during the request.
  * @throws Refusal `permission_denied`, `not_found`, `memory_disabled`, `memory_timeout`, `memory_unavailable`
  */
-export async function recall(
+export async function recallKnowledge(
   request: RecallRequest,
   { context, command }: Surroundings<RecalledPack, Context>,
 ): Promise<Answer> {
@@ -43,7 +43,7 @@ export async function recall(
   const memory = requireMemory(context);
   const asOf = request.asOf ?? ((await context.db.row(readClock())) as { now: string }).now;
   const anchors = anchor == null ? [] : [anchor];
-  const told = await askTyped(memory, context, {
+  const told = await requestTypedPack(memory, context, {
     anchors,
     kinds: kind == null ? kinds : [kind],
     relations,
@@ -54,7 +54,7 @@ export async function recall(
     budgetTokens,
     more: { ...(query != null && { query }), direction, limit, where },
   });
-  const { value } = toldOrFail(told, { 400: 'invalid_recall_request', 422: 'invalid_recall_request' });
+  const { value } = requireResponse(told, { 400: 'invalid_recall_request', 422: 'invalid_recall_request' });
   return command({
     anchors: value.anchors ?? anchors,
     semantic: query != null,

@@ -14,7 +14,7 @@ import type { TaskContext } from './context-answer.ts';
 import { type ContextPackRow, isEmptyPack } from './context-pack.ts';
 import { findPackOfClaim, insertPack, type NewPack } from './context-packs.sql.ts';
 import { readClock, type TypeOfTaskRow } from './focus.sql.ts';
-import { askTyped, type TypedQuestion } from './typed-pack.ts';
+import { requestTypedPack, type TypedQuestion } from './typed-pack.ts';
 
 /**
  * The context that a type may declare, with the defaults of the schema. See
@@ -100,7 +100,7 @@ export type Asking = { readonly memory: MemoryGateway } | { readonly status: 'di
  * The task's own context. The pack of a live claim is returned as recorded, even while the memory service is
  * unavailable; with `now` memory is requested each time. See docs/reference/memory.md#task-context.
  */
-export async function askTaskContext(
+export async function requestTaskContext(
   context: Context,
   { task, claim, recorded, mayReplay, question, base }: PreparedTaskContext,
   asking: Asking,
@@ -114,7 +114,7 @@ export async function askTaskContext(
   if (!('memory' in asking)) return only({ status: asking.status });
   // All anchors of the type were dropped: there is nothing to request.
   if (question.anchors.length === 0 && base.warnings.length > 0) return only({ status: 'empty' });
-  const told = await askTyped(asking.memory, context, question);
+  const told = await requestTypedPack(asking.memory, context, question);
   if (told.kind === 'late') return only({ status: 'timeout' });
   if (told.kind !== 'told') {
     const why = told.kind === 'refused' ? 'memory_refused' : `memory_${told.why}`;

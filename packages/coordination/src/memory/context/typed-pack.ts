@@ -32,7 +32,7 @@ export interface TypedQuestion extends PackQuestion {
 }
 
 /** Requests knowledge about some anchors. See docs/reference/memory.md#memory-service (`context/typed`). */
-export function askTyped(
+export function requestTypedPack(
   memory: MemoryGateway,
   { tenantId, settings, traceRunId }: Pick<Context, 'tenantId' | 'settings' | 'traceRunId'>,
   {

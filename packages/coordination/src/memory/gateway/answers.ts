@@ -9,7 +9,7 @@ const nodesMax = 200_000;
  * that PostgreSQL can store, and without a namespace of another tenant. Nothing else about it is trusted.
  * @param isForeign whether a text names a namespace of another tenant
  */
-export function isFit(answer: unknown, isForeign: (namespace: string) => boolean): boolean {
+export function isUsableResponse(answer: unknown, isForeign: (namespace: string) => boolean): boolean {
   let nodes = 0;
   let level: Json[] = [answer as Json];
   for (let depth = 0; level.length > 0; depth += 1) {

@@ -31,7 +31,7 @@ export const Conditions = z.array(Condition).max(20);
  * The position of the first condition whose value doesn't match its operator, or -1: `in` takes a list, `exists`
  * nothing or a flag, the others one value.
  */
-export function findUnfit(conditions: readonly Condition[]): number {
+export function findInvalidCondition(conditions: readonly Condition[]): number {
   return conditions.findIndex(({ op, value }) => {
     if (op === 'in') return !Array.isArray(value);
     if (op === 'exists') return value !== undefined && typeof value !== 'boolean';

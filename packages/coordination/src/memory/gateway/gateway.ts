@@ -3,7 +3,7 @@ import { ConcurrencyLimit, Turns } from '@baton/kernel/limits/concurrency-limit'
 import { type JsonAnswer, RequestFailed } from '@baton/kernel/outbound/json-request';
 import type { Counters } from '../../service/counters.ts';
 import type { Settings } from '../settings.ts';
-import { isFit } from './answers.ts';
+import { isUsableResponse } from './answers.ts';
 import { Circuits } from './circuits.ts';
 import { foreignTo } from './namespaces.ts';
 import { openWire, type WireRequest } from './wire.ts';
@@ -156,6 +156,6 @@ function judge<T>(
   if (status >= 400 && status < 500 && !passingStatuses.includes(status)) return { kind: 'refused', status };
   const retryAfter = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
   if (status < 200 || status >= 300) return { kind: 'away', status, why: 'failed', ...retryAfter };
-  const value = isFit(json, isForeign) ? read(json) : undefined;
+  const value = isUsableResponse(json, isForeign) ? read(json) : undefined;
   return value === undefined ? { kind: 'away', status, why: 'unreadable' } : { kind: 'told', status, value };
 }

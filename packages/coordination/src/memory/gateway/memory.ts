@@ -118,7 +118,7 @@ function judgementOf(json: unknown, sent: number, credential: string | undefined
   if (!answer.success) return undefined;
   const { results, accepted, duplicates, failed: refused } = answer.data;
   const isNamed = results.every(({ observation_id: id, error }) => isPresent(id) || isPresent(error));
-  const refusals = results.map(({ error }) => (isPresent(error) ? textOf(error, credential) : null));
+  const refusals = results.map(({ error }) => (isPresent(error) ? describeRefusal(error, credential) : null));
   const refusedCount = refusals.filter((reason) => reason !== null).length;
   const isWhole =
     results.length === sent && accepted + duplicates + refused === sent && refused === refusedCount;
@@ -133,7 +133,7 @@ function isPresent(value: unknown): boolean {
  * A short reason why an item was refused, for operators of the tenant. A response may repeat the credential of the
  * request and addresses of the operator's network, which are removed.
  */
-function textOf(error: unknown, credential: string | undefined): string {
+function describeRefusal(error: unknown, credential: string | undefined): string {
   const text = typeof error === 'string' ? error : jsonOf(error);
   const told = credential === undefined ? text : withoutSecret(text, credential);
   return withoutAddresses(told).slice(0, refusalLengthMax).toWellFormed();

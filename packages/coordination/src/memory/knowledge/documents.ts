@@ -6,12 +6,12 @@ import { emit } from '../../ledger/journal/journal.ts';
 import { documentBytesMax } from '../../service/documents.ts';
 import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
-import { requireMemory } from '../gateway/told-or-fail.ts';
+import { requireMemory } from '../gateway/require-response.ts';
 import { findSeenDocuments, putDocument } from './documents.sql.ts';
 import { documentStored } from './knowledge.events.ts';
 import { fieldsOfPlace, findOpenPlace, type KnowledgePlace } from './place.ts';
-import { inSteps, requireFit, textOfRequest } from './request-text.ts';
-import { type AnsweredWrite, type KnowledgeKind, writeKnowledge } from './writing.ts';
+import { requireFit, runInSteps, serializeRequest } from './serialize-request.ts';
+import { type AnsweredWrite, type KnowledgeKind, writeKnowledge } from './write-knowledge.ts';
 
 /** The body has a bound of its own, which is the lower one. */
 const chunkCharactersMax = 8_388_608;
@@ -111,9 +111,9 @@ export async function storeDocument(
   requireMemory(context);
   if (meta != null) requireFit(meta, 'meta', 'document_invalid');
   const sent = { ...fields, ...(meta != null && { meta }), ...fieldsOfPlace(place) };
-  const text = await inSteps(
+  const text = await runInSteps(
     context.tenantId,
-    textOfRequest(sent, { chunks: chunks.map(withoutNulls), links }, () => undefined),
+    serializeRequest(sent, { chunks: chunks.map(withoutNulls), links }, () => undefined),
   );
   const { rootWorkspaceId, namespace } = place;
   const counts = { chunkCount: chunks.length, linkCount: links.length };

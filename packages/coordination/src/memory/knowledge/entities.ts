@@ -3,8 +3,8 @@ import type { Answer, Surroundings } from '@baton/kernel/http/service';
 import { FreeObject, type JsonObject, Uuid } from '@baton/values/wire';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { AsOf, Conditions, Direction, findUnfit } from '../gateway/conditions.ts';
-import { requireMemory, toldOrFail } from '../gateway/told-or-fail.ts';
+import { AsOf, Conditions, Direction, findInvalidCondition } from '../gateway/conditions.ts';
+import { requireMemory, requireResponse } from '../gateway/require-response.ts';
 import { findPlace, requireMayRead } from './place.ts';
 
 const name = z.string().min(1).max(128);
@@ -43,7 +43,7 @@ const Found = z.looseObject({
 
 /** @throws Refusal `entities_query_invalid` with `field` */
 function requireFit({ where, limit, include }: EntitiesQuery): void {
-  const wrong = findUnfit(where);
+  const wrong = findInvalidCondition(where);
   if (wrong >= 0) fail('entities_query_invalid', { field: `where[${wrong}]` });
   if (include != null && limit > limitWithRelationsMax)
     fail('entities_query_invalid', { field: 'limit', max: limitWithRelationsMax });
@@ -89,5 +89,5 @@ export async function queryEntities(
       return { items: (json as { items: JsonObject[] }).items, nextCursor: found.data.next_cursor ?? null };
     },
   });
-  return command(toldOrFail(told, { 400: 'entities_query_invalid' }).value);
+  return command(requireResponse(told, { 400: 'entities_query_invalid' }).value);
 }

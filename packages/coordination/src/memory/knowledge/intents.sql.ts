@@ -8,7 +8,7 @@ export type IntentRow = RowOf<Tables['knowledge_intents'], { kind: IntentKind; f
 export type NewIntent = Omit<IntentRow, 'attempts' | 'due_at' | 'created_at'>;
 
 /** An unfinished write of the same thing, or under the same key. */
-export function findIntentInTheWay({ tenant_id, kind, subject, idempotency_key }: NewIntent) {
+export function findConflictingIntent({ tenant_id, kind, subject, idempotency_key }: NewIntent) {
   return sql<Pick<IntentRow, 'idempotency_key' | 'fingerprint'>>`
     select idempotency_key, fingerprint from knowledge_intents
     where tenant_id = ${tenant_id} and ((kind = ${kind} and subject = ${subject}) or idempotency_key = ${idempotency_key})
@@ -53,7 +53,7 @@ export function postponeIntent({ tenant_id, id }: IntentRow, waitSeconds: number
 }
 
 /** Whether one of the newest 1,000 events of an object has this type and contains these facts. */
-export function findTold(tenantId: string, entityId: string, type: string, facts: JsonObject) {
+export function findWrittenEvent(tenantId: string, entityId: string, type: string, facts: JsonObject) {
   return sql<{ told: boolean }>`
     select exists (
       select from (

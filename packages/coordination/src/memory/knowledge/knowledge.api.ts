@@ -34,7 +34,7 @@ import {
   PacksRequest,
   WorkspacePacks,
 } from './workspace-packs.ts';
-import { settleWrite } from './writing.ts';
+import { settleWrite } from './write-knowledge.ts';
 
 const snapshotErrors = [
   'not_found',

@@ -8,12 +8,12 @@ import { holds } from '../../service/permissions.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { tenantNamespace } from '../gateway/namespaces.ts';
-import { requireMemory, toldOrFail } from '../gateway/told-or-fail.ts';
+import { requireMemory, requireResponse } from '../gateway/require-response.ts';
 import { mayReadAll, refuseMemory } from '../gateway/visible-namespaces.ts';
-import { findTold } from './intents.sql.ts';
+import { findWrittenEvent } from './intents.sql.ts';
 import { packRegistered } from './knowledge.events.ts';
-import { requireFit } from './request-text.ts';
-import { type AnsweredWrite, type KnowledgeKind, writeKnowledge } from './writing.ts';
+import { requireFit } from './serialize-request.ts';
+import { type AnsweredWrite, type KnowledgeKind, writeKnowledge } from './write-knowledge.ts';
 
 export const packBytesMax = documentBytesMax;
 const nameForm = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
@@ -56,7 +56,7 @@ export const packKind: KnowledgeKind<{ status: string }, PackFacts, RegisteredPa
     const { db, tenantId } = context;
     const entityId = packIdOf(scope === 'tenant' ? tenantId : '', name, version);
     // 200: it existed. Nothing changed, unless the response to its first registration was lost.
-    const told = await db.row(findTold(tenantId, entityId, packRegistered.type, { name, version }));
+    const told = await db.row(findWrittenEvent(tenantId, entityId, packRegistered.type, { name, version }));
     if (status !== 201 && told?.told === true) return;
     emit(context, packRegistered, { entityId }, { name, version, status: value.status, scope });
   },
@@ -140,5 +140,5 @@ export async function getPack(
     read: (json) =>
       typeof json === 'object' && json !== null && !Array.isArray(json) ? (json as JsonObject) : undefined,
   });
-  return command(toldOrFail(told, { 404: 'not_found' }).value);
+  return command(requireResponse(told, { 404: 'not_found' }).value);
 }

@@ -6,18 +6,18 @@ import { documentBytesMax } from '../../service/documents.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { AsOf } from '../gateway/conditions.ts';
-import { requireMemory } from '../gateway/told-or-fail.ts';
-import { findTold } from './intents.sql.ts';
+import { requireMemory } from '../gateway/require-response.ts';
+import { findWrittenEvent } from './intents.sql.ts';
 import { knowledgeChanged, snapshotReconciled } from './knowledge.events.ts';
 import { fieldsOfPlace, findOpenPlace, type KnowledgePlace, requireMayRead } from './place.ts';
-import { inSteps, requireFit, textOfRequest } from './request-text.ts';
+import { requireFit, runInSteps, serializeRequest } from './serialize-request.ts';
 import {
   type AnsweredWrite,
   type KnowledgeKind,
+  requireWritten,
   writeAnswerBytesMax,
   writeKnowledge,
-  writtenOrFail,
-} from './writing.ts';
+} from './write-knowledge.ts';
 
 const itemsMax = 20_000;
 const kindCharactersMax = 128;
@@ -155,7 +155,9 @@ async function isTold(
   { workspaceId, snapshotId, namespace }: Pick<SnapshotFacts, 'workspaceId' | 'snapshotId' | 'namespace'>,
 ): Promise<boolean> {
   const about = { snapshotId, namespace };
-  return (await db.row(findTold(tenantId, workspaceId, snapshotReconciled.type, about)))?.told === true;
+  return (
+    (await db.row(findWrittenEvent(tenantId, workspaceId, snapshotReconciled.type, about)))?.told === true
+  );
 }
 
 /**
@@ -211,7 +213,7 @@ export async function previewSnapshot(
     answerBytesMax: writeAnswerBytesMax,
     read: (json) => readReconciled(json, true),
   });
-  return command(writtenOrFail(told, snapshotKind.refusals).value);
+  return command(requireWritten(told, snapshotKind.refusals).value);
 }
 
 /** Validates a snapshot before the request to memory, and builds that request. */
@@ -225,7 +227,10 @@ async function openSnapshot(
   requireMemory(context);
   const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null));
   const sent = { ...given, ...fieldsOfPlace(place), dryRun };
-  const text = await inSteps(context.tenantId, textOfRequest(sent, { entities, relations }, requireFitItem));
+  const text = await runInSteps(
+    context.tenantId,
+    serializeRequest(sent, { entities, relations }, requireFitItem),
+  );
   return { place, text };
 }
 

@@ -8,7 +8,7 @@ import { packsConfigured } from './knowledge.events.ts';
 import { isPackRef } from './packs.ts';
 import { findPlace, type KnowledgePlace } from './place.ts';
 import { findWorkspacePacks, putWorkspacePacks } from './workspace-packs.sql.ts';
-import { type AnsweredWrite, type KnowledgeKind, writeKnowledge } from './writing.ts';
+import { type AnsweredWrite, type KnowledgeKind, writeKnowledge } from './write-knowledge.ts';
 
 export const PacksRequest = z
   .strictObject({ packs: z.array(z.string().min(1).max(200)).max(64), strict: z.boolean().default(false) })

@@ -3,14 +3,6 @@ import { idParams } from '@baton/values/keys';
 import { pageOf, Uuid } from '@baton/values/wire';
 import { endpoint } from '../context.ts';
 import {
-  assignCapability,
-  assignRole,
-  assignSkill,
-  revokeCapability,
-  revokeRole,
-  revokeSkill,
-} from './assigning.ts';
-import {
   CapabilityAssignment,
   CapabilityAssignmentRequest,
   RoleAssignment,
@@ -18,6 +10,14 @@ import {
   SkillAssignment,
   SkillAssignmentRequest,
 } from './assignment.ts';
+import {
+  assignCapability,
+  assignRole,
+  assignSkill,
+  revokeCapability,
+  revokeRole,
+  revokeSkill,
+} from './assignment-changes.ts';
 import {
   capabilityAssigned,
   capabilityRevoked,

@@ -6,7 +6,7 @@ import { PackageFilter } from '../package-link.ts';
 import { Calendar, CalendarRequest, CalendarRetirement, Computation, Computed } from './calendar.ts';
 import { calendarPublished, calendarRestored, calendarRetired } from './calendars.events.ts';
 import { getCalendar, listCalendars, publishCalendar, retireCalendar } from './calendars.ts';
-import { computeWithCalendar } from './computing.ts';
+import { computeWithCalendar } from './compute-with-calendar.ts';
 
 export const calendarsApi = [
   endpoint({

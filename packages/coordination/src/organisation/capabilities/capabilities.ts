@@ -6,7 +6,7 @@ import { emit } from '../../ledger/journal/journal.ts';
 import { requireVersionOf } from '../../service/changes.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { unlessTaken } from '../taken.ts';
+import { storeUnique } from '../store-unique.ts';
 import { capabilityCreated, capabilityUpdated } from './capabilities.events.ts';
 import {
   findCapabilities,
@@ -75,7 +75,7 @@ export async function updateCapability(
   };
   if (Object.keys(changes).length === 0) return capabilityOf(before);
   const storing = db.row(updateCapabilityValues(tenantId, id, { name, description }));
-  const row = (await unlessTaken(storing, () => fail('capability_exists', { name }))) as CapabilityRow;
+  const row = (await storeUnique(storing, () => fail('capability_exists', { name }))) as CapabilityRow;
   emit(context, capabilityUpdated, { entityId: id }, { changes, version: row.version });
   return capabilityOf(row);
 }

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { checkDocument } from '../../service/documents.ts';
 import {
-  declared,
-  defect,
   isObject,
+  refuseLifecycle,
   refuseOthers,
+  requireStatusKey,
   statusesMax,
   statusesOf,
   statusKeyCharactersMax,
@@ -66,11 +66,11 @@ export const defaultLifecycle: ProjectLifecycle = {
  * `payload_too_deep`
  */
 export function parseProjectLifecycle(sent: unknown): ProjectLifecycle {
-  if (!isObject(sent)) return defect('', 'must be an object');
+  if (!isObject(sent)) return refuseLifecycle('', 'must be an object');
   checkDocument(sent, { field: 'lifecycleSchema' });
   refuseOthers(sent, '', ['initialStatus', 'statuses', 'transitions']);
   const statuses = statusesOf(sent['statuses'], projectCategories);
   const known = new Map(statuses.map(({ key, category }) => [key, category]));
-  const initialStatus = declared(known, sent['initialStatus'], '/initialStatus');
+  const initialStatus = requireStatusKey(known, sent['initialStatus'], '/initialStatus');
   return { initialStatus, statuses, transitions: transitionsOf(known, sent['transitions'] ?? []) };
 }

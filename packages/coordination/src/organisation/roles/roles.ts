@@ -8,7 +8,7 @@ import { listSeen } from '../../service/sight/seen-list.ts';
 import { requireSight, viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { unlessTaken } from '../taken.ts';
+import { storeUnique } from '../store-unique.ts';
 import { enterWorkspace, getWorkspaceRow } from '../workspaces/workspaces.ts';
 import {
   type Role,
@@ -93,7 +93,7 @@ export async function updateRole(
     if (after[field] !== before[field]) changes[field] = eventText(after[field]);
   if (Object.keys(changes).length === 0) return roleOf(before);
   const storing = db.row(updateRoleValues(tenantId, id, after));
-  const row = (await unlessTaken(storing, () => fail('role_slug_conflict', { slug: after.slug }))) as RoleRow;
+  const row = (await storeUnique(storing, () => fail('role_slug_conflict', { slug: after.slug }))) as RoleRow;
   emit(
     context,
     roleUpdated,

@@ -36,7 +36,7 @@ const fieldSchema = z.unknown().meta({ type: 'object', 'x-maxBytes': documentByt
 const allowedChildTypes = z
   .array(z.string().max(queryWordCharactersMax))
   .max(1000)
-  .meta({ description: `Keys of workspace types, or ` * ` for any; at most ${allowedChildTypesMax}.` });
+  .meta({ description: `Keys of workspace types, or * for any; at most ${allowedChildTypesMax}.` });
 
 export const WorkspaceTypeRequest = z
   .strictObject({

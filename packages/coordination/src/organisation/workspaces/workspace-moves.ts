@@ -74,7 +74,11 @@ async function offerAnew(
  * Returns every reason that would refuse the move now; writes nothing.
  * @throws Refusal `not_found`, `version_conflict`
  */
-export async function tryMove(context: Context, id: string, request: MoveRequest): Promise<MoveViolations> {
+export async function previewMove(
+  context: Context,
+  id: string,
+  request: MoveRequest,
+): Promise<MoveViolations> {
   const { workspace, rules } = await plan(context, id, request);
   if (isThere(workspace, request)) return { violations: [] };
   const violations: MoveViolations['violations'] = [];

@@ -12,7 +12,7 @@ import {
   WorkspaceRequest,
 } from './workspace.ts';
 import { archiveWorkspace, restoreWorkspace, updateWorkspace } from './workspace-changes.ts';
-import { moveWorkspace, tryMove } from './workspace-moves.ts';
+import { moveWorkspace, previewMove } from './workspace-moves.ts';
 import { getWorkspaceTree } from './workspace-tree.ts';
 import {
   workspaceArchived,
@@ -194,7 +194,7 @@ export const workspacesApi = [
     example: { newParentId: null },
     handle: ({ params, query, ifMatch, body }, context) => {
       const request = { ...body, ifMatch: ifMatch < 0 ? undefined : ifMatch };
-      return (query.dryRun === true ? tryMove : moveWorkspace)(context, params.id, request);
+      return (query.dryRun === true ? previewMove : moveWorkspace)(context, params.id, request);
     },
   }),
 ];

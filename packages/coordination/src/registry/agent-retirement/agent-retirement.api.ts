@@ -9,7 +9,7 @@ import { Agent, AgentRetirement } from '../agents/agent.ts';
 import { agentRetired } from '../agents/agents.events.ts';
 import { agentSecretDeleted } from '../agents/secrets/agent-secrets.events.ts';
 import { endpoint } from '../context.ts';
-import { retireAgent } from './retiring.ts';
+import { retireAgent } from './retire-agent.ts';
 
 export const agentRetirementApi = [
   endpoint({

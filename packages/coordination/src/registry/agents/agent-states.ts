@@ -4,7 +4,7 @@ import type { Agent, AgentRow, AgentStateChange } from './agent.ts';
 import { isPlaced } from './agent-spec.ts';
 import { updateAgentState, updateAgentToRetired } from './agents.sql.ts';
 import { getCurrentRevision, lockAgentRow, showAgent } from './agents.ts';
-import { emitStateChange } from './publishing.ts';
+import { emitStateChange } from './publish-agent.ts';
 
 /**
  * Sets whether an agent runs, and its number of replicas; values equal to the stored ones write nothing.

@@ -27,7 +27,7 @@ import {
 import { changeAgentState } from './agent-states.ts';
 import { agentRevisionPublished, agentStateChanged } from './agents.events.ts';
 import { getAgent, getOwnAgent, listAgentRevisions, listAgents } from './agents.ts';
-import { publishAgent, validateAgent } from './publishing.ts';
+import { publishAgent, validateAgent } from './publish-agent.ts';
 
 /** Refusals of a spec, in the order of the checks. */
 const specErrors = [

@@ -17,7 +17,7 @@ import type { CallbackReason, ConnectionRow } from './connection.ts';
 import { connectionAuthorizationFailed } from './connections.events.ts';
 import { findConnectionById } from './connections.sql.ts';
 import { lockConnectionRow } from './connections.ts';
-import { activate, putCredential } from './credentials.ts';
+import { activateConnection, putCredential } from './credentials.ts';
 import { exchangeCode, NoToken, type OauthTokens } from './provider.ts';
 
 /** The provider's callback parameters; the account has the name that the type gives it. */
@@ -159,7 +159,7 @@ export async function finishAuthorization(
   // With a refresh token, access outlives the access token.
   const expiresAt = tokens.refreshToken === null ? tokens.expiresAt : null;
   const made = { auth: 'oauth2', account: tokens.account, expiresAt, connectedBy: initiatedBy } as const;
-  await activate(context, row, change, made);
+  await activateConnection(context, row, change, made);
   return replyOf(context, { result: 'active', connection: key });
 }
 

@@ -6,7 +6,7 @@ import { ConnectionKey } from '../connection-types/type-spec.ts';
 import { type Context, endpoint } from '../context.ts';
 import { requireStatus } from '../statuses.ts';
 import { getOwnConnection, listOwnConnections } from './assigned.ts';
-import { authorizeAround, type BegunAuthorization, beginAuthorization } from './authorizing.ts';
+import { authorizeAround, type BegunAuthorization, beginAuthorization } from './begin-authorization.ts';
 import { type CameBack, callbackAround, finishAuthorization } from './callback.ts';
 import {
   Connection,
@@ -30,7 +30,7 @@ import {
 } from './connections.events.ts';
 import { createConnection, getConnection, listConnections, updateConnection } from './connections.ts';
 import { putToken, putTokenAround, revokeAround, revokeConnection } from './credentials.ts';
-import { reportConnectionStatus } from './reporting.ts';
+import { reportConnectionStatus } from './report-status.ts';
 
 const params = { key: ConnectionKey };
 const text = z.string().max(4096).optional();

@@ -7,7 +7,7 @@ import { startCoordination, type TestCoordination } from '../../testing/coordina
 import { done, eventsOf, refused } from '../../testing/leases.ts';
 import { startSecretStore, type TestSecretStore } from '../../testing/secret-store.ts';
 import { makeWorkerTools } from '../../testing/sweepers.ts';
-import { expireDueConnections } from './expiring.ts';
+import { expireDueConnections } from './expire-connections.ts';
 
 let baton: TestCoordination;
 let vault: TestSecretStore;

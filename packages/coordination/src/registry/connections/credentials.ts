@@ -45,7 +45,7 @@ export async function putToken(
 ): Promise<Connection> {
   const row = await lockConnectionRow(context, key);
   const connectedBy = context.caller.principalId;
-  return activate(context, row, change, {
+  return activateConnection(context, row, change, {
     auth: 'token',
     account,
     expiresAt: expiresAt ?? null,
@@ -70,7 +70,7 @@ export function putCredential(
  * Activates the connection with a new credential, under the lock of the row.
  * @throws Refusal `secret_store_unavailable`
  */
-export async function activate(
+export async function activateConnection(
   context: Context,
   row: ConnectionRow,
   change: SecretChange,

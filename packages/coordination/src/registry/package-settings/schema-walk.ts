@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '@baton/values/wire';
 const referencesMax = 20;
 
 /** Resolves references within the document that are JSON pointers, and returns the schema that applies. */
-export function resolved(root: JsonObject, schema: Json | undefined): JsonObject {
+export function resolveSchema(root: JsonObject, schema: Json | undefined): JsonObject {
   let part = schema;
   for (let followed = 0; followed < referencesMax; followed += 1) {
     if (!isObject(part)) return {};
@@ -44,7 +44,7 @@ function withDefaults(
   value: Json | undefined,
   depth: number,
 ): Json | undefined {
-  const part = resolved(root, schema);
+  const part = resolveSchema(root, schema);
   const set = value === undefined ? part['default'] : value;
   const properties = isObject(part['properties']) ? part['properties'] : {};
   if (depth >= defaultDepthMax || (set !== undefined && !isObject(set))) return set;
@@ -82,7 +82,7 @@ function collect(
   path: string,
   found: NamedObject[],
 ): void {
-  const part = resolved(root, schema);
+  const part = resolveSchema(root, schema);
   const kind = part['x-ref'];
   if (typeof kind === 'string' && typeof value === 'string') found.push({ kind, value, path });
   if (Array.isArray(value))

@@ -93,12 +93,12 @@ export function toolOf(row: ToolRow, harnessProtocols: readonly string[]): Tool 
   const { id, name, version, protocol, status } = row;
   const visible = harnessProtocols.length === 0 || harnessProtocols.includes(protocol);
   const reason = visible ? 'assigned_and_protocol_supported' : 'protocol_not_supported_by_harness';
-  const summary = cut(row.description, summaryCharactersMax);
+  const summary = truncate(row.description, summaryCharactersMax);
   return { id, name, version, protocol, status, summary, visible, reason };
 }
 
 /** The first characters of a text, without splitting a surrogate pair. */
-export function cut(text: string, charactersMax: number): string {
+export function truncate(text: string, charactersMax: number): string {
   return text.length <= charactersMax
     ? text
     : Array.from(text.slice(0, 2 * charactersMax))

@@ -10,13 +10,13 @@ import { requireSightOfTask } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import {
-  cut,
   descriptionCharactersMax,
   inputSchemaBytesMax,
   type ToolDetail,
   type ToolDetailRow,
   type ToolPage,
   toolOf,
+  truncate,
 } from './tool.ts';
 import { publicSchema } from './tool-schema.ts';
 import { findTool, findToolPolicy, findTools, type ToolFilter, type ToolPolicyRow } from './tools.sql.ts';
@@ -77,7 +77,7 @@ export async function getTool(context: Context, ref: string, runId: string | und
   const { schema, redactions } = readableSchema(row);
   return {
     ...toolOf(row, harnessProtocols),
-    description: cut(row.description, descriptionCharactersMax),
+    description: truncate(row.description, descriptionCharactersMax),
     inputSchema: schema,
     schemaRedactions: redactions,
   };

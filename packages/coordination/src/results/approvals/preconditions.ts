@@ -82,11 +82,11 @@ async function observableOf(
 ): Promise<Omit<Observable, 'barred'> | undefined> {
   try {
     const ref = externalRef && {
-      system: await textOf(externalRef.system, lookup),
-      id: await textOf(externalRef.id, lookup),
+      system: await resolveText(externalRef.system, lookup),
+      id: await resolveText(externalRef.id, lookup),
     };
     const about =
-      task === undefined ? own : await findTaskUnseen(context, parseTaskRef(await textOf(task, lookup)));
+      task === undefined ? own : await findTaskUnseen(context, parseTaskRef(await resolveText(task, lookup)));
     if (about === undefined) return undefined;
     const isOfTask = task !== undefined || ref === undefined;
     return { kind, source, externalRef: ref, taskId: isOfTask ? about.id : undefined };
@@ -97,7 +97,7 @@ async function observableOf(
 }
 
 /** @throws UnresolvedExpression if it is neither a text nor a number */
-async function textOf(text: string, lookup: Lookup): Promise<string> {
+async function resolveText(text: string, lookup: Lookup): Promise<string> {
   const value = await valueOfText(text, lookup);
   if ((typeof value !== 'string' && typeof value !== 'number') || value === '')
     throw new UnresolvedExpression(text);

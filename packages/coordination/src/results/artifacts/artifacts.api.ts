@@ -9,8 +9,8 @@ import { artifactContentPurged, artifactContentRead } from './artifact-contents.
 import { artifactCreated } from './artifacts.events.ts';
 import { createArtifact, listArtifacts } from './artifacts.ts';
 import { type OpenContent, openContent, readContent } from './downloads.ts';
-import { type Doomed, purgeAround, purgeContent } from './purging.ts';
-import { getArtifact } from './reading.ts';
+import { type Doomed, purgeAround, purgeContent } from './purge-content.ts';
+import { getArtifact } from './readable-artifact.ts';
 
 const forTask = { forTask: TaskRef.optional() };
 

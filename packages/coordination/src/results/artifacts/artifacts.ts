@@ -13,7 +13,7 @@ import { listHanging } from '../../service/sight/seen-list.ts';
 import { requireSightOfPlace } from '../../service/sight/sight.ts';
 import type { Task } from '../../work/tasks/task.ts';
 import { getTask } from '../../work/tasks/tasks.ts';
-import { keepUpload } from '../contents/uploads.ts';
+import { recordUpload } from '../contents/uploads.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { type Artifact, type ArtifactRow, artifactOf, coreTypes, type NewArtifact } from './artifact.ts';
@@ -33,7 +33,7 @@ const nameCharactersMax = 500;
 export async function createArtifact(context: Context, request: NewArtifact): Promise<Artifact> {
   const document = documentsOf(request);
   const place = await placeOf(context, request);
-  const content = request.contentRef == null ? undefined : await keepUpload(context, request.contentRef);
+  const content = request.contentRef == null ? undefined : await recordUpload(context, request.contentRef);
   const typeVersion = await requireTypeRules(context, document.type, document.metadata, content);
   const row = (await context.db.row(
     insertArtifact({

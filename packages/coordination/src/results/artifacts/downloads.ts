@@ -2,14 +2,14 @@ import type { Readable } from 'node:stream';
 import { type Answer, type Reply, reply, type Surroundings } from '@baton/kernel/http/service';
 import { emit } from '../../ledger/journal/journal.ts';
 import type { TaskRef } from '../../work/tasks/task-ref.ts';
-import { orUnavailable, requireStore, transfers } from '../contents/transfers.ts';
+import { requireAvailable, requireStore, transfers } from '../contents/transfers.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import type { ArtifactRow } from './artifact.ts';
 import { artifactContentRead } from './artifact-contents.events.ts';
 import { getArtifactRow } from './artifacts.ts';
 import { contentDisposition } from './disposition.ts';
-import { findReadableArtifact } from './reading.ts';
+import { findReadableArtifact } from './readable-artifact.ts';
 
 /** Open bytes that are not sent yet. */
 export interface OpenContent {
@@ -36,7 +36,7 @@ export async function openContent(
   const counted = transfers.begin(context);
   try {
     const name = { tenantId: context.tenantId, id: artifact.content_id as string };
-    const stream = await orUnavailable(context, () => store.open(name, artifact.size_bytes as number));
+    const stream = await requireAvailable(context, () => store.open(name, artifact.size_bytes as number));
     stream.once('close', () => counted.end());
     try {
       return await command({ artifact, forTaskId, stream, isRead: incoming.method !== 'HEAD' });

@@ -6,7 +6,7 @@ import { download, filesOf, freshBytes, storeArtifact, upload } from '../../test
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done } from '../../testing/leases.ts';
 import { makeWorkerTools } from '../../testing/sweepers.ts';
-import { deleteUnneededContents } from './sweep.ts';
+import { deleteUnreferencedContents } from './sweep.ts';
 
 let baton: TestCoordination;
 let second: { url: string };
@@ -21,7 +21,7 @@ after(async () => {
   await baton.close();
 });
 
-const sweep = () => deleteUnneededContents(worker.tools).run();
+const sweep = () => deleteUnreferencedContents(worker.tools).run();
 const create = (contentRef: string) =>
   baton.admin.post('/artifacts', { type: 'report', name: 'Findings', contentRef });
 const endUpload = (contentRef: string, inMs: number) =>

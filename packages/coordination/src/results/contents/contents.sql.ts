@@ -13,7 +13,7 @@ export function lockDigest(tenantId: string, sha256: string) {
 }
 
 /** The tenant's object with these bytes, locked until the commit. An object whose deletion has begun is not found. */
-export function keepStoredContent(tenantId: string, sha256: string) {
+export function lockStoredContent(tenantId: string, sha256: string) {
   return sql<{ id: string }>`
     select id from artifact_contents
     where tenant_id = ${tenantId} and sha256 = ${sha256} and state = 'stored'
@@ -48,7 +48,7 @@ export function insertUpload(upload: {
  * The bytes of a live upload of this principal, locked until the commit. The state is checked again after a wait for
  * the row, so bytes whose deletion has begun are not found.
  */
-export function keepUploadedContent(tenantId: string, principalId: string, uploadId: string) {
+export function lockUploadedContent(tenantId: string, principalId: string, uploadId: string) {
   return sql<UploadedContentRow>`
     select c.id as content_id, u.media_type, c.sha256, c.size_bytes
     from artifact_uploads u join artifact_contents c on c.id = u.content_id
@@ -74,7 +74,7 @@ export function lockContentRow({ id, tenantId }: ContentName) {
  * Discards the locked objects that nothing references. A separate statement, so that it sees everything committed
  * before the locks were taken.
  */
-export function updateUnneededToDoomed(contentIds: readonly string[]) {
+export function updateUnreferencedToDoomed(contentIds: readonly string[]) {
   return sql<{ id: string; tenant_id: string }>`
     update artifact_contents c set state = 'doomed', state_since = clock_timestamp()
     where c.id = any (${contentIds}::uuid[]) and c.state = 'stored'

@@ -9,7 +9,7 @@ import { startCoordination, type TestCoordination } from '../../testing/coordina
 import { done } from '../../testing/leases.ts';
 import { makeWorkerTools } from '../../testing/sweepers.ts';
 import { openContentStore } from './open-store.ts';
-import { deleteUnneededContents } from './sweep.ts';
+import { deleteUnreferencedContents } from './sweep.ts';
 
 let baton: TestCoordination;
 let worker: ReturnType<typeof makeWorkerTools>;
@@ -27,7 +27,7 @@ beforeEach(async () => {
   await sweep();
 });
 
-const sweep = () => deleteUnneededContents(worker.tools).run();
+const sweep = () => deleteUnreferencedContents(worker.tools).run();
 const put = async (bytes: Uint8Array) =>
   (await done(upload(baton, baton.admin, bytes), 201)).contentRef as string;
 const endUploads = () =>
@@ -95,7 +95,7 @@ test('an object that cannot be deleted keeps no other, is named in the log, and 
   await rm(place);
   await mkdir(place);
   await endUploads();
-  const job = deleteUnneededContents(worker.tools);
+  const job = deleteUnreferencedContents(worker.tools);
   await job.run();
   const files = await filesOf(baton);
   assert.deepEqual(
@@ -120,7 +120,7 @@ test('an upload that cannot be deleted keeps no other of its batch', async () =>
     'create trigger poison before delete on artifact_uploads for each row execute function refuse_upload()',
   );
   await endUploads();
-  const job = deleteUnneededContents(worker.tools);
+  const job = deleteUnreferencedContents(worker.tools);
   assert.equal(await job.run(), 2);
   assert.equal(await count('artifact_uploads'), 1);
   assert.equal(await job.run(), 0);

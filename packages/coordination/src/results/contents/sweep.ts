@@ -10,7 +10,7 @@ import {
   lockUploads,
   updateWritingToDoomed,
 } from './contents.sql.ts';
-import { giveUpUnneeded, removeDoomed } from './discarding.ts';
+import { discardUnreferenced, removeDoomed } from './discard-contents.ts';
 
 const batchMax = 100;
 /**
@@ -27,7 +27,7 @@ type Tools = Pick<JobTools<Context>, 'pool' | 'log'> & Pick<Context, 'contents'>
  * Deletes expired uploads and the bytes that nothing references. A reference that is used concurrently keeps its bytes.
  * A failure is postponed and doesn't block the others. See docs/reference/artifacts.md#storage.
  */
-export function deleteUnneededContents({ pool, log, contents }: Tools): Job {
+export function deleteUnreferencedContents({ pool, log, contents }: Tools): Job {
   const name = 'contents';
   const putOff = createPutOff(name, log);
   return {
@@ -60,7 +60,7 @@ function forget(pool: Pool, ids: readonly string[]): Promise<number> {
   return pool.transaction(async (tx) => {
     const uploads = await tx.rows(lockUploads(ids));
     await tx.run(deleteUploads(uploads.map(({ id }) => id)));
-    await giveUpUnneeded(tx, [...new Set(uploads.map(({ content_id: contentId }) => contentId))]);
+    await discardUnreferenced(tx, [...new Set(uploads.map(({ content_id: contentId }) => contentId))]);
     return uploads.length;
   });
 }

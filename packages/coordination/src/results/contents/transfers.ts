@@ -45,7 +45,7 @@ export function requireStore({ contents }: Context): ContentStore {
 }
 
 /** Refuses with `content_store_unavailable` when the store fails; logs the cause. */
-export async function orUnavailable<T>({ log, requestId }: Context, act: () => Promise<T>): Promise<T> {
+export async function requireAvailable<T>({ log, requestId }: Context, act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (error) {

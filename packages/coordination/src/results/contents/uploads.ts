@@ -13,13 +13,13 @@ import {
 import {
   insertContent,
   insertUpload,
-  keepStoredContent,
-  keepUploadedContent,
   lockDigest,
+  lockStoredContent,
+  lockUploadedContent,
   updateContentToStored,
 } from './contents.sql.ts';
-import { discardUnadopted } from './discarding.ts';
-import { orUnavailable, requireStore, transfers } from './transfers.ts';
+import { discardUnowned } from './discard-contents.ts';
+import { requireAvailable, requireStore, transfers } from './transfers.ts';
 
 /**
  * Writes the bytes of a request to the store, then runs the command that records them as an upload. No database
@@ -41,7 +41,7 @@ export async function receiveContent({
       const { mediaType } = incoming;
       return await command({ ...facts, mediaType, contentId: name.id }, { mediaType, sha256: facts.sha256 });
     } finally {
-      await discardUnadopted(context, store, name);
+      await discardUnowned(context, store, name);
     }
   });
 }
@@ -52,7 +52,7 @@ function write(
   name: ContentName,
   bytes: AsyncIterable<Buffer>,
 ): Promise<ContentFacts> {
-  return orUnavailable(context, () => store.write(name, bytes));
+  return requireAvailable(context, () => store.write(name, bytes));
 }
 
 /**
@@ -67,7 +67,7 @@ export async function createUpload(
   const { db, tenantId, caller, settings } = context;
   await db.run(lockDigest(tenantId, sha256));
   const kept =
-    (await db.row(keepStoredContent(tenantId, sha256))) ??
+    (await db.row(lockStoredContent(tenantId, sha256))) ??
     (await db.row(updateContentToStored({ tenantId, id: contentId }, sha256, sizeBytes))) ??
     fail('content_store_unavailable');
   const id = newId();
@@ -89,12 +89,12 @@ export async function createUpload(
  * The bytes of a reference, locked until the commit. Unknown, foreign and expired references are indistinguishable.
  * @throws Refusal `content_ref_not_found`
  */
-export async function keepUpload(
+export async function recordUpload(
   { db, tenantId, caller }: Context,
   contentRef: string,
 ): Promise<UploadedContentRow> {
   const uploadId = uploadIdOf(contentRef);
   if (uploadId === undefined) return fail('content_ref_not_found');
-  const row = await db.row(keepUploadedContent(tenantId, caller.principalId, uploadId));
+  const row = await db.row(lockUploadedContent(tenantId, caller.principalId, uploadId));
   return row ?? fail('content_ref_not_found');
 }

@@ -8,8 +8,8 @@ import { getSkillRow } from '../../organisation/skills/skills.ts';
 import { checkDocument } from '../../service/documents.ts';
 import { recordSkillResult } from '../artifacts/artifacts.ts';
 import type { Context } from '../context.ts';
-import { type CallableSkill, schemaOf } from './calls.ts';
-import { type Ending, updateToFailed, updateToRetried, updateToSucceeded } from './ending.sql.ts';
+import { type CallableSkill, schemaOf } from './call-rules.ts';
+import { type Ending, updateToFailed, updateToRetried, updateToSucceeded } from './end-invocation.sql.ts';
 import { type InvocationRow, keptOutputBytesMax, payloadBytesMax } from './invocation.ts';
 import { invocationFailed, invocationRetryScheduled, invocationSucceeded } from './invocations.events.ts';
 

@@ -2,7 +2,7 @@ import type { RowOf } from '@baton/kernel/database/row';
 import { sql } from '@baton/kernel/database/sql';
 import type { QueuePosition } from '../../service/queue-walk.ts';
 import type { Tables } from '../../service/schema.ts';
-import type { NamesOfBindings } from './claiming.sql.ts';
+import type { NamesOfBindings } from './claim-invocation.sql.ts';
 
 export type BasisLossRow = RowOf<Tables['basis_losses']>;
 export type DueLossRow = Pick<BasisLossRow, 'id' | 'tenant_id' | 'noted_at'>;

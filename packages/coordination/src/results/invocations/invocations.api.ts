@@ -4,7 +4,12 @@ import { invocationCancelled } from '../../leases/invocations/invocations.events
 import { SkillRef } from '../../organisation/skills/skill.ts';
 import { artifactCreated } from '../artifacts/artifacts.events.ts';
 import { endpoint } from '../context.ts';
-import { claimInvocation, completeInvocation, failInvocation, heartbeatInvocation } from './executing.ts';
+import {
+  claimInvocation,
+  completeInvocation,
+  failInvocation,
+  heartbeatInvocation,
+} from './execute-invocation.ts';
 import {
   ClaimedInvocation,
   InvocationCancel,
@@ -23,7 +28,7 @@ import {
   invocationSucceeded,
 } from './invocations.events.ts';
 import { cancelInvocation, getInvocation } from './invocations.ts';
-import { invokeSkill } from './invoking.ts';
+import { invokeSkill } from './invoke-skill.ts';
 
 const idParams = { id: Uuid };
 

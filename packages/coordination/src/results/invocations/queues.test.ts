@@ -7,7 +7,7 @@ import { invoke, makeCallable } from '../../testing/invocations.ts';
 import { done, makeTask } from '../../testing/leases.ts';
 import { pagesReadBy } from '../../testing/pages-read.ts';
 import { makeNarrowPerson } from '../../testing/workspaces.ts';
-import { lockNextPending, lockNextPendingInSight } from './claiming.sql.ts';
+import { lockNextPending, lockNextVisiblePending } from './claim-invocation.sql.ts';
 
 /** A queue of others costs a claim one look, however long it is (see docs/reference/skills.md#executors): 100,000 read no page more. */
 const foreignCalls = byDepth(8000, 40_000);
@@ -87,7 +87,7 @@ test('calls of hidden workspaces slow no claim of a person with a narrow sight',
   const asked = { protocols: ['http'], httpOrigins: ['https://sight.example.com'] };
   const none = { audiences: null, localEntrypoints: null, mcpEndpoints: null, invocationId: null };
   const reach = { ...asked, ...none, principalId: person.principalId };
-  const statement = lockNextPendingInSight(baton.tenantId, reach, person.principalId);
+  const statement = lockNextVisiblePending(baton.tenantId, reach, person.principalId);
   const pages = await pagesReadBy(baton.pool, statement);
   assert.ok(pages <= pagesMax, `${pages} pages`);
   assert.equal((await done(person.post('/skill-invocations:claim', asked))).invocation.id, wanted.id);

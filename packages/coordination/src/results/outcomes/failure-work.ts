@@ -10,7 +10,7 @@ import type { OutcomeOfApprovalRow } from './outcome.ts';
  * without a workspace if that one takes no tasks.
  * @returns the id of the task; null if none could be created
  */
-export async function fileFailureWork(
+export async function createFailureTask(
   context: Context,
   outcome: OutcomeOfApprovalRow,
   error: { code: string },

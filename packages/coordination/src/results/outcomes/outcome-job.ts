@@ -3,7 +3,7 @@ import { isRepeatable } from '@baton/kernel/http/command';
 import type { Job, JobTools } from '../../service/job.ts';
 import { createDueJob } from '../../service/queue-walk.ts';
 import type { Context } from '../context.ts';
-import { executeOutcome, noteFailedTry } from './executing.ts';
+import { executeOutcome, recordFailedAttempt } from './execute-outcome.ts';
 import { type DueOutcomeRow, findDueOutcomes } from './outcomes.sql.ts';
 
 const batchMax = 50;
@@ -12,7 +12,7 @@ const batchMax = 50;
  * Executes the outcomes of decisions, each in a transaction of its own. An outcome that fails unexpectedly is retried
  * after a delay, without blocking the others. See docs/reference/approvals.md#outcomes.
  */
-export function doDueOutcomes({ pool, command, log }: JobTools<Context>): Job {
+export function executeDueOutcomes({ pool, command, log }: JobTools<Context>): Job {
   const name = 'approval-outcomes';
   return createDueJob<DueOutcomeRow>(
     { name, batchMax, log },
@@ -25,7 +25,7 @@ export function doDueOutcomes({ pool, command, log }: JobTools<Context>): Job {
         } catch (error) {
           if (isUnreachable(error) || isRepeatable(error)) throw error;
           log.error({ err: error, job: name, id }, 'the outcome of a decision failed unexpectedly');
-          return command(name, tenantId, (context) => noteFailedTry(context, id));
+          return command(name, tenantId, (context) => recordFailedAttempt(context, id));
         }
       },
     },

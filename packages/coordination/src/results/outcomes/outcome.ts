@@ -87,7 +87,7 @@ export function outcomeOf(
     lastError: row.last_error,
     nextAttemptAt: row.next_attempt_at,
     actions: stepsOf(declared).map(({ action, reactsTo, when }, index) => ({
-      ...(actions[index] ?? untried(action, index)),
+      ...(actions[index] ?? untriedResult(action, index)),
       reactsTo,
       when,
     })),
@@ -116,6 +116,6 @@ export function stepsOf(declared: readonly DecisionAction[]): Step[] {
 }
 
 /** An action that was not attempted yet. */
-export function untried(action: DecisionAction, index: number): ActionResult {
+export function untriedResult(action: DecisionAction, index: number): ActionResult {
   return { index, action: kindOf(action), status: 'not_executed', attempts: 0, result: null, error: null };
 }

@@ -3,8 +3,8 @@ import type { TaskEvidence } from '../../definitions/acceptance/evidence.ts';
 import type { NotCounted } from '../../work/verifications/attempt.ts';
 import type { Context } from '../context.ts';
 import { findProvers, type Provers, proversAmong } from '../provers/provers.ts';
+import type { CheckEvaluation, CheckOutcome } from './check-evaluation.ts';
 import { findEventOfTask, findRecordedFacts, type RecordedFactRow } from './external-state.sql.ts';
-import type { Judged, Verdict } from './judgement.ts';
 
 const evidenceMax = 5;
 const evidenceCharactersMax = 200;
@@ -16,8 +16,11 @@ const notFromProver = 'The evidence is from principals who may not prove this ch
  * Waits for evidence that names the check or, if the check names an event, for that event on the task since the attempt
  * began. Only evidence from a prover counts; the result names the rest.
  */
-export async function judgeExternalState(context: Context, judged: Judged): Promise<Verdict> {
-  const { attempt, task, check, hasWaited } = judged;
+export async function evaluateExternalState(
+  context: Context,
+  evaluation: CheckEvaluation,
+): Promise<CheckOutcome> {
+  const { attempt, task, check, hasWaited } = evaluation;
   const provers = await findProvers(
     context,
     { id: task.id, workspaceId: task.workspace_id },

@@ -1,7 +1,7 @@
 import type { Job, JobTools } from '../../service/job.ts';
 import { createDueJob } from '../../service/queue-walk.ts';
 import type { Context } from '../context.ts';
-import { judgeAttempt } from './judging.ts';
+import { evaluateAttempt } from './evaluate-attempt.ts';
 import { type DueAttemptRow, findDueAttempts } from './verifications.sql.ts';
 
 const batchMax = 50;
@@ -10,7 +10,7 @@ const batchMax = 50;
  * Evaluates the attempts that are due, each in a transaction of its own. See
  * docs/reference/completion.md#verification-attempts.
  */
-export function judgeDueAttempts({ pool, command, log }: JobTools<Context>): Job {
+export function evaluateDueAttempts({ pool, command, log }: JobTools<Context>): Job {
   const name = 'verifications';
   return createDueJob<DueAttemptRow>(
     { name, batchMax, log },
@@ -18,7 +18,7 @@ export function judgeDueAttempts({ pool, command, log }: JobTools<Context>): Job
       find: (after) => pool.rows(findDueAttempts(after, batchMax)),
       positionOf: ({ next_check_at: at, id }) => [at, id],
       handle: ({ id, tenant_id: tenantId }) =>
-        command(name, tenantId, (context) => judgeAttempt(context, id)),
+        command(name, tenantId, (context) => evaluateAttempt(context, id)),
     },
   );
 }

@@ -3,7 +3,7 @@ import { defineEvent } from '@baton/kernel/http/service';
 import { Uuid } from '@baton/values/wire';
 
 /** `checks` counts them; a result has no message, evidence or details, which only readers of the task see. */
-const judged = {
+const evaluation = {
   publicId: z.string(),
   taskId: Uuid,
   verificationId: Uuid,
@@ -23,7 +23,7 @@ const judged = {
 export const taskVerified = defineEvent(
   'task.verified',
   'task',
-  z.strictObject({ ...judged, artifactId: Uuid }),
+  z.strictObject({ ...evaluation, artifactId: Uuid }),
 );
 
 /** `failedCheck` is null if every check passed and the task still could not be completed. */
@@ -31,7 +31,7 @@ export const verificationFailed = defineEvent(
   'task.verification_failed',
   'task',
   z.strictObject({
-    ...judged,
+    ...evaluation,
     failedCheck: z.string().nullable(),
     reason: z.string(),
     consecutiveFailures: z.int(),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { FreeObject, type Json, type JsonObject, Uuid } from '@baton/values/wire';
 import { type Governance, meetOf } from './governance.ts';
 import type { Layer } from './layer.ts';
-import { merge } from './merge.ts';
+import { mergeValues } from './merge.ts';
 
 /** The origin of a value: which project and which of its layers. */
 export const ConfigOrigin = z
@@ -130,7 +130,7 @@ function overlaid(below: Values, over: Values): Values {
   const merged = new Map(below);
   for (const [key, { value, from }] of over) {
     const known = merged.get(key);
-    merged.set(key, { value: known === undefined ? value : merge(known.value, value), from });
+    merged.set(key, { value: known === undefined ? value : mergeValues(known.value, value), from });
   }
   return merged;
 }

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '@baton/values/wire';
 
 /** Merges objects deeply and replaces other values. Documents are nested at most 20 levels deep. */
-export function merge(below: Json, over: Json): Json {
+export function mergeValues(below: Json, over: Json): Json {
   return isObject(below) && isObject(over) ? mergeObjects(below, over) : over;
 }
 
@@ -9,7 +9,7 @@ export function merge(below: Json, over: Json): Json {
 export function mergeObjects(below: JsonObject, over: JsonObject): JsonObject {
   const kept = Object.entries(below).map(([key, value]): [string, Json] => [
     key,
-    Object.hasOwn(over, key) ? merge(value, over[key] as Json) : value,
+    Object.hasOwn(over, key) ? mergeValues(value, over[key] as Json) : value,
   ]);
   const added = Object.entries(over).filter(([key]) => !Object.hasOwn(below, key));
   return Object.fromEntries([...kept, ...added]);

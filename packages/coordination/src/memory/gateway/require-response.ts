@@ -1,0 +1,31 @@
+import type { Context } from '../context.ts';
+import { type ErrorCode, fail } from '../errors.ts';
+import type { MemoryGateway, Told } from './gateway.ts';
+
+/** @throws Refusal `memory_disabled` where no memory service is set up */
+export function requireMemory({ memory }: Context): MemoryGateway {
+  return memory ?? fail('memory_disabled');
+}
+
+/**
+ * Returns the response of the memory service, for an operation that fails without one.
+ * @param refusals the code for each status of a refusal; absent ones are `memory_unavailable`
+ * @throws Refusal those codes, `memory_timeout`, `memory_unavailable` with `memoryStatus` and `retryable`
+ */
+export function requireResponse<T>(
+  told: Told<T>,
+  refusals: Readonly<Record<number, ErrorCode>> = {},
+): { value: T; status: number } {
+  if (told.kind === 'told') return told;
+  if (told.kind === 'late') return fail('memory_timeout', {}, { headers: { 'retry-after': '1' } });
+  if (told.kind === 'away') {
+    const { status, why, retryAfterSeconds = 1 } = told;
+    // An unreadable response would be the same again.
+    const retryable = why !== 'unreadable';
+    const headers: Record<string, string> = retryable ? { 'retry-after': String(retryAfterSeconds) } : {};
+    return fail('memory_unavailable', { memoryStatus: status, retryable }, { headers, reason: why });
+  }
+  const code = refusals[told.status];
+  if (code !== undefined) return fail(code);
+  return fail('memory_unavailable', { memoryStatus: told.status, retryable: false });
+}

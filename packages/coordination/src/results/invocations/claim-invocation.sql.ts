@@ -1,0 +1,266 @@
+import { sql } from '@baton/kernel/database/sql';
+import type { InvocationRow } from '../../leases/invocations/invocation-row.ts';
+
+/** The executor and what it can execute; null restricts nothing. */
+export interface ExecutorReach {
+  principalId: string;
+  protocols: readonly string[];
+  localEntrypoints: readonly string[] | null;
+  httpOrigins: readonly string[] | null;
+  mcpEndpoints: readonly string[] | null;
+  audiences: readonly string[] | null;
+  /** Only this call. */
+  invocationId: string | null;
+}
+
+/** The permissions that count as a binding grants them when a decision point decides the others; null for all. */
+export type NamesOfBindings = readonly string[] | null;
+
+/** The fields that the rights of a call are evaluated from. */
+export type CallRightsRow = Pick<InvocationRow, 'credential' | 'workspace_id'> & { needed: string[] };
+
+/** The permissions that a call still needs, and the requester with its credential. */
+export function findCallRights(tenantId: string, id: string) {
+  return sql<CallRightsRow>`
+    select i.credential, i.workspace_id, array(
+      select jsonb_array_elements_text(s.contract -> 'requiredPermissions')
+      union select 'skills.invoke' where i.requested_by_kind in ('principal', 'run')
+    ) as needed
+    from skill_invocations i join skills s on s.id = i.skill_id
+    where i.id = ${id} and i.tenant_id = ${tenantId}`;
+}
+
+/** Number of queue heads, in one queue and over all queues, among which an executor finds an unlocked one. */
+const headsOfQueueMax = 20;
+const headsMax = 100;
+
+/**
+ * Locks the oldest pending call that an executor can execute and that nobody else has locked. It steps from queue to
+ * queue of the tenant by the index, so that a queue for other executors costs one index lookup, however long it is. A
+ * separate subquery reads the clock, which makes it a condition of the index: calls that await a retry are not read
+ * either.
+ *
+ * Calls that verify the executor's own work are skipped. If they are at the head of a queue, an index of their own
+ * steps over the sets of barred principals in that queue: one lookup for each set, however many calls have it. There
+ * are as many sets as groups of agents that worked on one task together, and at most CP_SKILL_INVOCATIONS_PENDING_MAX.
+ */
+export function lockNextPending(tenantId: string, reach: ExecutorReach) {
+  return sql<{ id: string }>`
+    with recursive queues (protocol, target, audience) as (
+      select p.protocol, head.target, head.audience
+      from unnest(${reach.protocols}::text[]) as p (protocol) cross join lateral (
+        select i.target, i.audience from skill_invocations i
+        where i.tenant_id = ${tenantId} and i.status = 'pending' and i.protocol = p.protocol
+        order by i.target, i.audience limit 1
+      ) head
+      union all
+      select q.protocol, next.target, next.audience
+      from queues q cross join lateral (
+        select i.target, i.audience from skill_invocations i
+        where i.tenant_id = ${tenantId} and i.status = 'pending' and i.protocol = q.protocol
+          and (i.target, i.audience) > (q.target, q.audience)
+        order by i.target, i.audience limit 1
+      ) next
+    ), heads as materialized (
+      select q.*, head.id, head.is_barred
+      from queues q cross join lateral (
+        select i.id, i.available_at, ${reach.principalId} = any (i.barred_principals) as is_barred from skill_invocations i
+        where i.tenant_id = ${tenantId} and i.status = 'pending' and i.protocol = q.protocol and i.target = q.target
+          and i.audience = q.audience and i.available_at <= (select clock_timestamp())
+        order by i.available_at, i.id limit ${headsOfQueueMax}::integer
+      ) head
+      where case q.protocol
+          when 'local' then ${reach.localEntrypoints}::text[] is null or q.target = any (${reach.localEntrypoints}::text[])
+          when 'http' then ${reach.httpOrigins}::text[] is null or q.target = any (${reach.httpOrigins}::text[])
+          else ${reach.mcpEndpoints}::text[] is null or q.target = any (${reach.mcpEndpoints}::text[])
+        end
+        and (${reach.audiences}::text[] is null or q.audience = '' or q.audience = any (${reach.audiences}::text[]))
+        and ${reach.invocationId}::uuid is null
+      order by head.is_barred, head.available_at, head.id limit ${headsMax}::integer
+    ), sets (protocol, target, audience, barred_set, is_barred) as (
+      select q.protocol, q.target, q.audience, first.barred_set, first.is_barred
+      from (select distinct protocol, target, audience from heads where is_barred) q cross join lateral (
+        select hash_array_extended(i.barred_principals, 0) as barred_set,
+          ${reach.principalId} = any (i.barred_principals) as is_barred
+        from skill_invocations i
+        where i.tenant_id = ${tenantId} and i.status = 'pending' and i.protocol = q.protocol and i.target = q.target
+          and i.audience = q.audience
+        order by hash_array_extended(i.barred_principals, 0) limit 1
+      ) first
+      union all
+      select s.protocol, s.target, s.audience, next.barred_set, next.is_barred
+      from sets s cross join lateral (
+        select hash_array_extended(i.barred_principals, 0) as barred_set,
+          ${reach.principalId} = any (i.barred_principals) as is_barred
+        from skill_invocations i
+        where i.tenant_id = ${tenantId} and i.status = 'pending' and i.protocol = s.protocol and i.target = s.target
+          and i.audience = s.audience and hash_array_extended(i.barred_principals, 0) > s.barred_set
+        order by hash_array_extended(i.barred_principals, 0) limit 1
+      ) next
+    ), behind as materialized (
+      select head.id
+      from sets s cross join lateral (
+        select i.id, i.available_at from skill_invocations i
+        where i.tenant_id = ${tenantId} and i.status = 'pending' and i.protocol = s.protocol and i.target = s.target
+          and i.audience = s.audience and hash_array_extended(i.barred_principals, 0) = s.barred_set
+          and i.available_at <= (select clock_timestamp())
+        order by i.available_at, i.id limit ${headsOfQueueMax}::integer
+      ) head
+      where not s.is_barred
+      order by head.available_at, head.id limit ${headsMax}::integer
+    )
+    select i.id from skill_invocations i
+    where i.id in (select id from heads where not is_barred union all select id from behind)
+      and i.status = 'pending' and i.available_at <= clock_timestamp() and ${reach.principalId} <> all (i.barred_principals)
+    order by i.available_at, i.id limit 1
+    for no key update skip locked`;
+}
+
+/**
+ * `lockNextPending` for an executor with restricted visibility: it steps from queue to queue of each visible place, so
+ * that pending calls elsewhere cost nothing, however many there are. A call for a task is visible if the task is. It
+ * stays in the queue of the place in which it was requested: after a move of the task, only executors who see both
+ * places get it.
+ *
+ * Calls of tasks that moved out of view, and calls that verify the executor's own work, are skipped one by one. Both
+ * are few: a queue has at most CP_SKILL_INVOCATIONS_PENDING_MAX calls, and these persons executed or saw each of the
+ * tasks.
+ * @param viewerId whose visibility applies
+ */
+export function lockNextVisiblePending(tenantId: string, reach: ExecutorReach, viewerId: string) {
+  return sql<{ id: string }>`
+    with recursive places as materialized (
+      select id from workspaces_seen_by(${viewerId}::uuid) as seen (id) union all select ${tenantId}::uuid
+    ), queues (place, protocol, target, audience) as (
+      select place.id, p.protocol, head.target, head.audience
+      from places place cross join unnest(${reach.protocols}::text[]) as p (protocol) cross join lateral (
+        select i.target, i.audience from skill_invocations i
+        where coalesce(i.workspace_id, i.tenant_id) = place.id and i.status = 'pending' and i.protocol = p.protocol
+        order by i.target, i.audience limit 1
+      ) head
+      union all
+      select q.place, q.protocol, next.target, next.audience
+      from queues q cross join lateral (
+        select i.target, i.audience from skill_invocations i
+        where coalesce(i.workspace_id, i.tenant_id) = q.place and i.status = 'pending' and i.protocol = q.protocol
+          and (i.target, i.audience) > (q.target, q.audience)
+        order by i.target, i.audience limit 1
+      ) next
+    ), heads as materialized (
+      select head.id
+      from queues q cross join lateral (
+        select i.id, i.available_at from skill_invocations i
+        where coalesce(i.workspace_id, i.tenant_id) = q.place and i.status = 'pending' and i.protocol = q.protocol
+          and i.target = q.target and i.audience = q.audience and i.available_at <= (select clock_timestamp())
+          and (i.task_id is null or sees_task(${viewerId}::uuid, i.task_id)) and ${reach.principalId} <> all (i.barred_principals)
+        order by i.available_at, i.id limit ${headsOfQueueMax}::integer
+      ) head
+      where case q.protocol
+          when 'local' then ${reach.localEntrypoints}::text[] is null or q.target = any (${reach.localEntrypoints}::text[])
+          when 'http' then ${reach.httpOrigins}::text[] is null or q.target = any (${reach.httpOrigins}::text[])
+          else ${reach.mcpEndpoints}::text[] is null or q.target = any (${reach.mcpEndpoints}::text[])
+        end
+        and (${reach.audiences}::text[] is null or q.audience = '' or q.audience = any (${reach.audiences}::text[]))
+      order by head.available_at, head.id limit ${headsMax}::integer
+    )
+    select i.id from skill_invocations i
+    where i.id in (select id from heads) and i.status = 'pending' and i.available_at <= clock_timestamp()
+      and ${reach.principalId} <> all (i.barred_principals)
+    order by i.available_at, i.id limit 1
+    for no key update skip locked`;
+}
+
+/**
+ * `lockNextPending` for one call by its id: it waits for a lock, because no other call will do.
+ * @param viewerId whose visibility applies; null for a viewer who sees everything
+ */
+export function lockNamedPending(tenantId: string, reach: ExecutorReach, viewerId: string | null) {
+  return sql<{ id: string; task_id: string | null; is_barred: boolean }>`
+    select i.id, i.task_id, ${reach.principalId} = any (i.barred_principals) as is_barred from skill_invocations i
+    where i.id = ${reach.invocationId}::uuid and i.tenant_id = ${tenantId} and i.status = 'pending'
+      and i.available_at <= clock_timestamp() and i.protocol = any (${reach.protocols}::text[])
+      and case i.protocol
+        when 'local' then ${reach.localEntrypoints}::text[] is null or i.target = any (${reach.localEntrypoints}::text[])
+        when 'http' then ${reach.httpOrigins}::text[] is null or i.target = any (${reach.httpOrigins}::text[])
+        else ${reach.mcpEndpoints}::text[] is null or i.target = any (${reach.mcpEndpoints}::text[])
+      end
+      and (${reach.audiences}::text[] is null or i.audience = '' or i.audience = any (${reach.audiences}::text[]))
+      and case when i.task_id is null then sees_workspace(${viewerId}::uuid, i.workspace_id)
+        else sees_task(${viewerId}::uuid, i.task_id) end
+    for no key update`;
+}
+
+/**
+ * Assigns a locked call to an executor with a new lease. Returns no row when its basis was lost, or when its skill has
+ * moved to another queue.
+ * @param leaseSeconds the requested lease; null for the contract's timeout plus 30 s
+ */
+export function updateToRunning(
+  tenantId: string,
+  id: string,
+  executor: { principalId: string; sessionId: string | null; leaseSeconds: number | null },
+  named: NamesOfBindings,
+) {
+  return sql<InvocationRow>`
+    update skill_invocations i
+    set status = 'running', attempt = i.attempt + 1, fencing_token = i.fencing_token + 1,
+      executor_principal_id = ${executor.principalId}, executor_session_id = ${executor.sessionId}::uuid,
+      started_at = clock.now, heartbeat_at = null, updated_at = clock.now,
+      lease_expires_at = clock.now + make_interval(secs => least(
+        greatest(coalesce(${executor.leaseSeconds}::integer, i.timeout_seconds + 30), 10), 3600,
+        2 * i.timeout_seconds + 30))
+    from skills s, (select clock_timestamp() as now) clock
+    where i.id = ${id} and i.tenant_id = ${tenantId} and i.status = 'pending' and s.id = i.skill_id
+      and s.target = i.target and s.audience = i.audience and lost_basis(i.id, ${named}::text[]) is null
+    returning i.*`;
+}
+
+/** Why a locked call was not assigned to an executor. */
+export function findObstacle(tenantId: string, id: string, named: NamesOfBindings) {
+  return sql<{ lost: string | null }>`
+    select lost_basis(id, ${named}::text[]) as lost from skill_invocations where id = ${id} and tenant_id = ${tenantId}`;
+}
+
+/** Moves pending calls into the current queue of their skill. */
+export function updateQueueOf(tenantId: string, ids: readonly string[]) {
+  return sql`
+    update skill_invocations i set target = s.target, audience = s.audience
+    from skills s
+    where i.id = any (${ids}::uuid[]) and i.tenant_id = ${tenantId} and i.status = 'pending' and s.id = i.skill_id
+      and (s.target <> i.target or s.audience <> i.audience)`;
+}
+
+/** Proof of a call's lease: the executor, its token and, if it names one, its session. */
+export interface ShownLease {
+  principalId: string;
+  fencingToken: number;
+  sessionId: string | null;
+}
+
+/** Extends a live lease, to at most twice the contract's timeout plus 30 s. */
+export function updateLease(tenantId: string, id: string, shown: ShownLease, leaseSeconds: number | null) {
+  return sql<InvocationRow>`
+    update skill_invocations
+    set heartbeat_at = clock_timestamp(), updated_at = clock_timestamp(), lease_expires_at = least(
+      clock_timestamp() + make_interval(secs =>
+        least(greatest(coalesce(${leaseSeconds}::integer, timeout_seconds + 30), 10), 3600)),
+      started_at + make_interval(secs => 2 * timeout_seconds + 30))
+    where id = ${id} and tenant_id = ${tenantId} and status = 'running' and executor_principal_id = ${shown.principalId}
+      and fencing_token = ${shown.fencingToken}::bigint
+      and (${shown.sessionId}::uuid is null or executor_session_id = ${shown.sessionId}::uuid)
+      and lease_expires_at > clock_timestamp()
+    returning *`;
+}
+
+/** Locks a call under a live lease; returns no row when the lease has expired or belongs to another executor. */
+export function lockLeased(tenantId: string, id: string, shown: ShownLease) {
+  return sql<InvocationRow>`
+    with held as materialized (
+      select * from skill_invocations
+      where id = ${id} and tenant_id = ${tenantId} and status = 'running'
+        and executor_principal_id = ${shown.principalId} and fencing_token = ${shown.fencingToken}::bigint
+        and (${shown.sessionId}::uuid is null or executor_session_id = ${shown.sessionId}::uuid)
+      for no key update
+    )
+    select * from held where lease_expires_at > clock_timestamp()`;
+}
