@@ -52,8 +52,8 @@ export const errors = {
     'The service does not support this version of the harness protocol.',
     'Send one of `details.supported`.',
     {
-      refused: 'POST /sessions {"clientName":"ci","harness":{"type":"ci","protocolVersion":3}}',
-      right: 'POST /sessions {"clientName":"ci","harness":{"type":"ci","protocolVersion":2}}',
+      refused: 'POST /sessions {"clientName":"ci","harness":{"type":"ci","protocolVersion":"3"}}',
+      right: 'POST /sessions {"clientName":"ci","harness":{"type":"ci","protocolVersion":"2"}}',
     },
   ),
   run_version_conflict: conflict(

@@ -98,9 +98,9 @@ export const errors = {
     'Remove scopes, or add them to the audience first.',
     {
       refused:
-        'PATCH /tenants/{tenantId}/service-accounts/{clientId} {"allowedAudiences":["coordination"],"scopeCeiling":["admin.everything"]}',
+        'PATCH /tenants/{tenantId}/service-accounts/{clientId} {"audiences":["coordination"],"scopeCeiling":["admin.everything"]}',
       right:
-        'PATCH /tenants/{tenantId}/service-accounts/{clientId} {"allowedAudiences":["coordination"],"scopeCeiling":["coordination"]}',
+        'PATCH /tenants/{tenantId}/service-accounts/{clientId} {"audiences":["coordination"],"scopeCeiling":["coordination"]}',
     },
   ),
   invalid_scope: invalid(

@@ -15,9 +15,9 @@ export const errors = {
     'Issuing and rotating a token needs an Idempotency-Key.',
     'Send a key of your own, for instance a UUID, and the same one with each retry.',
     {
-      refused: 'POST /tenants/{tenantId}/platform-access-tokens/{credentialId}:rotate {"reason":"Rotation"}',
+      refused: 'POST /tenants/{tenantId}/platform-access-tokens/{credentialId}:rotate {}',
       right:
-        'POST /tenants/{tenantId}/platform-access-tokens/{credentialId}:rotate {"reason":"Rotation"}\nIdempotency-Key: 0b1e6a5c-9d7f-4a53-8a0e-5d6f0c1b2a3e',
+        'POST /tenants/{tenantId}/platform-access-tokens/{credentialId}:rotate {}\nIdempotency-Key: 0b1e6a5c-9d7f-4a53-8a0e-5d6f0c1b2a3e',
     },
   ),
   not_found: notFound(
@@ -42,8 +42,8 @@ export const errors = {
     'The request does not have the declared form; `detail` is a list of the problems.',
     'Correct each problem: `loc` is the place and `msg` the rule. Unknown fields are rejected, so check the spelling.',
     {
-      refused: 'POST /tenants {"name":"Acme"}',
-      right: 'POST /tenants {"slug":"acme","displayName":"Acme"}',
+      refused: 'POST /tenants {"slug":"acme"}',
+      right: 'POST /tenants {"slug":"acme","name":"Acme"}',
     },
   ),
   validation_error: invalid(
