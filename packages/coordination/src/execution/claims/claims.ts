@@ -24,30 +24,45 @@ import { claimTtl, refuseTtl } from './ttl.ts';
 /** While the task is locked, only a concurrently added relation can change whether it is claimable. */
 const attemptsMax = 3;
 
-/**
- * Claims a task for the caller's session (docs/reference/claims.md#claim-a-task). The usual case is a single statement.
- * If it returns no claim, two reads find the first reason in the documented order of refusals. If they find none,
- * because the obstacle has meanwhile disappeared, the claim is retried in a transaction that takes the locks first.
- */
+/** Claims a task for the caller's session (docs/reference/claims.md#claim-a-task). */
 export async function claimTask(context: Context, ref: TaskRef, request: ClaimRequest): Promise<Claim> {
   await requireDelegated(context, request, 'tasks.claim');
   const ttlSeconds = claimTtl(context, request.ttlSeconds);
-  if (!context.transactional) {
-    const lease = ttlSeconds === undefined ? undefined : await tryLease(context, ref, request, ttlSeconds);
-    if (lease !== undefined) return lease;
-    await explainDeadSession(context, request.sessionId);
-    await refuseUnclaimableTask(context, ref);
-    if (ttlSeconds === undefined) refuseTtl(context);
-    throw new NeedsTransaction();
-  }
+  return context.transactional
+    ? claimInTransaction(context, ref, request, ttlSeconds)
+    : claimInStatement(context, ref, request, ttlSeconds);
+}
+
+/**
+ * The usual case: a single statement. If it returns no claim, two reads find the first reason in the documented order of
+ * refusals. If they find none, because the obstacle has meanwhile disappeared, the claim is retried in a transaction.
+ */
+async function claimInStatement(
+  context: Context,
+  ref: TaskRef,
+  request: ClaimRequest,
+  ttlSeconds: number | undefined,
+): Promise<Claim> {
+  const claim = ttlSeconds === undefined ? undefined : await tryLease(context, ref, request, ttlSeconds);
+  if (claim !== undefined) return claim;
+  await explainDeadSession(context, request.sessionId);
+  await refuseUnclaimableTask(context, ref);
+  if (ttlSeconds === undefined) refuseTtl(context);
+  throw new NeedsTransaction();
+}
+
+/** The same statement, but if it returns no claim, the reason is found under the locks of session and task. */
+async function claimInTransaction(
+  context: Context,
+  ref: TaskRef,
+  request: ClaimRequest,
+  ttlSeconds: number | undefined,
+): Promise<Claim> {
   for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
-    if (ttlSeconds !== undefined) {
-      const isEligible = attempt > 1;
-      const lease = await context.db.row(
-        insertClaim(leaseRequest(context, ref, request, ttlSeconds, isEligible)),
-      );
-      if (lease !== undefined) return granted(context, lease);
-    }
+    const isEligible = attempt > 1;
+    const claim =
+      ttlSeconds === undefined ? undefined : await takeLease(context, ref, request, ttlSeconds, isEligible);
+    if (claim !== undefined) return claim;
     await requireLiveSession(context, request.sessionId);
     // Locks the task and checks that the caller is eligible, or refuses.
     await requireClaimableTask(context, ref);
@@ -105,6 +120,7 @@ export async function releaseClaim(context: Context, claimId: string, reason: st
   return released === undefined ? getClaim(context, claimId) : claimOf(released);
 }
 
+/** @returns undefined also if a rival wins between the statement's read and its insert */
 async function tryLease(
   context: Context,
   ref: TaskRef,
@@ -112,42 +128,45 @@ async function tryLease(
   ttlSeconds: number,
 ): Promise<Claim | undefined> {
   try {
-    const lease = await context.db.row(insertClaim(leaseRequest(context, ref, request, ttlSeconds, false)));
-    return lease === undefined ? undefined : granted(context, lease);
+    return await takeLease(context, ref, request, ttlSeconds, false);
   } catch (error) {
     if (violatedConstraint(error) === 'claims_one_active') return undefined;
     throw error;
   }
 }
 
-function leaseRequest(
+/** @param isEligible whether the task's addressee was checked under its lock */
+async function takeLease(
   context: Context,
   ref: TaskRef,
   request: ClaimRequest,
   ttlSeconds: number,
   isEligible: boolean,
-) {
+): Promise<Claim | undefined> {
   const { caller, tenantId, correlationId, requestId, traceRunId } = context;
-  return {
-    tenantId,
-    principalId: caller.principalId,
-    iamPrincipalId: caller.iamPrincipalId,
-    ref,
-    isEligible,
-    sessionId: request.sessionId,
-    claimId: newId(),
-    claimedEventId: newId(),
-    expiredEventId: newId(),
-    ttlSeconds,
-    intent: request.intent,
-    correlationId,
-    requestId,
-    traceRunId,
-    writesOutbox: context.settings.CP_OUTBOX_ENABLED,
-  };
+  const lease = await context.db.row(
+    insertClaim({
+      tenantId,
+      principalId: caller.principalId,
+      iamPrincipalId: caller.iamPrincipalId,
+      ref,
+      isEligible,
+      sessionId: request.sessionId,
+      claimId: newId(),
+      claimedEventId: newId(),
+      expiredEventId: newId(),
+      ttlSeconds,
+      intent: request.intent,
+      correlationId,
+      requestId,
+      traceRunId,
+      writesOutbox: context.settings.CP_OUTBOX_ENABLED,
+    }),
+  );
+  return lease === undefined ? undefined : noteClaimed(context, lease);
 }
 
-function granted(context: Context, lease: InsertedClaimRow): Claim {
+function noteClaimed(context: Context, lease: InsertedClaimRow): Claim {
   context.wroteEvents = true;
   noteEvent(context, taskClaimed, lease.claimed_payload);
   if (lease.reaped_claim_id !== null) {

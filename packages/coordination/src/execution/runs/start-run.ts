@@ -27,9 +27,7 @@ const attemptsMax = 3;
 
 /**
  * Starts an attempt under the caller's live claim (docs/reference/runs.md#start). A run left running under an older
- * claim is failed as superseded. The usual case is a single statement. If it starts no run, it is repeated under the
- * task's lock, which finds the first reason in the documented order of refusals and binds the run of a launched task to
- * its handle.
+ * claim is failed as superseded.
  * @throws Refusal `invalid_budget`, `payload_too_large`, `payload_too_deep`, `agent_revision_required`,
  * `agent_revision_mismatch`, `not_found`, `task_not_runnable`, those of the claim gate, `not_eligible`,
  * `run_already_active`, those of `lockStartableHandle`
@@ -37,11 +35,28 @@ const attemptsMax = 3;
 export async function startRun(context: Context, ref: TaskRef, request: RunRequest): Promise<Run> {
   checkRequest(request);
   requireRevision(context, request);
-  if (!context.transactional) {
-    const run = await tryStart(context, ref, request);
-    if (run === undefined) throw new NeedsTransaction();
-    return run;
+  return context.transactional
+    ? startInTransaction(context, ref, request)
+    : startInStatement(context, ref, request);
+}
+
+/** The usual case: a single statement. If it starts no run, the start is repeated in a transaction. */
+async function startInStatement(context: Context, ref: TaskRef, request: RunRequest): Promise<Run> {
+  try {
+    const started = await context.db.row(runStart(context, ref, request, null, false));
+    if (started !== undefined) return noteStarted(context, started);
+  } catch (error) {
+    // Another run began or ended while this one waited for the task.
+    if (violatedConstraint(error) === undefined) throw error;
   }
+  throw new NeedsTransaction();
+}
+
+/**
+ * Finds the first reason for a refusal under the task's lock, in the documented order. If there is none, starts the run
+ * and binds that of a launched task to its handle.
+ */
+async function startInTransaction(context: Context, ref: TaskRef, request: RunRequest): Promise<Run> {
   try {
     return await startUnderLocks(context, ref, request);
   } catch (error) {
@@ -100,17 +115,6 @@ async function requireOwnRevision(
   if (caller.agentId == null || agentRevisionId == null) return;
   if ((await db.row(findOwnRevision(tenantId, caller.agentId, agentRevisionId))) === undefined)
     fail('agent_revision_mismatch', { agentRevisionId });
-}
-
-async function tryStart(context: Context, ref: TaskRef, request: RunRequest) {
-  try {
-    const started = await context.db.row(runStart(context, ref, request, null, false));
-    return started === undefined ? undefined : noteStarted(context, started);
-  } catch (error) {
-    // Another run began or ended while this one waited for the task.
-    if (violatedConstraint(error) !== undefined) return undefined;
-    throw error;
-  }
 }
 
 /** @param isEligible whether the task's addressee was checked under its lock */
