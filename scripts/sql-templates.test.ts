@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findSqlTemplates } from './sql-templates.ts';
+import { findSqlParts, findSqlTemplates } from './sql-templates.ts';
 
 function templatesOf(source: string) {
-  return findSqlTemplates(source).flatMap(({ name, templates }) =>
+  return findSqlTemplates(source, findSqlParts(source)).flatMap(({ name, templates }) =>
     templates.map(({ text, row, line }) => ({
       name,
       text,
@@ -27,6 +27,18 @@ export function findTask(id: string) {
       row: "Pick<TaskRow, 'id'> & { at: string }",
     },
   ]);
+});
+
+test('a statement has the texts of its parts, and of theirs', () => {
+  const source = `const isOf = (id) => part\`tenant_id = \${id}\`;
+export function isOpen(id) {
+  return part\`status = \${open} and \${isOf(id)}\`;
+}
+export const find = (id) => sql\`select \${id}, id from tasks where \${isOpen(id)} limit \${rowsMax}\`;`;
+  assert.deepEqual(
+    templatesOf(source).map(({ name, text }) => [name, text]),
+    [['find', 'select $1, id from tasks where status = $2 and tenant_id = $3 limit $4']],
+  );
 });
 
 test('escapes in a statement are what JavaScript makes of them', () => {

@@ -1,12 +1,21 @@
 /** A static statement in a source file: what stands between the backticks after `sql` or `sql<Row>`. */
 export interface SqlTemplate {
-  /** With `$1`, `$2` … for the parameters. */
+  /** With `$1`, `$2` … for the parameters, and the texts of parts that are known. */
   readonly text: string;
   /** From 1. */
   readonly line: number;
   /** Where the declared row type stands, without its angle brackets; undefined where none is declared. */
   readonly row: { readonly start: number; readonly end: number } | undefined;
 }
+
+/** The texts of a template, between which its expressions stand. */
+interface Pieces {
+  readonly texts: readonly string[];
+  readonly expressions: readonly string[];
+}
+
+/** The first part (``part`…` ``) of each declaration, by the declaration's name. */
+export type SqlParts = ReadonlyMap<string, Pieces>;
 
 export interface SqlDeclaration {
   readonly name: string;
@@ -16,13 +25,32 @@ export interface SqlDeclaration {
   readonly names: ReadonlySet<string>;
 }
 
+const declarationHead = /^(export )?(?:async )?(?:function|const|class)\*? (\w+)/gm;
+
+/** Finds the parts of statements in a source file. */
+export function findSqlParts(source: string): SqlParts {
+  const heads = [...source.matchAll(declarationHead)];
+  const parts = new Map<string, Pieces>();
+  for (const { at, pieces } of new Scanner(source).scan().parts) {
+    const name = heads.findLast((head) => head.index < at)?.[2];
+    if (name !== undefined && !parts.has(name)) parts.set(name, pieces);
+  }
+  return parts;
+}
+
 /**
  * Finds the static statements of a source file, by the top-level declarations that hold them.
  * @param source text of a TypeScript file as biome formats it
+ * @param parts those that statements may contain, by the name that an expression begins with
  */
-export function findSqlTemplates(source: string): SqlDeclaration[] {
-  const heads = [...source.matchAll(/^(export )?(?:async )?(?:function|const|class)\*? (\w+)/gm)];
-  const templates = new Scanner(source).templates();
+export function findSqlTemplates(source: string, parts: SqlParts = new Map()): SqlDeclaration[] {
+  const heads = [...source.matchAll(declarationHead)];
+  const templates = new Scanner(source)
+    .scan()
+    .statements.map(({ at, line, row, pieces }) => ({
+      at,
+      template: { text: textOf(pieces, parts), line, row },
+    }));
   return heads.map((head, index) => {
     const [start, end] = [head.index, heads[index + 1]?.index ?? source.length];
     const inside = templates.filter(({ at }) => at >= start && at < end).map(({ template }) => template);
@@ -31,20 +59,41 @@ export function findSqlTemplates(source: string): SqlDeclaration[] {
   });
 }
 
+/** The text of a template with `$1`, `$2` … for its expressions, apart from parts. */
+function textOf(pieces: Pieces, parts: SqlParts): string {
+  let parameters = 0;
+  const write = ({ texts, expressions }: Pieces): string =>
+    texts.reduce((left, right, index) => {
+      const name = /^\w+/.exec(expressions[index - 1] as string)?.[0];
+      const inside = name === undefined ? undefined : parts.get(name);
+      if (inside !== undefined) return `${left}${write(inside)}${right}`;
+      parameters += 1;
+      return `${left}$${parameters}${right}`;
+    });
+  return write(pieces);
+}
+
+interface Found {
+  readonly at: number;
+  readonly line: number;
+  readonly row: SqlTemplate['row'];
+  readonly pieces: Pieces;
+}
+
 /** Comments to the end of the line, texts, words. */
 const skippable = /\/\/[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|[\w$]+/y;
 
 /** Reads TypeScript as far as it must to know where texts, comments and templates begin and end. */
 class Scanner {
   readonly #source: string;
-  readonly #found: { at: number; template: SqlTemplate }[] = [];
+  readonly #found = { statements: [] as Found[], parts: [] as Found[] };
   #at = 0;
 
   constructor(source: string) {
     this.#source = source;
   }
 
-  templates() {
+  scan() {
     this.#code();
     return this.#found;
   }
@@ -56,7 +105,8 @@ class Scanner {
       const skipped = skippable.exec(this.#source)?.[0];
       const character = this.#source[this.#at] as string;
       if (this.#source.startsWith('/*', this.#at)) this.#at = this.#source.indexOf('*/', this.#at) + 2;
-      else if (skipped === 'sql') this.#afterSql();
+      else if (skipped === 'sql') this.#afterTag(skipped, this.#found.statements);
+      else if (skipped === 'part') this.#afterTag(skipped, this.#found.parts);
       else if (skipped !== undefined) this.#at += skipped.length;
       else if (character === '`') this.#template();
       else if (character === '/' && this.#isExpressionNext()) this.#at += this.#regularExpression().length;
@@ -69,13 +119,15 @@ class Scanner {
     }
   }
 
-  #afterSql(): void {
+  #afterTag(tag: string, found: Found[]): void {
     const at = this.#at;
     const line = this.#source.slice(0, at).split('\n').length;
-    this.#at += 'sql'.length;
+    this.#at += tag.length;
     const row = this.#source[this.#at] === '<' ? this.#typeArgument() : undefined;
     if (this.#source[this.#at] !== '`') return;
-    this.#found.push({ at, template: { text: this.#template(), line, row } });
+    const index = found.length;
+    const pieces = this.#template();
+    found.splice(index, 0, { at, line, row, pieces });
   }
 
   #typeArgument() {
@@ -89,10 +141,10 @@ class Scanner {
     return { start, end: this.#at - 1 };
   }
 
-  /** The text of a template with `$1`, `$2` … for what is between the braces. */
-  #template(): string {
+  #template(): Pieces {
+    const texts: string[] = [];
+    const expressions: string[] = [];
     let text = '';
-    let parameters = 0;
     for (this.#at += 1; this.#source[this.#at] !== '`'; ) {
       const character = this.#source[this.#at] as string;
       if (character === '\\') {
@@ -100,10 +152,12 @@ class Scanner {
         text += { n: '\n', t: '\t', r: '\r' }[escaped] ?? escaped;
         this.#at += 2;
       } else if (this.#source.startsWith('${', this.#at)) {
-        parameters += 1;
-        text += `$${parameters}`;
         this.#at += 2;
+        const start = this.#at;
         this.#code();
+        texts.push(text);
+        expressions.push(this.#source.slice(start, this.#at));
+        text = '';
         this.#at += 1;
       } else {
         text += character;
@@ -111,7 +165,7 @@ class Scanner {
       }
     }
     this.#at += 1;
-    return text;
+    return { texts: [...texts, text], expressions };
   }
 
   /** A slash divides after a value and begins a regular expression elsewhere. */

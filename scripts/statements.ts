@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { globSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import pg from 'pg';
-import { findSqlTemplates, type SqlDeclaration, type SqlTemplate } from './sql-templates.ts';
+import { findSqlParts, findSqlTemplates, type SqlDeclaration, type SqlTemplate } from './sql-templates.ts';
 
 export interface StatementReport {
   /** One line per statement whose declared row isn't what the store gives. */
@@ -31,12 +31,13 @@ export async function checkStatements(
   listed: Readonly<Record<string, string>>,
 ): Promise<StatementReport> {
   const files = globSync('packages/*/src/**/*.sql.ts', { cwd: root }).sort();
+  const sources = new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]));
+  const parts = new Map([...sources.values()].flatMap((source) => [...findSqlParts(source)]));
   const problems: string[] = [];
   const covered: [file: string, names: string[]][] = [];
   let compared = 0;
-  for (const file of files) {
-    const source = readFileSync(join(root, file), 'utf8');
-    const declarations = findSqlTemplates(source);
+  for (const [file, source] of sources) {
+    const declarations = findSqlTemplates(source, parts);
     covered.push([file, coveredNames(declarations)]);
     const templates = declarations.flatMap(({ templates: inside }) => inside).filter(({ row }) => row);
     if (templates.length === 0) continue;
