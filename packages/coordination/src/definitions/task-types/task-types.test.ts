@@ -202,7 +202,7 @@ describe('POST makes the next version of the key', () => {
     const { declaresContextProfile, declaresInstructions, declaresArtifactSchema, execution } =
       event?.payload ?? {};
     assert.deepEqual(
-      [declaresContextProfile, declaresInstructions, declaresArtifactSchema, execution],
+      [declaresContextProfile, declaresInstructions, declaresArtifactSchema, stored],
       [false, false, false, systemExecution],
     );
   });
