@@ -20,7 +20,7 @@ const benches: Readonly<Record<string, (args: string[], stopping: AbortSignal) =
   scim: benchScim,
 };
 
-// An interrupted benchmark still stops the servers that it started.
+// An interrupted benchmark still stops its servers.
 const stopping = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopping.abort());
 

@@ -13,7 +13,7 @@ export interface Rounds {
 /**
  * Reads the command line of a benchmark that runs in rounds.
  * @param measuredSecondsMax the longest time for all rounds of one workload
- * @throws BenchError when the rounds would take longer, or no time
+ * @throws BenchError if the rounds would take longer, or no time
  */
 export function readRounds(args: string[], defaultSeconds: number, measuredSecondsMax: number): Rounds {
   const { values } = parseArgs({

@@ -10,7 +10,7 @@ export interface Store {
   readonly url: string;
   /** The server's version string and its fsync setting. */
   readonly version: string;
-  /** Does at once what the server would do later, beside the measurement, with the rows that were just inserted. */
+  /** Does the server's background work on the inserted rows now instead of during the measurement. */
   settle(): Promise<void>;
   close(): Promise<void>;
 }

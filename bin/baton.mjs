@@ -4,8 +4,8 @@ import { runFile } from './foreground.mjs';
 import { programFile, say } from './prepare.mjs';
 
 /**
- * The parts that are programs of their own; every other word belongs to the command line in packages/cli. One with
- * `settings` takes no words, and must not start when somebody only asks how it is used.
+ * The parts that are separate programs; every other command belongs to the command line in packages/cli. A program with
+ * `settings` takes no arguments, and must not start for `--help`.
  */
 const programs = [
   { word: 'start', file: 'packages/platform/src/start.main', settings: 'PORT, HOST, BATON_HOME' },

@@ -1,5 +1,5 @@
-// Loaded before each of Baton's programs, for a fast start. Not by an environment variable, which the commands that an agent
-// runs would inherit.
+// Loaded before each of Baton's programs, for a fast start. Not by an environment variable, which the commands that an
+// agent runs would inherit.
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { enableCompileCache, registerHooks } from 'node:module';
 import { homedir } from 'node:os';
@@ -9,21 +9,21 @@ import { setFlagsFromString } from 'node:v8';
 /** Files of compiled code of one version of Node; a checkout with all that its tests load makes 4,000. */
 const filesMax = 20_000;
 
-// Node 24.21 can hang for ever when it exits: it waits for the thread that compiles, and that one waits for the main thread to
-// collect garbage (nodejs/node#54918). A `baton backup` of the tests did, in Sparkplug's thread. What
-// is under way when this line runs stays there, and Maglev's thread can wait like that too: this makes it rarer only. Sparkplug
-// on the main thread makes no start slower.
+// Node 24.21 can hang forever when it exits: it waits for the compiler thread, which waits for the main thread to
+// collect garbage (nodejs/node#54918). A `baton backup` of the tests did, in Sparkplug's thread. A running compilation
+// isn't affected, and Maglev's thread can block in the same way, so this only makes it rarer. Sparkplug on the main
+// thread makes no start slower.
 setFlagsFromString('--no-concurrent-sparkplug');
 keepCompiled();
 findModulesFast();
 
-/** Node keeps what it compiled, which halves the start of a command. */
+/** Node caches compiled code, which halves the start of a command. */
 function keepCompiled() {
   try {
     const folder = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'baton', 'compiled');
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const { uid, mode } = statSync(folder);
-    // What others can write there would be run here.
+    // Code that others write there would run here.
     const isOwn = process.getuid === undefined || (uid === process.getuid() && (mode & 0o022) === 0);
     if (isOwn) {
       for (const version of readdirSync(folder))
@@ -32,14 +32,14 @@ function keepCompiled() {
       enableCompileCache(folder);
     }
   } catch {
-    // Without such a folder each start compiles anew.
+    // Without such a folder each start compiles again.
   }
 }
 
 /**
- * Answers where the modules of Baton's packages are. Node looks at the disk for each import by itself, which is a quarter of
- * a service's start: 900 modules hold 7,000 imports. A relative one names its file exactly, and any other one leads to the
- * same file from everywhere in a package.
+ * Resolves the modules of Baton's packages. Node would search the disk for each import, which is a quarter of
+ * a service's start: 900 modules hold 7,000 imports. A relative one names its file exactly, and any other one leads to
+ * the same file from everywhere in a package.
  */
 function findModulesFast() {
   const packages = new URL('../packages/', import.meta.url).href;

@@ -39,7 +39,7 @@ function inForeground(program, args) {
   const seen = { SIGINT: 0, SIGTERM: 0, SIGHUP: 0 };
   const passOn = (signal) => {
     const now = performance.now();
-    // SIGHUP asks to read files again: one that follows soon may be about another change.
+    // SIGHUP requests a reload of files: a second one soon after may concern another change.
     const isEcho = signal !== 'SIGHUP' && now - lastAt[signal] < sameSignalMs;
     if (isEcho) return;
     lastAt[signal] = now;
@@ -62,7 +62,7 @@ function inForeground(program, args) {
   });
 }
 
-/** Calls `act` once when the process that started this one is gone. */
+/** Calls `act` once when the parent process has ended. */
 function onOrphaned(act) {
   const parent = process.ppid;
   const timer = setInterval(() => {

@@ -1,5 +1,5 @@
-// How a person runs `baton` again from the folder where they are. npm's registry has a package `baton` that isn't ours: where
-// no Baton is installed, `npx baton` downloads and runs that one.
+// How a person runs `baton` again from the folder where they are. npm's registry has a package `baton` that isn't ours:
+// where no Baton is installed, `npx baton` downloads and runs that one.
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 const program = fileURLToPath(new URL('baton.mjs', import.meta.url));
 
 /**
- * The words that run this Baton's command line, for messages: `npx baton` only where npm finds this Baton, else `baton` where
- * that is on the PATH, else the path of the program.
+ * The words that run this Baton's command line, for messages: `npx baton` only where npm finds this Baton, else `baton`
+ * where that is on the PATH, else the path of the program.
  * @param {{ folder?: string, path?: string }} [where] the current folder and PATH, of this process without it
  */
 export function invocation({ folder = process.cwd(), path = process.env.PATH ?? '' } = {}) {
@@ -20,7 +20,7 @@ export function invocation({ folder = process.cwd(), path = process.env.PATH ?? 
 /** The path of the program, for the configuration of other programs. */
 export const programPath = program;
 
-/** npm takes the nearest folder with a package or with packages, and looks no further up for programs. */
+/** npm takes the nearest folder with a package or with packages, and doesn't search further up for programs. */
 function isFoundByNpx(folder) {
   for (let at = resolve(folder); ; at = dirname(at)) {
     if (existsSync(join(at, 'package.json')) || existsSync(join(at, 'node_modules')))

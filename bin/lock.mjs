@@ -20,8 +20,8 @@ const emptyStaleMs = 2000;
 
 /**
  * Takes the lock `directory`, whose parent must exist. The folder holds one file that names its owner. The lock of a
- * dead owner is broken by unlinking that file, in which only one of several processes succeeds, and the folder is removed
- * only while it is empty. So no process can break a lock that a living one has just taken.
+ * dead owner is broken by unlinking that file, in which only one of several processes succeeds, and the folder is
+ * removed only while it is empty. So no process can break a lock that a living one has just taken.
  * @returns `release` when it was taken, or `holderPid`, the process that has it.
  * @throws the file system's error when the folder can't be made.
  */
@@ -34,7 +34,7 @@ export function takeLock(directory) {
         'ENOENT',
       );
       if (written && isAlone(directory, name)) return { release: () => release(directory, name) };
-      // Another process judged this folder stale and made it anew: two files are in it, or will be.
+      // Another process considered this folder stale and created it again: it has, or will have, two files.
       if (written) release(directory, name);
       sleep(Math.random() * pauseMs);
       continue;
@@ -49,7 +49,7 @@ export function takeLock(directory) {
     }
   }
   throw new Error(
-    `The lock ${directory} could neither be taken nor judged; remove that folder if no Baton runs.`,
+    `The lock ${directory} could neither be taken nor checked; remove that folder if no Baton runs.`,
   );
 }
 
@@ -59,7 +59,7 @@ function isAlone(directory, name) {
   return names.length === 1 && names[0] === name;
 }
 
-/** The owner by its file; undefined while the folder is empty or gone. */
+/** The owner by its file; undefined while the folder is empty or missing. */
 function ownerOf(directory) {
   try {
     const [name] = readdirSync(directory);
@@ -91,8 +91,8 @@ function succeeds(action, ...codes) {
 }
 
 /**
- * When the process began, in a form that tells it from a later process with the same id (also after a reboot);
- * undefined when there is no such living process.
+ * The start of the process, in a form that distinguishes it from a later process with the same id (also after a
+ * reboot); undefined when there is no such living process.
  */
 export function processStamp(pid) {
   if (process.platform === 'linux') {

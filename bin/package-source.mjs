@@ -1,8 +1,9 @@
-// Where npm gets packages from, for a person who waits: npm prints nothing for minutes while its registry does not answer.
+// Where npm gets packages from, for a waiting person: npm prints nothing for minutes while its registry does not
+// respond.
 import { execFile } from 'node:child_process';
 import { connect } from 'node:net';
 
-/** An installation whose packages are in npm's cache is over by then. */
+/** An installation from npm's cache has finished by then. */
 const patienceMs = 1500;
 /** Both together end within 5 seconds of the start. */
 const askNpmMsMax = 1000;
@@ -17,7 +18,7 @@ const proxySettings = [
 ];
 
 /**
- * Says once, if the installation takes longer, which address npm waits for, and whether that can be reached.
+ * Reports once, if the installation takes longer, which address npm waits for, and whether it can be reached.
  * @param folder where npm installs; its configuration may name another registry
  * @param say prints one line
  * @returns a function that ends this

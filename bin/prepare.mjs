@@ -1,6 +1,6 @@
-// Makes a checkout ready to run: installs the packages of the lockfile and a Node that runs TypeScript. Where npm installed
-// Baton as a package, its packages are there and its programs are JavaScript, but they need the same Node. Plain
-// JavaScript for Node 20 and up; everything else in this repository runs on Node 24.
+// Makes a checkout ready to run: installs the packages of the lockfile and a Node that runs TypeScript. Where npm
+// installed Baton as a package, its packages are there and its programs are JavaScript, but they need the same Node.
+// Plain JavaScript for Node 20 and up; everything else in this repository runs on Node 24.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -37,7 +37,7 @@ export class PlainError extends Error {}
 /**
  * Installs what is missing.
  * @returns the path of a Node that runs Baton's programs.
- * @throws PlainError with one sentence that says what to do.
+ * @throws PlainError with one sentence about what to do.
  */
 export async function prepare() {
   if (isCheckout)
@@ -55,8 +55,8 @@ export async function prepare() {
 }
 
 /**
- * Where Node is installed: beside the lockfile that names it, or, where this account may not write there because another
- * one installed Baton, in a folder of its own.
+ * Where Node is installed: beside the lockfile that names it, or, where this account may not write there because
+ * another one installed Baton, in a folder of its own.
  */
 function toolchainFolder() {
   const shipped = join(root, 'toolchain');
@@ -141,7 +141,7 @@ function isInstalled(folder) {
 }
 
 /**
- * Whether npm's own record of node_modules has all that the lockfile asks for: then `npm ci` was run by hand.
+ * Whether npm's own record of node_modules has all that the lockfile requires: then `npm ci` was run by hand.
  * Optional packages are other platforms' binaries, or their absence is reported by the code that needs them.
  */
 function npmInstalledAll(folder) {
@@ -195,7 +195,9 @@ function npmCi(folder) {
   });
 }
 
-/** An account without a home it may write to (nobody, a container's user) gets npm's cache under the temporary folder. */
+/**
+ * An account without a home it may write to (nobody, a container's user) gets npm's cache under the temporary folder.
+ */
 function npmCache() {
   if (process.env.npm_config_cache !== undefined) return {};
   if (isWritable(homedir())) return {};

@@ -1,4 +1,4 @@
-// npm run check: whether everything that a caller may send has a maximum. Prints what has none.
+// npm run check: checks that everything that a caller may send has a maximum. Prints inputs without one.
 import { z } from 'zod';
 import { queryShapeOf } from '@baton/kernel/http/input';
 import { endpointName, type Operation } from '@baton/kernel/http/service';
@@ -6,7 +6,7 @@ import { endpointName, type Operation } from '@baton/kernel/http/service';
 type JsonSchema = Readonly<Record<string, unknown>>;
 
 /**
- * Finds what a caller may send without a bound: a text without `maxLength`, a list without `maxItems`, names of the
+ * Finds inputs without a bound: a text without `maxLength`, a list without `maxItems`, names of the
  * caller's own choice without `maxProperties`, a free document without `x-maxBytes`. In bodies, queries and paths.
  * @returns one line for each
  */
@@ -20,7 +20,7 @@ export function unboundedInputs(endpoints: readonly Operation[]): string[] {
     return forms.flatMap(([where, form]) => {
       const { $defs = {}, ...schema } = z.toJSONSchema(form, { io: 'input', unrepresentable: 'any' });
       const definitions = Object.values($defs) as JsonSchema[];
-      // The form of all parameters lists them; its own type says nothing.
+      // The schema of all parameters lists them; its own type has no information.
       const found = [schema as JsonSchema, ...definitions].flatMap((part) => unboundedIn(part, where));
       return [...new Set(found)].map((problem) => `${endpointName(endpoint)}: ${problem}`);
     });

@@ -1,4 +1,5 @@
-// npm run build [-- FOLDER]: makes the packages that users install, as baton-VERSION.tgz and baton-sdk-VERSION.tgz in dist/.
+// npm run build [-- FOLDER]: makes the packages that users install, as baton-VERSION.tgz and baton-sdk-VERSION.tgz in
+// dist/.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { packBaton, packSdk } from './packing/packages.ts';
@@ -8,7 +9,7 @@ const root = dirname(import.meta.dirname);
 
 /**
  * Writes both tarballs.
- * @param folder is made when it isn't there
+ * @param folder is created if it doesn't exist
  * @returns their paths
  */
 export function build(folder: string): { readonly baton: string; readonly sdk: string } {

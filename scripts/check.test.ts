@@ -34,7 +34,9 @@ const planted: Record<string, string> = {
 };
 
 const programs = ['bench', 'e2e', 'examples'];
-/** The whole work tree in the long proof; in `npm test` only what the planted files need, a tenth of the tools' input. */
+/**
+ * The whole work tree in the long proof; in `npm test` only what the planted files need, a tenth of the tools' input.
+ */
 const copied = byDepth(
   [
     ...['bin', 'scripts', 'packages/kernel'],
@@ -62,7 +64,7 @@ before(async () => {
 
 after(() => rm(root, { recursive: true, force: true }));
 
-/** What the check must say of the planted files. */
+/** The expected reports about the planted files. */
 const expected: [violation: string, line: RegExp][] = [
   [
     'an import of a higher layer',

@@ -16,7 +16,7 @@ const linesMax = 500;
 const outputLinesMax = 80;
 /** Most steps keep one core busy; two at once use the two cores of the smallest machine. */
 const stepsAtOnce = 2;
-/** Not exported types: a name for what a function takes or returns is worth having before anyone imports it. */
+/** Not exported types: a named parameter or return type is useful even if nothing imports it. */
 const knipIssues = 'files,dependencies,unlisted,unresolved,binaries,exports';
 
 interface Step {
@@ -55,8 +55,8 @@ async function types(): Promise<string> {
 }
 
 /**
- * Runs the steps and prints one line for each, with its seconds, and what it found: all of it for steps that were
- * named, of a whole run the first lines.
+ * Runs the steps and prints one line for each, with its seconds, and its findings: all of them for named steps, the
+ * first lines in a whole run.
  * @param names of the steps to run; empty for all
  * @returns whether nothing was found
  */

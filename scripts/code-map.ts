@@ -5,8 +5,8 @@ const page = 'ARCHITECTURE.md';
 const services = ['identity', 'coordination'];
 
 /**
- * Compares the code map of ARCHITECTURE.md with the tree: each folder of the map exists, and the map has each folder of the
- * repository, each package, each folder of a package's source, and each feature of a service's layers.
+ * Compares the code map of ARCHITECTURE.md with the tree: each folder of the map exists, and the map has each folder of
+ * the repository, each package, each folder of a package's source, and each feature of a service's layers.
  */
 export function findMapFaults(tree: Tree): string[] {
   const folders = foldersOf(tree.files);
@@ -24,7 +24,7 @@ export function findMapFaults(tree: Tree): string[] {
   const missing = [...folders].filter((folder) => isMapped(folder) && !named.has(folder)).sort();
   return [
     ...unknown.map((folder) => `${page}: the code map names ${folder}/, which does not exist`),
-    ...missing.map((folder) => `${page}: the code map lacks ${folder}/: say in a few words what it holds`),
+    ...missing.map((folder) => `${page}: the code map lacks ${folder}/: describe it in a few words`),
   ];
 }
 

@@ -59,14 +59,14 @@ test('further types and fields, more values of an enumeration and a narrower kin
   assert.deepEqual(brokenVersions(before, after), []);
 });
 
-test('a field that is gone, optional or of another kind asks for another version', () => {
+test('a field that was removed, became optional or has another kind requires a new version', () => {
   for (const [before, after, told, required] of [
-    [{ id: uuid, n: text }, { id: uuid }, 'payload.n is gone', ['id']],
+    [{ id: uuid, n: text }, { id: uuid }, 'payload.n was removed', ['id']],
     [{ n: text }, { n: text }, 'payload.n was always there, and may be absent now', []],
     [{ n: text }, { n: { type: 'integer' } }, 'payload.n was string, and may be integer now', ['n']],
     [{ n: uuid }, { n: text }, 'payload.n was string (uuid), and may be string now', ['n']],
     [{ n: text }, { n: orNull(text) }, 'payload.n was string, and may be null now', ['n']],
-    [{ n: object({ x: text }) }, { n: object({ y: text }) }, 'payload.n.x is gone', ['n']],
+    [{ n: object({ x: text }) }, { n: object({ y: text }) }, 'payload.n.x was removed', ['n']],
     [
       { n: { type: 'array', items: uuid } },
       { n: { type: 'array', items: { type: 'integer' } } },
@@ -81,8 +81,8 @@ test('a field that is gone, optional or of another kind asks for another version
   }
 });
 
-test('a type that is gone is told', () => {
+test('a removed type is reported', () => {
   assert.deepEqual(brokenVersions(catalog({}), catalog({}, { type: 'e.f' })), [
-    'a.b is no longer declared: consumers of the journal still ask for it.',
+    'a.b is no longer declared: consumers of the journal still expect it.',
   ]);
 });

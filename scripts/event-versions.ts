@@ -1,4 +1,5 @@
-// A version of an event's type only adds fields (core, section 17): what a consumer was told of stays as it was.
+// A version of an event's type may only add fields (docs/reference/versions.md): the fields of consumers remain
+// unchanged.
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -12,8 +13,8 @@ interface AsyncApi {
 /**
  * Compares two AsyncAPI documents of the catalog of events.
  * @param before as it is committed; @param after as it is declared
- * @returns a sentence for each type that is gone, and for each field of the same type and version that is gone, may be absent
- * where it never was, or holds values of another kind
+ * @returns a sentence for each removed type, and for each field of the same type and version that was removed, may be
+ * absent where it never was, or holds values of another kind
  */
 export function brokenVersions(before: unknown, after: unknown): string[] {
   const [old, young] = [before as AsyncApi, after as AsyncApi];
@@ -21,7 +22,7 @@ export function brokenVersions(before: unknown, after: unknown): string[] {
     .filter((name) => !name.endsWith('.cloudevent'))
     .flatMap((type) => {
       if (young.components.messages[type] === undefined)
-        return [`${type} is no longer declared: consumers of the journal still ask for it.`];
+        return [`${type} is no longer declared: consumers of the journal still expect it.`];
       const [was, is] = [eventOf(old, type), eventOf(young, type)];
       if (was.version !== is.version) return [];
       return changesOf({ schema: was.payload, document: old }, { schema: is.payload, document: young }).map(
@@ -57,7 +58,7 @@ function changesOf(before: Place, after: Place, path = 'payload', depth = 0): st
   );
   if (further.length > 0)
     return [`${path} was ${kindsOf(old).join(' or ')}, and may be ${further.join(' or ')} now`];
-  // What refers to itself is as it was below, or its first level says so.
+  // A recursive type is unchanged below, or its first level differs.
   if (depth >= depthMax) return [];
   return [
     ...fieldsOf(old).flatMap((name) => fieldChanges(name, old, young, path, depth)),
@@ -68,7 +69,7 @@ function changesOf(before: Place, after: Place, path = 'payload', depth = 0): st
 function fieldChanges(name: string, old: Place[], young: Place[], path: string, depth: number): string[] {
   const [was, is] = [fieldIn(old, name), fieldIn(young, name)];
   const at = `${path}.${name}`;
-  if (is.length === 0) return [`${at} is gone`];
+  if (is.length === 0) return [`${at} was removed`];
   const wasAlways = isAlways(old, name);
   const lost = wasAlways && !isAlways(young, name) ? [`${at} was always there, and may be absent now`] : [];
   const [first, ...others] = was;

@@ -2,12 +2,14 @@ import type { GeneratedFile } from './generated-file.ts';
 import { code, pageStart, tableOf, titleOf } from './markdown.ts';
 import type { Service } from './services.ts';
 
-const intro = `What a caller must hold for a call; where several are named, any one suffices. \`admin\` covers all of them.
+const intro = `The permissions that a call requires; of several, any one suffices. \`admin\` covers all of them.
 The scopes of a token narrow what its principal holds: \`control-plane:read\` leaves the permissions that end in
 \`.read\`, \`control-plane:write\` the others except \`admin\`, \`control-plane:admin\` all. Calls are named as in the API
 description (\`/docs\`).`;
 
-/** Every permission with its meaning and its calls, and the calls that ask for no permission with what they ask for. */
+/**
+ * Every permission with its meaning and its calls, and the calls that require no permission, with their credentials.
+ */
 export function writePermissions(services: readonly Service[]): GeneratedFile {
   const sections = services.map(
     (service) => `\n## ${titleOf(service.name)}\n${held(service)}${entries(service)}`,
@@ -34,5 +36,5 @@ function entries({ endpoints, credentials }: Service): string {
   const rows = endpoints
     .filter(({ permission }) => permission.length === 0)
     .map(({ id, auth, summary }) => [code(id), credentials[auth ?? 'usual'] ?? '', summary]);
-  return `\n### Calls that ask for no permission\n\n${tableOf(['Call', 'Credential', 'What it does'], rows)}`;
+  return `\n### Calls without a permission\n\n${tableOf(['Call', 'Credential', 'What it does'], rows)}`;
 }

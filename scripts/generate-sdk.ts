@@ -6,7 +6,7 @@ import type { Service } from './services.ts';
 
 const folder = 'packages/sdk/src/generated';
 const head = '// GENERATED from the OpenAPI documents by: npm run generate\n';
-/** What no program calls through the SDK. */
+/** Operations that no program calls through the SDK. */
 const uncalledGroups = new Set(['health', 'metrics', 'healthz', 'readyz']);
 /** A provider sends the browser there. */
 const uncalledNames = new Set(['connections.finish']);
@@ -65,7 +65,7 @@ ${used.join(',\n')}
 
 ${text}
 
-/** Every operation of ${name}, by what it is about. */
+/** Every operation of ${name}, by its subject. */
 ${whole}
 `;
 }
@@ -88,7 +88,7 @@ function errorCodes(services: readonly Service[]): GeneratedFile {
   return {
     path: `${folder}/error-codes.ts`,
     text: `${head}
-/** Every code that the services refuse with; docs/errors.md says when, and how to react. */
+/** Every error code of the services; docs/errors.md explains when it occurs and what to do. */
 export type ErrorCode =
 ${codes.map((code) => `  | '${code}'`).join('\n')};
 `,

@@ -1,4 +1,5 @@
-// npm run generate [-- --check]: writes what follows from the migrations and the declarations of both services.
+// npm run generate [-- --check]: writes the files that are generated from the migrations and the declarations of both
+// services.
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -70,7 +71,7 @@ async function main(isCheck: boolean): Promise<number> {
 
 const notYetOnMain = `An event that is not on main yet may still change: git checkout main -- ${eventsFile}, then npm run generate.`;
 
-/** What consumers of events were promised by the description as it stands. */
+/** The current description, on which consumers of events rely. */
 function brokenIn(path: string, current: string | undefined, text: string): string[] {
   if (path !== eventsFile || current === undefined || current.includes('<<<<<<<')) return [];
   return brokenVersions(JSON.parse(current), JSON.parse(text));

@@ -127,8 +127,8 @@ const forbidden: [rule: string, problem: string, tree: Record<string, string>][]
     { [`${coordination}/helpers/texts.ts`]: '' },
   ],
   [
-    'a file that stands in no layer is named',
-    'packages/identity/src/texts.ts stands in no layer',
+    'a file outside of all layers is named',
+    'packages/identity/src/texts.ts is in no layer',
     { [`${identity}/texts.ts`]: '' },
   ],
   [

@@ -101,7 +101,10 @@ function importsOf(root: string, from: string): Import[] {
     .map(([, specifier = '']) => ({ from, specifier, to: resolve(from, specifier) }));
 }
 
-/** `@baton/kernel/http/http` is `packages/kernel/src/http/http.ts`, and `@baton/sdk` its index: as the packages' `exports` say. */
+/**
+ * `@baton/kernel/http/http` is `packages/kernel/src/http/http.ts`, and `@baton/sdk` its index: by the packages'
+ * `exports`.
+ */
 function resolve(from: string, specifier: string): string | undefined {
   if (specifier.startsWith('.')) return normalize(join(dirname(from), specifier));
   const [, name, path = 'index'] = /^@baton\/([^/]+)(?:\/(.+))?$/.exec(specifier) ?? [];
@@ -137,8 +140,7 @@ function forbidden({ from, to, specifier }: Import): string | undefined {
     return 'another package is imported by its name';
   if (here.pack === undefined) return undefined;
   if (there.pack === undefined) {
-    if (to.startsWith('e2e/'))
-      return 'e2e stands above the packages: what both need belongs in packages/testing';
+    if (to.startsWith('e2e/')) return 'e2e is above the packages: shared code belongs in packages/testing';
     return here.pack === 'platform' || here.isTesting || /\/bin\/(?:lock|invocation)\.mjs$/.test(specifier)
       ? undefined
       : 'a package uses nothing outside packages/';
@@ -158,7 +160,9 @@ function betweenPackages(here: Place, there: Place): string | undefined {
   return `${from} may not use ${to}`;
 }
 
-/** A pure package computes: it reads no file, opens no connection, and keeps no time. `node:net` tells addresses apart. */
+/**
+ * A pure package computes: it reads no file, opens no connection, and keeps no time. `node:net` only parses addresses.
+ */
 function impureModule({ pack }: Place, specifier: string): string | undefined {
   if (pack === undefined || !pure.has(pack)) return undefined;
   const isRefused = specifier.startsWith('node:')
@@ -192,7 +196,7 @@ function unlistedFolders(files: readonly string[]): string[] {
   const unlisted = files.flatMap((file) => {
     const { pack, layer } = placeOf(file);
     if (pack === undefined || layer === undefined || layers[pack]?.includes(layer)) return [];
-    if (layer === '.') return [`${file} stands in no layer: move it into one`];
+    if (layer === '.') return [`${file} is in no layer: move it into one`];
     return [`packages/${pack}/src/${layer} is no layer: give it its place in the list in scripts/layers.ts`];
   });
   return [...new Set(unlisted)];
@@ -204,7 +208,7 @@ function featureCycles(imports: readonly Import[]): string[] {
     const [here, there] = [placeOf(from), to === undefined ? undefined : placeOf(to)];
     if (there === undefined || here.isTesting || there.isTesting) return [];
     if (here.pack !== there.pack || here.layer !== there.layer || here.layer === undefined) return [];
-    // The layer's own files stand below its features (errors.ts) and above them (app.ts).
+    // The layer's own files are below its features (errors.ts) and above them (app.ts).
     if (here.feature === '' || there.feature === '' || here.feature === there.feature) return [];
     const layer = `${here.pack}/${here.layer}`;
     return [[`${layer}/${here.feature}`, `${layer}/${there.feature}`]];

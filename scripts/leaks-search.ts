@@ -15,7 +15,7 @@ const base = 0x01000193;
 /** Of each part of a token only the end is searched for: it is in no other token. */
 const partLength = 48;
 
-/** Every spelling of a secret that is looked for; of a JWT its claims and its signature, each alone. */
+/** Every spelling of a secret to search for; of a JWT its claims and its signature separately. */
 export function spellingsOf(secret: string): Needle[] {
   const parts = /^[\w-]+\.([\w-]{20,})\.([\w-]{20,})$/.exec(secret);
   const whole = parts === null ? [secret] : parts.slice(1).map((part) => part.slice(-partLength));
@@ -54,9 +54,9 @@ function base64Of(text: string): string[] {
 }
 
 /**
- * Looks for many texts at once by a rolling hash of 12 bytes (Rabin-Karp). It is compared with the hash of each needle's
- * middle, which is rarer than its ends (`iam_pat_`, `@example.com`); on a match the whole needle is compared. 100 MB take
- * a few seconds, however many needles there are.
+ * Searches many texts at once by a rolling hash of 12 bytes (Rabin-Karp). It is compared with the hash of each needle's
+ * middle, which is rarer than its ends (`iam_pat_`, `@example.com`); on a match the whole needle is compared. 100 MB
+ * take a few seconds, however many needles there are.
  */
 export function createSearch(needles: readonly Needle[]) {
   const middles = new Map<number, { needle: Needle; bytes: Buffer; upToMiddle: number }[]>();

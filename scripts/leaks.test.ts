@@ -76,7 +76,7 @@ for (const [kind, spelling, secret, written] of spellings)
     }
   });
 
-test('a hash may stand in a table of credentials and nowhere else', async () => {
+test('a hash may be in a table of credentials and nowhere else', async () => {
   const hash = `(prefix,sha256:${hashOf(clientSecret)})`;
   const { findings } = await search({
     log: hash,
@@ -87,7 +87,7 @@ test('a hash may stand in a table of credentials and nowhere else', async () => 
   assert.ok(!findings.join().includes('service_accounts'));
 });
 
-test('the name of a person may stand in a table, but not in journal, audit record or log', async () => {
+test('the name of a person may be in a table, but not in journal, audit record or log', async () => {
   const { findings } = await search({
     log: `{"reason":"${userName}"}`,
     tables: { scim_users: userName, events: `{"userName":"${userName}"}`, audit_records: userName },
@@ -119,7 +119,7 @@ test('a secret with half of a surrogate pair is found', async () => {
   assert.equal(findings.length, 1);
 });
 
-test('texts that only resemble a secret are not found, and the report says how much was searched', async () => {
+test('texts that only resemble a secret are not found, and the report states how much was searched', async () => {
   const halves = `${clientSecret.slice(0, 40)} ${clientSecret.slice(3)} ${hashOf('another')} iam_pat_0123456789ab`;
   const { findings, secrets, bytes } = await search({ log: halves, tables: { events: halves } });
   assert.deepEqual(findings, []);
@@ -129,7 +129,7 @@ test('texts that only resemble a secret are not found, and the report says how m
 
 test('an exception covers one place of one test, and a whole run reports one that is not needed', async () => {
   const texts = { log: pat, tables: { events: pat } };
-  const exception = { test: 'src/claims.test.ts', place: 'table events', why: 'it looks for it' };
+  const exception = { test: 'src/claims.test.ts', place: 'table events', why: 'it searches it' };
   const { findings } = await search(texts, [exception]);
   assert.deepEqual(
     findings.map((line) => line.split(',')[0]),
@@ -138,7 +138,7 @@ test('an exception covers one place of one test, and a whole run reports one tha
   await search({});
   const whole = checkLeaks([directory], true, [exception]).findings;
   assert.ok(whole.includes('src/claims.test.ts: table events: not needed any more, delete this exception'));
-  assert.ok(whole.includes('no private key was seen in the whole run: its search says nothing'));
+  assert.ok(whole.includes('no private key was seen in the whole run: its search proves nothing'));
 });
 
 test('what a service under test leaks into its tables, its journal and its log is found', async () => {

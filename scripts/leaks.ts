@@ -19,7 +19,7 @@ export interface Allowed {
   readonly why: string;
 }
 
-/** What is read and kept for a long time: neither hashes of secrets nor names of people may stand there. */
+/** Long-lived records: they may contain neither hashes of secrets nor names of people. */
 const records = ['the log', 'table events', 'table archived_events', 'table audit_records', 'table outbox'];
 
 /** The only tables that may hold hashes of secrets. */
@@ -112,7 +112,7 @@ export function checkLeaks(
   if (isWhole) {
     const kinds = new Set([...kept.values()].map(({ kind }) => kind));
     for (const kind of kindsOfWholeRun.filter((name) => !kinds.has(name)))
-      findings.push(`no ${kind} was seen in the whole run: its search says nothing`);
+      findings.push(`no ${kind} was seen in the whole run: its search proves nothing`);
     for (const place of places.filter((name) => !found.has(name)))
       findings.push(`${place}: not needed any more, delete this exception`);
   }
@@ -138,7 +138,9 @@ function placeAt(text: Buffer, at: number, file: string): string {
   return `table ${text.toString('latin1', mark + 1, text.indexOf('\n', mark))}`;
 }
 
-/** The start of the line up to the secret; of every long word only the first characters, since it may be a secret too. */
+/**
+ * The start of the line up to the secret; of every long word only the first characters, since it may be a secret too.
+ */
 function startOf(text: Buffer, at: number): string {
   const start = text.lastIndexOf('\n', at) + 1;
   const line = text.toString('utf8', start, Math.min(at, start + rowLengthMax));

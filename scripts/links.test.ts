@@ -102,7 +102,7 @@ describe('a pointer in a comment or a message', () => {
       'src/claim.ts:2 docs/dead.md#fencing names no file of the repository',
       'src/claim.ts:3 docs/claims.md#dead names no heading of docs/claims.md',
     ]);
-    assert.deepEqual(inSource('// CONTRIBUTING.md says how\n'), [
+    assert.deepEqual(inSource('// CONTRIBUTING.md explains it\n'), [
       'src/claim.ts:1 CONTRIBUTING.md names no file of the repository',
     ]);
   });

@@ -1,4 +1,4 @@
-/** The rules of OpenAPI 3.1 that a client generator stumbles over, and those that this API sets itself. */
+/** The rules of OpenAPI 3.1 that client generators need, and this API's own rules. */
 
 export interface Media {
   readonly schema: JsonObject;
@@ -57,7 +57,7 @@ export function problemsOf(document: OpenApiDocument): string[] {
 function danglingReferences(document: OpenApiDocument): string[] {
   return [...referencesIn(document)]
     .filter((reference) => resolved(document, { $ref: reference }) === undefined)
-    .map((reference) => `${reference} stands for nothing`);
+    .map((reference) => `${reference} resolves to nothing`);
 }
 
 function unusedComponents(document: OpenApiDocument): string[] {
@@ -132,7 +132,7 @@ function problemsOfOperation(document: OpenApiDocument, path: string, operation:
         ([status, response]) =>
           /^[2345]\d\d$/.test(status) && typeof resolved(document, response)?.['description'] === 'string',
       ),
-      'has an answer without a status or a description',
+      'has a response without a status or a description',
     ],
   ];
   return rules.filter(([holds]) => !holds).map(([, problem]) => `${operationId} ${problem}`);

@@ -71,7 +71,7 @@ test('a broken description is found out', () => {
     components: { schemas: { thing: {} } },
   };
   assert.deepEqual(problemsOf(broken), [
-    '#/components/x/Y stands for nothing',
+    '#/components/x/Y resolves to nothing',
     '#/components/schemas/thing is used nowhere',
     'thing is no name for one of the schemas',
     'the tag Things has no operation or no sentence',

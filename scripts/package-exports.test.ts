@@ -54,7 +54,7 @@ test('an import of what is not exported is named', async () => {
   ]);
 });
 
-test('an export of whatever lies in the package is refused', async () => {
+test('an export of all files of the package is rejected', async () => {
   const problems = await problemsOf({ './http/http': './src/http/http.ts', './*': './src/*.ts' });
   assert.deepEqual(problems, [
     'packages/kernel/package.json exports ./*: write it as "./<module>": "./src/<module>.ts"',

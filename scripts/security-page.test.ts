@@ -31,7 +31,7 @@ test('a promise without a test is found, and so are tests without a promise', ()
     'SECURITY.md: a line of "Journal" names no test',
   ]);
   assert.deepEqual(problemsAfter('## What Baton promises', '## Promises').slice(0, 1), [
-    'SECURITY.md: SECURITY.md has no promises where they are looked for',
+    'SECURITY.md: SECURITY.md has no promises where they are expected',
   ]);
 });
 
@@ -44,7 +44,7 @@ for (const [what, link, problems] of [
   ['test that is commented out', `[x](${file}) "a lion roars"`, [`${file} has no test "a lion roars"`]],
   ['test whose name has a part filled in', `[x](${file}) "a … that is named is judged"`, []],
 ] as const)
-  test(`a ${what} that is named is judged`, () => {
+  test(`a ${what} that is named is checked`, () => {
     assert.deepEqual(
       problemsAfter(/^\| Journal \|.*$/m, `| Journal | planted | ${link} |`),
       problems.map((problem) => `SECURITY.md: ${problem}`),

@@ -5,7 +5,7 @@ const pageName = 'SECURITY.md';
 
 /**
  * Checks that each promise of the security page names its tests, in the table at the page's end, and that these exist.
- * In the name of a test `…` stands for a part that the test fills in.
+ * In the name of a test `…` is a part that the test fills in.
  * @param root of the repository, where the links of the page begin
  * @param page its text, when it is not the one in the repository
  * @returns one line for each problem
@@ -18,7 +18,7 @@ export function untestedPromises(root: string, page = readFileSync(join(root, pa
     .filter(({ promise }) => promise !== 'Promise' && promise !== '---');
   const tested = new Set(rows.map(({ promise }) => promise));
   return [
-    ...(promises.length === 0 ? [`${pageName} has no promises where they are looked for`] : []),
+    ...(promises.length === 0 ? [`${pageName} has no promises where they are expected`] : []),
     ...promises.filter((promise) => !tested.has(promise)).map((promise) => `"${promise}" names no test`),
     ...[...tested]
       .filter((name) => !promises.includes(name))
@@ -53,7 +53,7 @@ function missing(root: string, { file, names }: NamedTest): string[] {
   return names.filter((name) => !found.has(name)).map((name) => `${file} has no test "${name}"`);
 }
 
-/** The names of the tests of a file; not of those that are skipped or stand in a comment. */
+/** The names of the tests of a file; not of those that are skipped or in a comment. */
 function namesIn(text: string): Set<string> {
   const calls = text.matchAll(
     /^ *(?:await )?(?:test|longTest|describe|describeLong|register)\(\s*(['"`])(.*?)(?<!\\)\1/gms,

@@ -22,14 +22,14 @@ export interface Service {
   readonly endpoints: readonly Operation[];
   readonly errors: ErrorTable;
   readonly settings: SettingTable;
-  /** Permissions with their meaning; empty where nobody but the administrator calls. */
+  /** Permissions with their meaning; empty if only the administrator calls. */
   readonly permissions: Readonly<Record<string, string>>;
-  /** How a caller proves who they are, by the `auth` of an endpoint; `usual` where it says nothing. */
+  /** How a caller proves who they are, by the `auth` of an endpoint; `usual` by default. */
   readonly credentials: Readonly<Record<string, string>>;
   describeApi(): object;
   /** The AsyncAPI description, where the service sends something by itself. */
   describeEvents?(): object;
-  /** The codes that the steps before the handler answer at this endpoint. */
+  /** The error codes of the steps before the handler at this endpoint. */
   pipelineCodesOf(endpoint: Operation): readonly string[];
 }
 
@@ -52,7 +52,7 @@ export const services: readonly Service[] = [
   },
   {
     name: 'coordination',
-    purpose: 'Coordination hands out tasks under exclusive leases and writes every change to a journal.',
+    purpose: 'Coordination assigns tasks under exclusive leases and writes every change to a journal.',
     endpoints: coordinationEndpoints,
     errors: coordinationErrors,
     settings: coordinationSettings,

@@ -51,7 +51,7 @@ test('texts, comments and regular expressions are no statements', () => {
   assert.deepEqual(templatesOf(source), []);
 });
 
-test('a statement belongs to the declaration it stands in', () => {
+test('a statement belongs to the declaration that contains it', () => {
   const source =
     'export const one = () => sql`select 1`;\nfunction two() {\n  return a ? sql`select 2` : sql`select 3`;\n}\n';
   assert.deepEqual(

@@ -1,14 +1,14 @@
-/** A static statement in a source file: what stands between the backticks after `sql` or `sql<Row>`. */
+/** A static statement in a source file: the text between the backticks after `sql` or `sql<Row>`. */
 export interface SqlTemplate {
   /** With `$1`, `$2` … for the parameters, and the texts of parts that are known. */
   readonly text: string;
   /** From 1. */
   readonly line: number;
-  /** Where the declared row type stands, without its angle brackets; undefined where none is declared. */
+  /** The position of the declared row type, without its angle brackets; undefined if none is declared. */
   readonly row: { readonly start: number; readonly end: number } | undefined;
 }
 
-/** The texts of a template, between which its expressions stand. */
+/** The texts of a template, between its expressions. */
 interface Pieces {
   readonly texts: readonly string[];
   readonly expressions: readonly string[];
@@ -21,7 +21,7 @@ export interface SqlDeclaration {
   readonly name: string;
   readonly isExported: boolean;
   readonly templates: readonly SqlTemplate[];
-  /** Every name that stands in it. */
+  /** Every name in it. */
   readonly names: ReadonlySet<string>;
 }
 
@@ -45,12 +45,10 @@ export function findSqlParts(source: string): SqlParts {
  */
 export function findSqlTemplates(source: string, parts: SqlParts = new Map()): SqlDeclaration[] {
   const heads = [...source.matchAll(declarationHead)];
-  const templates = new Scanner(source)
-    .scan()
-    .statements.map(({ at, line, row, pieces }) => ({
-      at,
-      template: { text: textOf(pieces, parts), line, row },
-    }));
+  const templates = new Scanner(source).scan().statements.map(({ at, line, row, pieces }) => ({
+    at,
+    template: { text: textOf(pieces, parts), line, row },
+  }));
   return heads.map((head, index) => {
     const [start, end] = [head.index, heads[index + 1]?.index ?? source.length];
     const inside = templates.filter(({ at }) => at >= start && at < end).map(({ template }) => template);

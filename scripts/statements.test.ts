@@ -26,7 +26,7 @@ export const findIndirectly = () => findRight();
 /** Lines of the list that nothing needs. */
 const needless = {
   'packages/kernel/src/http/idempotency.sql.ts: planted': '',
-  'packages/kernel/src/planted-gone.sql.ts: findGone': '',
+  'packages/kernel/src/planted-missing.sql.ts: findMissing': '',
 };
 const isAbout = (problem: string, place: string) => problem.startsWith(place.split(': ')[0] as string);
 
@@ -78,12 +78,12 @@ test('a wrong column of a declared row is found, and a right one is not', () => 
   ]);
 });
 
-test('a statement stands in the list of those not compared only where it must', () => {
+test('a statement is in the list of those not compared only if it must be', () => {
   const found = report.problems.filter((problem) =>
     Object.keys(needless).some((key) => isAbout(problem, key)),
   );
   assert.deepEqual(found, [
     `packages/kernel/src/http/idempotency.sql.ts: needn't be listed any more: "planted"`,
-    'packages/kernel/src/planted-gone.sql.ts: findGone: there is no such file: "listed"',
+    'packages/kernel/src/planted-missing.sql.ts: findMissing: there is no such file: "listed"',
   ]);
 });

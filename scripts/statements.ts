@@ -18,9 +18,9 @@ interface Column {
 }
 
 /**
- * Compares every static statement in the packages' `.sql.ts` files with what PostgreSQL says it returns: the same
+ * Compares every static statement in the packages' `.sql.ts` files with PostgreSQL's description of it: the same
  * columns, each of a type that its value fits. Nothing is executed. Whether a column can be null isn't compared: the
- * server doesn't say it of a result.
+ * server doesn't describe it.
  * @param root a copy of the work tree, which this changes
  * @param urlOf the address of a migrated database for a package
  * @param listed statements that can't be compared, as `file: name`, with the reason
@@ -105,11 +105,11 @@ interface Field {
   readonly dataTypeID: number;
 }
 
-/** Lets the server parse a statement and say what it returns, without running it. */
+/** Lets the server parse a statement and describe its result, without running it. */
 function describe(client: pg.Client, text: string): Promise<readonly Field[]> {
   return new Promise((resolve, reject) => {
     let fields: readonly Field[] = [];
-    // What the driver asks of a query of one's own; @types/pg has no type for it.
+    // The driver's interface of a custom query; @types/pg has no type for it.
     const query = {
       submit(connection: { parse(query: object): void; describe(what: object): void; sync(): void }) {
         connection.parse({ text, name: '', types: [] });
@@ -158,7 +158,9 @@ function columnsOf(fields: readonly Field[]): Column[] {
   });
 }
 
-/** The types that compare a declared row with the given one; a problem is a text, which tsc prints as a member's type. */
+/**
+ * The types that compare a declared row with the given one; a problem is a text, which tsc prints as a member's type.
+ */
 const rowTypes = `
 type KeyOf<Row> = Row extends unknown ? keyof Row : never;
 type ValueOf<Row, Key> = Row extends unknown ? (Key extends keyof Row ? Row[Key] : never) : never;
@@ -177,7 +179,7 @@ export type Statements<Module, Known> = {
 export type Nothing<Found extends never> = Found;
 `;
 
-/** The source with its row types put to the test, on the lines where they stand. */
+/** The source with checks of its row types, on the same lines. */
 function withChecks(root: string, file: string, source: string, described: readonly Described[]): string {
   let text = source;
   for (const { template, columns, problem } of described.toReversed()) {

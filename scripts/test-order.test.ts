@@ -32,7 +32,7 @@ test('shards take about equally long, and together they are all files', async ()
   assert.deepEqual(await ordered(sizes, 2, 2), ['middle.test.ts', 'other.test.ts']);
 });
 
-test('short files of a service share a process, unless they say that they must not', async () => {
+test('short files of a service share a process, unless they declare that they must not', async () => {
   const root = await mkdtemp(join(tmpdir(), 'baton-order-'));
   const path = (service: string, name: string) => `packages/${service}/src/${name}.test.ts`;
   const texts = {

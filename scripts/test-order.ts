@@ -12,13 +12,13 @@ const recordedSecondsMin = 3;
 const bytesPerSecond = 6000;
 
 /**
- * Loading a service takes 1.3 s of processor time, as much as many of its test files need: files of up to so many seconds
- * share a process, as many as take so long in all. Forty of them took 84 s of processor
+ * Loading a service takes 1.3 s of processor time, as much as many of its test files need: files of up to so many
+ * seconds share a process, as many as take so long in all. Forty of them took 84 s of processor
  * time together, and 138 s with a process for each.
  */
 const sharedSecondsMax = 20;
 const groupSecondsMax = 60;
-/** How a file says that it must not share a process, and why. */
+/** The line by which a file declares that it must not share a process, and why. */
 const ownProcess = /^\/\/ Needs a process of its own: ./m;
 /** Files of one surface share loaded modules; outside of the services they also share one running Baton. */
 const surfaces =

@@ -13,7 +13,7 @@ export interface TestEnd {
   readonly reason?: string;
 }
 
-/** Says the name of each suite at the top when it and its hooks have ended. */
+/** Reports the name of each top-level suite when it and its hooks have ended. */
 export const suiteEnds = new EventEmitter<Record<string, []>>();
 
 /**
@@ -38,8 +38,8 @@ export default async function* reporter(events: AsyncIterable<TestEvent>): Async
 }
 
 /**
- * Prints what the runner says of an error that no running test caused, such as one in a connection that a test left behind. It
- * belongs to no test, and the process ends with code 1 all the same.
+ * Prints the runner's message about an error outside of running tests, such as one in a connection that a test left
+ * open. It belongs to no test, but the process ends with code 1.
  */
 function reportStrayError(message: string): void {
   if (/^(?:Error|Warning): /.test(message)) process.stderr.write(`${message}\n`);

@@ -40,7 +40,7 @@ export interface TestLimits {
   /** While one of the files that measure is running or waits. */
   readonly filesAtOnceMeasuring: number;
   readonly testTimeoutMs: number;
-  /** Of a group. Also ends one whose tests are over while something of it still runs. */
+  /** The timeout of a group. It also ends one whose tests have ended while something still runs. */
   readonly groupTimeoutMs: number;
 }
 
@@ -83,10 +83,10 @@ interface FileEnd {
 }
 
 /**
- * Runs test files with Node's test runner, each group of them in a process of its own, and prints one line per file; of a
- * file that fails also which tests failed, why, and what its process printed.
+ * Runs test files with Node's test runner, each group of them in a process of its own, and prints one line per file; of
+ * a file that fails also which tests failed, why, and what its process printed.
  *
- * Not with `run()` of node:test. Tried on Node 24.21, it has no limit of time for a file: one that never ends is waited
+ * Not with `run()` of node:test. On Node 24.21, it has no timeout for a file: one that never ends is waited
  * for without end, and so is a process that a test left behind, because it holds the file's output open.
  * @param groups of paths inside `root`, started in this order, after those that measure; @param signal ends everything
  * early

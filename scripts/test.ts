@@ -3,9 +3,11 @@
 //   --seed=N                   runs the files in a random order; the same number gives the same order
 //   --shard=1/2                runs one share of the test files
 //   --records=FOLDER           stores the records of the run, to merge them with those of other shards
-//   --declared=/PATH           lists errors and events that endpoints below this path declare and these tests don't produce
+//   --declared=/PATH           lists errors and events that endpoints below this path declare and these tests don't
+// produce
 //   --record                   stores the duration of each file in scripts/test-seconds.json
-// npm run proof [-- …] runs the long proof with the same options. npm run proof -- --merge FOLDER … checks its shards together.
+// npm run proof [-- …] runs the long proof with the same options. npm run proof -- --merge FOLDER … checks its shards
+// together.
 import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -33,7 +35,8 @@ async function main(options: TestOptions): Promise<number> {
   const files = changedSince === undefined ? testFiles(root) : changedTests(changedSince, depth);
   const groups = groupFiles(root, pickFiles(files, patterns, depth), options);
   if (groups.length === 0) return noFile(options);
-  // The long proof searches every test's database for secrets. A run of selected files also does, since it costs little.
+  // The long proof searches every test's database for secrets. A run of selected files also does, since it costs
+  // little.
   const environment = await prepareEnvironment({ depth, records, isSearched: depth === 'long' || !isAll });
   // The first Ctrl-C ends the tests and cleans up; npm may pass it on more than once.
   const abort = new AbortController();
@@ -52,7 +55,7 @@ async function main(options: TestOptions): Promise<number> {
     const leaks = isEnded ? await searchLeaks([environment.leakDirectory], isSearchWhole) : 0;
     if (isComplete && isWhole && options.isRecorded) writeRecord(depth, totals.seconds);
     if (shard.total > 1)
-      console.log('\nOnly all shards together can say which declared errors no test produces.');
+      console.log('\nOnly all shards together show which declared errors no test produces.');
     if (!isClean) console.log('\nThe checks at the top found something.');
     if (!isEnded) console.log('\nStopped before the end.');
     const failures = totals.failed + undeclared.length + leaks;

@@ -4,17 +4,17 @@ import type { Fact } from '@baton/kernel/testing/truth';
 import { compareTruth } from '@baton/kernel/testing/truth-check';
 import { services } from './services.ts';
 
-/** Raised by the kernel where an endpoint asks for a key; a service need not have such an endpoint. */
+/** Raised by the kernel if an endpoint requires a key; a service need not have such an endpoint. */
 const kernelCodes = ['idempotency_key_required'];
 
-/** Answered before any endpoint is found. */
+/** Returned before an endpoint is found. */
 const routeCodes = ['not_found', 'method_not_allowed'];
 
 /**
  * Compares what the services declare with what they did in a whole run of the tests.
  * @param directories what `BATON_TRUTH_DIR` named during the run, or during each of its shards
  * @returns one line per problem: an error or event that was declared and never produced, a line of the allow-list
- * (truth.allow.json, which may only shrink) that is not needed, an error that no endpoint can answer
+ * (truth.allow.json, which may only shrink) that is not needed, an error that no endpoint can return
  */
 export function checkTruth(directories: readonly string[]): string[] {
   const declarations = services.map(({ name, endpoints, pipelineCodesOf }) => ({

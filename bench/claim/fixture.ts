@@ -18,7 +18,7 @@ export interface Claimant {
 export interface ClaimFixture {
   readonly tenantId: string;
   readonly claimants: readonly Claimant[];
-  /** A task that nobody has claimed yet. @throws BenchError when there is none left */
+  /** An unclaimed task. @throws BenchError if none is left */
   nextTaskId(): string;
   /** Coordination's settings for the database and the tokens. */
   readonly settings: Readonly<Record<string, string>>;
@@ -116,8 +116,8 @@ interface NewTasks {
 }
 
 /**
- * Two words of each title vary: one of 40 and one of 50, so that a search for both finds one task in 2,000. Fifty titles,
- * evenly spread, have one word more.
+ * Two words of each title vary: one of 40 and one of 50, so that a search for both finds one task in 2,000. Fifty
+ * titles, evenly spread, have one word more.
  */
 async function insertTasks(
   pool: Pool,

@@ -9,10 +9,10 @@ const nothing = Buffer.alloc(0);
  */
 export class RawConnection {
   readonly #socket: Socket;
-  /** The beginning of a head that came in two pieces. */
+  /** The beginning of a head that arrived in two pieces. */
   #received: Buffer = nothing;
   #status = 0;
-  /** Of the body, once the head has come; undefined before. */
+  /** The length of the body after the head has arrived; undefined before. */
   #leftBytes: number | undefined;
   #waiting: { resolve(status: number): void; reject(error: Error): void } | undefined;
 

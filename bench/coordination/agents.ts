@@ -8,7 +8,7 @@ export interface Agents {
   sessionOf(agent: number): string;
   /** Sends one request on the agent's own connection. @returns its status */
   send(agent: number, method: string, path: string, body?: object): Promise<number>;
-  /** The body of an answer, for what prepares a measurement. @throws BenchError for an answer that is no success */
+  /** The body of a response, for the preparation of a measurement. @throws BenchError for an error response */
   ask(agent: number, path: string, body: object): Promise<any>;
   close(): Promise<void>;
 }

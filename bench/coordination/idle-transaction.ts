@@ -2,7 +2,7 @@ import pg from 'pg';
 import { Measurement } from '../measurement.ts';
 import type { Workload } from './workloads.ts';
 
-/** What calls reach while another transaction has been idle, beside what they reached before it began. */
+/** The rates of calls during an idle transaction, and before it. */
 export interface HeldFigures {
   readonly name: string;
   readonly perSecondBefore: number;
@@ -12,12 +12,12 @@ export interface HeldFigures {
   readonly p50MsHeld: number;
 }
 
-/** Rounds before, and of the end of the time that the transaction is idle. */
+/** Rounds before the idle transaction, and at its end. */
 const rounds = 5;
 
 /**
- * Measures calls, then lets them go on at full load for `seconds` while another transaction is open that has read, so
- * that nothing which is removed meanwhile can be cleared away, and measures the end of that time.
+ * Measures calls, then continues them at full load for `seconds` while another transaction with a snapshot is open, so
+ * that vacuum can't remove dead rows, and measures the end of that time.
  * @param round measures one second of a workload
  */
 export async function measureHeld(

@@ -7,7 +7,7 @@ export interface Workload {
   readonly name: string;
   /** How many tasks one call hands out or ends. */
   readonly itemsPerCall: number;
-  /** Makes what the calls of `ms` milliseconds need. */
+  /** Creates the data for calls of `ms` milliseconds. */
   prepare?(ms: number): Promise<void>;
   /** @returns false when nothing is left to call */
   call(agent: number): Promise<boolean>;
@@ -17,7 +17,7 @@ export interface Workload {
 const runsPerAgentSecond = 150;
 const heldPerAgent = 20;
 
-/** In an order in which the later ones find what they need: the tasks that are claimed by name are the newest. */
+/** In an order in which the later ones find their data: the tasks that are claimed by name are the newest. */
 export function workloadsOf(agents: Agents, fixture: ClaimFixture): Workload[] {
   const expect = async (status: Promise<number>, wanted: number) => {
     const got = await status;

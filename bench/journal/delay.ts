@@ -18,8 +18,8 @@ interface Probe {
 const settleMs = 1000;
 
 /**
- * How long after the answer to a change its event is at a socket, while changes come at an even pace on 16 connections.
- * @param services where a socket is opened; the changes are made at the first one
+ * The delay between the response to a change and its event at a socket, with changes at an even pace on 16 connections.
+ * @param services the services with a socket; the first one gets the changes
  */
 export async function measureDelay(
   services: readonly { name: string; port: number }[],
@@ -44,7 +44,7 @@ export async function measureDelay(
     const probe = probes[at] as Probe;
     probe.close();
     const measurement = new Measurement();
-    // The socket is often faster than the answer, which has further to go.
+    // The socket is often faster than the response.
     const latenciesMs = [...answeredMs].flatMap(([id, answered]) => {
       const arrived = probe.arrivedMs.get(id);
       return arrived === undefined ? [Number.POSITIVE_INFINITY] : [Math.max(0, arrived - answered)];
@@ -54,7 +54,7 @@ export async function measureDelay(
   });
 }
 
-/** A socket that notes when the event about each entity came. */
+/** A socket that records when the event about each entity arrived. */
 function openProbe(port: number, token: string, after: string): Promise<Probe> {
   const arrivedMs = new Map<string, number>();
   const socket = connect(port, '127.0.0.1');

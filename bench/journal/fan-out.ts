@@ -7,7 +7,7 @@ import { Measurement } from '../measurement.ts';
 import type { JournalFixture, JournalTenant } from './fixture.ts';
 import { draft } from './ways.ts';
 
-/** Messages that reached all sockets, per second, and how long one round took. */
+/** Messages per second to all sockets, and the duration of one round. */
 export interface FanOut {
   readonly sockets: number;
   readonly events: number;
@@ -17,7 +17,7 @@ export interface FanOut {
 
 export interface FanOutOptions {
   readonly sockets: number;
-  /** Whether each event is written when all sockets have the one before it; otherwise as many as make a round at once. */
+  /** Whether each event is written when all sockets have the previous one; otherwise a whole round at once. */
   readonly isOneByOne: boolean;
   readonly rounds: number;
   readonly port: number;
@@ -25,7 +25,7 @@ export interface FanOutOptions {
   cpuSeconds(): number;
 }
 
-/** In one round: enough to last a while at 10 sockets, and not minutes at 10,000. */
+/** Events per round: enough to last a while at 10 sockets, and less than minutes at 10,000. */
 const messagesPerRound = 200_000;
 const eventsMax = 4000;
 const eventsPerInsert = 200;
@@ -84,7 +84,7 @@ async function timeOf(crowd: Crowd, count: number, send: () => Promise<unknown>)
   return (await reached) - beganMs;
 }
 
-/** Writes events without telling the service. @returns them as it shows them */
+/** Writes events without a notification of the service. @returns them in the service's form */
 async function writeEvents(
   { pool, endCursor }: JournalFixture,
   { tenantId, token }: JournalTenant,

@@ -8,20 +8,20 @@ import { insertClaimant, migrations, tokenSeconds } from '../claim/fixture.ts';
 
 export interface JournalTenant {
   readonly tenantId: string;
-  /** May read the journal and make tasks. */
+  /** A token that may read the journal and create tasks. */
   readonly token: string;
-  /** Places all over its journal, from which at least a page can be read. */
+  /** Cursors distributed over its journal, each before at least one page. */
   readonly places: readonly { readonly position: number; readonly sequence: number }[];
 }
 
 export interface JournalFixture {
-  /** Of 16 connections, past the service. */
+  /** A pool of 16 connections directly to the database. */
   readonly pool: Pool;
   readonly small: JournalTenant;
   readonly large: JournalTenant;
   /** Coordination's settings for the database and the tokens. */
   readonly settings: Readonly<Record<string, string>>;
-  /** Where a tenant's journal ends now. */
+  /** Returns the end of a tenant's journal. */
   endCursor(tenantId: string): Promise<string>;
   close(): Promise<void>;
 }
@@ -77,7 +77,7 @@ export async function makeJournalFixture(databaseUrl: string, events: number): P
       CP_DATABASE_URL: databaseUrl,
       CP_IAM_ISSUER: issuer.issuer,
       CP_IAM_JWKS_URL: issuer.jwksUrl,
-      // Longer than a run: what reaches a socket was announced.
+      // Longer than a run: events reach a socket only by a notification.
       CP_WS_POLL_INTERVAL_SECONDS: '3600',
       CP_MAX_WS_PER_PRINCIPAL: '0',
     },
@@ -94,7 +94,7 @@ export async function makeJournalFixture(databaseUrl: string, events: number): P
   };
 }
 
-/** Each insert is a transaction, hence has a position of its own. */
+/** Each insert is a transaction, and so has its own position. */
 async function fill(pool: Pool, tenantId: string, events: number): Promise<void> {
   for (let left = events; left > 0; left -= eventsPerInsert)
     await pool.run(sql`

@@ -9,7 +9,10 @@ import type { Delay } from './delay.ts';
 import { pace } from './pace.ts';
 import type { Way } from './rounds.ts';
 
-/** What is used of the official client. It is loaded when it is there: without it, or without the server, this is left out. */
+/**
+ * The used part of the official client. It is loaded if it is installed: without it, or without the server, this is
+ * skipped.
+ */
 interface Nats {
   connect(options: { port: number }): Promise<{ close(): Promise<void> }>;
   jetstream(connection: unknown): {
@@ -28,7 +31,7 @@ interface Message {
 export interface JetStream {
   /** Each call publishes one event and waits until the server has stored it. */
   readonly way: Way;
-  /** From the answer to a publication to its message at a consumer, at an even pace. */
+  /** The delay from the response to a publication to its message at a consumer, at an even pace. */
   delay(perSecond: number, ms: number): Promise<Delay>;
   close(): Promise<void>;
 }
@@ -39,8 +42,8 @@ const subject = 'baton.bench';
 const settleMs = 1000;
 
 /**
- * NATS JetStream with a stream on disk, as Debian's `nats-server` and the official client have it.
- * @returns why it is left out, or it
+ * NATS JetStream with a stream on disk, with Debian's `nats-server` and the official client.
+ * @returns the reason why it is skipped, or it
  */
 export async function openJetStream(payload: string): Promise<JetStream | string> {
   const nats = await loadClient();

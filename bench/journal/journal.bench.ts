@@ -16,7 +16,10 @@ const fanOutRounds = 3;
 const oneByOneMin = 1000;
 const parts = ['write', 'pages', 'delay', 'fan-out'] as const;
 
-/** The journal: writing, reading by pages, and streams, each beside the bare limit of the same machine in the same run. */
+/**
+ * The journal: writes, reads by pages, and streams, each compared with the bare limit of the same machine in the same
+ * run.
+ */
 export async function benchJournal(args: string[], stopping: AbortSignal): Promise<void> {
   const { values } = parseArgs({
     args,
@@ -64,7 +67,7 @@ export async function benchJournal(args: string[], stopping: AbortSignal): Promi
   const counts = wants('fan-out') ? values.sockets.split(',').map(Number) : [];
   for (const isOneByOne of [false, true])
     for (const sockets of counts) {
-      // With few sockets it would be the delay of one event, which has a table of its own.
+      // With few sockets it would be the delay of one event, which has its own table.
       if (isOneByOne && sockets < oneByOneMin) continue;
       const asked = { ...options, sockets, isOneByOne, rounds: fanOutRounds, port: service.port };
       fanOuts.push(await measureFanOut(fixture, fixture.small, asked));
@@ -107,7 +110,7 @@ async function comparePages({ fixture, service, options }: Bench, events: number
   }
 }
 
-/** At half of what the API writes at most, measured just before. */
+/** At half of the API's maximum write rate, measured just before. */
 async function measureDelays(bench: Bench): Promise<(Delay & { perSecond: number })[]> {
   const { fixture, service, other, jetStream } = bench;
   const [api] = await compareWriting({ ...bench, options: { ...bench.options, rounds: 2 } });

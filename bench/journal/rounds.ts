@@ -2,7 +2,7 @@ import { callFor } from '../calls.ts';
 import { Measurement } from '../measurement.ts';
 import { connections } from './fixture.ts';
 
-/** One of the compared ways to do the same. */
+/** One of the compared ways. */
 export interface Way {
   readonly name: string;
   /** How many events one call writes or reads. */
@@ -22,7 +22,10 @@ export interface RoundOptions {
   cpuSeconds(): number;
 }
 
-/** All ways take turns round by round, so that they meet the machine in the same mood. One round of each warms up. */
+/**
+ * All ways alternate round by round, so that changing load on the machine affects all equally. One round of each warms
+ * up.
+ */
 export async function compare(ways: readonly Way[], options: RoundOptions): Promise<Compared[]> {
   const compared = ways.map((way) => ({ way, measurement: new Measurement() }));
   for (const way of ways)

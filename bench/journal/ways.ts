@@ -76,7 +76,7 @@ export const writers = (
   tenant: JournalTenant,
 ): Way[] => [overApi(sockets, port, tenant), bySql(fixture, tenant, 1), bySql(fixture, tenant, batchEvents)];
 
-/** Pages of 200 from places all over the journal. */
+/** Pages of 200 from cursors distributed over the journal. */
 export function readers(
   sockets: Sockets,
   port: number,

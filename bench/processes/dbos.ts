@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
-/** What is used of DBOS. It is loaded when it is there: without it, the comparison is left out. */
+/** The used part of DBOS. It is loaded if it is installed: without it, the comparison is skipped. */
 interface Dbos {
   setConfig(config: object): void;
   launch(): Promise<void>;
@@ -17,8 +17,8 @@ export interface DbosWorkflow {
 }
 
 /**
- * A workflow of DBOS with ten steps that count, in this process, with a database of its own on the same server.
- * @returns undefined where DBOS is not installed
+ * A workflow of DBOS with ten counting steps, in this process, with its own database on the same server.
+ * @returns undefined if DBOS is not installed
  */
 export async function openDbos(
   databaseUrl: string,

@@ -31,7 +31,7 @@ const permissions = [
   'tasks.write',
 ];
 
-/** An empty tenant with somebody who may publish and start processes. */
+/** An empty tenant with a principal who may publish and start processes. */
 export async function makeProcessFixture(databaseUrl: string): Promise<ProcessFixture> {
   await migrate(databaseUrl, migrations);
   const issuer = await startIssuer();
@@ -70,7 +70,7 @@ export async function makeProcessFixture(databaseUrl: string): Promise<ProcessFi
   };
 }
 
-/** Sends a request that has to succeed. */
+/** Sends a request that must succeed. */
 export async function post(
   port: number,
   token: string,

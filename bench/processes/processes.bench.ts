@@ -16,8 +16,8 @@ const timerSeconds = 60;
 const idleSeconds = 20;
 
 /**
- * Steps per second of a process of ten steps beside a workflow of DBOS; how late timers fire; what instances that wait cost.
- * Takes about three minutes.
+ * Steps per second of a process of ten steps compared with a workflow of DBOS; the lateness of timers; the cost of
+ * waiting instances. Takes about three minutes.
  */
 export async function benchProcesses(args: string[], stopping: AbortSignal): Promise<void> {
   const { values } = parseArgs({
@@ -127,7 +127,7 @@ async function makeWaiting(fixture: ProcessFixture, port: number): Promise<strin
   return id;
 }
 
-/** How late timers fire that are due evenly within a minute, with one worker. */
+/** The lateness of timers that are due evenly within a minute, with one worker. */
 async function measureTimers(fixture: ProcessFixture, port: number, timers: number): Promise<object> {
   const { pool } = fixture;
   await copyWaiting(pool, await makeWaiting(fixture, port), timers, {
@@ -156,7 +156,7 @@ async function measureTimers(fixture: ProcessFixture, port: number, timers: numb
   return { timers, withinSeconds: timerSeconds, lateSeconds: late };
 }
 
-/** What a worker and the database do in a time in which instances wait, beside the same time without any. */
+/** The work of a worker and the database with waiting instances, compared with the same time without any. */
 async function measureWaiting(fixture: ProcessFixture, port: number, waiting: number): Promise<object> {
   const { pool, settings } = fixture;
   const id = await makeWaiting(fixture, port);
@@ -175,9 +175,9 @@ async function idle(pool: Pool, settings: Readonly<Record<string, string>>): Pro
   return { rowsRead: after - before, workerCpuSeconds: Math.round((cpuAfter - cpu) * 100) / 100 };
 }
 
-/** Rows of the tables of processes that any statement has read. */
+/** The number of rows of the tables of processes that statements have read. */
 async function rowsRead(pool: Pool): Promise<number> {
-  // What a server process has counted shows within a second.
+  // A server process publishes its counters within a second.
   await sleep(1500);
   const row = await pool.row<{ n: string }>(sql`
     select sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::text as n from pg_stat_user_tables

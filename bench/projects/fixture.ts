@@ -8,7 +8,7 @@ import { insertClaimant, migrations, tokenSeconds } from '../claim/fixture.ts';
 
 export const levels = 9;
 
-/** A tenant whose projects stand nine levels deep, each in a workspace of its own. */
+/** A tenant whose projects are nine levels deep, each in its own workspace. */
 export interface FilledTenant {
   readonly projects: number;
   readonly tasks: number;
@@ -66,7 +66,7 @@ export async function makeProjectsFixture(databaseUrl: string): Promise<Projects
   }
 }
 
-/** How many projects each level has: each has as many times more than the one above it. */
+/** The number of projects of each level, which grows by a constant factor. */
 function levelSizes(projects: number): number[] {
   const sizesFor = (factor: number) =>
     Array.from({ length: levels }, (_, level) => Math.round(factor ** level));
@@ -133,7 +133,7 @@ function documentOf(what: string): object {
   };
 }
 
-/** Every project has ten tasks, and they were made in no order of the projects. */
+/** Every project has ten tasks, and they were created in a random order of the projects. */
 async function insertTasks(pool: Pool, tenantId: string, createdBy: string, tasks: number): Promise<void> {
   const perInsert = 20_000;
   for (let before = 0; before < tasks; before += perInsert)

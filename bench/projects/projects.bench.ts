@@ -11,7 +11,7 @@ const measuredSecondsMax = 10;
 /** The aim: with many projects a request takes at most so many times what it takes with few. */
 const ratioMax = 1.5;
 
-/** What is asked of a tenant: the path, by a project of each level. */
+/** The requests to a tenant: the path, by a project of each level. */
 const requests: readonly (readonly [name: string, pathOf: (projectIds: readonly string[]) => string])[] = [
   ...[1, 5, 9].map(
     (level) =>
@@ -43,8 +43,8 @@ const requests: readonly (readonly [name: string, pathOf: (projectIds: readonly 
 type Line = PairFigures & { readonly name: string };
 
 /**
- * How long effective configurations and lists of tasks take with 10,000 projects nine levels deep and 100,000 tasks, compared
- * with 100 projects nine levels deep and 1,000 tasks, over HTTP, one request at a time. Rounds alternate.
+ * How long effective configurations and lists of tasks take with 10,000 projects nine levels deep and 100,000 tasks,
+ * compared with 100 projects nine levels deep and 1,000 tasks, over HTTP, one request at a time. Rounds alternate.
  */
 export async function benchProjects(args: string[], stopping: AbortSignal): Promise<void> {
   const { rounds, roundMs, postgres, profileDirectory, isJson } = readRounds(args, 0.2, measuredSecondsMax);

@@ -37,7 +37,7 @@ export function lockedParts(lock: Lock, names: readonly string[]): Record<string
     }
   }
   const entries = [...paths].sort().map((path) => {
-    // Why it is in this repository's lockfile says nothing about the tarball's.
+    // Its reason in this repository's lockfile doesn't apply to the tarball.
     const { dev: _dev, devOptional: _devOptional, ...entry } = lock[path] as LockEntry;
     return [path, entry] as const;
   });

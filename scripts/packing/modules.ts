@@ -5,7 +5,7 @@ import { parseSync } from 'oxc-parser';
 
 interface Specifier {
   readonly text: string;
-  /** Where it stands in the file, its quotes included. */
+  /** Its position in the file, including its quotes. */
   readonly start: number;
   readonly end: number;
 }
@@ -68,8 +68,8 @@ export function packagesOf(root: string, files: readonly string[]): Set<string> 
 }
 
 /**
- * The text of a compiled module with every import of this repository's packages as a relative path, and every `.ts` that
- * the compiler left in a declaration as `.js`.
+ * The text of a compiled module with every import of this repository's packages as a relative path, and every `.ts`
+ * that the compiler left in a declaration as `.js`.
  * @param from its path inside the repository, with the ending of its source
  */
 export function withRelativeImports(root: string, from: string, text: string): string {

@@ -104,11 +104,14 @@ export function packSdk(root: string): Packed {
   return { name, tarball: 'baton-sdk', version, files };
 }
 
-/** npm's `baton` is somebody else's: whoever installs or updates by that name gets theirs. A scope belongs to one owner. */
+/**
+ * npm's `baton` belongs to somebody else, whose package an install or update by that name would get. A scope belongs to
+ * one owner.
+ */
 const productName = '@baton/baton';
 /**
- * The oldest Node that all dependencies declare. A checkout works with Node 20 and up, since nothing of them runs there before
- * Node 24 is installed.
+ * The oldest Node that all dependencies declare. A checkout works with Node 20 and up, since nothing of them runs there
+ * before Node 24 is installed.
  */
 export const oldestNode = '22.12.0';
 

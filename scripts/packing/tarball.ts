@@ -6,7 +6,8 @@ const blockBytes = 512;
 const modifiedAt = new Date(Date.UTC(2020, 0, 1));
 
 /**
- * A package as npm installs it: every file below `package/`, in the order of their names, with the same bytes each time.
+ * A package as npm installs it: every file below `package/`, in the order of their names, with the same bytes each
+ * time.
  * @param files contents by path; those in `bin/` may be run
  */
 export function tarball(files: ReadonlyMap<string, string | Buffer>): Buffer {
@@ -29,7 +30,7 @@ export function tarball(files: ReadonlyMap<string, string | Buffer>): Buffer {
   }
   blocks.push(Buffer.alloc(2 * blockBytes));
   const zipped = gzipSync(Buffer.concat(blocks), { level: 9 });
-  // The operating system that packed it, which zlib writes here, is nobody's business: 255 is "unknown".
+  // The operating system that packed it, which zlib writes here, is not disclosed: 255 is "unknown".
   zipped[9] = 255;
   return zipped;
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parseSync } from 'oxc-parser';
 import type { GeneratedFile } from '../generated-file.ts';
 
-/** What examples may use without saying where it comes from: the members of the test's `ExampleWorld`. */
+/** The names that examples may use without a declaration: the members of the test's `ExampleWorld`. */
 const given = ['url', 'token', 'baton', 'harness', 'lease', 'task', 'personId', 'folder'];
 
 interface Example {
@@ -58,7 +58,7 @@ function declares(text: string, name: string): boolean {
   return new RegExp(forms.join('|')).test(text);
 }
 
-/** Whether a name stands in a text, other than as a member of something or as a key. */
+/** Whether a text contains a name, other than as a member or as a key. */
 function uses(text: string, name: string): boolean {
   return new RegExp(`(?<![\\w.'])${name}\\b(?!:|')`).test(text);
 }
@@ -101,7 +101,7 @@ const publicFunctions = new Set([
 const publicClasses = new Set(['Harness', 'Lease', 'AccessToken']);
 const publicInterfaces = new Set(['BatonClient', 'Api']);
 
-/** What a program that uses the SDK can call, with the node that its doc comment stands before. */
+/** The functions that a program can call, each with the node after its doc comment. */
 function publicIn(program: Node) {
   const found: { name: string; node: Node; isRequired: boolean }[] = [];
   for (const statement of program['body'] as Node[]) {

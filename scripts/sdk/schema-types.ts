@@ -1,4 +1,4 @@
-/** A JSON Schema as the OpenAPI documents write it: the members that say something about a type. */
+/** A JSON Schema as the OpenAPI documents write it: the members that describe a type. */
 export interface Schema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];

@@ -12,12 +12,14 @@ export interface BatonProcess {
   output(): string;
   /** Resolves with its exit code or signal. */
   readonly ended: Promise<number | NodeJS.Signals | null>;
-  /** Waits until its output matches. @throws Error with the output if the process exits first, or after three minutes */
+  /**
+   * Waits until its output matches. @throws Error with the output if the process exits first, or after three minutes
+   */
   prints(pattern: RegExp): Promise<RegExpExecArray>;
 }
 
 const waitMs = 180_000;
-/** As `baton` loads it. */
+/** In the form that `baton` loads. */
 export const fastStart = new URL('../../../bin/fast-start.mjs', import.meta.url).href;
 
 /** Runs `baton …` with only PATH, HOME, the folder of compiled code and `env` in its environment. */
@@ -89,7 +91,9 @@ export async function stopProgram(
   if (code !== 0) throw new Error(`It ended with ${code}:\n${output()}`);
 }
 
-/** What every program gets of the tests' own environment; without compiled code, each start of a Baton costs 1.5 s more. */
+/**
+ * What every program gets of the tests' own environment; without compiled code, each start of a Baton costs 1.5 s more.
+ */
 function ownEnvironment(): Record<string, string | undefined> {
   const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
   return { PATH, HOME, ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }) };

@@ -1,6 +1,6 @@
 import type { BatonClient } from '@baton/sdk';
 
-/** What an agent that works needs. */
+/** The permissions of a working agent. */
 export const agentPermissions = [
   'sessions.open',
   'tasks.read',
@@ -30,7 +30,7 @@ const audiences = ['control-plane'];
 export const allScopes = ['control-plane:read', 'control-plane:write'];
 
 /**
- * Makes somebody in both services, with a token.
+ * Creates a participant in both services, with a token.
  * @param admin as the administrator of both; @param clientOf a client with somebody's token
  */
 export async function admit(
@@ -48,7 +48,7 @@ export async function admit(
     scopeCeiling: [...scopes],
     expiresInSeconds: 3600,
   });
-  if (token === null) throw new Error('the answer of a new token holds no token');
+  if (token === null) throw new Error('the response of a new token contains no token');
   const { id: principalId } = await admin.principals.create({ kind, displayName: 'a test' });
   const identity = { issuer, iamTenantId: tenantId, iamPrincipalId: made.id };
   await admin.principals.createIamBinding(principalId, { ...identity, permissions: [...permissions] });

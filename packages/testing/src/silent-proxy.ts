@@ -1,14 +1,14 @@
 import { type AddressInfo, connect, createServer } from 'node:net';
 
-/** Stands between a program and a Baton. */
+/** A proxy between a program and a Baton. */
 export interface SilentProxy {
   readonly url: string;
-  /** While it is, whatever is sent either way gets lost: connections stand, and nobody answers. */
+  /** While true, data in both directions is dropped: connections remain open without responses. */
   isSilent: boolean;
   close(): void;
 }
 
-/** Lets one program find that a Baton is away, while others go on with it. */
+/** Makes a Baton unavailable for one program, while others continue to use it. */
 export async function silentProxy(batonUrl: string): Promise<SilentProxy> {
   const { hostname, port } = new URL(batonUrl);
   const server = createServer((client) => {
