@@ -10,10 +10,10 @@ import { controlPlane } from './bootstrap/audiences.ts';
 import { type BootstrapResult, bootstrap } from './bootstrap/bootstrap.ts';
 import { type BootstrapState, openState, saveState } from './bootstrap/state.ts';
 import {
-  doorOf,
   type Environment,
-  managementDoorOf,
   type PlatformSettings,
+  readManagementPolicy,
+  readOriginPolicy,
   readPlatformSettings,
 } from './config.ts';
 import { type Connection, connectionFile, writeConnection } from './connection.ts';
@@ -90,8 +90,8 @@ async function start(
   const router = (parts.router = await openRouter(
     settings.HOST,
     settings.PORT,
-    doorOf(settings),
-    managementDoorOf(settings),
+    readOriginPolicy(settings),
+    readManagementPolicy(settings),
   ));
   if (home.isNew) say(`Created the data folder ${home.directory}.`);
   const [made, databases] = await settleBoth(

@@ -1,8 +1,8 @@
 import { dirname, join, resolve } from 'node:path';
 import { networks } from '@baton/kernel/listener/client-address';
 import { integer, list, readSettings, type SettingValues, text } from '@baton/kernel/process/config';
-import type { Door } from './door.ts';
-import type { ManagementDoor } from './management-door.ts';
+import type { ManagementPolicy } from './management-policy.ts';
+import type { OriginPolicy } from './origin-policy.ts';
 
 /** The root of the checkout, or of the installed package, which has the same folders. */
 export const projectRoot = dirname(dirname(dirname(import.meta.dirname)));
@@ -74,10 +74,10 @@ export const settingTable = {
 };
 
 /** Which hosts and origins the port of the default run accepts. */
-export function doorOf(
+export function readOriginPolicy(
   settings: Pick<PlatformSettings, 'HOST' | 'BATON_ALLOWED_HOSTS' | 'IAM_PUBLIC_URL'> &
     Partial<Pick<PlatformSettings, 'CP_CORS_ORIGINS'>>,
-): Door {
+): OriginPolicy {
   const { HOST, BATON_ALLOWED_HOSTS, IAM_PUBLIC_URL, CP_CORS_ORIGINS } = settings;
   const own = URL.canParse(IAM_PUBLIC_URL) ? new URL(IAM_PUBLIC_URL) : undefined;
   const hosts = [HOST, ...(own ? [own.hostname] : []), ...BATON_ALLOWED_HOSTS];
@@ -90,9 +90,9 @@ export function doorOf(
 }
 
 /** Which addresses may use operator endpoints. */
-export function managementDoorOf(
+export function readManagementPolicy(
   settings: Pick<PlatformSettings, 'BATON_MANAGEMENT_NETWORKS' | 'CP_TRUSTED_PROXIES' | 'CP_METRICS_TOKEN'>,
-): ManagementDoor {
+): ManagementPolicy {
   return {
     allowed: settings.BATON_MANAGEMENT_NETWORKS,
     proxies: settings.CP_TRUSTED_PROXIES,

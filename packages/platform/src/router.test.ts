@@ -8,7 +8,7 @@ import { assertTookLess } from '@baton/testing/depth';
 import { openRouter, type Router } from './router.ts';
 import { StartError } from './start-error.ts';
 
-const door = {
+const policy = {
   hosts: ['baton.example'],
   ownOrigins: ['baton.example'],
   origins: ['https://app.example'],
@@ -39,7 +39,7 @@ function echo(name: string): RunningService {
 
 beforeEach(async () => {
   release = () => undefined;
-  router = await openRouter('127.0.0.1', 0, door);
+  router = await openRouter('127.0.0.1', 0, policy);
 });
 
 afterEach(async () => {
@@ -107,7 +107,7 @@ async function statusOf(...lines: string[]): Promise<number> {
   return Number(head.toString().split(' ', 2)[1]);
 }
 
-test('a Host that is neither an address nor a known name is turned away, also from /metrics and upgrades', async () => {
+test('a Host that is neither an address nor a known name is turned rejection, also from /metrics and upgrades', async () => {
   router.routeTo({ identity: echo('identity'), coordination: echo('coordination') });
   router.markReady();
   const upgrade = ['connection: upgrade', 'upgrade: websocket'];
@@ -135,7 +135,7 @@ test('a Host that is neither an address nor a known name is turned away, also fr
   assert.equal(await statusOf('GET /metrics HTTP/1.0'), 200, 'HTTP/1.0 has no Host');
 });
 
-test('pages of other origins are turned away, except those that are named', async () => {
+test('pages of other origins are turned rejection, except those that are named', async () => {
   router.routeTo({ identity: echo('identity'), coordination: echo('coordination') });
   router.markReady();
   const ask = (origin: string, ...more: string[]) =>
@@ -256,7 +256,7 @@ test('a drain stops waiting for a request that does not end', async () => {
 });
 
 test('a port in use is refused with one sentence', async () => {
-  await assert.rejects(openRouter('127.0.0.1', router.port, door), (error: Error) => {
+  await assert.rejects(openRouter('127.0.0.1', router.port, policy), (error: Error) => {
     assert.ok(error instanceof StartError);
     assert.match(error.message, new RegExp(`^Port ${router.port} on 127\\.0\\.0\\.1 is used [^\n]+$`));
     return true;
@@ -264,5 +264,5 @@ test('a port in use is refused with one sentence', async () => {
 });
 
 test('an address of another machine is refused with one sentence', async () => {
-  await assert.rejects(openRouter('192.0.2.1', 0, door), /Cannot listen on 192\.0\.2\.1 .*EADDRNOTAVAIL/);
+  await assert.rejects(openRouter('192.0.2.1', 0, policy), /Cannot listen on 192\.0\.2\.1 .*EADDRNOTAVAIL/);
 });

@@ -8,8 +8,8 @@ import { createListener, openPort, refuseUpgrade } from '@baton/kernel/listener/
 import { isForMcp } from '@baton/mcp/http/endpoint';
 import { newTraceHex } from '@baton/values/ids';
 import { invocation } from '../../../bin/invocation.mjs';
-import { type Door, type TurnedAway, turnAway } from './door.ts';
-import { type ManagementDoor, turnAwayManagement } from './management-door.ts';
+import { type ManagementPolicy, rejectManagementRequest } from './management-policy.ts';
+import { type OriginPolicy, type Rejection, rejectForeignRequest } from './origin-policy.ts';
 import { sendPage, showUnknownPage, wantsPage } from './plain-page.ts';
 import { failureCode, StartError } from './start-error.ts';
 
@@ -42,15 +42,15 @@ const drainPollMs = 20;
 
 /**
  * Listens on the port before any slow step, and responds with 503 until the services run.
- * @param door rejects requests before any service: 421 for a wrong Host, 403 for a wrong Origin
+ * @param policy rejects requests before any service: 421 for a wrong Host, 403 for a wrong Origin
  * @param management rejects operator requests of other addresses with 403; without it, the secret is sufficient
  * @throws StartError if it can't listen on the port or the address
  */
 export async function openRouter(
   host: string,
   port: number,
-  door: Door,
-  management?: ManagementDoor,
+  policy: OriginPolicy,
+  management?: ManagementPolicy,
 ): Promise<Router> {
   let services: RoutedServices | undefined;
   let isReady = false;
@@ -64,8 +64,9 @@ export async function openRouter(
         requestsInProgress -= 1;
       });
       const isReadiness = req.url?.split('?', 1)[0] === '/health/ready';
-      const away = turnAway(req.headers, door) ?? (management && turnAwayManagement(req, management));
-      if (away !== undefined) return sendAway(req, res, away);
+      const rejection =
+        rejectForeignRequest(req.headers, policy) ?? (management && rejectManagementRequest(req, management));
+      if (rejection !== undefined) return sendRejection(req, res, rejection);
       if (isDraining) return unavailable(req, res, 'stopping');
       if (services === undefined || (isReadiness && !isReady)) return unavailable(req, res, 'starting');
       if (services.console?.handle(req, res) === true) return;
@@ -75,9 +76,9 @@ export async function openRouter(
     upgrade(req, socket, head) {
       upgraded.add(socket);
       socket.once('close', () => upgraded.delete(socket));
-      const away = turnAway(req.headers, door);
-      if (away !== undefined)
-        return refuseUpgrade(socket, `${away.status} ${STATUS_CODES[away.status] as string}`);
+      const rejection = rejectForeignRequest(req.headers, policy);
+      if (rejection !== undefined)
+        return refuseUpgrade(socket, `${rejection.status} ${STATUS_CODES[rejection.status] as string}`);
       const service = services && chooseService(services, req);
       if (service?.upgrade === undefined) refuseUpgrade(socket, '404 Not Found');
       else service.upgrade(req, socket, head);
@@ -128,7 +129,7 @@ function chooseService(services: RoutedServices, req: IncomingMessage): RunningS
   return services.identity;
 }
 
-function sendAway(req: IncomingMessage, res: ServerResponse, { status, code, reason }: TurnedAway): void {
+function sendRejection(req: IncomingMessage, res: ServerResponse, { status, code, reason }: Rejection): void {
   const headers = { connection: 'close' };
   if (wantsPage(req))
     return sendPage(req, res, { status, title: STATUS_CODES[status] as string, text: reason }, headers);

@@ -89,7 +89,7 @@ test('only the paths of the page are forwarded', async () => {
   }
 });
 
-test('other hosts and other origins are turned away at its door', async () => {
+test('other hosts and other origins are rejected', async () => {
   const evil = await post('/api/v1/tasks', { title: 'x' }, { origin: 'https://evil.example' });
   assert.equal(evil.status, 403);
 });

@@ -5,7 +5,7 @@ import { clientOfAddress } from '@baton/kernel/listener/counted-address';
 import { SettingError } from '@baton/kernel/process/config';
 import { fetchTransport, type Transport } from '@baton/sdk';
 import type { Environment } from '../config.ts';
-import { doorOf } from '../config.ts';
+import { readOriginPolicy } from '../config.ts';
 import { consoleSignIn } from '../console-sign-in.ts';
 import { everyAddress, reachableUrls } from '../own-addresses.ts';
 import { openRouter } from '../router.ts';
@@ -39,7 +39,7 @@ export async function startConsoleService(
     if (settings[name] !== '' && (!/^https?:\/\//i.test(settings[name]) || !URL.canParse(settings[name])))
       throw new SettingError(name, 'must be an http or https URL.');
   const { BATON_CONSOLE_PUBLIC_URL: ownUrl, BATON_CONSOLE_TRUSTED_PROXIES: trusted, HOST, PORT } = settings;
-  const router = await openRouter(HOST, PORT, doorOf({ ...settings, IAM_PUBLIC_URL: ownUrl }), {
+  const router = await openRouter(HOST, PORT, readOriginPolicy({ ...settings, IAM_PUBLIC_URL: ownUrl }), {
     allowed: settings.BATON_MANAGEMENT_NETWORKS,
     proxies: trusted,
     proxiesSetting: 'BATON_CONSOLE_TRUSTED_PROXIES',

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { networkInterfaces } from 'node:os';
 import { test } from 'node:test';
-import { managementDoorOf, readPlatformSettings } from './config.ts';
-import { turnAwayManagement } from './management-door.ts';
+import { readManagementPolicy, readPlatformSettings } from './config.ts';
+import { rejectManagementRequest } from './management-policy.ts';
 import { reachableUrls } from './own-addresses.ts';
 import { printReadyPage } from './ready-page.ts';
 import { openRouter } from './router.ts';
@@ -17,15 +17,15 @@ interface Asked {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** The status with which a request is turned away; 0 for one that passes. */
+/** The status with which a request is turned rejection; 0 for one that passes. */
 function refusalOf({ from, url = '/metrics', headers = {}, env = {} }: Asked): number {
   const req = { url, headers, socket: { remoteAddress: from } } as unknown as IncomingMessage;
-  return turnAwayManagement(req, managementDoorOf(readPlatformSettings(env)))?.status ?? 0;
+  return rejectManagementRequest(req, readManagementPolicy(readPlatformSettings(env)))?.status ?? 0;
 }
 
 const withSecret = { url: '/iam/api/v1/tenants', headers: { 'x-iam-bootstrap-token': 'secret' } };
 
-test('another machine gets neither /metrics nor what takes secrets of administrators, however it is written', () => {
+test('another machine can use neither /metrics nor administrator secrets, in any spelling of the path', () => {
   const forms = [
     '/metrics',
     '/metrics/',
@@ -74,7 +74,7 @@ test('networks that the setting names are let in, and a token of its own is enou
   assert.equal(refusalOf({ from: elsewhere, env: withToken, ...withSecret }), 403);
 });
 
-test('who comes through a proxy on this machine is no neighbour', () => {
+test('a request through a proxy on this machine is not local', () => {
   const through = (address: string) => ({ 'x-forwarded-for': address });
   const env = { CP_TRUSTED_PROXIES: '["127.0.0.1"]' };
   assert.equal(refusalOf({ from: '127.0.0.1', headers: through(elsewhere), env }), 403);
@@ -96,7 +96,7 @@ test('who comes through a proxy on this machine is no neighbour', () => {
   assert.equal(refusalOf({ from: elsewhere, headers: through('192.0.2.9'), env: named }), 0);
 });
 
-test('over HTTP, one that is turned away reads why, and its request reaches no service', async (t) => {
+test('over HTTP, one that is turned rejection reads why, and its request reaches no service', async (t) => {
   const asked: string[] = [];
   const service = {
     handler: (req: IncomingMessage, res: ServerResponse) => {
@@ -105,9 +105,9 @@ test('over HTTP, one that is turned away reads why, and its request reaches no s
     },
     close: async () => undefined,
   };
-  const door = { hosts: [], ownOrigins: [], origins: [] };
+  const policy = { hosts: [], ownOrigins: [], origins: [] };
   const settings = readPlatformSettings({ CP_TRUSTED_PROXIES: '["127.0.0.1"]' });
-  const router = await openRouter('127.0.0.1', 0, door, managementDoorOf(settings));
+  const router = await openRouter('127.0.0.1', 0, policy, readManagementPolicy(settings));
   t.after(async () => {
     await router.drain(0);
     router.close();

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { clientAddressOf, type Networks } from '@baton/kernel/listener/client-address';
-import type { TurnedAway } from './door.ts';
+import type { Rejection } from './origin-policy.ts';
 import { isOwnAddress } from './own-addresses.ts';
 
 /** Which addresses may read metrics and use administrator secrets. This machine is always allowed. */
-export interface ManagementDoor {
+export interface ManagementPolicy {
   /** Allowed networks of other machines. */
   readonly allowed: Networks;
   /** The proxies whose `X-Forwarded-For` is trusted. */
@@ -33,21 +33,24 @@ const forwardingHeaders = [
  * Rejects requests of other machines for `/metrics` and requests with an administrator secret: for identity in its
  * header, for coordination the bootstrap.
  */
-export function turnAwayManagement(req: IncomingMessage, door: ManagementDoor): TurnedAway | undefined {
+export function rejectManagementRequest(
+  req: IncomingMessage,
+  policy: ManagementPolicy,
+): Rejection | undefined {
   const path = plainPath(req.url);
-  const isMetrics = path === '/metrics' && !door.hasMetricsToken;
+  const isMetrics = path === '/metrics' && !policy.hasMetricsToken;
   const isManagement =
     req.headers['x-iam-bootstrap-token'] !== undefined || path === '/api/v1/bootstrap' || isMetrics;
-  if (!isManagement || isAllowed(req, door)) return undefined;
+  if (!isManagement || isAllowed(req, policy)) return undefined;
   const what = isMetrics ? '/metrics is available to' : 'Administrator secrets are accepted from';
   return {
     status: 403,
     code: 'address_not_allowed',
-    reason: `${what} this machine only. To allow others, add their network to BATON_MANAGEMENT_NETWORKS, for example ["10.0.0.0/8"]; behind a proxy also set ${door.proxiesSetting}.`,
+    reason: `${what} this machine only. To allow others, add their network to BATON_MANAGEMENT_NETWORKS, for example ["10.0.0.0/8"]; behind a proxy also set ${policy.proxiesSetting}.`,
   };
 }
 
-function isAllowed(req: IncomingMessage, { allowed, proxies }: ManagementDoor): boolean {
+function isAllowed(req: IncomingMessage, { allowed, proxies }: ManagementPolicy): boolean {
   const peer = bareAddress(req.socket.remoteAddress);
   const client = bareAddress(clientAddressOf(req, proxies));
   const isForwarded = forwardingHeaders.some((name) => req.headers[name] !== undefined);

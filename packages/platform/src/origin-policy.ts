@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
 
 /** The hosts and origins that the port of the default run accepts. */
-export interface Door {
+export interface OriginPolicy {
   /** Allowed host names besides `localhost` and IP addresses; lower case, without a port. */
   readonly hosts: readonly string[];
   /** Hosts (with their port) of Baton's own pages, besides the host of the request. */
@@ -13,7 +13,7 @@ export interface Door {
   readonly originsSetting?: string;
 }
 
-export interface TurnedAway {
+export interface Rejection {
   readonly status: 403 | 421;
   readonly code: 'misdirected_request' | 'origin_not_allowed' | 'address_not_allowed';
   /** A user-readable message. */
@@ -28,24 +28,27 @@ const hostCharactersMax = 260;
  * to 127.0.0.1 (DNS rebinding) to read the responses, but the browser sends the page's name in Host or Origin. An IP
  * address in place of a name can't be rebound.
  */
-export function turnAway({ host, origin }: IncomingHttpHeaders, door: Door): TurnedAway | undefined {
+export function rejectForeignRequest(
+  { host, origin }: IncomingHttpHeaders,
+  policy: OriginPolicy,
+): Rejection | undefined {
   // Only HTTP/1.0 requests lack Host, and no browser sends these.
-  if (host !== undefined && !isKnownHost(host, door))
+  if (host !== undefined && !isKnownHost(host, policy))
     return {
       status: 421,
       code: 'misdirected_request',
       reason: `The host name ${quote(host.replace(/:\d*$/, ''))} is not allowed. Use the IP address, or start Baton with this name in BATON_ALLOWED_HOSTS, for example BATON_ALLOWED_HOSTS='["baton.example.com"]'.`,
     };
-  if (origin !== undefined && !isKnownOrigin(origin, host, door))
+  if (origin !== undefined && !isKnownOrigin(origin, host, policy))
     return {
       status: 403,
       code: 'origin_not_allowed',
-      reason: `The origin ${quote(origin)} is not allowed.${originAdvice(door)}`,
+      reason: `The origin ${quote(origin)} is not allowed.${originAdvice(policy)}`,
     };
   return undefined;
 }
 
-function originAdvice({ originsSetting: setting }: Door): string {
+function originAdvice({ originsSetting: setting }: OriginPolicy): string {
   return setting === undefined
     ? ''
     : ` To allow it, start Baton with the origin in ${setting}, for example ${setting}='["https://app.example.com"]'.`;
@@ -56,7 +59,7 @@ function quote(text: string): string {
   return JSON.stringify(text.slice(0, hostCharactersMax));
 }
 
-function isKnownHost(host: string, { hosts }: Door): boolean {
+function isKnownHost(host: string, { hosts }: OriginPolicy): boolean {
   const [, inBrackets, plain] = /^(?:\[([\da-f:.]+)\]|([^:[\]]+))(?::\d{1,5})?$/i.exec(host) ?? [];
   if (inBrackets !== undefined) return isIP(inBrackets) === 6;
   // A name may end with the dot of the DNS root.
@@ -64,7 +67,11 @@ function isKnownHost(host: string, { hosts }: Door): boolean {
   return name === 'localhost' || isIP(name) === 4 || hosts.includes(name);
 }
 
-function isKnownOrigin(origin: string, host: string | undefined, { ownOrigins, origins }: Door): boolean {
+function isKnownOrigin(
+  origin: string,
+  host: string | undefined,
+  { ownOrigins, origins }: OriginPolicy,
+): boolean {
   if (origins.includes('*') || origins.includes(origin)) return true;
   const [, from] = /^https?:\/\/([^/]+)$/i.exec(origin) ?? [];
   if (from === undefined) return false;
