@@ -1,5 +1,6 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { ClaimRow } from '../../leases/lease-rows.ts';
+import { writeSaid } from '../../ledger/journal/journal.sql.ts';
 import type { TaskRow } from '../../work/tasks/task.ts';
 
 export interface NewClaims {
@@ -86,24 +87,14 @@ export function insertNextClaims(request: NewClaims) {
       -- joined, so that the dead claim leaves the unique index before the new one enters it
       from taken left join reaped on reaped.task_id = taken.id
     ), said as (
-      select taken.n, 1 as part, (${request.expiredEventIds}::uuid[])[taken.n] as id, 'claim.expired' as type,
-        'claim' as entity_type, reaped.id as entity_id, taken.workspace_id, reaped.session_id, reaped.payload
+      select 2 * taken.n as n, (${request.expiredEventIds}::uuid[])[taken.n] as id, 'claim.expired' as type,
+        1 as schema_version, 'claim' as entity_type, reaped.id as entity_id, taken.workspace_id, reaped.session_id, reaped.payload
       from reaped join taken on taken.id = reaped.task_id
       union all
-      select n, 2, (${request.claimedEventIds}::uuid[])[n], 'task.claimed', 'task', id, workspace_id, ${request.sessionId},
+      select 2 * n + 1, (${request.claimedEventIds}::uuid[])[n], 'task.claimed', 1, 'task', id, workspace_id, ${request.sessionId},
         payload
       from taken
-    ), logged as (
-      insert into events (id, tenant_id, type, schema_version, entity_type, entity_id, workspace_id, actor_id,
-        iam_actor_id, session_id, correlation_id, request_id, trace_run_id, payload)
-      select id, ${request.tenantId}, type, 1, entity_type, entity_id, workspace_id, ${request.principalId},
-        ${request.iamPrincipalId}, session_id, ${request.correlationId}, ${request.requestId}, ${request.traceRunId}, payload
-      from said order by n, part
-      returning sequence
-    ), queued as (
-      insert into outbox (event_sequence, tenant_id) select sequence, ${request.tenantId} from logged
-      where ${request.writesOutbox}::boolean
-    )
+    ), ${writeSaid(request)}
     select taken.active_claim_id as id, ${request.tenantId}::uuid as tenant_id, taken.id as task_id,
       ${request.sessionId}::uuid as session_id, ${request.principalId}::uuid as holder_id, 'active' as status,
       taken.claim_epoch as fencing_token, ${request.intent}::text as intent, taken.at as acquired_at,

@@ -12,6 +12,7 @@ import {
 import { sql } from '@baton/kernel/database/sql';
 import type { Page } from '@baton/kernel/http/paging';
 import type { ClaimRow } from '../../leases/lease-rows.ts';
+import { writeSaid } from '../../ledger/journal/journal.sql.ts';
 import { type SeenList, tasksSeenBy } from '../../service/sight/places.ts';
 import type { TaskRef } from '../../work/tasks/task-ref.ts';
 import { claimStatuses } from './claim.ts';
@@ -111,29 +112,18 @@ export function insertClaim(request: NewClaim) {
       from taken left join reaped on reaped.task_id = taken.id
       returning *
     ), said as (
-      select 1 as n, ${request.expiredEventId}::uuid as id, 'claim.expired' as type, 'claim' as entity_type,
-        reaped.id as entity_id, taken.workspace_id, reaped.session_id,
+      select 1 as n, ${request.expiredEventId}::uuid as id, 'claim.expired' as type, 1 as schema_version,
+        'claim' as entity_type, reaped.id as entity_id, taken.workspace_id, reaped.session_id,
         jsonb_build_object('taskId', taken.id, 'reason', reaped.reason) as payload
       from reaped join taken on taken.id = reaped.task_id
       union all
-      select 2, ${request.claimedEventId}::uuid, 'task.claimed', 'task', taken.id, taken.workspace_id, made.session_id,
+      select 2, ${request.claimedEventId}::uuid, 'task.claimed', 1, 'task', taken.id, taken.workspace_id, made.session_id,
         jsonb_build_object('publicId', taken.public_id, 'claimId', made.id, 'sessionId', made.session_id,
           'holderId', made.holder_id, 'fencingToken', made.fencing_token,
           'expiresAt', to_char(made.expires_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
           'status', taken.status, 'systemStatusCategory', taken.category, 'version', taken.version)
       from made join taken on taken.id = made.task_id
-    ), logged as (
-      insert into events (id, tenant_id, type, schema_version, entity_type, entity_id, workspace_id, actor_id,
-        iam_actor_id, session_id, correlation_id, request_id, trace_run_id, payload)
-      select id, ${request.tenantId}, type, 1, entity_type, entity_id, workspace_id, ${request.principalId},
-        ${request.iamPrincipalId}, session_id, ${request.correlationId}, ${request.requestId}, ${request.traceRunId}, payload
-      -- The branches of this union are evaluated in order, so the event of the dead claim gets the lower sequence.
-      from said
-      returning sequence
-    ), queued as (
-      insert into outbox (event_sequence, tenant_id) select sequence, ${request.tenantId} from logged
-      where ${request.writesOutbox}::boolean
-    )
+    ), ${writeSaid(request)}
     select made.*, (select id from reaped) as reaped_claim_id,
       (select payload from said where n = 1) as expired_payload,
       (select payload from said where n = 2) as claimed_payload

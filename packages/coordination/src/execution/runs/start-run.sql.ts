@@ -1,6 +1,7 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { JsonObject } from '@baton/values/wire';
 import type { RunRow } from '../../leases/lease-rows.ts';
+import { writeSaid } from '../../ledger/journal/journal.sql.ts';
 import type { TaskRef } from '../../work/tasks/task-ref.ts';
 
 export interface NewRun {
@@ -124,27 +125,17 @@ export function insertRun(start: NewRun) {
         made.principal_id
       from made join task on task.id = made.task_id join sessions s on s.id = made.session_id
     ), said as (
-      select 1 as n, ${start.failedEventId}::uuid as id, 'run.failed' as type, 1 as schema_version, superseded.id as entity_id,
-        superseded.session_id,
+      select 1 as n, ${start.failedEventId}::uuid as id, 'run.failed' as type, 1 as schema_version,
+        'run' as entity_type, superseded.id as entity_id, task.workspace_id, superseded.session_id,
         jsonb_build_object('taskId', superseded.task_id, 'reason', 'superseded', 'attempt', superseded.attempt) as payload
-      from superseded
+      from superseded, task
       union all
-      select 2, ${start.startedEventId}::uuid, 'run.started', 2, made.id, made.session_id,
+      select 2, ${start.startedEventId}::uuid, 'run.started', 2, 'run', made.id, task.workspace_id, made.session_id,
         jsonb_build_object('taskId', made.task_id, 'claimId', made.claim_id, 'attempt', made.attempt,
           'fencingToken', made.fencing_token, 'instructionsHash', made.instructions_hash,
           'instructionsRefs', made.instructions_refs, 'agentRevisionId', made.agent_revision_id)
-      from made
-    ), logged as (
-      insert into events (id, tenant_id, type, schema_version, entity_type, entity_id, workspace_id, actor_id,
-        iam_actor_id, session_id, correlation_id, request_id, trace_run_id, payload)
-      select said.id, ${start.tenantId}, type, schema_version, 'run', entity_id, task.workspace_id, ${start.principalId},
-        ${start.iamPrincipalId}, said.session_id, ${start.correlationId}, ${start.requestId}, ${start.traceRunId}, payload
-      from said, task order by n
-      returning sequence
-    ), queued as (
-      insert into outbox (event_sequence, tenant_id) select sequence, ${start.tenantId} from logged
-      where ${start.writesOutbox}::boolean
-    )
+      from made, task
+    ), ${writeSaid(start)}
     select made.*, (select payload from said where n = 2) as started_payload,
       (select payload from said where n = 1) as failed_payload
     from made`;

@@ -1,11 +1,23 @@
-import { sql } from '@baton/kernel/database/sql';
+import { part, sql } from '@baton/kernel/database/sql';
 import type { EventDraft } from '../event-draft.ts';
 
 /** Types that are in the journal but aren't delivered to sinks. See docs/reference/skills.md#events. */
 const undeliveredTypes = ['skill.invocation_claimed'];
 
+/** The origin of the events that a statement writes itself. */
+export interface EventOrigin {
+  readonly tenantId: string;
+  readonly principalId: string;
+  readonly iamPrincipalId: string | null;
+  readonly correlationId: string;
+  readonly requestId: string;
+  readonly traceRunId: string | null;
+  /** Whether the events are also written for delivery to sinks. */
+  readonly writesOutbox: boolean;
+}
+
 /**
- * Journal rows and their outbox rows in one statement, in the given order.
+ * Writes journal rows and their outbox rows in one statement, in the given order.
  * @param writesOutbox whether they are also written for delivery to sinks
  */
 export function insertEvents(tenantId: string, drafts: readonly EventDraft[], writesOutbox: boolean) {
@@ -15,14 +27,34 @@ export function insertEvents(tenantId: string, drafts: readonly EventDraft[], wr
         n integer, id uuid, type text, schema_version integer, entity_type text, entity_id uuid, workspace_id uuid,
         actor_id uuid, iam_actor_id uuid, session_id uuid, correlation_id text, causation_id text, request_id text,
         trace_run_id text, payload jsonb)
-    ), written as (
+    ), ${writeDrafts(tenantId, writesOutbox)}
+    select from written where false`;
+}
+
+/**
+ * Expressions of a statement's `with` that write the events of its expression `said` (n, id, type, schema_version,
+ * entity_type, entity_id, workspace_id, session_id, payload) in the order of `n`.
+ */
+export function writeSaid({ tenantId, writesOutbox, ...origin }: EventOrigin) {
+  return part`drafts as (
+      select said.*, ${origin.principalId}::uuid as actor_id, ${origin.iamPrincipalId}::uuid as iam_actor_id,
+        ${origin.correlationId}::text as correlation_id, null::text as causation_id,
+        ${origin.requestId}::text as request_id, ${origin.traceRunId}::text as trace_run_id
+      from said
+    ), ${writeDrafts(tenantId, writesOutbox)}`;
+}
+
+/** The only place that writes journal rows and their outbox rows. */
+function writeDrafts(tenantId: string, writesOutbox: boolean) {
+  return part`written as (
       insert into events (id, tenant_id, type, schema_version, entity_type, entity_id, workspace_id, actor_id,
         iam_actor_id, session_id, correlation_id, causation_id, request_id, trace_run_id, payload)
       select id, ${tenantId}, type, schema_version, entity_type, entity_id, workspace_id, actor_id, iam_actor_id,
         session_id, correlation_id, causation_id, request_id, trace_run_id, payload
       from drafts order by n
       returning sequence, type
-    )
-    insert into outbox (event_sequence, tenant_id) select sequence, ${tenantId} from written
-    where ${writesOutbox}::boolean and type <> all (${undeliveredTypes})`;
+    ), queued as (
+      insert into outbox (event_sequence, tenant_id) select sequence, ${tenantId} from written
+      where ${writesOutbox}::boolean and type <> all (${undeliveredTypes})
+    )`;
 }
