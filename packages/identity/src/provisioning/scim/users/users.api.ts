@@ -7,21 +7,20 @@ import {
 } from '../../../directory/principals/principals.events.ts';
 import { credentialRevoked } from '../../../directory/revocation/credentials.events.ts';
 import { endpoint } from '../../context.ts';
-import { listQuery, parseListOrder, parseSearch } from '../filter/list-page.ts';
+import { parseListOrder, parseSearch } from '../filter/list-page.ts';
 import { userUrn } from '../protocol/schemas.ts';
-import { ScimListResponse, scimForm } from '../protocol/scim-answer.ts';
+import { scimForm } from '../protocol/scim-answer.ts';
+import { patchErrors, patchUrn } from '../protocol/scim-endpoint.ts';
+import { parseSelection } from '../protocol/selection.ts';
 import {
-  idParam,
-  listErrors,
-  patchErrors,
-  patchUrn,
-  ScimPatch,
-  ScimSearch,
-  scim,
-  scimWrite,
-  searchExample,
-} from '../protocol/scim-endpoint.ts';
-import { parseSelection, selectionQuery } from '../protocol/selection.ts';
+  createResource,
+  deleteResource,
+  listResources,
+  patchResource,
+  readResource,
+  replaceResource,
+  searchResources,
+} from '../resource-endpoints.ts';
 import { scimUserDeprovisioned, scimUserProvisioned, scimUserUpdated } from './users.events.ts';
 import { createUser, deleteUser, getUser, listUsers, replaceUser, updateUser } from './users.ts';
 
@@ -38,39 +37,25 @@ const changeEvents = [scimUserUpdated, credentialRevoked, principalDisabled, pri
 
 export const list = endpoint({
   id: 'listScimUsers',
-  ...scim,
-  method: 'GET',
+  ...listResources,
   path: '/scim/v2/Users',
   summary: 'List or find users.',
-  query: listQuery,
-  returns: { 200: ScimListResponse },
-  errors: listErrors,
   handle: ({ query }, context) => listUsers(context, parseListOrder(query, context.settings)),
 });
 
 export const search = endpoint({
   id: 'searchScimUsers',
-  ...scim,
-  method: 'POST',
+  ...searchResources,
   path: '/scim/v2/Users/.search',
   summary: 'Find users, with the query in the body.',
-  body: ScimSearch,
-  returns: { 200: ScimListResponse },
-  errors: listErrors,
-  transaction: 'none',
-  example: searchExample,
   handle: ({ body }, context) => listUsers(context, parseSearch(body, context.settings)),
 });
 
 export const create = endpoint({
   id: 'createScimUser',
-  ...scimWrite,
-  method: 'POST',
+  ...createResource(ScimUser, example),
   path: '/scim/v2/Users',
-  summary: 'Create a user and its person; one that was deleted comes back as the same person.',
-  query: selectionQuery,
-  body: ScimUser,
-  returns: { 201: ScimUser },
+  summary: 'Create a user and its person; a deleted user is restored as the same person.',
   errors: ['scim_invalid_value', 'scim_uniqueness', 'scim_upstream_refused'],
   emits: [
     principalCreated,
@@ -80,33 +65,23 @@ export const create = endpoint({
     principalDisabled,
     scimUserProvisioned,
   ],
-  example,
   handle: ({ query, body }, context) => createUser(context, body, parseSelection(query)),
 });
 
 export const get = endpoint({
   id: 'getScimUser',
-  ...scim,
-  method: 'GET',
+  ...readResource(ScimUser),
   path: '/scim/v2/Users/{id}',
   summary: 'Read a user.',
-  params: idParam,
-  query: selectionQuery,
-  returns: { 200: ScimUser, 304: null },
   errors: ['scim_not_found'],
   handle: ({ params, query }, context) => getUser(context, params.id, parseSelection(query)),
 });
 
 export const replace = endpoint({
   id: 'replaceScimUser',
-  ...scimWrite,
-  method: 'PUT',
+  ...replaceResource(ScimUser, example),
   path: '/scim/v2/Users/{id}',
-  summary: 'Replace a user. Without `active` it stays as active as it is.',
-  params: idParam,
-  query: selectionQuery,
-  body: ScimUser,
-  returns: { 200: ScimUser },
+  summary: 'Replace a user. Without `active` its status is unchanged.',
   errors: [
     'scim_not_found',
     'scim_version_mismatch',
@@ -115,19 +90,14 @@ export const replace = endpoint({
     'scim_upstream_refused',
   ],
   emits: changeEvents,
-  example,
   handle: ({ params, query, body }, context) => replaceUser(context, params.id, body, parseSelection(query)),
 });
 
 export const update = endpoint({
   id: 'updateScimUser',
-  ...scimWrite,
-  method: 'PATCH',
+  ...patchResource,
   path: '/scim/v2/Users/{id}',
-  summary: 'Change a user. Switching `active` off disables the person and revokes its tokens.',
-  params: idParam,
-  query: selectionQuery,
-  body: ScimPatch,
+  summary: 'Change a user. Setting `active` to false disables the person and revokes its tokens.',
   returns: { 200: ScimUser },
   errors: [...patchErrors, 'scim_upstream_refused'],
   emits: changeEvents,
@@ -137,12 +107,9 @@ export const update = endpoint({
 
 export const remove = endpoint({
   id: 'deleteScimUser',
-  ...scimWrite,
-  method: 'DELETE',
+  ...deleteResource,
   path: '/scim/v2/Users/{id}',
-  summary: 'End a user: its person is disabled and leaves the groups of this source.',
-  params: idParam,
-  returns: { 204: null },
+  summary: 'Delete a user: its person is disabled and removed from the groups of this source.',
   errors: ['scim_not_found', 'scim_version_mismatch', 'scim_upstream_refused'],
   emits: [credentialRevoked, principalDisabled, groupMembershipRemoved, scimUserDeprovisioned],
   handle: ({ params }, context) => deleteUser(context, params.id),
