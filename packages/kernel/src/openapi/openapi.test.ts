@@ -6,9 +6,9 @@ import { defineEvent, endpointsOf } from '../http/service.ts';
 import { openApi, type Section } from './openapi.ts';
 
 const errors = {
-  not_found: { status: 404, when: 'There is no such thing.' },
-  shelf_full: { status: 409, when: 'Nothing more fits.' },
-  unavailable: { status: 503, when: 'Not now.' },
+  not_found: { status: 404, when: 'There is no such thing.', react: 'Come back later.' },
+  shelf_full: { status: 409, when: 'Nothing more fits.', react: 'Come back later.' },
+  unavailable: { status: 503, when: 'Not now.', react: 'Come back later.' },
 } as const;
 
 const endpoint = endpointsOf<{
