@@ -199,8 +199,12 @@ describe('POST makes the next version of the key', () => {
       2,
     );
     const [event] = await eventsOf(baton, type.id);
-    const { declaresContextProfile, declaresInstructions, declaresArtifactSchema, execution } =
-      event?.payload ?? {};
+    const {
+      declaresContextProfile,
+      declaresInstructions,
+      declaresArtifactSchema,
+      execution: stored,
+    } = event?.payload ?? {};
     assert.deepEqual(
       [declaresContextProfile, declaresInstructions, declaresArtifactSchema, stored],
       [false, false, false, systemExecution],
