@@ -16,7 +16,7 @@ const dist = join(site, 'dist');
 const installSecondsMax = 600;
 const buildSecondsMax = 600;
 
-/** Builds the site, whatever links are dead. @returns the dead links, and pages that the sidebar lacks */
+/** Builds the site even if links are dead. @returns the dead links, and pages that the sidebar lacks */
 async function buildSite(): Promise<string[]> {
   const tree = checkoutTree(root);
   await installBuilder();
@@ -29,10 +29,10 @@ async function buildSite(): Promise<string[]> {
   ];
 }
 
-/** Installs what builds the site (180 MB), unless it is there. No package runs a program of its own. */
+/** Installs the builder of the site (180 MB), unless it is installed. Install scripts are off. */
 async function installBuilder(): Promise<void> {
   if (isInstalled()) return;
-  console.log('Installing what builds the site ...');
+  console.log('Installing the builder of the site ...');
   const quiet = ['--no-audit', '--no-fund', '--loglevel=error'];
   await run(installSecondsMax, ['npm', 'ci', '--ignore-scripts', ...quiet]);
 }
