@@ -6,7 +6,7 @@ import { assertAccessible, noBrowser } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
 import { pagesOfConsole, settled } from '../testing/console-pages.ts';
 
-// Every page of the navigation, and what opens above the pages: contrast hangs on the scheme, and layout on the width.
+// Every page of the navigation, and the overlays: contrast depends on the colour scheme, layout on the width.
 
 describe('the accessibility of every page', { skip: noBrowser }, () => {
   let world: RunningConsole;

@@ -7,7 +7,7 @@ import { assertAccessible, isGone, noBrowser, until } from '../testing/browser.t
 import { type RunningConsole, startConsole } from '../testing/console.ts';
 import { settled } from '../testing/console-pages.ts';
 
-// Identity's administration in a real browser: what it does is checked at the services.
+// Identity's administration in a real browser, verified against the services.
 
 describe('the administration', { skip: noBrowser }, () => {
   let world: RunningConsole;
@@ -182,7 +182,7 @@ describe('the administration', { skip: noBrowser }, () => {
       );
     await untilHoarderHas(102);
     await isGone(page.getByRole('button', { name: 'Show more' }));
-    // An act reads the list again, and not the names in it.
+    // An action refetches the list, but not the names in it.
     asked.length = 0;
     await lines.first().getByRole('button', { name: 'Revoke …' }).click();
     await page.keyboard.press('Enter');

@@ -7,7 +7,7 @@ import { assertAccessible, isGone, noBrowser, until, untilTrue } from '../testin
 import { type RunningConsole, startConsole } from '../testing/console.ts';
 import { runStatement } from '../testing/run-statement.ts';
 
-// What an operator sees of agents at work, and does about them; each act is checked at the service.
+// The operator's view of active agents, and its actions, verified against the service.
 
 const looks = byDepth<readonly (readonly ['light' | 'dark', number])[]>(
   [['dark', 375]],
@@ -26,7 +26,7 @@ describe('agents and sessions', { skip: noBrowser }, () => {
   afterEach(() => world?.closePages());
   after(() => world?.close());
 
-  /** An agent that holds a task of this title. */
+  /** An agent with a claimed task of this title. */
   async function atWork(title: string, name = 'worker') {
     const task = await world.baton.tasks.create({ title });
     const agent = await world.person(agentPermissions);
@@ -49,7 +49,7 @@ describe('agents and sessions', { skip: noBrowser }, () => {
       .getByText(/This closes 1 session and releases 1 claim/)
       .waitFor();
     await assertAccessible(page, 'the confirmation before disabling');
-    // Keys do not reach the page behind the question.
+    // Keys do not reach the page behind the dialog.
     await page.keyboard.press('g');
     await page.keyboard.press('j');
     await page.keyboard.press('Escape');
@@ -93,14 +93,15 @@ describe('agents and sessions', { skip: noBrowser }, () => {
       const watching = await world.signedIn('/agents');
       const silent = watching.page.getByRole('listitem').filter({ hasText: 'silent' }).first();
       await silent.waitFor();
-      // Send heartbeats until the page shows the session alive: a slow machine can load a page slower than the silence timeout.
+      // Send heartbeats until the page shows the session alive: a slow machine can load a page slower than the silence
+      // timeout.
       const alive = silent.getByText(/^Last heartbeat/);
       let { heartbeatAt } = session;
       await untilTrue(async () => {
         ({ heartbeatAt } = await world.baton.sessions.heartbeat(session.id, { ttlSeconds: 3600 }));
         return alive.isVisible();
       }, 'the page does not show a session that beats as alive');
-      // No test waits for most of an hour: the heartbeat is moved back, which writes no event either.
+      // Instead of waiting for most of an hour, the test moves the heartbeat back, which writes no event either.
       const back =
         "update sessions set heartbeat_at = heartbeat_at - interval '3400 s', expires_at = expires_at - interval '3400 s' where id = $1";
       await runStatement(world.databaseUrl, back, [session.id]);

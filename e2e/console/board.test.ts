@@ -24,11 +24,11 @@ describe('the board, saved views and the palette', { skip: noBrowser }, () => {
     await untilTrue(async () => (await statusOf(task)) === status, `${task.publicId} does not get ${status}`);
   }
   /**
-   * Drags in steps, because the browser starts a drag after some pixels. It retries until the page shows `seen`: a drag can
-   * miss its card, or a column can move meanwhile.
+   * Drags in steps, because the browser starts a drag after some pixels. It retries until the page shows `seen`: a drag
+   * can miss its card, or a column can move meanwhile.
    */
   async function drag(page: Page, task: Task, name: string, seen: Locator) {
-    // Columns get their widths by what is in them.
+    // The contents of columns determine their widths.
     await page.locator('main [role="status"][aria-label="Loading"]').first().waitFor({ state: 'detached' });
     for (let tries = 0; tries < 10; tries += 1) {
       await page.evaluate("window.drags = 0; addEventListener('dragend', () => (window.drags += 1), true)");
@@ -137,7 +137,7 @@ describe('the board, saved views and the palette', { skip: noBrowser }, () => {
     await untilStatus(task, 'in_progress');
     await page.locator('[data-task]:focus-within', { hasText: 'Moved by keys' }).waitFor();
     await card(page, task).getByRole('button', { disabled: false }).waitFor();
-    // Escape leaves the menu without a move, and the focus on the card.
+    // Escape closes the menu without a move, and returns the focus to the card.
     await page.keyboard.press('m');
     await page.getByRole('menu').waitFor();
     await page.keyboard.press('Escape');

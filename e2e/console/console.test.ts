@@ -37,7 +37,7 @@ describe('the console', { skip: noBrowser }, () => {
     const stored = await page.evaluate(
       'JSON.stringify([Object.keys({ ...localStorage, ...sessionStorage }), document.cookie])',
     );
-    // Only the page's key, which opens nothing without the cookie, and how far pages were scrolled.
+    // Only the page's key, which is useless without the cookie, and scroll positions.
     assert.match(String(stored), /^\[\["baton\.console-key"(,"tsr-scroll-restoration-[\w-]*")?\],""\]$/);
     const [cookie] = await page.context().cookies();
     assert.deepEqual([cookie?.httpOnly, cookie?.sameSite, cookie?.path], [true, 'Strict', '/console']);
@@ -223,7 +223,7 @@ describe('the console', { skip: noBrowser }, () => {
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Written to the end' }).waitFor();
     assert.equal(page.url(), `${url}/tasks/${task.publicId}`);
-    // Signed out in one tab, every tab of the browser is.
+    // A sign-out in one tab signs out every tab of the browser.
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByRole('heading', { name: 'Sign in to Baton' }).waitFor();
     await other.getByRole('heading', { name: 'Sign in to Baton' }).waitFor();

@@ -69,7 +69,7 @@ describe('the live demo', { skip: noBrowser }, () => {
     const [demo] = await workspaces('active');
     assert.ok(demo);
     assert.equal(new URL(page.url()).searchParams.get('workspace'), demo.id);
-    // The visitor sees who works on what, without a reload.
+    // The page shows the holders without a reload.
     await page.getByText('Held by Robin').waitFor();
     await page
       .getByText(/Held by (Ada|Grace|Linus)/)

@@ -7,7 +7,7 @@ import { assertAccessible, isGone, noBrowser, openPage, until, untilTrue } from 
 import { type OwnConsole, startOwnConsole } from '../testing/console.ts';
 import { endLease } from '../testing/run-statement.ts';
 
-// Whole journeys. That of a task that is made, found, opened and commented on its own page: console.test.ts.
+// Complete user journeys. console.test.ts has that of a task that is created, found, opened and commented on.
 
 const agentPermissions = ['tasks.read', 'tasks.claim', 'sessions.open'];
 
@@ -31,7 +31,7 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Claim' }).click();
     await page.getByRole('heading', { name: 'You hold this task' }).waitFor();
     await assertAccessible(page, 'a task that is held in the console', 'usual');
-    // Loaded again, the page still holds it, and keeps it.
+    // After a reload, the page still holds the claim and renews it.
     await page.reload();
     const field = page.getByRole('textbox', { name: 'Result (optional)' });
     await field.fill('It was easy.');
@@ -77,15 +77,15 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     await field.fill('Half of it is done.');
     const { activeClaimId: first } = await baton.tasks.get(task.id);
     assert.equal((await baton.claims.get(first ?? '')).holderId, person.principalId);
-    // Nobody else writes meanwhile: not even the administrator, without the claim.
+    // Nobody else can write meanwhile, not even the administrator, without the claim.
     await assert.rejects(
       baton.tasks.update(task.id, { priority: 'high' }, { ifMatch: `"task-${task.version + 1}"` }),
       { code: 'task_claimed' },
     );
-    // What the holder moves carries the proof: it is taken.
+    // The holder's moves carry the fencing token, so they are accepted.
     await page.getByRole('button', { name: 'Backlog' }).click();
     await page.getByText('backlog', { exact: true }).waitFor();
-    // The lease is taken away in the moment in which its holder finishes.
+    // The claim is released while its holder completes the task.
     await page.route('**/api/v1/tasks/*:complete', async (route) => {
       await baton.claims.release(first ?? '', { reason: 'the operator needs it' });
       await route.continue();
@@ -96,7 +96,7 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     assert.equal((await baton.tasks.get(task.id)).systemStatusCategory === 'terminal_success', false);
     assert.equal((await baton.tasks.listComments(task.id, { limit: 10 })).items.length, 0);
     await assertAccessible(page, 'a lost task');
-    // Somebody else goes on with it; what was written is left as a comment, and no more.
+    // Somebody else continues; the draft is posted as a comment only.
     const session = await baton.sessions.open({ clientName: 'the operator' });
     await baton.tasks.claim(task.id, { sessionId: session.id, intent: 'I do it myself' });
     await page.getByText('I do it myself').waitFor();
@@ -215,7 +215,7 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     await page.getByRole('region', { name: 'Changed between the request and the decision' }).waitFor();
     await page.getByRole('region', { name: 'What was decided' }).getByText('Mallory').first().waitFor();
     await assertAccessible(page, 'a decided approval');
-    // What was on the page is what is done.
+    // The action matches what the page showed.
     await page.goto(`${world.url}/tasks/${task.publicId}`);
     await page.getByRole('listitem').getByText('Pays 1000000 to Mallory').waitFor();
     assert.deepEqual(complaints, []);
@@ -358,7 +358,7 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     await lease.getByText('Next agent').waitFor();
     await lease.getByText('I go on with it').waitFor();
     await isGone(lease.getByText('Slow agent'));
-    // What the slow agent sends now changes nothing, and the page still names the next one.
+    // Late writes of the slow agent change nothing, and the page still shows the next holder.
     await assert.rejects(first.baton.claims.heartbeat(claim.id, {}));
     await page.reload();
     await lease.getByText('Next agent').waitFor();

@@ -122,7 +122,7 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
       desiredState: 'twice as much',
     });
     await baton.tasks.create({ title: 'Task of the project', workspaceId: project.workspaceId });
-    // The list was open before: it changes without a reload.
+    // The list was already open, and updates without a reload.
     await page.getByRole('link', { name: 'Web shop' }).click();
     await page.getByRole('heading', { name: `Web shop ${evil}` }).waitFor();
     await titled(page, `Web shop ${evil}`);
@@ -137,7 +137,7 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
     );
     await looksRight(`/projects/${project.id}`, 'maxRunActions');
 
-    // A new task belongs where the work that is shown belongs, also where the page has not read that workspace.
+    // A new task belongs to the selected workspace, even if the page has not loaded that workspace.
     await baton.workspaces.create({ name: 'Another', slug: 'another' });
     await page.route(/\/api\/v1\/workspaces\?/, async (route) => {
       const response = await route.fetch();
@@ -239,7 +239,7 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
       await page.getByRole('link', { name: 'CHG-2' }).waitFor();
       assert.equal(await page.getByRole('link', { name: 'CHG-1' }).count(), 0);
 
-      // The first instance, in its state when it waited for the decision.
+      // The first instance, as of the pending decision.
       await page.goto(`${world.url}/journal?types=process.step_entered&object=${first.id}`);
       await page.getByText('process.step_entered').nth(1).click();
       await page.getByRole('link', { name: 'The process instance as it was then' }).click();

@@ -114,7 +114,7 @@ describe('the form of a process step', { skip: noBrowser }, () => {
     await assertAccessible(page, 'form of a process step');
     assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true);
 
-    // The browser points at what is missing: nothing is sent.
+    // The browser points at the missing field, and nothing is sent.
     await fields.getByRole('button', { name: 'Submit and complete' }).click();
     const isValid = await page.evaluate("document.querySelector('form[aria-label=Answers]').checkValidity()");
     assert.equal(isValid, false);
@@ -131,7 +131,7 @@ describe('the form of a process step', { skip: noBrowser }, () => {
     await page.getByText(`Saved the answers to ${task.publicId}.`).waitFor();
     assert.equal((await baton.tasks.get(task.id)).systemStatusCategory, task.systemStatusCategory);
 
-    // A pattern is what only Baton validates.
+    // Only Baton validates patterns.
     await fields.getByRole('button', { name: 'Submit and complete' }).click();
     await fields.getByText('must match the pattern ^[A-Z]').first().waitFor();
     const note = fields.getByLabel('Note for the customer');
@@ -146,13 +146,13 @@ describe('the form of a process step', { skip: noBrowser }, () => {
       'the process did not go on',
     );
     assert.deepEqual((await baton.processInstances.get(instance.id)).data['parcel'], parcel);
-    // 422 of the completion is in the browser's log; there is nothing else.
+    // The browser's log contains only the 422 of the completion.
     assert.deepEqual(
       complaints.filter((complaint) => !/422/.test(complaint)),
       [],
     );
 
-    // From the task to its process, and back from the step that is done.
+    // From the task to its process, and back from the completed step.
     await operator.page.reload();
     await operator.page.getByRole('link', { name: 'P-1' }).click();
     await operator.page.getByRole('heading', { name: 'P-1' }).waitFor();

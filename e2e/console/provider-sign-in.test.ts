@@ -12,7 +12,7 @@ import { assertAccessible, noBrowser, openPage, untilLoaded } from '../testing/b
 import { type OwnConsole, startOwnConsole } from '../testing/console.ts';
 import { settled } from '../testing/console-pages.ts';
 
-// Signing in through an identity provider, the package `oidc-provider`, in a real browser.
+// Sign-in with an identity provider (the package `oidc-provider`) in a real browser.
 
 const clientSecret = 'the-secret-of-the-console-at-the-provider';
 
@@ -34,7 +34,8 @@ describe('signing in to the console through an identity provider', { skip: noBro
     ({ url, tenantId } = world);
     ({ identity } = createClient({ url, adminSecret: world.adminSecret }));
     await register('corporate', 'console', {});
-    // An ID token counts as expired 10 s early: the short one expires during the test, the other one is renewed each time.
+    // An ID token counts as expired 10 s early: the short one expires during the test, the other one is renewed each
+    // time.
     await register('short', 'console-public', { ID_TOKEN_SECONDS: byDepth('300', '40') });
     await register('renewed', 'console-public', { ID_TOKEN_SECONDS: '10', HAS_REFRESH: 'yes' });
   });
@@ -58,7 +59,7 @@ describe('signing in to the console through an identity provider', { skip: noBro
     const [, issuer = ''] = await provider.prints(/issuer (\S+)/);
     await identity.identityProviders.create(tenantId, { key, issuer, audience, displayNameClaim: 'name' });
   }
-  /** Admits a person who has signed in, with all rights to read. */
+  /** Grants a person who has signed in all read permissions. */
   async function admit(displayName: string) {
     const { items } = await identity.principals.list(tenantId, { kind: 'human' });
     const issuer = JSON.parse(
@@ -84,7 +85,7 @@ describe('signing in to the console through an identity provider', { skip: noBro
   const problem = (page: Page, code: string) =>
     page.getByRole('alert').getByText(code, { exact: true }).waitFor();
   const choose = (page: Page, who: string) => page.getByRole('link', { name: who }).click();
-  /** The address to which the provider sends the browser back, which does not go there. */
+  /** The URL to which the provider redirects the browser, which is intercepted. */
   async function stoppedCallback(page: Page, who: string): Promise<string> {
     let at = new URL((await page.getByRole('link', { name: who }).getAttribute('href')) as string, page.url())
       .href;
@@ -136,7 +137,7 @@ describe('signing in to the console through an identity provider', { skip: noBro
     forged.searchParams.set('state', 'A'.repeat(43));
     await page.goto(forged.href);
     await problem(page, 'sign_in_expired');
-    // Any site can send a browser to such an address: the sign-in that was begun goes on.
+    // Any site can send a browser to such a URL, so the pending sign-in stays valid.
     await page.goto(callback);
     await page.getByRole('navigation').waitFor();
 
@@ -203,7 +204,7 @@ describe('signing in to the console through an identity provider', { skip: noBro
     const first = new URL(await stoppedCallback(mine.page, 'ada'));
     const theirs = await begin('corporate');
     const second = new URL(await stoppedCallback(theirs.page, 'bob'));
-    // The code of another's sign-in under my own state: PKCE has the provider refuse it.
+    // Another person's code with one's own state: the provider rejects it because of PKCE.
     first.searchParams.set('code', second.searchParams.get('code') as string);
     await mine.page.goto(first.href);
     await problem(mine.page, 'provider_refused');
@@ -263,7 +264,7 @@ describe('signing in to the console through an identity provider', { skip: noBro
       await short.page.goto(url);
       await problem(short.page, 'sign_in_over');
     }
-    // Two at once: the refresh token is good once.
+    // Two concurrent requests: the refresh token is single-use.
     const [second] = await Promise.all([renewed.page.context().newPage(), renewed.page.reload()]);
     await second.goto(url);
     for (const page of [second, renewed.page]) await page.getByRole('heading', { name: 'Work' }).waitFor();

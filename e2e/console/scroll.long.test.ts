@@ -5,15 +5,15 @@ import { noBrowser } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
 import { seedTasks } from '../testing/run-statement.ts';
 
-// A list of 10,000 tasks is scrolled from end to end with the wheel of the mouse.
+// Scrolls a list of 10,000 tasks from end to end with the mouse wheel.
 
 const tasksTotal = 10_000;
-/** At 60 frames a second one frame takes 16.7 ms: at most every twentieth may come a frame too late. */
+/** At 60 frames a second a frame takes 16.7 ms. At most every twentieth may be one frame late. */
 const frameMsMax = 33.4;
 const inTimeShareMin = 0.95;
-/** 21 rows are in sight at 800 pixels; the list keeps twelve more on each side. */
+/** 21 rows are visible at 800 pixels; the list renders twelve more on each side. */
 const rowsMax = 60;
-/** Beside other tests a round is late by chance: one in time shows that the page can do it. */
+/** Other tests may delay a round, so one round in time is sufficient. */
 const roundsMax = 6;
 /** One turn of the wheel, in pixels: 16 rows. */
 const wheelPixels = 600;
@@ -33,7 +33,7 @@ describe('the list of 10,000 tasks', { skip: noBrowser }, () => {
     const { page, complaints } = await world.signedIn();
     await page.getByRole('link', { name: 'Task 10000' }).waitFor();
     await readToTheEnd(page);
-    // What the machine can do at all: the same page, with nothing to do. Other programs may hold the processors.
+    // The baseline: the same page while idle. Other programs may use the CPU.
     const rounds: { readonly idle: Frames; readonly scrolling: Frames }[] = [];
     for (let round = 0; round < roundsMax; round += 1) {
       const idle = await framesDuring(page, () => page.waitForTimeout(2_000));
@@ -56,7 +56,7 @@ describe('the list of 10,000 tasks', { skip: noBrowser }, () => {
     );
   });
 
-  /** Turns the wheel until the last task is in the document; the list reads a hundred more each time it nears its end. */
+  /** Scrolls until the last task is in the document; the list loads a hundred more whenever it nears its end. */
   async function readToTheEnd(page: Page): Promise<void> {
     await page.mouse.move(640, 500);
     for (let n = 0; n < 600; n += 1) {
@@ -67,7 +67,7 @@ describe('the list of 10,000 tasks', { skip: noBrowser }, () => {
     assert.fail('the wheel did not lead to the last task');
   }
 
-  /** Once through half of the list, as fast as a hand turns a wheel. */
+  /** Scrolls through half of the list, at the speed of a hand on a wheel. */
   async function scroll(page: Page, direction: 1 | -1): Promise<void> {
     const before = await scrolledTo(page);
     for (let n = 0; n < 240; n += 1) await page.mouse.wheel(0, direction * wheelPixels);
@@ -78,7 +78,7 @@ describe('the list of 10,000 tasks', { skip: noBrowser }, () => {
 
 interface Frames {
   readonly count: number;
-  /** Share of the frames that came within `frameMsMax` after the one before. */
+  /** The share of frames within `frameMsMax` of the previous one. */
   readonly inTime: number;
   readonly longestMs: number;
   readonly rowsMost: number;

@@ -17,13 +17,13 @@ import { type RunningConsole, startConsole } from '../testing/console.ts';
 import { linksOf, pagesOfConsole, settled } from '../testing/console-pages.ts';
 import { type HostileWorld, mark, writeHostileTexts } from '../testing/hostile-texts.ts';
 
-// What protects who uses the console, on every page of it. Bodies and origins that no browser sends: sign-in.test.ts.
+// The protection of the console's users, on every page. sign-in.test.ts has bodies and origins that no browser sends.
 
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
   "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'";
 
-/** Pages that show nothing that somebody wrote here: the machine's state, and what a memory service answers. */
+/** Pages without user input: the state of the system, and responses of a memory service. */
 const withoutTexts = new Set(['/system', '/knowledge']);
 /** The number of linked pages that are checked. */
 const linkedPagesMax = byDepth(3, 40);
@@ -80,7 +80,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
       );
       if (!path.startsWith('/assets/')) assert.equal(headers.get('cache-control'), 'no-store', path);
     }
-    // What is not named falls back to default-src: no object, no frame, no worker, no media.
+    // Everything else falls back to default-src: no object, frame, worker or media.
     assert.doesNotMatch(policy, /unsafe|\*|https?:|object-src|frame-src|worker-src/);
   });
 
@@ -152,7 +152,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
   test('a page of another origin cannot use the session of its visitor', async () => {
     const { page } = await world.signedIn();
     const context = page.context();
-    // Another port is another origin of the same site: the cookie travels, SameSite=Strict or not.
+    // Another port is another origin of the same site, so the cookie is sent in spite of SameSite=Strict.
     const near = 'http://127.0.0.1:9';
     const far = 'http://other.example';
     await context.route(/^http:\/\/(127\.0\.0\.1:9|other\.example)\//, (route) =>
@@ -183,7 +183,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
         [],
         origin,
       );
-      // Nor can it show a page of the console inside its own.
+      // It cannot embed a page of the console either.
       await other.evaluate(`new Promise((done) => {
         const frame = { src: ${JSON.stringify(world.url)}, onload: () => done() };
         document.body.append(Object.assign(document.createElement('iframe'), frame));
@@ -192,7 +192,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
       assert.doesNotMatch(framed?.url() ?? '', /^http:\/\/127\.0\.0\.1:\d{2,}\/$/, origin);
       await other.close();
     }
-    // The session is as it was.
+    // The session is unchanged.
     await page.reload();
     await page.getByRole('heading', { name: 'Work' }).waitFor();
   });
@@ -247,7 +247,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
       await ask('sign-out', stolen, rivalsKey, { everywhere: 'yes' });
       await page.reload();
       await isSignedIn();
-      // One for a longer path, which the browser sends first, and one in the place of the own.
+      // One for a longer path, which the browser sends first, and one that replaces the original.
       await visit(page, `${rivalsCookie}; Path=/console/token`);
       await page.reload();
       await isSignedIn();
@@ -257,7 +257,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
       await visit(page, `${rivalsCookie}; Path=/console`);
       await page.reload();
       await page.getByRole('heading', { name: 'Sign in to Baton' }).waitFor();
-      // Nor is somebody who is not signed in.
+      // Without a session, it signs nobody in either.
       const fresh = await openPage(world.browser);
       await visit(fresh.page, `${rivalsCookie}; Path=/console`);
       await fresh.page.goto(world.url);
@@ -283,7 +283,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
     await open();
     await page.getByRole('alertdialog', { name: 'Switch account?' }).waitFor();
     await assertAccessible(page, 'the question');
-    // Enter presses what has the focus: the way that changes nothing.
+    // Enter activates the focused button, which changes nothing.
     await page.keyboard.press('Enter');
     await isSignedInAs(world.me);
     await open();
@@ -292,7 +292,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
     await isSignedInAs(world.me, other);
     await page.getByRole('button', { name: 'Switch account' }).click();
     await isSignedInAs(rival.principalId);
-    // The other tab shares the session: it does not go on as who it was.
+    // The other tab shares the session, so it does not continue as the previous person.
     await isSignedInAs(rival.principalId, other);
     assert.equal(other.url(), `${world.url}/inbox`);
     assert.deepEqual(complaints, []);
@@ -350,7 +350,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
       const { page } = await openPage(browser);
       const answer = await page.goto(`http://rebound.example:${port}/`);
       assert.equal(answer?.status(), 421);
-      // Its page may send nothing at all.
+      // Its page may not send any request.
       const sent = page.evaluate("fetch('/console/token', { method: 'POST', body: '{}' })");
       await assert.rejects(sent, /Failed to fetch/);
     } finally {
@@ -379,7 +379,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
       await assertHarmless(watched, path);
       linked.push(...(await linksOf(watched.page, world, known)));
     }
-    // Everything that opens on the task: its events with their payloads.
+    // Expands everything on the task page: its events with their payloads.
     await visit(watched, `/tasks/${written.publicId}`);
     await watched.page.evaluate(
       "document.querySelectorAll('details').forEach((one) => { one.open = true; })",
@@ -420,7 +420,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
   }
 });
 
-/** Without it the page would show nothing of what others wrote. */
+/** Without it the page would show no user input. */
 async function enterAdminSecret(page: Page, secret: string): Promise<void> {
   const field = page.getByLabel('Admin secret');
   await field.fill(secret);
@@ -429,7 +429,7 @@ async function enterAdminSecret(page: Page, secret: string): Promise<void> {
   await settled(page);
 }
 
-/** Somewhere on the page a hostile text is read, letter by letter; fields count, where it is edited. */
+/** The page shows the hostile text verbatim, either as text or in a field. */
 async function showsHostileText(page: Page, path: string): Promise<void> {
   await until(
     page,
@@ -440,7 +440,7 @@ async function showsHostileText(page: Page, path: string): Promise<void> {
 }
 
 async function assertHarmless({ page, complaints }: Watched, path: string): Promise<void> {
-  // An image that fails to load calls its handler a moment later.
+  // The error handler of an image runs with a delay.
   await page.waitForTimeout(100);
   assert.equal(await page.evaluate('window.__xss'), undefined, path);
   const made = await page.evaluate(`[...document.querySelectorAll(
@@ -456,7 +456,7 @@ async function assertHarmless({ page, complaints }: Watched, path: string): Prom
   assert.deepEqual(complaints, [], path);
 }
 
-/** All that a page can keep in a browser, and what the browser keeps of the page. */
+/** Everything that a page can store in a browser, and what the browser stores about the page. */
 async function whatIsKept(page: Page): Promise<string> {
   return String(
     await page.evaluate(`(async () => {

@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { after, before, describe, test } from 'node:test';
 import { type StartedBaton, startBaton } from '../testing/console.ts';
 
-// What the console's server, and the endpoint of MCP, answer to clients that are no browser.
+// Responses of the console's server and the MCP endpoint to clients other than browsers.
 
 interface Answer {
   readonly status: number;
@@ -24,7 +24,7 @@ describe('signing in to the console', () => {
   });
   after(() => baton?.stop());
 
-  /** @param from the client's address: each of 127.0.0.0/8 is one of this machine */
+  /** @param from the client's address, any of 127.0.0.0/8 */
   function post(
     path: string,
     body: unknown,
@@ -83,7 +83,7 @@ describe('signing in to the console', () => {
       for (const call of calls) {
         const body = { demo: { act: 'state' }, 'sign-in': { token: adminToken } }[call] ?? {};
         const answer = await post(`/console/${call}`, body, { ...own, 'baton-console-key': key });
-        // Nobody signs in through a provider at this Baton.
+        // This Baton has no identity providers.
         const expected =
           call === 'provider-sign-in' ? [404, 'identity_provider_not_found'] : [400, 'invalid_request'];
         assert.deepEqual(outcome(answer), expected, `${call} ${key}`);

@@ -8,7 +8,7 @@ import { type RunningConsole, startConsole } from '../testing/console.ts';
 const tasksTotal = 200;
 /** The design's limit for the warm first paint. */
 const paintMsMax = 1_000;
-/** Of the first task that can be read: it takes two requests after the paint. */
+/** The limit for the first visible task, which takes two requests after the paint. */
 const tasksMsMax = 2_000;
 const loads = 7;
 

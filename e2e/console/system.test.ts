@@ -9,7 +9,7 @@ import { byDepth, longTest } from '@baton/testing/depth';
 import { assertAccessible, isLoading, noBrowser, untilTrue } from '../testing/browser.ts';
 import { type OwnConsole, startOwnConsole } from '../testing/console.ts';
 
-// The page of the operator, against a Baton that delivers to a receiver which refuses at first.
+// The operator's page, with a receiver that rejects deliveries at first.
 
 const looks = byDepth<readonly (readonly ['light' | 'dark', number])[]>(
   [['dark', 390]],
@@ -121,7 +121,7 @@ describe('the system page', { skip: noBrowser }, () => {
       );
     }
     await show('hidden');
-    // What was begun in sight is still under way: it ends first.
+    // A request that was started while visible finishes first.
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     await untilTrue(() => !isLoading(page), 'it goes on loading');
     asked.outOfSight = 0;

@@ -34,7 +34,7 @@ describe("a task's page", { skip: noBrowser }, () => {
     assert.ok(lease);
     const { page, complaints } = await world.signedIn(`/tasks/${task.publicId}`);
     await page.getByText('The task is already claimed.').waitFor();
-    // What its run writes appears while the run goes on, and its other lines stay meanwhile.
+    // Events of the run appear while it is running, and the other lines stay.
     const line = (type: string) => page.getByText(type, { exact: true });
     await line('run.started').waitFor();
     const inSight: number[] = [];
@@ -147,7 +147,7 @@ describe("a task's page", { skip: noBrowser }, () => {
     await page.getByText(/Administrator changed this task \(priority: high\)/).waitFor();
     await page.unroute('**/api/v1/tasks/*');
     assert.equal((await baton.tasks.get(task.id)).title, 'Is changed');
-    // What was typed is still there, and holds against the new version.
+    // The input is kept, and applies to the new version.
     assert.equal(await page.getByLabel('Title').inputValue(), 'Mine');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Mine' }).waitFor();

@@ -43,7 +43,7 @@ test('what happens during a reading is shown after it', async () => {
 test('where events were left out it is read again, once, and never in the middle of a reading', async () => {
   const { newer, seen, state } = shown();
   state.isReading = true;
-  // The fourth is one too many.
+  // The fourth exceeds the limit.
   for (const id of [1, 2, 3, 4, 5]) newer.add(event(id));
   newer.leftOut();
   await sleep(80);

@@ -6,14 +6,14 @@ import type { Outbound } from './provider.ts';
 import { ProviderGrant, type ProviderSecret, ProviderSignIn, signInBounds } from './provider-sign-in.ts';
 import { ConsoleRefusal } from './refusal.ts';
 
-// What a provider can do wrong, which the real one of e2e/console/provider-sign-in.test.ts does not.
+// Errors of a provider that the real one of e2e/console/provider-sign-in.test.ts does not.
 
 const issuer = 'https://login.example';
 const discovery = { issuer, authorization_endpoint: `${issuer}/auth`, token_endpoint: `${issuer}/token` };
 const idToken = (claims: object) =>
   `e30.${Buffer.from(JSON.stringify({ sub: 'ada', exp: Date.now() / 1000 + 60, ...claims })).toString('base64url')}.c2ln`;
 
-/** A provider that gives this document, and this answer to every request for tokens. */
+/** A provider with this discovery document and this response to every token request. */
 function signInWith(document: object, tokens: () => { status: number; json: unknown }, now = () => 0) {
   const outbound: Outbound = { readJson: async () => document, send: async () => tokens() };
   return new ProviderSignIn(

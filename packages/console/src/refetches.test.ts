@@ -24,7 +24,7 @@ test('a flood of wishes is one reading at a time, with rests as long as the read
   }
   readings.stop();
   assert.equal(most, 1);
-  // Each takes 20 ms and rests for 60, the bound. A timer may fire a fraction of a millisecond early.
+  // Each takes 20 ms and pauses for 60, the maximum. A timer may fire a fraction of a millisecond early.
   const restsMs = began.slice(1).map((beganMs, n) => beganMs - (ended[n] as number));
   assert.ok(restsMs.length >= 3 && restsMs.every((ms) => ms >= 59), `rests of ${restsMs} ms`);
 });
@@ -43,7 +43,7 @@ test('what is wanted during a reading is read once more; another key does not wa
   readings.request('tasks');
   readings.request('me');
   while (read.length < 3) await sleep(1);
-  // Nothing is read a third time.
+  // There is no third refetch.
   await sleep(100);
   readings.stop();
   assert.deepEqual(read.toSorted(), ['me', 'tasks', 'tasks']);

@@ -169,7 +169,7 @@ test('the context adapter delivers with tokens of its own service account, and r
     memory.behave({});
     await until(() => keeps(second), 'the delivery under another token');
 
-    // The account is disabled: there is no further token, and the tenant's operators read why.
+    // The account is disabled, so it gets no token, and the reason is visible to operators.
     await asOperator(`/tenants/${tenantId}/principals/${account['principalId']}:disable`, {});
     memory.behave({ answer: { status: 401 } });
     await write();

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type SeparateServices, startSeparateServices } from './testing/separate-services.ts';
 
-// Services that run apart: coordination reads what identity has revoked.
+// Separate services: coordination polls the revocations of identity.
 
 let services: SeparateServices;
 before(async () => {
@@ -40,7 +40,7 @@ test('an access token of a principal that was disabled since is refused by coord
   assert.equal((await change('disable')).status, 200);
   while ((await call()) !== 401) await sleep(20);
   assert.equal((await change('enable')).status, 200);
-  // Two readings later.
+  // Two polls later.
   for (const until = performance.now() + 2500; performance.now() < until; await sleep(100))
     assert.equal(await call(), 401);
 });

@@ -10,7 +10,7 @@ import { freePort } from '@baton/kernel/testing/free-port';
 import { repository } from '@baton/testing/baton-process';
 import { privateFolder } from './testing/private-folder.ts';
 
-// A checkout in which nothing is installed yet, with one package in its lockfile.
+// A checkout without installed packages, with one package in its lockfile.
 
 let folder: ReturnType<typeof privateFolder>;
 
@@ -44,7 +44,7 @@ function run(env: Record<string, string>, uid?: number) {
     cwd: folder.path,
     env: { PATH: process.env.PATH, HOME: folder.path, npm_config_cache: join(folder.path, 'cache'), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
-    // A group of its own, to end npm with it.
+    // Its own process group, so that npm is stopped with it.
     detached: true,
     ...(uid !== undefined && { uid }),
   });
@@ -115,7 +115,7 @@ test("another user in somebody's checkout reads in one sentence what they may no
   await refused(/Packages must be installed in \S+, but you may not write there/);
   chmodSync(join(folder.path, 'package-lock.json'), 0o600);
   await refused(/This user may not use \S+package-lock\.json \(EACCES\)/);
-  // Installed, but the programs are closed to others.
+  // Installed, but other users can't read the programs.
   chmodSync(join(folder.path, 'package-lock.json'), 0o644);
   mkdirSync(join(folder.path, 'node_modules'));
   cpSync(join(folder.path, 'package-lock.json'), join(folder.path, 'node_modules', '.package-lock.json'));

@@ -9,12 +9,12 @@ import { projectRoot } from './config.ts';
 import { knownPlaces, placesOfHome } from './home-databases.ts';
 import { privateFolder } from './testing/private-folder.ts';
 
-// A Baton on a PostgreSQL of one's own, and shells that lack its addresses.
+// A Baton on its own PostgreSQL, and shells without its addresses.
 
 let folder: ReturnType<typeof privateFolder>;
 let home: string;
 let own: Addresses;
-/** Databases of the same services, with the tables and without this Baton. */
+/** Databases with the tables of both services but without this Baton's data. */
 let empty: Addresses;
 const databases: TestDatabase[] = [];
 const started: BatonProcess[] = [];
@@ -137,7 +137,7 @@ test('databases that hold nothing of this Baton are refused; the same ones at an
   const elsewhere = Object.fromEntries(
     Object.entries(own).map(([name, url]) => {
       const moved = new URL(url);
-      // The same folder of a socket, and the same host, each written in another way.
+      // Different spellings of the same socket folder and of the same host.
       const socket = moved.searchParams.get('host');
       if (socket === null) moved.hostname = moved.hostname === 'localhost' ? '127.0.0.1' : 'localhost';
       else moved.searchParams.set('host', `${socket}/`);

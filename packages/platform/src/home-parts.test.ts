@@ -14,7 +14,7 @@ afterEach(() => folder.remove());
 
 const isFolder = (part: string) => ['postgres', 'secrets', 'contents'].includes(part);
 
-/** Fills a place for each part with its name and a word. */
+/** Creates each part with its name and a word as content. */
 function fill(word: string, pathOf: (part: (typeof homeParts)[number]) => string): void {
   for (const part of homeParts) {
     const path = pathOf(part);
@@ -42,7 +42,7 @@ test('the drafts take the places of the parts, which are kept aside', () => {
 });
 
 test('a replacement that a crash stopped after any of its steps is finished by the next start', () => {
-  // Two renames for each part: the old one goes aside, the new one comes in.
+  // Two renames for each part: the old one aside, the new one in.
   for (let steps = 0; steps <= 2 * homeParts.length; steps += 1) {
     const home = join(folder.path, String(steps));
     mkdirSync(home, { mode: 0o700 });

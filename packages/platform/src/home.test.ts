@@ -62,7 +62,7 @@ test('the folder of the secrets is closed to all others, also where it was open 
     openHome(folder.path).release();
     assert.equal(statSync(secrets).mode & 0o7777, 0o700);
   }
-  // As the database's server runs: in a home that it may pass.
+  // Like a running database server: in a home that it can traverse.
   writePrivateFile(join(secrets, 'key'), 'x');
   chmodSync(folder.path, 0o755);
   if (process.getuid?.() === 0)
@@ -99,7 +99,7 @@ test('the lock of a killed Baton is taken over', async () => {
 
 test('of several concurrent starts on a home whose Baton was killed, exactly one gets the lock', async () => {
   await runOpener("process.kill(process.pid, 'SIGKILL');");
-  // Each holds the lock until all have answered: on a busy machine they may start far apart.
+  // Each holds the lock until all have printed, because they may start far apart on a busy machine.
   const openers = Array.from({ length: 8 }, () => spawnOpener('process.stdin.resume();'));
   const answers = await Promise.all(
     openers.map(async ({ stdout }) => String((await once(stdout, 'data'))[0])),
@@ -135,7 +135,7 @@ test('a home that can not be written is refused', () => {
   });
 });
 
-/** Root may write anywhere, so as root the work runs as nobody. */
+/** Root can write anywhere, so as root the work runs as nobody. */
 function asOrdinaryUser(work: () => void): void {
   const isRoot = process.getuid?.() === 0;
   if (isRoot) process.seteuid?.(65534);

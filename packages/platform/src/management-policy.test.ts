@@ -17,7 +17,7 @@ interface Asked {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** The status with which a request is turned rejection; 0 for one that passes. */
+/** The status with which a request is rejected; 0 if it is accepted. */
 function refusalOf({ from, url = '/metrics', headers = {}, env = {} }: Asked): number {
   const req = { url, headers, socket: { remoteAddress: from } } as unknown as IncomingMessage;
   return rejectManagementRequest(req, readManagementPolicy(readPlatformSettings(env)))?.status ?? 0;
@@ -79,7 +79,7 @@ test('a request through a proxy on this machine is not local', () => {
   const env = { CP_TRUSTED_PROXIES: '["127.0.0.1"]' };
   assert.equal(refusalOf({ from: '127.0.0.1', headers: through(elsewhere), env }), 403);
   assert.equal(refusalOf({ from: '127.0.0.1', headers: through('127.0.0.1'), env }), 0);
-  // What a client wrote itself, in front of what the proxy appended.
+  // The client's own value, before the one that the proxy appended.
   assert.equal(refusalOf({ from: '127.0.0.1', headers: through(`127.0.0.1, ${elsewhere}`), env }), 403);
   // An untrusted proxy: its clients are unknown, whatever headers it sends.
   const usual = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'x-forwarded-host', 'via'];
@@ -87,7 +87,7 @@ test('a request through a proxy on this machine is not local', () => {
   for (const name of names)
     assert.equal(refusalOf({ from: '127.0.0.1', headers: { [name]: '127.0.0.1' } }), 403, name);
   assert.equal(refusalOf({ from: '127.0.0.1', headers: { via: '1.1 proxy' }, env }), 403);
-  // Nor one through a proxy in a network that is let in.
+  // A proxy in an allowed network is rejected too.
   const networks = { BATON_MANAGEMENT_NETWORKS: '["192.0.2.0/24"]' };
   const viaProxy = { from: elsewhere, headers: through('198.51.100.1') };
   assert.equal(refusalOf({ ...viaProxy, env: networks }), 403);

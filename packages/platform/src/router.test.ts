@@ -18,7 +18,7 @@ const policy = {
 let router: Router;
 let release: () => void;
 
-/** A service that answers with its name and the path it saw; `/slow` waits for `release`. */
+/** A service that returns its name and the path; `/slow` waits for `release`. */
 function echo(name: string): RunningService {
   const released = new Promise<void>((resolve) => {
     const releaseOthers = release;
@@ -98,7 +98,7 @@ test('upgrades are routed like requests', async () => {
   }
 });
 
-/** Sends lines of a head and returns the status of the answer. */
+/** Sends the lines of a request head and returns the response's status. */
 async function statusOf(...lines: string[]): Promise<number> {
   const socket = connect(router.port, '127.0.0.1');
   socket.write(`${lines.join('\r\n')}\r\n\r\n`);

@@ -15,12 +15,12 @@ import {
 import { longTest } from '@baton/testing/depth';
 import { folderInMemory, privateFolder } from './testing/private-folder.ts';
 
-// Who starts a Baton in whose folder, and after what end: PostgreSQL runs as the user of the folder, or, where that is
-// root, as another one, who must be able to pass through it all the time.
+// Starts of a Baton by different users and after different ends. PostgreSQL runs as the owner of the folder, or, if
+// that is root, as another user, who must always be able to traverse it.
 
 const skip = process.getuid?.() !== 0 && 'only root can run programs as other users';
 const root = 0;
-/** Exists on every Linux; `postgres` or `nobody` run the server of root's Baton. */
+/** A user of every Linux. `postgres` or `nobody` run the server of root's Baton. */
 const daemon = 1;
 
 let folder: ReturnType<typeof privateFolder>;
@@ -45,7 +45,7 @@ after(async () => {
   await folder.remove();
 });
 
-/** A killed Baton leaves its PostgreSQL and the build of its console behind, and the latter makes its folder again. */
+/** A killed Baton leaves PostgreSQL and its console build running, and the build recreates its folder. */
 async function unused(path: string): Promise<void> {
   const isUsed = () =>
     globSync('/proc/[0-9]*/cmdline').some((file) => {
@@ -112,7 +112,7 @@ test('root, killed, root again: the server that is adopted still reaches its dat
   assert.equal(processesOf(ofRoot).postgres, postgres);
   await checkpoints(ofRoot);
   assert.equal(statSync(ofRoot).mode & 0o777, 0o710);
-  // One that finds the folder locked must leave it as it is, too.
+  // One that finds the folder locked must not change it either.
   await refused(start(root, ofRoot), /Another Baton \(process \d+\) is using/);
   await checkpoints(ofRoot);
   await backsUp(root, ofRoot, 'while-it-runs');

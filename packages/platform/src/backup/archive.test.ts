@@ -60,7 +60,7 @@ async function* largeFiles(): AsyncGenerator<ArchiveFile> {
 
 /** Writes a backup whose data directory has these entries, optionally with a changed manifest. */
 async function write(entries: readonly Buffer[], change: Partial<Manifest> = {}): Promise<void> {
-  // In pieces of an odd length, as they may come from a connection.
+  // In chunks of an odd length, as from a connection.
   const data = Buffer.concat([...entries, end]);
   const pieces = Array.from({ length: Math.ceil(data.length / 700) }, (_, n) =>
     data.subarray(n * 700, (n + 1) * 700),
@@ -140,7 +140,7 @@ test('a backup that is cut off at any place is refused', async () => {
     writeFileSync(path, whole.subarray(0, length));
     await assert.rejects(verify(), sentence(/damaged or incomplete/), `${length} of ${whole.length} bytes`);
   }
-  // Cut off before it was packed again: gzip finds nothing wrong with it.
+  // Truncated before compression, so gzip reports no error.
   const unpacked = gunzipSync(whole);
   for (const less of [512, 2048, 4096]) {
     writeFileSync(path, gzipSync(unpacked.subarray(0, unpacked.length - less)));

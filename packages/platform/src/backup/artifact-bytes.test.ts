@@ -32,7 +32,7 @@ test('all objects are copied, but for uploads under way and what is newer than t
   const inAnHour = Date.now() / 1000 + 3600;
   utimesSync(join(place, 'later'), inAnHour, inAnHour);
   assert.deepEqual(await namesIn(folder.path), ['contents/tenant/0a/one', 'contents/tenant/0a/two']);
-  // An object that is purged while the copy is made.
+  // An object that is deleted during the copy.
   const seen = [];
   for await (const { name } of artifactFiles(folder.path)) {
     seen.push(name);

@@ -22,7 +22,7 @@ import { restore } from './restore.ts';
 let folder: ReturnType<typeof privateFolder>;
 let cluster: Cluster;
 let data: string;
-/** A command of the backup makes it. The server may run as another user. */
+/** Created if a command of the backup runs. The server may run as another user. */
 let marker: string;
 
 beforeEach(async () => {
@@ -51,7 +51,7 @@ async function run(database: string, ...statements: string[]): Promise<void> {
   await client.end();
 }
 
-/** Packs the attacker's cluster as it is now. */
+/** Packs the current cluster of the attacker. */
 async function packed(own: Readonly<Record<string, object>> = {}): Promise<string> {
   const files = new Map(
     ['version.json', 'state.json', 'connection.json', 'secrets/key'].map((name) => [
@@ -107,7 +107,7 @@ test('a restore starts the server with its own configuration, so no command of t
     'alter table kept owner to coordination',
   );
   const home = await restored();
-  // A server that has archived is idle for a moment: its end waits for the archiver, so the command would have run.
+  // The shutdown of a server waits for its archiver, so the command would have run.
   assert.ok(!existsSync(marker), 'a command of the backup ran');
   const own = join(home, 'postgres', 'data');
   assert.equal(readFileSync(join(own, 'postgresql.auto.conf'), 'utf8'), '');

@@ -120,7 +120,7 @@ test('a bootstrap that loses any one response is finished by the next, with one 
     assert.ok(losses < 40, 'it must finish at some point');
   }
   responsesLeft = Infinity;
-  // Tenant, five audiences, administrator, sign-in, token, exchange, bootstrap at the least.
+  // At least the tenant, five audiences, administrator, sign-in, token, exchange and bootstrap.
   assert.ok(losses >= 8, `${losses} responses were lost`);
   const items = await journal();
   const count = (type: string) => items.filter((item) => item.type === type).length;

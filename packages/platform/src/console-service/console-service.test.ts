@@ -65,7 +65,7 @@ test('the page is served in front of services that run apart, and its calls reac
   const [cookie = ''] = (signedIn.headers.get('set-cookie') ?? '').split(';', 1);
   const issued = await post('/console/token', {}, { cookie });
   const { accessToken } = (await issued.json()) as { accessToken: string };
-  // As the page sends it: with the origin of the console, which is none of coordination's.
+  // Like the page: with the console's origin, which coordination does not allow.
   const headers = { authorization: `Bearer ${accessToken}`, origin: url };
   const created = await post('/api/v1/tasks', { title: 'by the console' }, headers);
   assert.equal(created.status, 201, await created.text());
@@ -80,7 +80,7 @@ test('only the paths of the page are forwarded', async () => {
     '/api/%2e%2e/metrics',
     '/iam/api/..%2f../metrics',
   ]) {
-    // Written by hand: fetch would shorten the path before it is sent.
+    // Sent as raw text, because fetch would normalize the path.
     const socket = connect(Number(port), hostname);
     socket.end(`GET ${path} HTTP/1.1\r\nHost: ${hostname}\r\nConnection: close\r\n\r\n`);
     let answer = '';
@@ -105,7 +105,7 @@ test('where a service does not answer, a request is 503 unavailable, and so is a
   assert.equal(socket.readyState, WebSocket.CLOSED);
 });
 
-/** A service that takes every WebSocket, and a console in front of it with one that is open. */
+/** A service that accepts every WebSocket, and a console in front of it with an open one. */
 async function openThroughConsole(t: TestContext) {
   const upgrades = Promise.withResolvers<Socket>();
   const upstream = createServer().on('upgrade', (_req, socket) => {
@@ -168,7 +168,7 @@ test('identity providers are read from identity, with the admin secret', async (
     return (await answer.json()) as object;
   };
   assert.deepEqual(await at('providers', {}), { providers: ['workforce'] });
-  // Nobody has registered it: that is identity's answer.
+  // It is not registered, so this is identity's response.
   const refused = (await at('provider-sign-in', { provider: 'workforce' })) as { error: { code: string } };
   assert.equal(refused.error.code, 'identity_provider_not_found');
 });
@@ -178,7 +178,7 @@ test('a setting that can not be used is refused with its name', async () => {
     start({ BATON_COORDINATION_URL: 'ftp://x' }),
     /BATON_COORDINATION_URL must be an http/,
   );
-  // As people write it who leave the scheme out: cookies would travel without `Secure`, and its host would be turned away.
+  // Without the scheme, cookies would be sent without `Secure`, and its host would be rejected.
   for (const address of ['console.example.com', 'https:console.example.com', 'https://'])
     await assert.rejects(
       start({ BATON_CONSOLE_PUBLIC_URL: address }),

@@ -13,7 +13,7 @@ import { privateFolder } from '../testing/private-folder.ts';
 import { type SeparateServices, startSeparateServices } from '../testing/separate-services.ts';
 import { type ConsoleService, startConsoleService } from './console-service.ts';
 
-// Anybody may begin to sign in: what strangers can do to those who are signing in.
+// Anybody can start a sign-in. These tests cover what strangers can do to other people's sign-ins.
 
 const strangers = byDepth(1100, 5000);
 const clientSecret = 'the-secret-of-the-console-at-its-provider';
@@ -26,12 +26,12 @@ const provider = createServer((req, res) => {
   void answer(req).then((body) => res.end(JSON.stringify(body)));
 });
 let issuer: string;
-/** Nothing answers there. */
+/** Nothing listens there. */
 let goneIssuer: string;
 let services: SeparateServices;
 let page: ConsoleService;
 const said: string[] = [];
-/** Whether the provider refuses to give tokens, as it does for a client secret that it doesn't know. */
+/** Whether the provider rejects token requests, as for an unknown client secret. */
 let isRefusing = false;
 
 before(async () => {
@@ -79,7 +79,7 @@ after(async () => {
   await folder.remove();
 });
 
-/** A provider in a few lines: the code is the state, and each code gives a token of one person. */
+/** A minimal provider: the code is the state, and each code yields a token of the same person. */
 async function answer(req: IncomingMessage): Promise<object> {
   const { pathname } = new URL(req.url ?? '/', issuer);
   asked[pathname] = (asked[pathname] ?? 0) + 1;
@@ -119,7 +119,7 @@ async function begin(from: string, key = 'corporate') {
   return { status: response.status, body, cookie };
 }
 
-/** The person agrees at the provider, and comes back. @returns where the console sends them, with which cookies */
+/** Returns from the provider after the consent. @returns the redirect of the console, with its cookies */
 async function comeBack({ body, cookie }: Awaited<ReturnType<typeof begin>>, from: string) {
   const { searchParams } = new URL(body.url ?? '');
   const state = searchParams.get('state') ?? '';

@@ -1,4 +1,4 @@
-// The dashboard, the alert rules and the scrape configuration of deploy/, against Baton as it runs.
+// The dashboard, alert rules and scrape configuration of deploy/, against a running Baton.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -28,12 +28,12 @@ const alerts = [
   ...readText(rulesFile).matchAll(/- alert: (\w+)\n\s+expr:(?: >-)?\s+([^]*?)\n\s+(?:for|labels):/g),
 ].map(([, title = '', expr = '']) => ({ title, expr }));
 
-/** Prometheus adds these to every series, and one metric of its own. */
+/** Labels that Prometheus adds to every series, and its own metric. */
 const scrapeLabels = ['job', 'instance'];
 const ownMetric = 'up';
-/** What a machine that runs many tests at once may raise. */
+/** Alerts that a machine busy with tests may trigger. */
 const raisedWhenBusy = new Set(['BatonSlow', 'BatonEventLoopBlocked']);
-/** Where nothing fails there is no series of failures. */
+/** Without failures there is no series of them. */
 const emptyWhenHealthy = new Set(['Share of failures']);
 
 const programs = ['/usr/bin/prometheus', '/usr/bin/promtool'];

@@ -41,7 +41,7 @@ testBehindProxy({
   },
 });
 
-/** What a distribution's nginx.conf does, in a folder of its own. */
+/** The nginx.conf of a distribution, in a separate folder. */
 function mainConfig(folder: string): string {
   const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
   return `${process.getuid?.() === 0 ? 'user root;' : ''}
@@ -56,7 +56,7 @@ function mainConfig(folder: string): string {
     }`;
 }
 
-/** @returns the certificate, which signs for itself */
+/** @returns the self-signed certificate */
 function makeCertificate(folder: string): string {
   const file = join(folder, 'certificate.pem');
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-keyout', join(folder, 'key.pem')];

@@ -45,7 +45,9 @@ afterEach(async () => {
   await home.remove();
 });
 
-/** Copies existing data for the next start. If root runs the tests, `cp -a` preserves the owner, the server's account. */
+/**
+ * Copies existing data for the next start. If root runs the tests, `cp -a` preserves the owner, the server's account.
+ */
 function copyData(): void {
   execFileSync('cp', ['-a', join(made.path, 'postgres'), directory]);
 }
@@ -170,7 +172,7 @@ test('another process with the pid of a dead server is not adopted', async () =>
   const cluster = await startOnCopy();
   process.kill(cluster.pid, 'SIGKILL');
   await cluster.ended;
-  // In both files that PostgreSQL left behind, the pid is now the one of this test.
+  // In both files that PostgreSQL left behind, the pid is now that of this test.
   for (const path of [join(directory, 'data/postmaster.pid'), join(directory, 'run/.s.PGSQL.5432.lock')])
     writeFileSync(path, readFileSync(path, 'utf8').replace(/^\d+/, String(process.pid)));
   const again = await start();
@@ -178,7 +180,7 @@ test('another process with the pid of a dead server is not adopted', async () =>
 });
 
 test('an initdb that outlived its killed Baton does not disturb the next start', async () => {
-  // It goes on writing its folder, whatever the next start does there.
+  // It continues to write to its folder, whatever the next start does there.
   const folder = join(directory, 'data.new');
   const script = `const { mkdirSync, writeFileSync } = require('node:fs');
     setInterval(() => {
@@ -193,7 +195,7 @@ test('an initdb that outlived its killed Baton does not disturb the next start',
     const cluster = await start();
     assert.equal(await serverVersion(cluster.url('postgres')), 18);
   } finally {
-    // Not in a hook: it would run after the one that removes the folder, which the orphan makes again.
+    // Not in a hook, which would run after the removal of the folder, which the orphan recreates.
     orphan.kill('SIGKILL');
     await ended;
   }

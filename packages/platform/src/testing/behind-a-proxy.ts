@@ -8,13 +8,13 @@ import { freePort } from '@baton/kernel/testing/free-port';
 import { keepSecret } from '@baton/kernel/testing/leaks';
 import { type SeparateServices, startSeparateServices } from './separate-services.ts';
 
-/** How one kind of proxy is started in front of Baton. */
+/** How to start a kind of proxy in front of Baton. */
 export interface ProxyKind {
   readonly name: string;
   readonly scheme: 'http' | 'https';
-  /** Why it can't be tested here; false when it can. */
+  /** The reason to skip its tests, or false. */
   readonly skip: string | false;
-  /** @returns what stops it, and the certificate that signs for it */
+  /** @returns a function that stops it, and its certificate */
   start(options: {
     port: number;
     services: SeparateServices;
@@ -27,14 +27,14 @@ interface Sent {
   readonly path: string;
   readonly headers?: Record<string, string>;
   readonly body?: string | Buffer;
-  /** The address that the client calls from. */
+  /** The client's address. */
   readonly from?: string;
 }
 
 const failuresMax = 3;
 const uploadBytes = 20 * 1024 * 1024;
 
-/** The tests of a proxy configuration that is shipped in `deploy/`, against both services on ports of their own. */
+/** Tests of a proxy configuration in `deploy/`, against both services on separate ports. */
 export function testBehindProxy(kind: ProxyKind): void {
   let services: SeparateServices;
   let proxy: Awaited<ReturnType<ProxyKind['start']>>;
@@ -152,7 +152,7 @@ export function testBehindProxy(kind: ProxyKind): void {
     const other = await exchange('pat_other', { from: '127.0.0.3', headers: forged(1) });
     assert.equal(other.status, 401);
     const headers = { authorization: 'Bearer no.such.token', ...forged(9) };
-    // The last one calls from the address of the proxy itself, which is trusted.
+    // The last one uses the address of the proxy itself, which is trusted.
     for (const from of ['127.0.0.4', '127.0.0.1']) {
       assert.equal((await send({ path: '/api/v1/tasks', headers, from })).status, 401);
       const refusals = services.logged.filter(
@@ -192,7 +192,7 @@ export function testBehindProxy(kind: ProxyKind): void {
 async function answerTo(request: ClientRequest): Promise<{ status: number; text: string }> {
   const response = await new Promise<IncomingMessage>((done, refuse) => {
     request.on('response', done);
-    // After the answer a connection that was cut off is no failure.
+    // A connection that is closed after the response is no failure.
     request.on('error', refuse);
   });
   let text = '';

@@ -4,7 +4,7 @@ import { keepLog } from '@baton/kernel/testing/leaks';
 
 const stopWaitMs = 10_000;
 
-/** Runs a program of the machine until it is stopped; what it printed is kept for the leak test. */
+/** Runs a system program until it is stopped; its output is kept for the leak test. */
 export function runProgram(
   file: string,
   args: readonly string[],

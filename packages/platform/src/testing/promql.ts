@@ -1,4 +1,4 @@
-/** What a query of Prometheus names. */
+/** The names in a Prometheus query. */
 export interface QueryParts {
   readonly selectors: readonly { readonly name: string; readonly labels: readonly string[] }[];
   /** The labels of `by`, `without`, `on`, `ignoring`, `group_left` and `group_right`. */

@@ -20,21 +20,21 @@ import { openRouter } from '../router.ts';
 import { ensureSecrets } from '../secrets.ts';
 import { privateFolder } from './private-folder.ts';
 
-/** Identity, coordination, worker and context adapter as an operator runs them, each on a port of its own, with an administrator. */
+/** Identity, coordination, worker and context adapter on separate ports, with an administrator. */
 export interface SeparateServices {
   readonly folder: string;
   readonly identityPort: number;
   readonly coordinationPort: number;
-  /** Where each is scraped: IAM_METRICS_PORT and its fellows. */
+  /** The metrics address of each, as of IAM_METRICS_PORT. */
   readonly identityMetricsPort: number;
   readonly workerMetricsPort: number;
   readonly adapterMetricsPort: number;
   /** The administrator's personal access token. */
   readonly adminToken: string;
   readonly tenantId: string;
-  /** Of identity's administration. */
+  /** The admin secret of identity. */
   readonly adminSecret: string;
-  /** What both services logged so far. */
+  /** The log of both services so far. */
   readonly logged: readonly LogLine[];
   close(): Promise<void>;
 }
@@ -45,7 +45,7 @@ export interface LogLine {
   readonly address?: string;
 }
 
-/** @param publicUrl the address that clients will use, of a proxy in front for one */
+/** @param publicUrl the URL for clients, for example of a proxy in front */
 export async function startSeparateServices(
   publicUrl: string,
   settings: Readonly<Record<string, string>> = {},
@@ -80,7 +80,7 @@ async function start(
     closers.push(database.drop);
     return database.url;
   };
-  // What the bootstrap calls, and where coordination finds the keys, so that the proxy in front may start later.
+  // The addresses for the bootstrap and for coordination's key document, so that the proxy can start later.
   const inside = await openRouter('127.0.0.1', 0, { hosts: [], ownOrigins: [], origins: [] });
   closers.push(async () => {
     await inside.drain(0);

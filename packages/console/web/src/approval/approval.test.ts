@@ -36,7 +36,7 @@ const pending: HarnessContext['pendingApprovals'][number] = {
   createdAt: '2026-03-02T09:00:00.000Z',
 };
 
-/** Opens the page of an approval that waits for Ada. */
+/** Opens the page of an approval that is pending with Ada. */
 const openPending = (approval: Partial<Approval>, more: Answers = {}) =>
   open(`/approvals/${id}`, {
     me: { pendingApprovals: [pending] },
