@@ -30,7 +30,7 @@ const bounds: Record<string, { bytesMax: number; headers?: Record<string, string
   'POST /api/v1/tenants/{tenantId}/federation:exchange': { bytesMax: 65_536 },
 };
 
-/** Of exactly so many bytes, and of the wrong form: it is looked at only if its size is right. */
+/** A body of exactly this size and of the wrong form: it is parsed only if its size is allowed. */
 const bodyOf = (bytes: number, headers: Record<string, string>) =>
   headers === form ? `grant_type=${'x'.repeat(bytes - 11)}` : `{"x":"${'x'.repeat(bytes - 8)}"}`;
 

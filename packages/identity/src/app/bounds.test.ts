@@ -4,8 +4,8 @@ import { after, before, describe, test } from 'node:test';
 import { adminHeader, startIdentity, type TestIdentity } from '../testing/identity.ts';
 
 /**
- * Every bound of a field or query parameter, on both sides. What fits is told from what doesn't by the list of
- * problems: a request that fits comes to the next check, and is refused there: its tenant is unknown, or there is no
+ * Every bound of a field or query parameter, on both sides. Accepted and refused values are distinguished by the list
+ * of problems: a request that fits comes to the next check, and is refused there: its tenant is unknown, or there is no
  * signing key.
  */
 

@@ -39,7 +39,7 @@ interface Load {
   readonly share: number;
 }
 
-/** Sends the calls while the test holds the lock; looks after the bystander once they wait for it. */
+/** Sends the calls while the test holds the lock, then calls as the bystander while they wait for it. */
 async function under({ lock, call, share }: Load, look: () => Promise<void>): Promise<Answer[]> {
   const calls = await identity.pool.transaction(async (tx: Db) => {
     await tx.run(lock);
@@ -82,7 +82,7 @@ test('writes of one tenant that wait for a lock hold 60 % of the connections; an
     },
     servesBystander,
   );
-  assert.deepEqual(statusesOf(answers), [201], 'those in line are served when the lock is gone');
+  assert.deepEqual(statusesOf(answers), [201], 'the queued requests are served when the lock is released');
 });
 
 test('reads of one tenant that wait hold a quarter of the connections; another tenant is served within 1 s', async () => {
@@ -112,7 +112,7 @@ test('what a SCIM write of one tenant reads before its transaction holds a quart
   assert.deepEqual(statusesOf(answers), [200]);
 });
 
-test('revocations by whoever has the token, of whichever tenants, hold a quarter of the connections', async () => {
+test('revocations by holders of tokens, of any tenants, hold a quarter of the connections', async () => {
   const body = { token: busy.token };
   const answers = await under(
     {

@@ -71,14 +71,14 @@ async function serve(env: Record<string, string> = {}): Promise<Serving> {
 }
 
 describe('baton identity serve', () => {
-  test('listens at the address of IAM_HOST, and says so in one sentence when it can not', async () => {
+  test("listens at the address of IAM_HOST, and fails with one sentence if it can't", async () => {
     // An address of documentation: no machine has it.
     const { exited, output } = run({ IAM_HOST: '192.0.2.1' });
     assert.equal(await exited, 1);
     assert.match(output(), /Can.t listen on 192\.0\.2\.1:0: this machine has no such address\.$/m);
   });
 
-  test('warns of a short admin secret where others can connect, without telling it', async () => {
+  test('warns of a short admin secret where others can connect, without printing it', async () => {
     const expectWarning = (output: string, secret: string, isWarned: boolean) => {
       assert.equal(output.includes('IAM_BOOTSTRAP_TOKEN has less than 16 characters'), isWarned);
       assert.ok(!output.includes(secret));
@@ -170,7 +170,7 @@ describe('baton identity serve', () => {
     assert.equal((await fetch(`${url}/metrics`)).status, 404);
   });
 
-  test('says in one sentence why it can not start', async () => {
+  test("fails with one sentence if it can't start", async () => {
     const { url } = shared;
     const failures: [Record<string, string>, RegExp][] = [
       [
@@ -211,7 +211,7 @@ describe('baton identity serve', () => {
     assert.equal(output(), 'Usage: baton identity migrate [--dry-run]\n');
   });
 
-  test('brings an empty database up to date when the setting says so, once for several processes at the same time', async () => {
+  test('migrates an empty database if the setting allows it, once for several concurrent processes', async () => {
     const env = { IAM_DATABASE_URL: empty.url, IAM_CREATE_SCHEMA_ON_STARTUP: 'true' };
     const both = await Promise.all([serve(env), serve(env)]);
     for (const { child, exited } of both) {

@@ -41,7 +41,7 @@ const {
   expiredToken,
 } = storeFaults(() => identity);
 
-/** What closes a credential besides itself, in the order in which it is looked for. */
+/** The other reasons that close a credential, in the order of their checks. */
 const ownerFaults: readonly (readonly [reason: string, put: Fault['put']])[] = [
   ['tenant_not_active', closedTenant],
   ['membership_not_active', noMember],
@@ -130,7 +130,7 @@ const clientOrder: CheckOrder = {
 };
 orderTests(() => identity, [exchangeOrder, introspectOrder, revokeSelfOrder, clientOrder]);
 
-/** The client sees one code; which reason came first stands in the audit record. */
+/** The client sees one code; the audit record has the first reason. */
 function reasonTest(path: string, action: string, order: CheckOrder, faults: typeof ownerFaults): void {
   test(`of several reasons ${path} audits the first, and no other`, async () => {
     for (const [first, [reason, put]] of faults.entries())

@@ -108,7 +108,7 @@ describe('bodies', () => {
 });
 
 describe('every answer', () => {
-  test('says not_found for a path and method_not_allowed with Allow for a method that does not exist', async () => {
+  test('refuses an unknown path with not_found and an unknown method with method_not_allowed and Allow', async () => {
     for (const path of ['/nowhere', '/api/v1/nowhere', '/api/v1/tenants/x:explode', '/api/v2/tenants']) {
       const { status, body } = await identity.request('GET', path);
       assert.deepEqual([status, body], [404, { detail: 'not_found' }], path);
@@ -149,7 +149,7 @@ describe('every answer', () => {
 });
 
 describe('health', () => {
-  test('/healthz answers without the database, /readyz says what is missing', async () => {
+  test('/healthz responds without the database, /readyz lists what is missing', async () => {
     const ready = await identity.request('GET', '/readyz');
     assert.deepEqual(
       [ready.status, ready.body],

@@ -13,7 +13,7 @@ before(async () => {
 });
 after(() => identity.close());
 
-/** Sends headers as they stand, repeated names included. */
+/** Sends headers unchanged, repeated names included. */
 function send(method: string, path: string, headers: [string, string][], body?: string): Promise<number> {
   return new Promise((done, failed) => {
     const raw = [...headers, ['content-length', String(body?.length ?? 0)], ['host', 'localhost']].flat();
@@ -26,7 +26,7 @@ function send(method: string, path: string, headers: [string, string][], body?: 
   });
 }
 
-test('every endpoint whose answer has a secret or a token says so', () => {
+test('every endpoint whose response has a secret or a token declares it', () => {
   const names = /"(accessToken|access_token|token|clientSecret)":/;
   const shows = ({ returns }: (typeof endpoints)[number]) =>
     Object.values(returns).some(

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { Refusal } from '@baton/kernel/http/refusal';
 import { SharedStatement } from './shared-statement.ts';
 
-/** A statement that answers when the test says so, each entry with its double. */
+/** A statement that the test completes, each entry with its double. */
 function startSlowStatement(busy?: () => Promise<void> | undefined) {
   const batches: { size: number; done(): void; failed(reason: Error): void }[] = [];
   const statement = new SharedStatement<number, number>(

@@ -59,7 +59,7 @@ describe('the settings', () => {
     assert.equal(readIdentitySettings(both).IAM_SIGNING_KEY_FILE, '/first.pem');
   });
 
-  test('the issuer is the public address with /iam, or what is given, as it stands', () => {
+  test('the issuer is the public address with /iam, or the given text, unchanged', () => {
     assert.equal(
       readIdentitySettings({ IAM_PUBLIC_URL: 'https://a.example' }).issuer,
       'https://a.example/iam',

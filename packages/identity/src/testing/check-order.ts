@@ -18,7 +18,7 @@ export interface Attempt {
 /** A malformed request is refused with a list, which has no code. */
 export type Code = ErrorCode | 'a list';
 
-/** One thing that goes wrong, by its code; a note tells two faults with the same code apart. */
+/** One thing that goes wrong, by its code; a note distinguishes two faults with the same code. */
 export interface Fault<A extends Attempt = Attempt> {
   readonly code: Code;
   readonly note?: string;

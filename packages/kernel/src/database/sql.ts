@@ -30,8 +30,8 @@ const namedTexts = new WeakMap<TemplateStringsArray, { text: string; name: strin
 
 /**
  * A static statement: ``sql<TaskRow>`select * from tasks where id = ${id}` ``. Every `${}` is a parameter or a `part`,
- * never text, so nothing a client sends can become SQL. It runs as a named prepared statement: unnamed ones reached 0.61 to 0.67
- * of its throughput (see docs/decisions/README.md).
+ * never text, so nothing a client sends can become SQL. It runs as a named prepared statement: unnamed ones reached
+ * 0.61 to 0.67 of its throughput (see docs/decisions/README.md).
  */
 export function sql<Row>(strings: TemplateStringsArray, ...values: unknown[]): Statement<Row> {
   if (values.some((value) => value instanceof SqlPart)) {

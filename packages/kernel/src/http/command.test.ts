@@ -54,7 +54,7 @@ test('a command whose serialisation always fails is 503 after three attempts', a
   assert.equal(await openedTimes(id), 0);
 });
 
-test('a refusal rolls back what was written, unless it says that it commits', async () => {
+test('a refusal rolls back its writes, unless it is declared to commit them', async () => {
   const [free, locked] = [await doors.makeDoor(), await doors.makeDoor('locked')];
   doors.hooks.beforeOpen = async ({ db }) => {
     await db.run(sql`update doors set opened = 100`);

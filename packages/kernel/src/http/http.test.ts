@@ -19,7 +19,7 @@ after(() => doors.close());
 
 const codeOf = (body: unknown) => (body as { code?: string })?.code;
 
-/** Writes `text` to the port as it stands and reads until the server ends the connection. */
+/** Writes `text` to the port unchanged and reads until the server ends the connection. */
 function exchange(
   text: string | Buffer,
   more?: (write: (chunk: string) => boolean) => void,

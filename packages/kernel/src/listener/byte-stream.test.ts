@@ -77,7 +77,7 @@ test('the time that the reader takes is not counted as silence of the client', a
   assert.equal(await outcome, 10);
 });
 
-test('a client that breaks off is gone, before the first read too', async () => {
+test('a client that disconnects is detected, before the first read too', async () => {
   const { socket, outcome } = await exchange(`${head(50)}hello`, (req) => lengthOf(readByteStream(req, 50)));
   setTimeout(() => socket.destroy(), 50);
   assert.ok((await outcome) instanceof ClientGone);

@@ -22,7 +22,7 @@ test('without trusted proxies, or from anybody else, the header is ignored', () 
   assert.equal(clientOf('10.0.0.1'), '10.0.0.1');
 });
 
-test('the client is the rightmost address that is no trusted proxy, whatever stands left of it', () => {
+test('the client is the rightmost address that is not a trusted proxy, whatever precedes it', () => {
   for (const forwarded of [
     '203.0.113.9',
     '1.1.1.1, 203.0.113.9',

@@ -21,7 +21,7 @@ const documents = {
     page: { next: 'x' },
   },
   'the list last': { page: { results: [1] }, results: [{ id: 'a' }, { id: 'b' }] },
-  'texts that look like the list': { text: ',"results":[', 'a,"results":': [7], results: ['\\"', '",'] },
+  'texts that resemble the list': { text: ',"results":[', 'a,"results":': [7], results: ['\\"', '",'] },
 };
 for (const [what, document] of Object.entries(documents))
   test(`${what} is read as JSON has it, wherever the text is cut`, async () => {

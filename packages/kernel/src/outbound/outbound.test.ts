@@ -24,7 +24,7 @@ after(() => {
   server.close();
 });
 
-/** A client that may ask `idp.test`, which lives on loopback. */
+/** A client that may call `idp.test`, which is on loopback. */
 function clientOf(options: Partial<OutboundOptions> = {}) {
   hits = 0;
   return new OutboundClient({ allowedHosts: [`idp.test:${port}`], resolve: loopback, ...options });

@@ -12,5 +12,5 @@ test('a short admin secret is warned of where others than this machine can conne
     assert.equal(warningOf(short, host), undefined, host);
   assert.equal(warningOf(long, '0.0.0.0'), undefined);
   assert.equal(warningOf('', '0.0.0.0'), undefined, 'none closes the endpoints');
-  assert.ok(!warningOf('hunter2', '::')?.includes('hunter2'), 'it never tells the secret');
+  assert.ok(!warningOf('hunter2', '::')?.includes('hunter2'), 'it never contains the secret');
 });

@@ -7,7 +7,7 @@ export interface DatabaseProxy {
   /** Ends every connection and refuses new ones. */
   cut(): Promise<void>;
   mend(): Promise<void>;
-  /** From now on nothing passes, and nobody is told: on open connections, and on new ones, which are still taken. */
+  /** Silently drops all traffic from now on, of open connections and of new ones, which are still accepted. */
   silence(): void;
   /** New connections pass again. Those from before stay silent, as after the address has moved. */
   speak(): void;
@@ -48,7 +48,7 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
     },
     speak() {
       isSilent = false;
-      // The server learns by its own keepalive that these clients are gone.
+      // The server detects by its own keepalive that these clients have vanished.
       for (const pair of pairs) if (pair.isSilent) pair.outgoing.destroy();
     },
   };

@@ -12,7 +12,7 @@ import { defineEvent, type Endpoint, endpointsOf, type Surroundings } from '../h
 export interface DoorHooks {
   /** Runs in every `:open`, before it writes. */
   beforeOpen(context: DoorContext): Promise<void>;
-  /** What each `:secure` tells the world outside, before its command. */
+  /** What each `:secure` sends outside, before its command. */
   secure?(code: string): Promise<void>;
 }
 

@@ -45,7 +45,7 @@ export interface DoorService {
   /** Sends JSON as a caller who may do everything; `headers` come on top. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Received>;
   makeDoor(label?: string): Promise<{ id: string; version: number }>;
-  /** The kernel's part of a shutdown: requests under way are finished by whoever owns the port. */
+  /** The kernel's part of a shutdown; the owner of the port completes requests in progress. */
   closeApp(): Promise<void>;
   close(): Promise<void>;
 }

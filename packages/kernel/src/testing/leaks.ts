@@ -17,7 +17,7 @@ export interface Kept {
   readonly isName: boolean;
 }
 
-/** The first character of a line that says which table the next ones are of. */
+/** The first character of a line that names the table of the following lines. */
 export const tableMark = '\x01';
 
 const lengthMin = 16;

@@ -10,7 +10,7 @@ import type { Sent } from './matrix-client.ts';
 export interface LoadOptions extends Attack {
   readonly ordinary: readonly Sent[];
   readonly lastsMs: number;
-  /** Fewer calls of the bystander say nothing: slow ones make the load last longer, up to 6 s. */
+  /** Fewer calls of the bystander prove nothing: if they are slow, the load lasts longer, up to 6 s. */
   readonly samplesMin?: number;
 }
 

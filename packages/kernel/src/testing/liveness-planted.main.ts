@@ -6,7 +6,7 @@ const heldBytes = 800 * 1024 * 1024;
 const slowMs = 450;
 
 const held: Buffer[] = [];
-/** One at a time, as rows that all need: whoever comes later waits for all before. */
+/** One at a time, like rows that all need: a later caller waits for all earlier ones. */
 let line: Promise<unknown> = Promise.resolve();
 let isSlow = false;
 

@@ -21,7 +21,7 @@ export interface ProbedProcess {
 }
 
 /**
- * The heap that docs/operations.md tells operators to give: without a limit, V8 collects late and the process grows.
+ * The heap that docs/operations.md recommends: without a limit, V8 collects late and the process grows.
  */
 export const heapMiB = 384;
 

@@ -26,7 +26,7 @@ export interface LivenessSetup<Tenant extends object> extends MatrixSetup<Tenant
 /** What must hold for everybody else while one caller does its worst. */
 export const livenessBounds = {
   /**
-   * Of the quiet p99 of the bystander; on a machine that does other things too, less than `p99MsFloor` says nothing.
+   * Of the quiet p99 of the bystander; on a busy machine, less than `p99MsFloor` proves nothing.
    */
   p99TimesMax: 5,
   p99MsFloor: 250,
@@ -37,7 +37,8 @@ export const livenessBounds = {
    */
   blockedMsMax: 250,
   /**
-   * By how much the process may grow over its size before the first hostile request: its heap, and what lies outside.
+   * By how much the process may grow over its size before the first hostile request: its heap, and the memory outside
+   * of it.
    */
   growthBytesMax: (heapMiB + 256) * 1024 * 1024,
 };
@@ -72,7 +73,7 @@ const secondSamplesMin = 100;
  * In the short form other tests run beside, which once slowed two attempts of 260 endpoints down by a tenth too much.
  */
 const attemptsMax = isLong ? 2 : 3;
-/** Tokens live 300 s. In the long form an endpoint takes up to 4 s, so a service is started anew after so many. */
+/** Tokens live 300 s. In the long form an endpoint takes up to 4 s, so a service is restarted after so many. */
 const endpointsPerRig = isLong ? 40 : 1000;
 /** Connections of the hostile caller. */
 const usualParallel = isLong ? 24 : 12;

@@ -4,14 +4,14 @@ import { pathToFileURL } from 'node:url';
 import { endpointName, type Operation } from '../http/service.ts';
 import type { SampleRequest } from './matrix-service.ts';
 
-/** One kind of object that requests need. It is made when a request asks for it, and once for that request. */
+/** One kind of object that requests need. It is created when a request needs it, once for that request. */
 export interface ObjectFixture<Tenant extends object, Made extends object = object> {
   /**
-   * Where the object stands, up to its parameter: `/claims/{id}`. A parameter with this path gets the object's field of
+   * The path of the object, up to its parameter: `/claims/{id}`. A parameter with this path gets the object's field of
    * the parameter's name, else its `id`. Absent for what only other fixtures need.
    */
   readonly path?: string;
-  /** No tenant owns it: whoever may call may name it. */
+  /** No tenant owns it: every permitted caller may name it. */
   readonly shared?: boolean;
   make(scope: FixtureScope<Tenant>): Made | Promise<Made>;
 }
@@ -24,7 +24,7 @@ export type FixtureScope<Tenant extends object> = Tenant & {
 
 /** What a request needs besides objects for its parameters and the declared example as its body. */
 export interface RequestParts {
-  /** Instead of the objects that stand at the path. */
+  /** Instead of the objects of the path. */
   readonly params?: Readonly<Record<string, string>>;
   /** With its question mark. */
   readonly query?: string;

@@ -58,7 +58,7 @@ const refusal = (houseId: string, code = 'not_found') => ({
 
 test('identifiers are found in bodies and queries, and those without a fixture are named', () => {
   assert.deepEqual(unknownIdentifiers(adapter), [
-    "hangDoor has the identifier streetId in its query: say among the matrix's identifiers what it names.",
+    "hangDoor has the identifier streetId in its query: declare among the matrix's identifiers what it names.",
   ]);
 });
 

@@ -13,12 +13,12 @@ import {
 import { statementsOf } from './statements.ts';
 
 /**
- * Whoever names an object of another tenant learns nothing by it: status, code and body are those of an object that
- * doesn't exist, and the service asks its database the same questions, so it takes as long.
+ * A request that names an object of another tenant reveals nothing about it: status, code and body are those of an
+ * object that doesn't exist, and the service runs the same statements, so it takes as long.
  */
 export const foreignCases: readonly MatrixCase[] = [
   {
-    name: "another tenant's object in the path can't be told from one that does not exist",
+    name: "another tenant's object in the path is indistinguishable from one that does not exist",
     applies: ({ params }, { identifiers }) => Object.keys(params).length > 0 && identifiers !== undefined,
     async run(matrix, endpoint) {
       const own = await matrix.makeRequest(endpoint);
@@ -34,7 +34,7 @@ export const foreignCases: readonly MatrixCase[] = [
     },
   },
   {
-    name: "another tenant's object in the query can't be told from one that does not exist",
+    name: "another tenant's object in the query is indistinguishable from one that does not exist",
     applies: (endpoint, adapter) => fixturesIn(endpoint, adapter, 'query').length > 0,
     async run(matrix, endpoint) {
       const own = await matrix.makeRequest(endpoint);
@@ -49,7 +49,7 @@ export const foreignCases: readonly MatrixCase[] = [
     },
   },
   {
-    name: "another tenant's object in the body is refused, and can't be told from one that does not exist",
+    name: "another tenant's object in the body is refused, indistinguishable from one that does not exist",
     applies: (endpoint, adapter) => fixturesIn(endpoint, adapter, 'body').length > 0,
     async run(matrix, endpoint) {
       const own = await matrix.makeRequest(endpoint);
@@ -71,7 +71,7 @@ export const foreignCases: readonly MatrixCase[] = [
   },
 ];
 
-/** Identifiers in bodies and queries of which the adapter doesn't say what they name; one sentence each. */
+/** Identifiers in bodies and queries for which the adapter doesn't declare what they name; one sentence each. */
 export function unknownIdentifiers(adapter: MatrixAdapter): string[] {
   const { identifiers, endpoints } = adapter;
   if (identifiers === undefined) return [];
@@ -81,7 +81,7 @@ export function unknownIdentifiers(adapter: MatrixAdapter): string[] {
         .filter((path) => fixtureOf(endpoint, identifiers, path) === undefined)
         .map(
           (path) =>
-            `${endpoint.id} has the identifier ${path} in its ${place}: say among the matrix's identifiers what it names.`,
+            `${endpoint.id} has the identifier ${path} in its ${place}: declare among the matrix's identifiers what it names.`,
         ),
     ),
   );
@@ -114,7 +114,7 @@ function fixtureOf(
 
 const found = new WeakMap<z.ZodType | object, string[]>();
 
-/** The paths of the fields that are declared as identifiers: a UUID, or a text that says it is the id of something. */
+/** The paths of the fields that are declared as identifiers: a UUID, or a text that is declared as an id. */
 function identifiersIn({ body, query }: Operation, place: 'query' | 'body'): string[] {
   const key = place === 'body' ? body : query;
   if (key === undefined || (place === 'query' && Object.keys(query).length === 0)) return [];
@@ -184,7 +184,7 @@ async function comparesAlike(
     const [of, absent] = [await ask(foreign), await ask(randomUUID())];
     assert.deepEqual(of.answer, absent.answer, `${name}: another tenant's, then absent`);
     if (attempt === attemptsMax)
-      assert.deepEqual(of.statements, absent.statements, `${name}: what was asked`);
+      assert.deepEqual(of.statements, absent.statements, `${name}: its statements`);
     if (isAlike(of.statements, absent.statements)) return of.answer.status;
   }
 }

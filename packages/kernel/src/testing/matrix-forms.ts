@@ -74,7 +74,7 @@ export const formCases: readonly MatrixCase[] = [
     },
   },
   {
-    name: 'a NUL character in the path or the query is refused as the API description says',
+    name: 'a NUL character in the path or the query is refused as described by the API description',
     applies: (endpoint) => textParams(endpoint).length > 0 || freeQuery(endpoint) !== undefined,
     async run(matrix, endpoint) {
       const { statuses, codes } = await describedRefusals(matrix, endpoint);
@@ -129,7 +129,7 @@ function textParams({ params }: Operation): string[] {
   return Object.keys(params).filter((name) => params[name]?.safeParse('a\0b').success);
 }
 
-/** What the API description says that an operation may answer. */
+/** The statuses and codes that the API description declares for an operation. */
 async function describedRefusals({ client }: Matrix, { id }: Operation) {
   const { body } = await client.send({ method: 'GET', path: '/openapi.json' });
   const { paths } = body as { paths: Record<string, Record<string, DescribedOperation>> };

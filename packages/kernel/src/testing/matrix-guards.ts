@@ -190,7 +190,7 @@ function refusesAbsence({ errors }: Operation): boolean {
 
 /**
  * For each parameter something of the right form that does not exist. What no tenant owns is refused only where the
- * endpoint says so: a list of an unknown tenant may be empty instead.
+ * endpoint declares it: a list of an unknown tenant may be empty instead.
  */
 function absentParams(endpoint: Operation, owned: readonly string[]): [string, string][] {
   const { method, path, params, returns } = endpoint;

@@ -34,12 +34,12 @@ export interface MatrixRules {
   readonly wrongMethod: Expected;
   readonly keyRequired: Expected;
   readonly keyTooLong: Expected;
-  /** Where endpoints ask for permissions. */
+  /** For services whose endpoints require permissions. */
   readonly denied?: Expected;
   readonly scopeless?: Expected;
   /** Where the pipeline keeps answers under keys. */
   readonly keyReused?: Expected;
-  /** Where endpoints ask for If-Match. */
+  /** For services whose endpoints require If-Match. */
   readonly ifMatchRequired?: Expected;
   readonly ifMatchInvalid?: Expected;
 }
@@ -78,9 +78,9 @@ export interface MatrixAdapter {
 
 /** An identifier in a body or a query. */
 export interface IdentifierFixture {
-  /** Where such an object stands: `/claims/{id}`. Null for what names nothing of a tenant. */
+  /** The path of such an object: `/claims/{id}`. Null for identifiers that name nothing of a tenant. */
   readonly object: string | null;
-  /** An absent one is no fault, such as in a call that takes away what may be gone already. */
+  /** An absent one is allowed, for instance in a call that removes what may already be removed. */
   readonly mayBeAbsent?: true;
   /** The fields that hold it, where that is more than the field itself. */
   fields?(id: string): object;
@@ -115,7 +115,7 @@ export interface Matrix extends MatrixTarget {
   makeRequest(endpoint: Operation): Promise<SampleRequest | undefined>;
   /** The parameters of such a request of another tenant, without those that name no tenant's object. */
   makeForeignParams(endpoint: Operation): Promise<Readonly<Record<string, string>>>;
-  /** The identifier of an object of another tenant, by where such objects stand. */
+  /** The identifier of an object of another tenant, by the path of such objects. */
   foreignId(path: string): Promise<string>;
 }
 
@@ -134,7 +134,7 @@ function sampleOf(form: Operation['params'][string]): string {
   return [sampleUuid, '1', 'key@1'].find((text) => form.safeParse(text).success) ?? sampleUuid;
 }
 
-/** A request whose form is right and whose objects need not exist: for what is refused before they are looked for. */
+/** A request whose form is right and whose objects need not exist: for refusals before they are looked up. */
 export function sampleRequest(endpoint: Operation, adapter: MatrixAdapter): SampleRequest {
   const params = Object.fromEntries(
     Object.entries(endpoint.params).map(([name, form]) => [name, sampleOf(form)]),

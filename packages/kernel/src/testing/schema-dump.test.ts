@@ -35,7 +35,7 @@ create table visits (
 create table visits_2026 partition of visits for values from ('2026-01-01Z') to ('2027-01-01Z');
 create index visits_in_order on visits (visited_at);
 create function refuse_change() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$;
-comment on function refuse_change() is 'Says no.';
+comment on function refuse_change() is 'Refuses changes.';
 create trigger visits_append_only before update or delete on visits for each row execute function refuse_change();
 create view open_doors as select d.id, d.label from doors d where d.state = 'open';
 `;
@@ -81,7 +81,7 @@ CREATE OR REPLACE FUNCTION public.refuse_change()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$ begin raise exception 'no'; end $function$;
-comment on function refuse_change() is 'Says no.';
+comment on function refuse_change() is 'Refuses changes.';
 
 create view open_doors as
  SELECT id,

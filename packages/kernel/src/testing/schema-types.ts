@@ -63,7 +63,7 @@ function typeOf({ table, name, base, checked }: ColumnRow): string {
   const list = base.startsWith('_');
   const type = types[list ? base.slice(1) : base];
   if (type === undefined)
-    throw new Error(`${table}.${name} has type ${base}: say in schema-types.ts how it arrives.`);
+    throw new Error(`${table}.${name} has type ${base}: declare in schema-types.ts how it arrives.`);
   return list ? `${type}[]` : type;
 }
 

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { type StoreWatch, watchedTables } from './store-changes.ts';
 
 /**
- * Inserts, updates, deletes and truncates in every table, and compares what the watch says with what was done. Made-up
+ * Inserts, updates, deletes and truncates in every table, and compares the reported changes with the real ones. Made-up
  * rows violate constraints, so the tables lose theirs: the database is good for nothing else afterwards.
  * @returns one line for each change that was not noticed, or not alone: `tasks update: noticed as nothing`
  */

@@ -4,7 +4,7 @@ import { sql } from '@baton/kernel/database/sql';
 import { assertTookLess } from '@baton/testing/depth';
 import { startIdentity, testSigningKey } from '../../testing/identity.ts';
 
-test('/readyz says within seconds that a database hangs, and /healthz does not ask it', async (t) => {
+test('/readyz reports a database that hangs within seconds, and /healthz does not check it', async (t) => {
   const identity = await startIdentity({ IAM_SIGNING_PRIVATE_KEY: testSigningKey() });
   t.after(() => identity.close());
   const ready = () => identity.request('GET', '/readyz');

@@ -215,7 +215,7 @@ describe('limits of failures of SCIM', () => {
     assert.equal((await scimClient(limited, token).get('/Users')).status, 200);
   });
 
-  test('per address: access tokens count too, and then nothing is looked at; a missing token is no guess', async () => {
+  test("per address: access tokens count too, and then nothing is checked; a missing token doesn't count", async () => {
     const limited = await identity.another({ IAM_FAILURES_PER_ADDRESS_MAX: '2' });
     const { token } = await makeProvisioning(limited);
     for (let time = 0; time < 3; time += 1)

@@ -102,7 +102,7 @@ describe('issuing a token', () => {
     );
   });
 
-  test('lives as long as it asks for, at least 60 seconds, at most the maximum; an empty ceiling is legal', async () => {
+  test('has the requested lifetime, at least 60 seconds, at most the maximum; an empty ceiling is legal', async () => {
     const { tenantId, principalId } = await makeOwner();
     for (const expiresInSeconds of [60, 31_536_000]) {
       const { body } = await issue(tenantId, principalId, { ...wanted, scopeCeiling: [], expiresInSeconds });
@@ -203,11 +203,11 @@ describe('issuing a token', () => {
     assert.equal(
       (await issue(tenantId, principalId)).status,
       201,
-      'the recording counts, not the time that was told',
+      'the time of the recording counts, not the given time',
     );
   });
 
-  test('the ceiling lies within what all listed audiences allow together', async () => {
+  test("the ceiling can't exceed what all listed audiences allow together", async () => {
     const { tenantId, principalId } = await makeOwner();
     await makeAudience(identity, tenantId, 'memory-service', ['memory:read']);
     const audiences = ['memory-service', 'control-plane'];

@@ -35,7 +35,7 @@ const typesOf = async (tenantId: string, ...wanted: string[]) =>
 test('a group is disabled without waiting for sign-ins and changes that add members', async () => {
   const { path } = await makeGroup();
   await identity.pool.transaction(async (tx) => {
-    // As whoever adds a member locks it, until its commit.
+    // The lock that adding a member takes, until its commit.
     await tx.run(sql`select id from groups where id = ${idOf(path)} for key share`);
     const { status, body } = await other.patch(path, { status: 'disabled' });
     assert.equal(status, 200, JSON.stringify(body));

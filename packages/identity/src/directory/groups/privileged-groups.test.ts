@@ -23,7 +23,7 @@ after(async () => {
 
 const remove = (path: string) => identity.request('DELETE', `/api/v1${path}`, { headers: adminHeader });
 
-/** A tenant whose `fleet:admin` is for the members of a group, and a person who asks for it. */
+/** A tenant whose `fleet:admin` is for the members of a group, and a person who requests it. */
 async function makeFleet() {
   const realm: Realm = await makeRealm(identity, upstream, { groupMappings: { pilots: 'fleet-admins' } });
   const groupsPath = `/tenants/${realm.tenantId}/groups`;
@@ -71,7 +71,7 @@ test('a membership that the provider brought can be ended, and comes back at the
   assert.equal((await ask({ groups: ['pilots'] })).status, 200);
   assert.deepEqual(await memberships(), [[principalId, 'federated']]);
   assert.equal((await remove(`${path}/members/${principalId}`)).status, 204);
-  assert.equal((await ask()).status, 403, 'a token without groups says nothing of them');
+  assert.equal((await ask()).status, 403, 'a token without groups changes none of them');
   assert.equal((await ask({ groups: ['pilots'] })).status, 200);
   assert.deepEqual(await memberships(), [[principalId, 'federated']]);
 });

@@ -24,7 +24,7 @@ async function makeVictim() {
 const entering = (principalId: string) =>
   sql<{ status: string }>`select enter_principal(${principalId}) as status`;
 
-test('a disable ends the connection of a command of its principal that stands still', async () => {
+test('a disable ends the connection of a stalled command of its principal', async () => {
   const { principalId, disable } = await makeVictim();
   const began = performance.now();
   const stuck = identity.pool.transaction(async (tx) => {
@@ -42,7 +42,7 @@ test('a disable waits for another one that is at work', async () => {
   const answer = await identity.pool.transaction(async (tx) => {
     await tx.run(sql`select take_principal_lock(${principalId})`);
     const second = disable();
-    // Longer than what a holder is left that stands still.
+    // Longer than a stalled holder is given.
     await tx.run(sql`select pg_sleep(1.5)`);
     return { second };
   });

@@ -177,7 +177,7 @@ describe('POST …/principals/{principalId}:enable', () => {
     assert.deepEqual(await storeCounts(identity), before);
   });
 
-  test('a person whom the directory holds as inactive stays disabled until the directory says otherwise', async () => {
+  test('a person who is inactive in the directory stays disabled until the directory changes it', async () => {
     const { tenantId, principalId, directory, userId, sourceId } = await makeProvisioned();
     const enable = () => identity.post(`${pathOf(tenantId, principalId)}:enable`);
     // Disabled by the admin, active in the directory: the admin may take that back.

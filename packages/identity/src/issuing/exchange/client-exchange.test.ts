@@ -43,7 +43,7 @@ async function accountOf(clientId: string) {
 }
 
 describe('POST /tokens/exchange', () => {
-  test('answers an access token with exactly the scopes asked for', async () => {
+  test('returns an access token with exactly the requested scopes', async () => {
     const client = await makeClient({ scopeCeiling: [readScope, writeScope] });
     const { status, body } = await exchange(client, { scopes: [writeScope, writeScope] });
     assert.equal(status, 200);
@@ -75,7 +75,7 @@ describe('POST /tokens/exchange', () => {
     );
   });
 
-  test('no scope asked is no scope granted', async () => {
+  test('no requested scope is no granted scope', async () => {
     const { accessToken } = await made(exchange(await makeClient()));
     const payload = JSON.parse(Buffer.from(accessToken.split('.')[1], 'base64url').toString());
     assert.equal(payload.scope, '');

@@ -160,7 +160,7 @@ describe('an exchange while its token is locked', () => {
 });
 
 describe('the scopes of an exchange', () => {
-  test('are those asked for within ceiling and audience; none asked is all of them, sorted', async () => {
+  test('are the requested ones within ceiling and audience; without a request all of them, sorted', async () => {
     const { tenantId, token } = await makeBearer(identity);
     assert.deepEqual((await made(exchange(token, { scopes: [writeScope, writeScope] }))).scope, [writeScope]);
     for (const scopes of [[adminScope], [readScope, adminScope], ['read'], ['write']]) {
@@ -196,7 +196,7 @@ describe('the scopes of an exchange', () => {
     assert.deepEqual([status, body], [403, { detail: 'scope_not_allowed' }]);
   });
 
-  test('privileged scopes never come out: asked for they are refused, else left out', async () => {
+  test('privileged scopes are never granted: refused if requested, otherwise left out', async () => {
     const tenantId = await makeTenant(identity);
     const privileged = ['fleet:admin', 'iam:people'];
     await makeAudience(identity, tenantId, 'control-plane', [readScope, ...privileged]);
@@ -215,7 +215,7 @@ describe('the scopes of an exchange', () => {
 });
 
 describe('the audience of an exchange', () => {
-  test('must be in the token’s list and active in the tenant, before the scopes are looked at', async () => {
+  test('must be in the token’s list and active in the tenant, before the scopes are checked', async () => {
     const { tenantId, token, credential } = await makeBearer(identity);
     await makeAudience(identity, tenantId, 'memory-service', ['memory:read']);
     const refused = async (audience: string) => {

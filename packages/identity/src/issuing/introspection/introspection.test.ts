@@ -21,7 +21,7 @@ async function readCredential(tenantId: string) {
 }
 
 describe(':introspect', () => {
-  test('says what a token is, needs no signing key, and leaves its last use as it was', async () => {
+  test("returns the metadata of a token, needs no signing key, and doesn't change its last use", async () => {
     const { tenantId, principalId, token, credential } = await makeBearer(identity);
     const { status, body } = await introspect(token);
     assert.equal(status, 200);

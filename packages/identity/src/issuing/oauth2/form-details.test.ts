@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { startIdentity, type TestIdentity, testSigningKey } from '../../testing/identity.ts';
 import { makeAudience, makeServiceAccount, makeTenant, readScope } from '../../testing/objects.ts';
 
-/** What RFC 6749 says of the form and of the client's authentication (sections 2.3.1, 3.2, 5.1 and 5.2). */
+/** The rules of RFC 6749 for the form and the client's authentication (sections 2.3.1, 3.2, 5.1 and 5.2). */
 
 let identity: TestIdentity;
 let client: { clientId: string; clientSecret: string };
@@ -47,7 +47,7 @@ test('a parameter without a value counts as absent', async () => {
     assert.equal(await resultOf(`${grant}&${secret}`), '401 invalid_client', secret);
 });
 
-test('a parameter that stands twice is refused, an unknown one too', async () => {
+test('a repeated parameter is refused, an unknown one too', async () => {
   for (const name of ['grant_type', 'audience', 'resource', 'scope', 'client_id', 'client_secret', 'unknown'])
     assert.equal(await resultOf(`${grant}&${post()}&${name}=a&${name}=a`), '400 invalid_request', name);
   assert.equal(await resultOf(`${grant}&${post()}&unknown=a&%75nknown=b`), '400 invalid_request');

@@ -13,7 +13,7 @@ before(async () => {
 });
 after(() => identity.close());
 
-test('the metadata stand where RFC 8414 wants them, with the path of the issuer at the end and without', async () => {
+test('the metadata are at the addresses of RFC 8414, with the path of the issuer at the end and without', async () => {
   const bodies: unknown[] = [];
   for (const place of [path, `${path}/at/iam`, `/at/iam${path}`, `${path}?x=1`]) {
     const { status, body, headers } = await identity.request('GET', place);

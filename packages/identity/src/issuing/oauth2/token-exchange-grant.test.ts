@@ -59,7 +59,7 @@ test('a scope narrows it, and a requested type that is issued changes nothing', 
   assert.equal(body.scope, readScope);
 });
 
-test('resource stands for the audience: by the address of a service, with or without a slash, or by its key', async () => {
+test('resource names the audience: by the address of a service, with or without a slash, or by its key', async () => {
   for (const resource of [mcp, `${mcp}/`, 'https://baton.example', audience]) {
     const { status, body } = await ask({ resource });
     assert.deepEqual([status, decodeJwt(body.access_token).aud], [200, audience], resource);
@@ -70,7 +70,7 @@ test('resource stands for the audience: by the address of a service, with or wit
   assert.equal(decodeJwt(granted.body.access_token).aud, audience);
 });
 
-test('no client need authenticate, a public one may say its name, and one that tries must succeed', async () => {
+test('client authentication is optional, a public client may send its id, and an attempt must succeed', async () => {
   assert.equal((await ask({ audience, client_id: 'my-mcp-client' })).status, 200);
   assert.equal((await ask({ audience }, basicOf(client))).status, 200);
   assert.equal(

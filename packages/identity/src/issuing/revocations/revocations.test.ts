@@ -128,7 +128,7 @@ describe('GET /.well-known/revocations.json', () => {
     await short.close();
   });
 
-  test('services of the same process are told before a revocation is answered', async () => {
+  test('services of the same process are notified before the response to a revocation', async () => {
     const account = await makeBearer(identity);
     const path = `/tenants/${account.tenantId}/principals/${account.principalId}`;
     let told = 0;

@@ -241,7 +241,7 @@ describe('without the key', () => {
     const used = await identity.another({ IAM_SIGNING_ES256_KEY_FILE: file });
     await rm(file);
     await used.service.reload();
-    assert.ok(used.logged.some((line) => line.includes('The ES256 signing key is gone.')));
+    assert.ok(used.logged.some((line) => line.includes('The ES256 signing key is missing.')));
     await issue(used, await makeClients(used, 'ES256'));
 
     const alone = await startIdentity({ ...settings, IAM_SIGNING_EDDSA_KEY_FILE: file });

@@ -69,7 +69,7 @@ test('during a rotation no token fails at a consumer that caches the key documen
     const path = '/api/v1/platform-access-tokens:exchange';
     return (await made(identity.request('POST', path, { body }))).accessToken;
   };
-  // Consumers that never ask out of turn, each at seconds of its own and at a machine of its own.
+  // Consumers that only poll on schedule, each at its own seconds and on its own machine.
   const cacheSeconds = 60;
   const consumers = [0, 10, 20, 30, 40, 50].map((phase) => ({
     phase,

@@ -138,7 +138,7 @@ describe('the key itself', () => {
   });
 });
 
-test('when a reload fails, also in the store or because the file is gone, the former key stays in use', async (t) => {
+test('when a reload fails, also in the database or because the file is missing, the former key stays in use', async (t) => {
   const file = join(folder, 'vanishing.pem');
   await writeFile(file, testSigningKey());
   const store = await startDatabaseProxy(keyless.databaseUrl);

@@ -155,7 +155,7 @@ const entra: Step[] = [
     shows: { [`${enterpriseUrn}.manager.value`]: '{other}' },
   },
   {
-    what: 'asks whether that is the manager',
+    what: 'checks whether that is the manager',
     ...get(`/Users?filter=id eq "{user}" and ${enterpriseUrn}:manager eq "{other}"&attributes=id`),
     status: 200,
     shows: { totalResults: 1, 'Resources.0.id': '{user}' },
@@ -177,7 +177,7 @@ const entra: Step[] = [
     shows: { [`${enterpriseUrn}.manager.value`]: '{other}' },
   },
   {
-    what: 'asks for the manager by its bare name',
+    what: 'requests the manager by its bare name',
     ...get('/Users?filter=id eq "{user}" and manager eq "{other}"&attributes=id'),
     status: 200,
     shows: { totalResults: 1 },
@@ -201,7 +201,7 @@ const entra: Step[] = [
     shows: { active: true },
   },
   {
-    what: 'looks for a group that is not there',
+    what: 'searches for a group that does not exist',
     ...get(`/Groups?excludedAttributes=members&filter=displayName eq "${randomUUID()}"`),
     status: 200,
     shows: { totalResults: 0 },
@@ -239,7 +239,7 @@ const entra: Step[] = [
     status: 200,
   },
   {
-    what: 'asks whether one is a member',
+    what: 'checks whether one is a member',
     ...get('/Groups?filter=id eq "{group}" and members eq "{user}"&attributes=id'),
     status: 200,
     shows: { totalResults: 1 },
@@ -265,7 +265,7 @@ const entra: Step[] = [
   { what: 'deletes the group', method: 'DELETE', path: '/Groups/{group}', status: 204 },
   { what: 'deletes the user', method: 'DELETE', path: '/Users/{user}', status: 204 },
   {
-    what: 'finds it gone',
+    what: 'no longer finds it',
     ...get('/Users/{user}'),
     status: 404,
     shows: { status: '404', scimType: undefined },
@@ -303,7 +303,7 @@ const okta: Step[] = [
   },
   { what: 'reads one with an id of no form', ...get('/Users/010101001010101011001010101011'), status: 404 },
   {
-    what: 'looks for the name',
+    what: 'searches for the name',
     ...get('/Users?filter=userName eq "test.user@okta.local"&startIndex=1&count=100'),
     status: 200,
     shows: { totalResults: 0 },
@@ -383,7 +383,7 @@ const okta: Step[] = [
     makes: 'group',
   },
   {
-    what: 'renames it without a path, telling its id',
+    what: 'renames it without a path, with its id',
     ...patch('/Groups/{group}', { op: 'replace', value: { id: '{group}', displayName: 'Test SCIMv3' } }),
     status: 200,
     shows: { displayName: 'Test SCIMv3' },
@@ -437,7 +437,7 @@ const okta: Step[] = [
     shows: { 'members.0.value': '{other}' },
   },
   { what: 'deletes the group', method: 'DELETE', path: '/Groups/{group}', status: 204 },
-  { what: 'finds it gone', ...get('/Groups/{group}'), status: 404 },
+  { what: 'no longer finds it', ...get('/Groups/{group}'), status: 404 },
 ];
 
 for (const [directory, steps] of Object.entries({ 'Entra ID': entra, Okta: okta }))

@@ -142,7 +142,7 @@ const existing: readonly Fault<ScimAttempt>[] = [
   fault('scim_not_found', absent('id')),
   fault('scim_version_mismatch', ({ headers }) => (headers['if-match'] = 'W/"7"')),
 ];
-/** Another user of the source has the name that the request asks for. */
+/** Another user of the source has the requested name. */
 const takenName = (noun: Noun) => async (attempt: ScimAttempt) => {
   const wanted = newBody(noun);
   await made(scimClient(identity, attempt.directory).post(`/${noun}`, wanted));

@@ -12,7 +12,9 @@ import {
 } from './protocol/scim-endpoint.ts';
 import { selectionQuery } from './protocol/selection.ts';
 
-/** The declarations that the endpoints of users and of groups share; each adds its path, its texts, events and handler. */
+/**
+ * The declarations that the endpoints of users and of groups share; each adds its path, its texts, events and handler.
+ */
 
 export const listResources = {
   ...scim,

@@ -92,7 +92,7 @@ test('a malformed member and an `active` of null are refused with invalidValue, 
   assert.equal((await client.get(`/Users/${user.id}`)).body.active, true);
 });
 
-test('a page of large users ends at 4 MiB, says how many there are, and goes on where it ended', async () => {
+test('a page of large users ends at 4 MiB, has the total, and the next one continues there', async () => {
   const other = scimClient(identity, (await makeProvisioning(identity)).token);
   const photos = Array.from({ length: 120 }, (_, n) => ({
     value: `https://example.com/${n}/${'p'.repeat(2000)}`,
@@ -141,7 +141,7 @@ test('malformed JSON is invalidSyntax', async () => {
   assert.deepEqual([answer.status, answer.body.scimType], [400, 'invalidSyntax']);
 });
 
-test('an addition never removes, a pair of type and value stands once, and a whole element needs a match', async () => {
+test('an addition never removes, a pair of type and value occurs once, and a whole element needs a match', async () => {
   const start = { title: 'T', name: { givenName: 'Ada' }, emails: [{ value: 'a@x', type: 'work' }] };
   const user = await makeUser(start);
   const path = `/Users/${user.id}`;

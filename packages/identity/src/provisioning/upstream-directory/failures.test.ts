@@ -277,7 +277,7 @@ describe('credentials', () => {
     assert.ok(!keycloak.requests.includes('POST scim'));
   });
 
-  test('without them nothing is sent, and the log says what to configure', async () => {
+  test('without them nothing is sent, and the log names what to configure', async () => {
     const { identity, keycloak } = fixture;
     const line = (address: string) => (id: string) => `${id} ${address} a:b`;
     const theirs = 'https://login.example.com';

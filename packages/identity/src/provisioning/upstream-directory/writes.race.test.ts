@@ -158,7 +158,7 @@ describe('a creation whose answer is lost', () => {
       keycloak.accounts.push(theirs);
       const post = (more = {}) => one.client.post('/Users', { ...user, ...more });
       assert.equal((await post()).status, 502);
-      // Nor after a failure of the directory, which looks like a creation whose answer was lost.
+      // Nor after a failure of the directory, which resembles a creation whose response was lost.
       keycloak.overrides = { scim: (res) => res.destroy(), admin: (res) => res.destroy() };
       assert.equal((await post()).status, 502);
       keycloak.overrides = {};
@@ -173,7 +173,7 @@ describe('a creation whose answer is lost', () => {
     const one = await source('scim');
     const user = newUser();
     const { id } = await made(one.client.post('/Users', user));
-    // Renamed here; the directory is not told of it.
+    // Renamed here, without a request to the directory.
     await made(one.client.put(`/Users/${id}`, { ...user, userName: randomUUID() }));
     const namesake = newUser({ userName: user.userName, active: false });
     keycloak.overrides.scim = (res) => res.destroy();

@@ -241,7 +241,7 @@ describe('a user that is created again after its deletion', () => {
     assert.equal((await client.get(`/Users${filtered('active eq true')}`)).body.totalResults, 1);
   });
 
-  test('gets a new account if the old one is gone', async () => {
+  test('gets a new account if the old one no longer exists', async () => {
     const { identity, keycloak, source } = fixture;
     const { client } = await source('auto');
     const user = newUser();

@@ -89,7 +89,7 @@ describe('a running identity', () => {
     assert.ok(!JSON.stringify([identity.logged, seals]).includes(secret));
   });
 
-  test('removes what is older than IAM_AUDIT_RETENTION_DAYS, and the command says so', async () => {
+  test('removes records older than IAM_AUDIT_RETENTION_DAYS, and the command reports it', async () => {
     const tenantId = randomUUID();
     await addRecords(identity.pool, keys.key, tenantId, 3, 31);
     await untilSealed(tenantId);

@@ -7,7 +7,7 @@ import { makeTenant } from '../../testing/objects.ts';
 import { until } from '../../testing/waiting.ts';
 import { auditCommand, makeKey, tamper } from './testing/records.ts';
 
-/** What happens when seals that were there are gone: the head of the chains lies beside the key, in a file. */
+/** Removed seals are detected: the head of the chains is stored in a file beside the key. */
 
 async function start(t: TestContext) {
   const { file } = await makeKey();
@@ -48,7 +48,7 @@ const refused = (process: TestIdentity) =>
 
 // Run in parallel, because each waits for the sealer, which runs once a second.
 describe('without its seals the audit record', { concurrency: true }, () => {
-  test('with a changed record is not sealed anew, and is found broken', async (t) => {
+  test('with a changed record is not sealed again, and is found broken', async (t) => {
     const { identity, verify, unsealed, untilKept, dropSeals } = await start(t);
     const tenantId = await makeTenant(identity);
     await untilKept();
@@ -66,7 +66,7 @@ describe('without its seals the audit record', { concurrency: true }, () => {
     assert.ok((await unsealed()) > 0);
   });
 
-  test('is not sealed anew by a process that starts later, until an operator removes the file of the head', async (t) => {
+  test('is not sealed again by a process that starts later, until an operator removes the file of the head', async (t) => {
     const { identity, headFile, verify, unsealed, untilSealed, untilKept, dropSeals } = await start(t);
     await makeTenant(identity);
     await untilKept();

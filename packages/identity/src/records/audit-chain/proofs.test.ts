@@ -66,7 +66,7 @@ describe('a record that no process with the key wrote', { concurrency: true }, (
     [
       'that is genuine and moved in time',
       (tenantId) => ({
-        text: `with gone as (delete from audit_records where tenant_id = $1 returning *)
+        text: `with removed as (delete from audit_records where tenant_id = $1 returning *)
           insert into audit_records (id, ${columns}, written_at, mac, occurred_at)
           select id, ${columns}, written_at, mac, occurred_at - interval '10 minutes' from gone`,
         values: [tenantId],

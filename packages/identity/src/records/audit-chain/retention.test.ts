@@ -44,7 +44,7 @@ async function recordsOf(tenantId: string): Promise<number> {
 }
 
 describe('retention', () => {
-  test('removes the records of whole links that are old enough; the chain stays, and says how many are gone', async () => {
+  test('removes the records of whole links that are old enough; the chain stays, with their number', async () => {
     // The lowest id that a tenant can have, and any other.
     const [tenantId, younger] = ['00000000-0000-0000-0000-000000000000', randomUUID()];
     await addRecords(identity.pool, keys.key, tenantId, 5000, 40);
@@ -74,7 +74,7 @@ describe('retention', () => {
     ['unsealed', false],
   ] as const)
     test(`a tenant whose ${kind} records the store refuses to remove is named in the log, and keeps no other from it`, async (t) => {
-      // Tenants come by their ids: the bad one is the first.
+      // Tenants are in the order of their ids: the bad one is the first.
       const [bad, good] = ['00000000-0000-0000-0000-000000000000', randomUUID()];
       for (const tenantId of [bad, good]) await addRecords(identity.pool, keys.key, tenantId, 3, 40);
       if (isSealed) await seal();

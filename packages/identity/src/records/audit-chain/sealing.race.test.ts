@@ -163,7 +163,7 @@ test('a backlog is sealed by one process, while the other does nothing', async (
     assert.match(out, new RegExp(`${tenantId}: whole, [89] links, 2000 records, head`));
 });
 
-test('a sealer whose last link is gone logs that, and seals nothing more', async () => {
+test('a sealer whose last link is missing logs that, and seals nothing more', async () => {
   const tenantId = randomUUID();
   const logged: string[] = [];
   const sealer = sealerOf(identity.pool, keys.key, logged);

@@ -67,7 +67,7 @@ async function problemsOf({ tenantId, sequences }: Chain, ...args: string[]): Pr
 }
 
 describe('baton identity audit verify', () => {
-  test('says of a whole chain how long it is and where it ends', async () => {
+  test('reports the length and the end of an unbroken chain', async () => {
     const { tenantId } = await makeChain();
     await addRecords(identity.pool, keys.key, tenantId, 2);
     const { code, out, err } = await verify('--tenant', tenantId.toUpperCase());
@@ -163,7 +163,7 @@ describe('baton identity audit verify', () => {
       [`${second}: the link is sealed by an unknown key 0123456789abcdef`],
     ],
   ] as [string, (chain: Chain) => Statement<unknown>, string[]][])
-    test(`finds ${manipulation}, and says where`, async () => {
+    test(`finds ${manipulation}, and its place`, async () => {
       assert.deepEqual(await problemsAfter(statement), problems);
     });
 
@@ -269,7 +269,7 @@ describe('baton identity audit verify', () => {
     const newest = `from audit_records where tenant_id = '${tenantId}' and sequence > ${sequences.at(-1)}`;
     await change(`create table kept_seal as select * ${fourth}`);
     await change(`create table kept_record as select * ${newest}`);
-    // The third link is made anew without its last record, and the fourth one put back behind it.
+    // The third link is made again without its last record, and the fourth one put back behind it.
     await change(`delete ${newest.replace('>', '>=')}`);
     await change(`delete ${fourth.replace('= 4', '>= 3')}`);
     await seal();
@@ -328,7 +328,7 @@ describe('baton identity audit verify', () => {
     assert.equal((await verify('--tenant', tenantId, '--anchor', anchor)).code, 1);
   });
 
-  test('finds that a whole chain with saved heads is gone', async () => {
+  test('finds that a whole chain with saved heads is missing', async () => {
     const { tenantId } = await makeChain();
     const heads = makeFile();
     assert.equal((await verify('--tenant', tenantId, '--save-heads', heads)).code, 0);

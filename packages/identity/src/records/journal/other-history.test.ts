@@ -5,7 +5,7 @@ import { sql } from '@baton/kernel/database/sql';
 import { startIdentity, type TestIdentity } from '../../testing/identity.ts';
 import { makeTenant } from '../../testing/objects.ts';
 
-/** What any restore leaves: the newest events are gone, and their numbers are given again. */
+/** The state after any restore: the newest events are missing, and their numbers are used again. */
 
 let identity: TestIdentity;
 before(async () => {
@@ -85,7 +85,7 @@ test('after above the head is 410, the head itself is not', async () => {
   assert.equal((await read(Number(headers.get('journal-read-to')))).status, 200);
 });
 
-test('a restart alone refuses no poller, not even one that was told its number while it read nothing', async () => {
+test('a restart alone refuses no poller, not even one that got its number with an empty page', async () => {
   await write(2);
   const undone = new Error('undone');
   await identity.pool

@@ -83,7 +83,7 @@ test('events after a younger one are kept; without the setting nothing is remove
   assert.equal((await made(identity.get(`/events?after=${young - 1}`))).items.length, 4);
 });
 
-test('two processes remove while others write and read: no reader misses an event without being told', async () => {
+test('two processes remove while others write and read: no reader misses an event without an error', async () => {
   await addEvents(4000);
   await age(31);
   const last = (await sequences()).at(-1) as number;
@@ -102,7 +102,7 @@ test('two processes remove while others write and read: no reader misses an even
   assert.equal((await identity.get(`/events?after=${last - 1}`)).headers.get('journal-floor'), String(last));
 });
 
-/** Follows the journal from its start to its end, or until it is told that events are gone. */
+/** Follows the journal from its start to its end, or until it is refused because events were removed. */
 async function readWithoutGap(): Promise<void> {
   for (let seen = 0; ; ) {
     const { status, body } = await identity.get(`/events?after=${seen}&limit=200`);
@@ -123,10 +123,10 @@ test('no other statement can remove an event, whatever it sets', async () => {
   const floor = (sequence: number) => sql`update journal_floor set floor = ${sequence}`;
   const remove = (sequence: number) => sql`delete from events where sequence = ${sequence}`;
   const refused: Record<string, Statement<unknown>[]> = {
-    'without saying anything': [floor(old), remove(old)],
-    'without telling the readers': [keptSince, remove(old)],
-    'one that is younger than is said': [keptSince, floor(young), remove(young)],
-    'one of today, whatever is said': [anything, floor(young), remove(young)],
+    'without a permission': [floor(old), remove(old)],
+    'without moving the floor': [keptSince, remove(old)],
+    'one that is younger than permitted': [keptSince, floor(young), remove(young)],
+    'one of today, whatever is permitted': [anything, floor(young), remove(young)],
     'a change of an old one': [
       anything,
       floor(young),
@@ -140,7 +140,7 @@ test('no other statement can remove an event, whatever it sets', async () => {
     });
     await assert.rejects(trying, /append-only/, name);
   }
-  // What is said is forgotten with its transaction, on the same connection too.
+  // The permission ends with its transaction, on the same connection too.
   await identity.pool.transaction(async (tx) => {
     for (const statement of [keptSince, floor(old), remove(old)]) await tx.run(statement);
   });

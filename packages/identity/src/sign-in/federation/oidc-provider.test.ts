@@ -86,7 +86,7 @@ test('fetches a new key at once, refuses the old one, and fetches at most every 
   assert.equal((await signInBy(identity, realm, third)).body.detail, 'unknown_signing_key');
 });
 
-test('that is down: its cached keys are used, and the answer says so', async () => {
+test('that is down: its cached keys are used, and the response reports it', async () => {
   const pair = makePair('fourth');
   const other = await startOidcUpstream(pair);
   const eager = await makeRealm(identity, other, { jwksCacheTtlSeconds: 0 });

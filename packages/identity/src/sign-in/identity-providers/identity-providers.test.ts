@@ -108,7 +108,7 @@ describe('POST …/identity-providers', () => {
     );
   });
 
-  test('a body of another form is 422, before the tenant is looked for', async () => {
+  test('a body of another form is 422, before the tenant is looked up', async () => {
     for (const bad of [
       { key: 'A' },
       { key: undefined },

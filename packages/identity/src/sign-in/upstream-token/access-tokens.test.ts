@@ -14,7 +14,7 @@ import {
 import { makePair, nowSeconds, type Upstream, upstreamAudience } from '../federation/testing/upstream.ts';
 
 /**
- * Access tokens of the provider, tokens of several audiences, and who may have asked for them (see
+ * Access tokens of the provider, tokens of several audiences, and the clients that may have requested them (see
  * docs/reference/providers.md#who-requested-the-token).
  */
 
@@ -34,7 +34,7 @@ type Claims = Record<string, unknown>;
 const signed = (claims: Claims, header: object = {}) =>
   upstream.sign({ sub: newSubject(), ...claims }, header);
 
-/** As Keycloak 26 signs an access token that the client `web-portal` asked for, with a mapper for our audience. */
+/** As Keycloak 26 signs an access token that the client `web-portal` requested, with a mapper for our audience. */
 const ofKeycloak = (): Claims => ({
   jti: 'onrtac:7d6c2f9e-2b2f-4d0a-9a3c-0a4e2a5a8a11',
   auth_time: nowSeconds() - 5,
@@ -99,7 +99,7 @@ test('an access token is checked as an ID token is: issuer, audience, times, key
   await assertRefused(identity, realm, 'unknown_signing_key', 401, { unknown });
 });
 
-test('what says of itself that it is something else is refused, whatever the other place says', async () => {
+test('a token that declares another type is refused, wherever it declares it', async () => {
   for (const header of [{}, { typ: undefined }, { typ: 'at+jwt' }])
     await assertRefused(identity, realm, 'invalid_token', 401, {
       ...(await signedAll(
@@ -124,7 +124,7 @@ test('what says of itself that it is something else is refused, whatever the oth
     });
 });
 
-test('our audience among others is enough, whoever asked for the token', async () => {
+test('our audience among others is enough, whichever client requested the token', async () => {
   const aud = ['other', upstreamAudience];
   await accepted(
     await signedAll({

@@ -70,7 +70,7 @@ const signedTokens = (text: string, signatures: Record<string, Buffer>) =>
     Object.entries(signatures).map(([name, signature]) => [name, signedToken(text, signature)]),
   );
 
-/** Signs texts until the signature is what is looked for: of a random one half, or one in 256, is. */
+/** Signs texts until the signature has the wanted form, which one in 2, or one in 256, has. */
 function signedUntil(isWanted: (signature: Buffer) => boolean): [text: string, signature: Buffer] {
   for (let tries = 0; tries < 10_000; tries += 1) {
     const text = input();
@@ -207,7 +207,7 @@ for (const [alg, pair, length] of [
       }),
     );
     await accepted(signedToken(text, raw));
-    // The standard (FIPS 186) knows both: whoever has one has the other, and nothing here is keyed by the signature.
+    // The standard (FIPS 186) allows both; one follows from the other, and nothing here is keyed by the signature.
     await accepted(signedToken(text, both(r, n - s)), 's in its other half');
   });
 

@@ -168,7 +168,7 @@ test('critical headers, and anything but a compact JWS, are invalid', async () =
   const right = signed();
   const [head, body, signature] = right.split('.') as [string, string, string];
   const json = { payload: body, protected: head, signature };
-  // Signed as they stand: only the form of the text is wrong.
+  // Signed unchanged: only the form of the text is wrong.
   const loose = (text: string) => signedToken(text, rsa(text, upstream.key.privateKey));
   const ending = (text: string, last: (char: string) => string) =>
     text.slice(0, -1) + last(text.at(-1) as string);
@@ -181,7 +181,7 @@ test('critical headers, and anything but a compact JWS, are invalid', async () =
     'b64 null': withHeader({ b64: null }),
     'flattened JSON': JSON.stringify(json),
     'general JSON': JSON.stringify({ payload: body, signatures: [{ protected: head, signature }] }),
-    'JSON in which dots stand': JSON.stringify({ ...json, header: { x: 'a.b' } }),
+    'JSON that contains dots': JSON.stringify({ ...json, header: { x: 'a.b' } }),
     'five parts, as an encrypted token has': `${encode({ alg: 'RSA-OAEP', enc: 'A256GCM' })}.AAAA.AAAA.AAAA.AAAA`,
     'five parts of a right one': `${right}.AAAA.AAAA`,
     'without its payload': `${head}..${rsa(`${head}.`, upstream.key.privateKey).toString('base64url')}`,

@@ -63,7 +63,7 @@ const input = (
   header: unknown = headerOf(),
   payload: unknown = claimsOf(upstream.issuer, { sub: newSubject() }),
 ) => `${encode(header)}.${encode(payload)}`;
-/** Signs with the upstream's own key, whatever the header says. */
+/** Signs with the upstream's own key, regardless of the header. */
 const rsa = (text: string, key: SigningPair = upstream.key, hash = 'sha256') =>
   createSign(hash).update(text).sign(key.privateKey);
 const ecdsa = (text: string, key = elliptic, dsaEncoding: 'ieee-p1363' | 'der' = 'ieee-p1363') =>
@@ -156,7 +156,7 @@ describe('step by step', () => {
     assert.deepEqual(await storeCounts(identity), before);
   });
 
-  test('2: without keys it is 503 with Retry-After, before the token is looked at', async () => {
+  test('2: without keys it is 503 with Retry-After, before the token is checked', async () => {
     const dead = await makeRealm(identity, upstream, { issuer: 'http://127.0.0.1:1' });
     await assertRefused('identity_provider_unavailable', 503, { 'no token at all': 'nonsense' }, dead);
     const { headers } = await signInBy(identity, dead, 'nonsense');

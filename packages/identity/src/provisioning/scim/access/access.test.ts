@@ -221,7 +221,7 @@ describe('discovery', () => {
 });
 
 describe('a denied request', () => {
-  test('is recorded if the credential tells the tenant, the same one once a minute, and never with a secret', {
+  test('is recorded if the credential identifies the tenant, the same one once a minute, and never with a secret', {
     timeout: 100_000,
   }, async () => {
     const { tenantId, sourceId, account, token } = await makeProvisioning(identity, 'denied');

@@ -261,7 +261,7 @@ test('a malformed id in a token that we signed is a refusal, not a failure', asy
     }
 });
 
-test('each key verifies its own algorithm, whatever the header says and whichever key signed', async (t) => {
+test('each key verifies its own algorithm, regardless of the header and of the key that signed', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'baton-forged-'));
   t.after(() => rm(folder, { recursive: true }));
   const pems = { ES256: makeCurveKey('ES256'), EdDSA: makeCurveKey('EdDSA') };

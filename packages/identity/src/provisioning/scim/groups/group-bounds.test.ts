@@ -90,7 +90,7 @@ test('a PATCH, PUT or POST of a group that is wrong is refused while every turn 
   );
 });
 
-/** Asks for a group and does not read the answer. */
+/** Requests a group and does not read the response. */
 async function askSlowly(id: string): Promise<IncomingMessage> {
   const asked = httpRequest(`${identity.url}/scim/v2/Groups/${id}`, {
     headers: { authorization: `Bearer ${fixture.token}` },

@@ -25,7 +25,7 @@ const repeat = (count: number, path: string, value: unknown = 'x') =>
   Array.from({ length: count }, () => ({ op: 'replace', path, value }));
 
 /**
- * The longest time that the event loop stood still while `work` ran, in milliseconds of this thread on a core: what
+ * The longest time that the event loop was blocked while `work` ran, in milliseconds of this thread on a core: what
  * other processes of the machine take does not count.
  */
 async function longestTurnMs(work: () => Promise<unknown>): Promise<number> {

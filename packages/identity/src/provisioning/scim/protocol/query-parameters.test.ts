@@ -34,7 +34,7 @@ test('unknown query parameters are ignored on every SCIM route', async () => {
   }
 });
 
-test('names of query parameters may come in any case, and stand once', async () => {
+test('names of query parameters can be in any case, and occur once', async () => {
   const userName = randomUUID();
   await made(client.post('/Users', { userName, title: 'T' }));
   const query = `?FILTER=${encodeURIComponent(`userName eq "${userName}"`)}&STARTindex=1&Count=5&Attributes=TITLE`;

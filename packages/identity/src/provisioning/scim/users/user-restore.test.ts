@@ -6,7 +6,7 @@ import { startIdentity, type TestIdentity } from '../../../testing/identity.ts';
 import { makeProvisioning, type Provisioning } from '../../../testing/provisioning.ts';
 
 /**
- * A restore computes the generated columns of every row anew, in a session with the server's own settings. PostgreSQL
+ * A restore computes the generated columns of every row again, in a session with the server's own settings. PostgreSQL
  * compiled the statement in `scim_search` for each row: 0.5 to 1 s each.
  */
 
