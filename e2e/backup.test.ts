@@ -133,7 +133,10 @@ test('a backup under traffic has all that was acknowledged before it, and what i
   writing = false;
   await Promise.all(writers);
   assert.equal(code, 0, output);
-  assert.match(output, /^Wrote [^\n]+ \(\d+\.\d MB, \d+\.\d s\)\.\nThe backup contains unencrypted keys and secrets/);
+  assert.match(
+    output,
+    /^Wrote [^\n]+ \(\d+\.\d MB, \d+\.\d s\)\.\nThe backup contains unencrypted keys and secrets/,
+  );
   assert.equal(statSync(file).mode & 0o777, 0o600);
   assert.ok(during.length > 0, 'there was traffic');
   const lost: string[] = [];
@@ -175,7 +178,7 @@ test('a backup under traffic has all that was acknowledged before it, and what i
   assert.doesNotMatch(again.output(), /nothing is sealed|seals nothing/);
 });
 
-/** A reader that was ahead of the backup must be told so, or get what happened since. */
+/** A reader that was ahead of the backup must get an error, or the events since. */
 async function neverSkips(
   reader: Awaited<ReturnType<typeof clientOf>>,
   cursor: string,

@@ -35,9 +35,9 @@ test('a consumer that got everything once, in order, has no problem; repeats aft
 
 test('what is missing, forged, of another tenant or out of order is found', () => {
   assert.deepEqual(consumed(['a', 'c']), ['reader: misses 1 (b)']);
-  assert.deepEqual(consumed(['a', 'b', 'c', 'x']), ['reader: was given what is not in the journal: 1 (x)']);
-  assert.deepEqual(consumed(['a', 'b', 'c', 'd']), ['reader: was given what is not in the journal: 1 (d)']);
-  assert.deepEqual(consumed(['b', 'a', 'c']), ['reader: was given events out of order']);
+  assert.deepEqual(consumed(['a', 'b', 'c', 'x']), ['reader: received events that are not in the journal: 1 (x)']);
+  assert.deepEqual(consumed(['a', 'b', 'c', 'd']), ['reader: received events that are not in the journal: 1 (d)']);
+  assert.deepEqual(consumed(['b', 'a', 'c']), ['reader: received events out of order']);
   assert.deepEqual(consumed([]), ['reader: misses 3 (a, b, c)']);
 });
 
@@ -99,7 +99,7 @@ longTest(
   },
 );
 
-test('a program that ends by itself is told with the last 50 lines that it printed', async () => {
+test('a program that ends by itself is reported with its last 50 lines of output', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'baton-chaos-lines-'));
   const program = join(folder, 'program.mjs');
   writeFileSync(

@@ -20,6 +20,6 @@ test('through kills, restarts and stalls each consumer gets every committed even
   assert.match(found('notes its cursor first'), /misses [1-9]/);
   assert.match(found('ignores the horizon'), /misses [1-9]/);
   assert.match(found('reads by sequence'), /misses [1-9]/);
-  assert.match(found('reads pages backward'), /was given events out of order/);
-  assert.match(found('is told before the commit'), /was given what is not in the journal: [1-9]/);
+  assert.match(found('reads pages backward'), /received events out of order/);
+  assert.match(found('is notified before the commit'), /received events that are not in the journal: [1-9]/);
 });

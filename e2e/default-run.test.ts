@@ -149,7 +149,7 @@ test('no request line ends the process, however odd its path is', async () => {
   assert.equal((await fetch(`${baton.url}/health/live`)).status, 200);
 });
 
-test('the small company of the demo says of a running Baton without a memory service that nothing is known', async () => {
+test('the small company of the demo reports that a running Baton without a memory service has no knowledge', async () => {
   const demo = runBaton(['demo', '--organisation'], { BATON_HOME: baton.home });
   await demo.ended;
   keepLog(demo.output());

@@ -86,7 +86,7 @@ describe('each demo, with a Baton of its own', { concurrency: true }, () => {
 
   // documentation.test.ts also checks this output, against a running Baton.
   longTest(
-    'the small company: one finished task leads to a review by rule, and the terminal says why',
+    'the small company: one finished task leads to a review by rule, and the terminal explains why',
     async () => {
       const env = { ...process.env, BATON_HOME: emptyHome, IAM_DATABASE_URL: '', CP_DATABASE_URL: '' };
       const { stdout, stderr } = await promisify(execFile)(

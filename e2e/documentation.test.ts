@@ -23,12 +23,15 @@ const skippedLine = /npm start|baton demo|baton worker|--follow/;
 const missing = ['bash', 'curl'].find((tool) => spawnSync(tool, ['--version']).error !== undefined);
 const skip = missing === undefined ? false : `${missing} is not installed`;
 const baton = join(repository, 'bin', 'baton.mjs');
-/** Each shell runs this first. npm takes half of a command's time to resolve it, so only the long proof uses the real npx. */
+/**
+ * Each shell runs this first. npm takes half of a command's time to resolve it, so only the long proof uses the real
+ * npx.
+ */
 const npx = `npx() { shift; '${process.execPath}' '${baton}' "$@"; }`;
 
 let folder: string;
 let running: RunningBaton;
-/** What docs/organisation.md tells knowledge to. */
+/** The memory service to which docs/organisation.md sends knowledge. */
 let memory: TestMemory;
 
 before(async () => {
@@ -81,7 +84,8 @@ async function shell(
   return stdout;
 }
 
-// One Baton for all: a reader tries one page after the other. docs/apply.md is the first, because its example must be new there.
+// One Baton for all: a reader tries one page after the other. docs/apply.md is the first, because its example must be
+// new there.
 for (const page of [
   'docs/apply.md',
   'README.md',
@@ -217,7 +221,10 @@ test('every command of examples/lease-guard/README.md works as written, for the 
   }
 });
 
-/** Every task that README.md makes is finished by what it shows, and its configuration for an MCP client is of this Baton. */
+/**
+ * Every task that README.md makes is finished by what it shows, and its configuration for an MCP client is of this
+ * Baton.
+ */
 async function assertWalked(): Promise<void> {
   const walked = ['My first task', 'Fix the flaky test', 'Count the words of this title'];
   const states: string[] = [];

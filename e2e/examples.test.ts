@@ -26,12 +26,12 @@ test('a change is made and reviewed by agents, escalated, approved by a person a
     /^approve +Petra is asked: "Release Invoices for companies\? The review says: good"/,
     /^approve +.*\(process\.sla_warning\)\.$/,
     /^approve +.*\(process\.sla_breached\)\.$/,
-    /^approve +Escalation 1: Henrik is told \(process\.escalated\)/,
+    /^approve +Escalation 1: Henrik is notified \(process\.escalated\)/,
     /^approve +Petra approves\./,
     /^release +The release service takes the call with \{"commit":"4f2a9c1"\} and gives out 2026\.11\.1\.$/,
     /^end +CHG-1 is completed: released, version 2026\.11\.1\.$/,
   ];
-  // Two workers may tell of the breach and of the escalation in either order.
+  // Two workers may report the breach and the escalation in either order.
   const journal = [
     /^ +\S+Z +process\.started$/,
     /^ +\S+Z +process\.sla_warning +approve$/,

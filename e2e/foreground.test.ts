@@ -68,7 +68,7 @@ test('each signal reaches the program once, even when npm and the terminal both 
   assert.equal(await output, 'SIGINT,SIGTERM\n');
 });
 
-test('every SIGHUP reaches the program, because each may ask to read another change', async () => {
+test('every SIGHUP reaches the program, because each may announce another change', async () => {
   const { child, output, complains, ended } = run(countSignals);
   await complains(/up/);
   for (const said of [/1 SIGHUP/, /2 SIGHUP/]) {

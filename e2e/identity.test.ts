@@ -125,7 +125,7 @@ describe('an OAuth client', () => {
     const account = await baton.admin.identity.serviceAccounts.create(tenantId, {
       displayName: 'A service that speaks MCP',
       audiences: ['control-plane'],
-      // Clients ask for every scope that the metadata of the endpoint name.
+      // Clients request every scope in the metadata of the endpoint.
       scopeCeiling: ['control-plane:read', 'control-plane:write'],
     });
     const { id } = await baton.admin.principals.create({ kind: 'service', displayName: 'It' });

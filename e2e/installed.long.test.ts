@@ -44,7 +44,7 @@ describe('installed from its packages', { timeout: suiteMsMax }, () => {
 
   const install = (where: string, ...packages: string[]) => {
     mkdirSync(where, { recursive: true });
-    // A package of its own: npm would else look for one in the folders above.
+    // A separate package: npm would otherwise search for one in the parent folders.
     if (!existsSync(join(where, 'package.json'))) writeFileSync(join(where, 'package.json'), '{}');
     const options = ['--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts', '--loglevel=error'];
     return run('npm', ['install', ...options, ...packages], { cwd: where, timeout: installMsMax });
@@ -182,7 +182,8 @@ describe('installed from its packages', { timeout: suiteMsMax }, () => {
         await page.getByRole('heading', { name: 'Made in the console' }).waitFor();
         await page.getByRole('button', { name: 'Done' }).click();
         await page.getByText('done', { exact: true }).first().waitFor();
-        // The page shows the new status before the service has answered, and a closed browser would cut the request off.
+        // The page shows the new status before the service has answered, and a closed browser would cut the request
+        // off.
         for (let n = 0; n < 100 && (await newest())?.systemStatusCategory === 'active'; n += 1)
           await page.waitForTimeout(50);
         assert.deepEqual(complaints, []);

@@ -17,7 +17,7 @@ import { type SilentProxy, silentProxy } from '@baton/testing/silent-proxy';
 const example = join(repository, 'examples', 'lease-guard');
 
 // The gateways side by side; the tests of one share a clone and a silence, so they go one after another.
-describe('gateways that ask about leases', { concurrency: 2 }, () => {
+describe('gateways that check leases', { concurrency: 2 }, () => {
   let baton: RunningBaton;
   let folder: string;
   let agent: Participant;
@@ -50,7 +50,7 @@ describe('gateways that ask about leases', { concurrency: 2 }, () => {
     const session = await client.sessions.open({ clientName: 'guarded' });
     return client.tasks.claim(task.id, { sessionId: session.id });
   }
-  /** What a gateway is told of Baton, which can be silent for it alone. */
+  /** The configuration of a gateway, whose Baton can become silent. */
   async function settingsOf(): Promise<{ settings: Record<string, string>; between: SilentProxy }> {
     const between = await silentProxy(baton.url);
     proxies.push(between);
@@ -93,7 +93,7 @@ describe('gateways that ask about leases', { concurrency: 2 }, () => {
       execFileSync('git', ['clone', '--quiet', bare, clone], { stdio: 'ignore' });
     });
 
-    /** Commits something and pushes it. @returns undefined where it passed, else what the server said */
+    /** Commits and pushes a file. @returns undefined if it passed, otherwise the server's message */
     async function push(
       branch: string,
       claim?: Pick<Claim, 'id' | 'fencingToken'>,
@@ -149,7 +149,7 @@ describe('gateways that ask about leases', { concurrency: 2 }, () => {
       assert.match((await push(`task/${task.publicId}`, other)) ?? '', /is not a branch of TASK-/);
       assert.match((await push('task/anything', { id: 'x', fencingToken: 1 })) ?? '', /Name the lease/);
       const unknown = { id: crypto.randomUUID(), fencingToken: 1 };
-      assert.match((await push(`task/${task.publicId}`, unknown)) ?? '', /knows no such lease/);
+      assert.match((await push(`task/${task.publicId}`, unknown)) ?? '', /has no such lease/);
       assert.equal(await push('main'), undefined);
     });
 
@@ -351,7 +351,8 @@ describe('gateways that ask about leases', { concurrency: 2 }, () => {
       const claim = await agent.baton.tasks.claim(id, { sessionId: session.id, ttlSeconds: 10 });
       const began = performance.now();
       assert.equal((await deploy(claim, '/slow'))[0], 502);
-      // The lease has 10 s, and without it the proxy would wait for a minute; on a busy machine the answer came after 11 s.
+      // The lease has 10 s, and without it the proxy would wait for a minute; on a busy machine the answer came after
+      // 11 s.
       assertTookLess(began, 30_000, 'the refusal');
     });
   });

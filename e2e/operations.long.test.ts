@@ -1,4 +1,4 @@
-// Runs the commands of docs/operations.md as they stand there, against real servers.
+// Runs the commands of docs/operations.md unchanged, against real servers.
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
 import {

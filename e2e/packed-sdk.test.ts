@@ -1,4 +1,5 @@
-// Needs a process of its own: it starts no Baton, and the compiler takes seconds in which others of its group would wait.
+// Needs a process of its own: it starts no Baton, and the compiler takes seconds in which others of its group would
+// wait.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -10,7 +11,7 @@ import { repository } from '@baton/testing/baton-process';
 import { readLock } from '../scripts/packing/locked.ts';
 import { oldestNode, packSdk } from '../scripts/packing/packages.ts';
 
-// What the packages declare: the types of the SDK, and the Node that npm asks for.
+// The declarations of the packages: the types of the SDK, and the required version of Node.
 
 const folder = mkdtempSync(join(tmpdir(), 'baton-packed-sdk-'));
 before(() => {
@@ -82,7 +83,7 @@ test('the types compile with @types/node, with and without the library of browse
   assert.equal(await faultsWith({ lib: ['ES2022', 'DOM'], types: ['node'] }), '');
 });
 
-test('the Node that the package asks npm for is one that all its dependencies run on', () => {
+test('the Node that the package requires is one that all its dependencies run on', () => {
   const unfit = Object.entries(readLock(repository)).flatMap(([path, entry]) => {
     const {
       dev,
@@ -98,7 +99,10 @@ test('the Node that the package asks npm for is one that all its dependencies ru
   assert.equal(runsOn('22.12.0', '^20.19.0 || >=22.12.0'), true);
 });
 
-/** Whether a version of Node is in a range as packages write them: alternatives of `>=`, `^`, `~`, bare versions and `*`. */
+/**
+ * Whether a version of Node is in a range as packages write them: alternatives of `>=`, `^`, `~`, bare versions and
+ * `*`.
+ */
 function runsOn(version: string, range: string): boolean {
   return range.split('||').some((alternative) =>
     (alternative.replace(/([<>=^~]+)\s+/g, '$1').trim() || '*').split(/\s+/).every((part) => {

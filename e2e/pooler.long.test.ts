@@ -1,4 +1,5 @@
-// Both services behind PgBouncer in transaction mode, set up as docs/operations.md says, while the server behind it changes.
+// Both services behind PgBouncer in transaction mode, set up as in docs/operations.md, while the server behind it
+// changes.
 import assert from 'node:assert/strict';
 import { chmodSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -99,7 +100,7 @@ describe('behind PgBouncer in transaction mode', { skip }, () => {
     assert.ok((await identityAfter(0)).aggregates.includes(tenant));
   });
 
-  test('when a standby that lagged takes over, a reader of what is lost is told, and nobody skips an event', async () => {
+  test('when a lagging standby takes over, a reader of lost events gets an error, and nobody skips an event', async () => {
     const standby = await startStandby(server, join(folder, 'second'));
     stops.push(() => standby.stop());
     await write(2);
@@ -120,7 +121,7 @@ describe('behind PgBouncer in transaction mode', { skip }, () => {
     await assertNothingSkipped(kept, lost);
   });
 
-  test('when a copy of the data folder is put back, a reader of what is lost is told, and nobody skips an event', async () => {
+  test('when a copy of the data folder is restored, a reader of lost events gets an error, and nobody skips an event', async () => {
     await write(2);
     const kept = await places();
     const restore = await server.copyData();
@@ -136,7 +137,7 @@ interface Event {
   entityId: string;
 }
 
-/** Where readers of both journals stand. */
+/** The positions of readers of both journals. */
 interface Places {
   cursor: string;
   sequence: number;

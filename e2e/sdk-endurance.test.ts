@@ -74,7 +74,7 @@ test('every example of the doc comments runs', async (context) => {
   );
 });
 
-longTest('work survives the restart of service and database: asked to stop, and killed', async () => {
+longTest('work survives the restart of service and database: after SIGTERM, and after SIGKILL', async () => {
   const agent = await baton.participant();
   const { counts, transport } = counted();
   const client = clientOf(agent.token, transport);
@@ -106,12 +106,12 @@ longTest('work survives the restart of service and database: asked to stop, and 
   assert.ok(counts.exchanges <= 3, `${counts.exchanges} exchanges`);
 });
 
-test('access tokens that expire in the midst of work are exchanged anew, and a rotated token is found', async () => {
+test('access tokens that expire during work are exchanged again, and a rotated token is found', async () => {
   const agent = await baton.participant();
   const { tenantId } = baton.connection;
   const { admin } = baton;
   let token = agent.token;
-  // To the client each access token is over after a second.
+  // For the client each access token expires after a second.
   const { counts, transport } = counted(async (answer) => {
     const issued = (await answer.json()) as object;
     return Response.json({ ...issued, expiresIn: 1 }, { status: answer.status });

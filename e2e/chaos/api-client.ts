@@ -2,13 +2,13 @@ const answerMsMax = 15_000;
 
 export interface ApiAnswer {
   status: number;
-  // The caller reads what it expects.
-  // biome-ignore lint/suspicious/noExplicitAny: answers of many forms
+  // The caller reads the fields that it expects.
+  // biome-ignore lint/suspicious/noExplicitAny: responses of many forms
   body: any;
 }
 
 export interface ApiCaller {
-  /** Of the API processes; each call goes to any of them. */
+  /** The addresses of the API processes; each call goes to any of them. */
   readonly urls: readonly string[];
   readonly token: string;
 }
@@ -17,7 +17,7 @@ export function anyOf<T>(items: readonly T[]): T {
   return items[Math.floor(Math.random() * items.length)] as T;
 }
 
-/** Sends one request. @returns undefined when no answer came: the connection ended, or it took too long */
+/** Sends one request. @returns undefined without a response: the connection ended, or it timed out */
 export async function send(
   { urls, token }: ApiCaller,
   method: string,
@@ -38,7 +38,7 @@ export async function send(
   }
 }
 
-/** Whether to try again: no answer, or one that says that the service or its database is away for a moment. */
+/** Whether to retry: no response, or one that reports that the service or its database is temporarily unavailable. */
 export function isPassing(answer: ApiAnswer | undefined): answer is undefined {
   return answer === undefined || answer.status === 503 || answer.status === 429;
 }

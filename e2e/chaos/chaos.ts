@@ -19,13 +19,13 @@ import { openWorld, type Tenant, type World, whenPossible } from './world.ts';
 import { archiveAgainAndAgain, type Writer, writeCommands, writeSlowly } from './writers.ts';
 
 export interface ChaosOptions {
-  /** How long there are writers and havoc; the last events are read after that. */
+  /** The duration of writers and havoc; the last events are read after that. */
   readonly seconds: number;
   readonly tenants: number;
-  /** Between two acts, on average. */
+  /** The average time between two acts. */
   readonly actEveryMs: number;
   readonly kinds?: readonly ActName[];
-  /** How long nobody may get anything before what is missing counts as lost. */
+  /** After this long without any event at any consumer, missing events count as lost. */
   readonly quietMs?: number;
   /** The switches of the checker's own tests. */
   readonly plants?: boolean;
@@ -33,24 +33,24 @@ export interface ChaosOptions {
 }
 
 export interface ChaosReport {
-  /** Of the service, one line each; empty when every promise was kept. */
+  /** Faults of the service, one line each; empty if every promise was kept. */
   readonly problems: readonly string[];
-  /** Of the consumers that were planted with a fault, by their name. */
+  /** Faults of the consumers with a planted fault, by their name. */
   readonly planted: ReadonlyMap<string, readonly string[]>;
-  /** How many events were pruned meanwhile. */
+  /** The number of pruned events. */
   readonly pruned: number;
-  /** For people. */
+  /** The report for people. */
   readonly figures: readonly string[];
 }
 
 export const everyAct = Object.keys(acts) as ActName[];
 
-/** Three times what a killed worker's deliveries wait, on a machine that is busy with other things too. */
+/** Three times the delay of a killed worker's deliveries, for a busy machine. */
 const quietMsUsual = 20_000;
 
 /**
- * Writes, consumes and breaks at the same time, then compares what each consumer got with the journal's table, and the
- * table with what the writers were answered.
+ * Writes, consumes and breaks at the same time, then compares each consumer's events with the journal's table, and the
+ * table with the responses of the writers.
  */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const receivers = { receiver: await startWebhookReceiver(), memory: await startLaggingMemory() };
@@ -84,7 +84,7 @@ async function runIn(world: World, receivers: Receivers, options: ChaosOptions):
   };
   const publishes = options.plants ? plantPublisher(world.tenants[0] as Tenant) : undefined;
   const writers = [...world.tenants, world.pruned].flatMap((tenant) => startWriters(tenant));
-  // They come by themselves.
+  // They arrive by themselves.
   const told = ({ id }: Tenant): Started[] =>
     [...receiver.deliveriesOf(id), memory.deliveriesOf(id)].map((deliveries) => ({
       deliveries,
@@ -118,7 +118,7 @@ async function runIn(world: World, receivers: Receivers, options: ChaosOptions):
     ...[...faults].map(([what, count]) => `${what}, ${count} times`),
     ...[...world.apis, world.worker, world.adapter].flatMap(({ unasked }) => unasked),
     ...judgeJournal(after, writing),
-    // The worker may have written since, but nobody may be given what is older than `stored` and not in it.
+    // The worker may have written since, but no consumer may get an event that is older than `stored` and not in it.
     ...consumers.flatMap((one) => judgeConsumer(one, eventsFor(one, stored, after))),
   ];
   if (problems.length > 0) problems.push(...lastLines(world));
@@ -207,15 +207,15 @@ function startPlanted(world: World, tenant: Tenant, ending: Ending): Started[] {
   ];
 }
 
-/** A consumer that is told of events before they are committed. */
+/** A consumer that gets events before they are committed. */
 function plantPublisher(tenant: Tenant) {
-  const deliveries = new Deliveries('is told before the commit', tenant.id, { isOrdered: false });
+  const deliveries = new Deliveries('is notified before the commit', tenant.id, { isOrdered: false });
   return { deliveries, publishes: (ids: readonly string[]) => ids.forEach((id) => deliveries.take(id)) };
 }
 
 /**
- * Waits until everybody has the events that they should get, or until nobody has got anything for a while though
- * every process answers: then what is missing is lost.
+ * Waits until all consumers have their events, or until none has got one for a while although every process responds:
+ * then the missing events are lost.
  */
 async function drain(
   world: World,
@@ -238,7 +238,7 @@ async function drain(
     await sleep(50);
     if (countNow() > count) [count, changedAt] = [countNow(), performance.now()];
   }
-  // One that got everything can still get more.
+  // A complete consumer can still get more events.
   await sleep(300);
 }
 
@@ -254,7 +254,7 @@ async function readAgain({ tenants, urls }: World): Promise<Deliveries[]> {
   );
 }
 
-/** What a consumer should have: what was stored when it came to its end, and what it got of what came later. */
+/** The expected events of a consumer: those stored at its end, and those that it got of later ones. */
 function eventsFor(
   deliveries: Deliveries,
   stored: readonly StoredEvent[],
@@ -264,7 +264,7 @@ function eventsFor(
   return after.filter(({ id }) => before.has(id) || deliveries.has(id));
 }
 
-/** What the processes printed last. */
+/** The last output of the processes. */
 function lastLines({ folder }: World): string[] {
   return ['api-1.log', 'api-2.log', 'worker.log', 'context-adapter.log'].flatMap((name) => {
     try {

@@ -2,24 +2,24 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type ApiCaller, anyOf, isPassing, send } from './api-client.ts';
 import type { Deliveries } from './deliveries.ts';
 
-/** When consumers come to their end: they go on until they have read all that was there after the last write. */
+/** When consumers end: they continue until they have read all events after the last write. */
 export interface Ending {
-  /** Nothing is written any more, and all of it can be read. */
+  /** Nothing more is written, and all of it can be read. */
   isWritten: boolean;
-  /** They have had time enough: what is missing now is missing for good. */
+  /** The time for reading has passed: missing events are lost. */
   isOver: boolean;
 }
 
 export interface Consumer extends ApiCaller {
   readonly deliveries: Deliveries;
   readonly ending: Ending;
-  /** As a query, such as `types=task.`. */
+  /** The query, such as `types=task.`. */
   readonly filter?: string;
-  /** How likely it ends between two steps and goes on from where it had noted its cursor last. */
+  /** The probability that it ends between two steps and continues from its last stored cursor. */
   readonly crashes: number;
-  /** The switch of the checker's own tests: notes its cursor before it has dealt with the events. */
+  /** The switch of the checker's own tests: stores its cursor before it has handled the events. */
   readonly notesCursorFirst?: boolean;
-  /** Another one: deals with the events of a page backward. */
+  /** Another one: handles the events of a page backward. */
   readonly isBackward?: boolean;
 }
 
@@ -32,7 +32,7 @@ interface Page {
   hasMore: boolean;
 }
 
-/** Reads by pages. Its cursor is noted when the page is dealt with; a crash before that reads the page again. */
+/** Reads by pages. Its cursor is stored when the page is handled; after a crash before that, the page is read again. */
 export async function consumePages(consumer: Consumer & { limit: number }): Promise<void> {
   const { deliveries, ending, limit, filter = '', crashes, notesCursorFirst, isBackward } = consumer;
   let cursor = '';
@@ -63,7 +63,7 @@ export async function consumePages(consumer: Consumer & { limit: number }): Prom
   }
 }
 
-/** What a stream's close says when the service stops, is killed, or its database is away. */
+/** The close codes of a stream when the service stops, is killed, or its database is unavailable. */
 const passingCloses = new Set([1001, 1005, 1006, 1013, 4503]);
 const openingMsMax = 15_000;
 
@@ -76,7 +76,7 @@ export async function consumeStream(consumer: Consumer): Promise<void> {
     if (ending.isOver) return;
     if (!passingCloses.has(code)) deliveries.fault(`a stream was closed with ${code}`);
     deliveries.interruptions += 1;
-    // Who connects again at once gets to see the moment in which the next process takes over.
+    // An immediate reconnect meets the moment in which the next process takes over.
     await sleep(has(crashes) ? 0 : upTo(200));
   }
 }
@@ -91,7 +91,7 @@ function readStream(
     'baton',
     `bearer.${token}`,
   ]);
-  // A consumer that ends has noted some cursor of before: it gets the events since then again.
+  // A consumer that ends has stored an earlier cursor: it gets the events since then again.
   let isNoting = true;
   const later: NodeJS.Timeout[] = [
     setTimeout(() => ws.readyState === ws.CONNECTING && ws.close(), openingMsMax),

@@ -1,22 +1,22 @@
 import type { StoredEvent } from './journal-table.sql.ts';
 
-/** What one consumer was given, as it counts it: repeats by id are dropped, and counted. */
+/** The events of one consumer: repeats by id are dropped and counted. */
 export class Deliveries {
   readonly name: string;
   readonly tenantId: string;
-  /** Which events the consumer asked for. */
+  /** The filter of the consumer. */
   readonly wants: (event: Pick<StoredEvent, 'type'>) => boolean;
   /** Whether its source promises the order of the journal. */
   readonly isOrdered: boolean;
-  /** In the order in which they came first. */
+  /** In the order of their first arrival. */
   readonly ids: string[] = [];
-  /** Answers that no reader of an unbroken history should get. */
+  /** Responses that no reader of an unbroken history should get. */
   readonly faults: string[] = [];
   duplicates = 0;
-  /** Connections, or tries of a page, that failed. */
+  /** Failed connections or reads of a page. */
   interruptions = 0;
   longestGapMs = 0;
-  /** Where its source says that an event stands, as a text that sorts: what comes in no order is put into one. */
+  /** An event's position at its source, as a sortable text: it orders unordered deliveries. */
   readonly #places = new Map<string, string>();
   readonly #seen = new Set<string>();
   #lastAt: number | undefined;
@@ -45,7 +45,7 @@ export class Deliveries {
     if (place !== undefined) this.#places.set(id, place);
   }
 
-  /** In the order in which they came first, or by what the source says of their places. */
+  /** In the order of their first arrival, or by their positions at the source. */
   inOrder(): string[] {
     if (this.#places.size === 0) return this.ids;
     const placed = this.ids.map((id) => ({ id, place: this.#places.get(id) ?? '' }));

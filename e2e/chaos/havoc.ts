@@ -4,7 +4,7 @@ import { anyOf } from './api-client.ts';
 import { takeNumber, terminateBackends } from './journal-table.sql.ts';
 import { type World, whenPossible } from './world.ts';
 
-/** What is done to the processes, in the order of the figures. */
+/** The acts, in the order of the figures. */
 export const acts = {
   'backends ended': async ({ pool }: World) => {
     const ended = await whenPossible(() => pool.rows(terminateBackends(1 + Math.floor(upTo(6)))));
@@ -20,7 +20,7 @@ export const acts = {
 };
 export type ActName = keyof typeof acts;
 
-/** The first of each kind, what interrupts most before the others: a run may be short, and the machine slow. */
+/** The first of each kind, the most disruptive ones first: a run may be short, and the machine slow. */
 const first: readonly ActName[] = [
   'idle transactions',
   'database restarted immediate',
@@ -31,7 +31,7 @@ const first: readonly ActName[] = [
   'context adapters killed',
   'database restarted fast',
 ];
-/** What is drawn from later: a restart of the database interrupts everything, the others only a part. */
+/** The later acts at random: a restart of the database interrupts everything, the others only a part. */
 const deck: readonly ActName[] = [
   ...first,
   ...first.filter((name) => !name.startsWith('database')),
@@ -45,7 +45,7 @@ async function once(work: Promise<unknown>): Promise<number> {
   return 1;
 }
 
-/** A transaction that has a number and does nothing: no reader sees what is committed after it began. */
+/** An idle transaction with an id: no reader sees later commits. */
 async function holdBack({ writersPool }: World, ms: number): Promise<void> {
   await writersPool
     .transaction(async (tx) => {
@@ -77,7 +77,7 @@ export async function wreakHavoc(
       underWay.delete(act);
     });
     underWay.add(act);
-    // A restart of the database, or of one process, is over before the next act; stalls go on beside what follows.
+    // A restart of the database, or of one process, ends before the next act; stalls overlap with the next acts.
     if (name === 'idle transactions' || name === 'API processes frozen') await sleep(upTo(everyMs));
     else await act;
     await sleep(everyMs / 2 + upTo(everyMs));

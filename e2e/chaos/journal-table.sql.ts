@@ -1,6 +1,6 @@
 import { sql } from '@baton/kernel/database/sql';
 
-/** What was really committed, read from the tables themselves. */
+/** The committed events, read from the tables. */
 
 export interface StoredEvent {
   id: string;
@@ -9,7 +9,7 @@ export interface StoredEvent {
   entity_id: string;
 }
 
-/** Keeps what is pruned, for the checker alone: consumers had to be given it before. */
+/** Keeps pruned events for the checker: consumers must have got them before. */
 export const keepPruned = [
   sql`
     create table chaos_pruned as select id, tenant_id, type, entity_id, position, sequence from archived_events where false`,
@@ -25,7 +25,7 @@ export const keepPruned = [
     for each row execute function chaos_keep_pruned()`,
 ];
 
-/** Every event in the order that the contract promises (core, section 17.2), archived, pruned or neither. */
+/** Every event in the promised order (docs/reference/journal.md), archived, pruned or neither. */
 export function findStoredEvents() {
   return sql<StoredEvent>`
     select id, tenant_id, type, entity_id from (
@@ -41,13 +41,13 @@ export function findStoredEvents() {
 export const countPutAway = sql<{ archived: number; pruned: number }>`
   select (select count(*) from archived_events) as archived, (select count(*) from chaos_pruned) as pruned`;
 
-/** Whether an open transaction still holds back something that is committed. */
+/** Whether an open transaction still hides committed events. */
 export function findHeldBack() {
   return sql<{ is_held: boolean }>`
     select exists (select from events where position >= (select journal_horizon())) as is_held`;
 }
 
-/** What a reader without the horizon does: everything that it can see after the last one. */
+/** Reads without the horizon: everything visible after the last event. */
 export function findVisibleAfter(tenantId: string, position: number, sequence: number) {
   return sql<{ id: string; position: number; sequence: number }>`
     select id, position, sequence from (
@@ -59,7 +59,7 @@ export function findVisibleAfter(tenantId: string, position: number, sequence: n
     order by position, sequence limit 200`;
 }
 
-/** What a reader by sequence alone does. */
+/** Reads by sequence only. */
 export function findVisibleAfterSequence(tenantId: string, sequence: number) {
   return sql<{ id: string; position: number; sequence: number }>`
     select id, position, sequence from (
@@ -74,7 +74,7 @@ export function findVisibleAfterSequence(tenantId: string, sequence: number) {
 export const ignoreHorizon = sql`
   create or replace function journal_horizon() returns bigint language sql stable as 'select 9007199254740990::bigint'`;
 
-/** Ends some connections of the services and of the writers, whatever they do. */
+/** Ends some connections of the services and of the writers at any point. */
 export function terminateBackends(count: number) {
   return sql<{ ended: boolean }>`
     select pg_terminate_backend(pid) as ended from (
@@ -84,5 +84,5 @@ export function terminateBackends(count: number) {
     ) chosen`;
 }
 
-/** Gives the transaction a number: from now on it holds back every reader. */
+/** Assigns an id to the transaction, which from now on holds back every reader. */
 export const takeNumber = sql<{ number: string }>`select pg_current_xact_id()::text as number`;

@@ -3,12 +3,15 @@ import { whitelist } from '@baton/coordination/memory/adapter/whitelist';
 import { startMemoryService } from '@baton/coordination/testing/memory-service';
 import { Deliveries } from './deliveries.ts';
 
-/** The memory service that the context adapter delivers to: slow, and now and then not there. Archive and prune wait for it. */
+/**
+ * The memory service that the context adapter delivers to: slow, and sometimes unavailable. Archive and prune wait for
+ * it.
+ */
 export interface LaggingMemory {
   readonly url: string;
-  /** What it was told of a tenant, each event once. */
+  /** The events that it received of a tenant, each once. */
   deliveriesOf(tenantId: string): Deliveries;
-  /** From now on it answers at once. */
+  /** Makes it respond at once from now on. */
   catchUp(): void;
   close(): Promise<void>;
 }

@@ -1,24 +1,24 @@
 import type { Deliveries } from './deliveries.ts';
 import type { StoredEvent } from './journal-table.sql.ts';
 
-/** What the writers know of what they wrote. */
+/** The outcome of the writers' transactions and commands. */
 export interface Writing {
-  /** Events of transactions whose COMMIT was answered. */
+  /** Events of transactions with a confirmed COMMIT. */
   readonly committed: Set<string>;
   /** Events of transactions that were rolled back. */
   readonly rolledBack: Set<string>;
-  /** Transactions whose connection ended during COMMIT: either is right, for all of their events alike. */
+  /** Transactions whose connection ended during COMMIT: both outcomes are valid, for all of their events alike. */
   readonly unknown: (readonly string[])[];
-  /** Commands that were answered with success: which event each must have left, exactly once. */
+  /** Successful commands: the event that each must have written, exactly once. */
   readonly answered: { readonly type: string; readonly entityId: string }[];
-  /** Commands without an answer in the end, by the same. */
+  /** Commands without a response, by the same. */
   readonly unanswered: { readonly type: string; readonly entityId: string }[];
 }
 
 const shownMax = 3;
 
 /**
- * Whether a consumer has every committed event of its tenant that it asked for exactly once, in the order promised, and
+ * Whether a consumer has every committed event of its tenant and filter exactly once, in the promised order, and
  * nothing else.
  * @param stored all committed events, in the journal's order
  * @returns one line per problem
@@ -33,13 +33,13 @@ export function judgeConsumer(deliveries: Deliveries, stored: readonly StoredEve
   const problems = [...faults];
   if (expected.length === 0) problems.push('there was nothing to consume');
   if (missing.length > 0) problems.push(`misses ${some(missing)}`);
-  if (foreign.length > 0) problems.push(`was given what is not in the journal: ${some(foreign)}`);
+  if (foreign.length > 0) problems.push(`received events that are not in the journal: ${some(foreign)}`);
   if (new Set(ids).size !== ids.length) problems.push('has repeats after the dedup');
-  if (isOrdered && !isSubsequence(ids, expected)) problems.push('was given events out of order');
+  if (isOrdered && !isSubsequence(ids, expected)) problems.push('received events out of order');
   return problems.map((problem) => `${deliveries.name}: ${problem}`);
 }
 
-/** Whether those of `ids` that are expected come in the order of `expected`; gaps are another problem. */
+/** Whether the expected ones of `ids` are in the order of `expected`; gaps are another problem. */
 function isSubsequence(ids: readonly string[], expected: readonly string[]): boolean {
   const place = new Map(expected.map((id, index) => [id, index]));
   let last = -1;
@@ -52,14 +52,14 @@ function isSubsequence(ids: readonly string[], expected: readonly string[]): boo
   return true;
 }
 
-/** Whether the journal itself holds what the writers were told that it holds, and nothing that they took back. */
+/** Whether the journal contains the confirmed events of the writers, and no rolled back ones. */
 export function judgeJournal(stored: readonly StoredEvent[], writing: Writing): string[] {
   const ids = new Set(stored.map(({ id }) => id));
   const lost = [...writing.committed].filter((id) => !ids.has(id));
   const undead = [...writing.rolledBack].filter((id) => ids.has(id));
   const torn = writing.unknown.filter((events) => new Set(events.map((id) => ids.has(id))).size > 1);
   const problems: string[] = [];
-  if (ids.size !== stored.length) problems.push('an id stands twice');
+  if (ids.size !== stored.length) problems.push('an id occurs twice');
   if (lost.length > 0) problems.push(`lost what was committed: ${some(lost)}`);
   if (undead.length > 0) problems.push(`holds what was rolled back: ${some(undead)}`);
   if (torn.length > 0) problems.push(`holds parts of ${torn.length} transactions`);

@@ -6,26 +6,26 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const root = join(import.meta.dirname, '../..');
 const readyMsMax = 60_000;
 const stopMsMax = 20_000;
-/** What a program printed last says why it ended. */
+/** The last output of a program explains why it ended. */
 const linesKept = 50;
 const lineCharactersMax = 2000;
 
 export interface ProcessProgram {
-  /** `api 1`: for the figures, and for what is said of it. */
+  /** For example `api 1`, for the figures and the reports. */
   readonly name: string;
   /** The file that Node runs, inside the repository, with its arguments. */
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Answers 200 when it is ready; without one it counts as ready at once. */
+  /** Returns 200 when it is ready; without one it counts as ready at once. */
   readonly readyUrl?: string;
-  /** Gets what it prints. */
+  /** Receives its output. */
   readonly logFile: string;
 }
 
 /** A program that is killed and started again, always with the same settings. */
 export class ServiceProcess {
   readonly name: string;
-  /** Ends that nobody asked for: each is a fault of the program. */
+  /** Unexpected ends: each is a fault of the program. */
   readonly unasked: string[] = [];
   readonly #program: ProcessProgram;
   #child: ChildProcess | undefined;
@@ -45,7 +45,7 @@ export class ServiceProcess {
     await this.isReady();
   }
 
-  /** Waits until it answers. @throws Error after a minute, with what it said last */
+  /** Waits until it responds. @throws Error after a minute, with its last output */
   async isReady(): Promise<void> {
     const { readyUrl } = this.#program;
     const deadline = performance.now() + readyMsMax;
@@ -83,7 +83,7 @@ export class ServiceProcess {
     child.once('exit', () => {
       isUnasked = this.#isMeantToRun && this.#child === child;
     });
-    // By then all that it printed is here.
+    // By then all its output has arrived.
     child.once('close', (code, signal) => {
       if (isUnasked)
         this.unasked.push(
@@ -105,14 +105,14 @@ export class ServiceProcess {
     this.#lines = [...this.#lines, ...lines].slice(-linesKept);
   }
 
-  /** Ends it at once, whatever it does, and starts it again. */
+  /** Kills it at any point, and starts it again. */
   async killAndRestart(pauseMs: number): Promise<void> {
     await this.#end('SIGKILL');
     await sleep(pauseMs);
     this.launch();
   }
 
-  /** Stops it in the middle of what it does; its open transactions stay open. */
+  /** Suspends it at any point; its open transactions remain open. */
   async freeze(ms: number): Promise<void> {
     const child = this.#child;
     child?.kill('SIGSTOP');
@@ -120,7 +120,7 @@ export class ServiceProcess {
     child?.kill('SIGCONT');
   }
 
-  /** Tells it to stop, and ends it when it doesn't. */
+  /** Sends it a signal to stop, and kills it if it doesn't. */
   async stop(): Promise<void> {
     const late = setTimeout(() => this.#child?.kill('SIGKILL'), stopMsMax);
     await this.#end('SIGTERM');

@@ -4,12 +4,12 @@ import type { AddressInfo } from 'node:net';
 import { keepSecret } from '@baton/kernel/testing/leaks';
 import { Deliveries } from './deliveries.ts';
 
-/** The types that the sink `some` asks for. */
+/** The filter of the sink `some`. */
 export const someTypes = ['task.created', 'task.comment_added'];
 
-/** The other side of the webhooks: it takes what is signed, and now and then fails to say so. */
+/** The receiver of the webhooks: it accepts signed deliveries, and sometimes fails to acknowledge them. */
 export interface WebhookReceiver {
-  /** What goes into the file that CP_SINKS_FILE names, beside the secret's own file. */
+  /** The content of the file in CP_SINKS_FILE, next to the secret's file. */
   sinks(secretFile: string): object;
   readonly secret: string;
   /** Of both sinks, for one tenant. */
@@ -81,7 +81,7 @@ export async function startWebhookReceiver(): Promise<WebhookReceiver> {
   }
 }
 
-/** What is wrong with a delivery by the rules of CloudEvents and Standard Webhooks. */
+/** The faults of a delivery by the rules of CloudEvents and Standard Webhooks. */
 function faultOf(
   headers: IncomingHttpHeaders,
   body: string,

@@ -26,18 +26,23 @@ export interface Tenant {
   readonly token: string;
 }
 
-/** A PostgreSQL of its own, two API processes, a worker, a context adapter, and tenants with somebody who may do everything. */
+/**
+ * A PostgreSQL of its own, two API processes, a worker, a context adapter, and tenants with a principal with all
+ * permissions.
+ */
 export interface World {
   readonly folder: string;
   readonly tenants: readonly Tenant[];
-  /** A further one, whose archive is emptied all the time: only what the service itself waits for consumes its journal. */
+  /**
+   * A further one, whose archive is emptied all the time: only what the service itself waits for consumes its journal.
+   */
   readonly pruned: Tenant;
   readonly apis: readonly ServiceProcess[];
   readonly urls: readonly string[];
   readonly worker: ServiceProcess;
   /** Moves each tenant's cursor on, without which nothing is archived. */
   readonly adapter: ServiceProcess;
-  /** For what the checker itself asks, and for writers past the API; its connections are named `chaos`. */
+  /** For the checker's own queries, and for direct writers; its connections are named `chaos`. */
   readonly pool: Pool;
   /** Another pool, whose connections are ended like those of the services. */
   readonly writersPool: Pool;
@@ -86,7 +91,7 @@ export async function openWorld(
     CP_WS_POLL_INTERVAL_SECONDS: '1',
     CP_ARTIFACT_FOLDER: join(folder, 'contents'),
     CP_SINKS_FILE: writeSinks(folder, receiver),
-    // What a killed worker had taken is due again soon, and no receiver fails for so long that an event is set aside.
+    // Deliveries of a killed worker are retried soon, and no receiver fails long enough to create a dead letter.
     CP_OUTBOX_LOCK_TIMEOUT_SECONDS: '5',
     CP_OUTBOX_BACKOFF_BASE_SECONDS: '1',
     CP_OUTBOX_BACKOFF_MAX_SECONDS: '2',
@@ -183,7 +188,7 @@ async function findFreePort(): Promise<number> {
   return port;
 }
 
-/** Tries until it works: the database may be away for a moment. */
+/** Retries until it succeeds: the database may be temporarily unavailable. */
 export async function whenPossible<T>(work: () => Promise<T>, msMax = 60_000): Promise<T> {
   const deadline = performance.now() + msMax;
   for (;;) {

@@ -10,15 +10,15 @@ export interface Writer extends ApiCaller {
   readonly writing: Writing;
   /** Whether to write on. */
   isWriting(): boolean;
-  /** Says what no writer should be answered. */
+  /** Reports an unexpected response. */
   fault(what: string): void;
 }
 
 const upTo = (ms: number) => Math.random() * ms;
-/** How long a command is repeated before it counts as unanswered. */
+/** How long a command is retried before it counts as unanswered. */
 const commandMsMax = 60_000;
 
-/** Sends a command with one key until it is answered, through whichever process answers. */
+/** Sends a command with one key until any process responds. */
 async function command(writer: Writer, method: string, path: string, body: unknown, ifMatch?: string) {
   const headers = {
     'idempotency-key': randomUUID(),
@@ -39,7 +39,7 @@ interface OwnTask {
   version: number;
 }
 
-/** Makes tasks, changes them, and says things about them: each answered command must leave its event exactly once. */
+/** Creates and changes tasks, and comments on them: each answered command must write its event exactly once. */
 export async function writeCommands(writer: Writer): Promise<void> {
   const tasks: OwnTask[] = [];
   while (writer.isWriting()) {
@@ -74,7 +74,7 @@ async function changeTask(writer: Writer, task: OwnTask, tasks: OwnTask[]): Prom
     task.version = answer.body.version;
     return;
   }
-  // Its version is not known any more.
+  // Its version is no longer known.
   tasks.splice(tasks.indexOf(task), 1);
   if (answer === undefined) unanswered.push(event);
   else if (answer.status !== 409) writer.fault(`PATCH of a task was answered ${said(answer)}`);
@@ -88,14 +88,14 @@ async function comment(writer: Writer, task: OwnTask): Promise<void> {
   else writer.fault(`a comment was answered ${said(answer)}`);
 }
 
-/** A command that is refused leaves nothing. */
+/** A rejected command writes nothing. */
 async function tryInVain(writer: Writer, task: OwnTask): Promise<void> {
   const answer = await command(writer, 'PATCH', `/tasks/${task.id}`, { title: 'forged' }, '"task-999999"');
   if (answer !== undefined && answer.status !== 409)
     writer.fault(`a stale version was answered ${said(answer)}`);
 }
 
-/** A claim that nobody gives back: the worker ends it, with an event of its own. */
+/** A claim that is never released: the worker ends it, with an event of its own. */
 async function letClaimLapse(writer: Writer, task: OwnTask): Promise<void> {
   const opened = await command(writer, 'POST', '/sessions', { clientName: 'chaos', ttlSeconds: 10 });
   if (opened?.status !== 201) return;
@@ -110,7 +110,7 @@ async function letClaimLapse(writer: Writer, task: OwnTask): Promise<void> {
 const said = ({ status, body }: ApiAnswer) => `${status} ${body?.error?.code ?? ''}`;
 
 /**
- * Moves what every consumer of the service has confirmed to the archive, while it is read.
+ * Moves events that every consumer of the service has confirmed to the archive, while they are read.
  * @param isPruned whether the archive is emptied too
  */
 export async function archiveAgainAndAgain(writer: Writer, isPruned: boolean): Promise<void> {
@@ -134,15 +134,15 @@ class TakenBack extends Error {}
 export interface SlowWriting {
   /** How long a transaction stays open between its first and its last event. */
   readonly openMs: number;
-  /** How likely it is rolled back. */
+  /** The probability of a rollback. */
   readonly takesBack: number;
-  /** The switch of the checker's own tests: told of each event when it is written, not when it is committed. */
+  /** The switch of the checker's own tests: called with each event when it is written, not when it is committed. */
   publishes?(ids: readonly string[]): void;
 }
 
 /**
- * Writes events at both ends of a transaction, past the API: what commits late has a lower place than much of what was
- * committed before.
+ * Writes events at both ends of a transaction, without the API: late commits have lower positions than many earlier
+ * commits.
  */
 export async function writeSlowly(
   pool: Pool,

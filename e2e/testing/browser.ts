@@ -36,10 +36,10 @@ export async function closePages(browser: Browser): Promise<void> {
 /** Only a failing test waits this long. */
 export const patienceMs = 60_000;
 
-/** A page, and everything that its browser complained about. */
+/** A page, and all errors that its browser reported. */
 export interface Watched {
   readonly page: Page;
-  /** Errors of scripts, and what the content security policy forbade. */
+  /** Errors of scripts, and violations of the content security policy. */
   readonly complaints: string[];
 }
 
@@ -56,7 +56,7 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('console', (message) => {
-    // A request that is refused is no fault of the page: who asks sees the answer.
+    // A rejected request is not a fault of the page: the caller gets the response.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
       complaints.push(message.text());
   });
@@ -100,11 +100,14 @@ export async function untilTrue(
   assert.fail(typeof otherwise === 'string' ? otherwise : otherwise());
 }
 
-/** Waits until an expression is true in the page. Playwright's `waitForFunction` needs `eval`, which the console's CSP blocks. */
+/**
+ * Waits until an expression is true in the page. Playwright's `waitForFunction` needs `eval`, which the console's CSP
+ * blocks.
+ */
 export const until = (page: Page, expression: string, otherwise = expression): Promise<void> =>
   untilTrue(async () => (await page.evaluate(`Boolean(${expression})`)) === true, otherwise);
 
-/** Waits until the page shows nothing like this any more: its parts learn of a change one after the other. */
+/** Waits until the page no longer shows this: its parts are updated one after the other. */
 export const isGone = (locator: Locator): Promise<void> => locator.first().waitFor({ state: 'hidden' });
 
 interface AxeResult {
@@ -115,8 +118,8 @@ interface AxeResult {
 }
 
 /**
- * Fails if axe finds a violation in the page's current state. A scan takes a second, so `npm test` scans only with the depth
- * `usual`.
+ * Fails if axe finds a violation in the page's current state. A scan takes a second, so `npm test` scans only with the
+ * depth `usual`.
  */
 export async function assertAccessible(
   page: Page,

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { repository } from '@baton/testing/baton-process';
 
-/** Libraries of others, installed where nothing else needs them. */
+/** Third-party libraries, installed in a separate folder. */
 export const clientsFolder = join(repository, 'e2e/clients');
 
-/** Why these libraries are not here; false where all of them are. */
+/** Why these libraries are missing; false if all are installed. */
 export function withoutClients(...names: readonly string[]): string | false {
   const missing = names.filter((name) => !existsSync(join(clientsFolder, 'node_modules', name)));
   return (
@@ -14,7 +14,7 @@ export function withoutClients(...names: readonly string[]): string | false {
   );
 }
 
-/** Imports a module of one of them, as a program beside them would. */
+/** Imports a module of one of them, like a program in the same folder. */
 export async function loadClient<Module>(specifier: string): Promise<Module> {
   const loader = pathToFileURL(join(clientsFolder, 'load.mjs')).href;
   const { load } = (await import(loader)) as { load: (specifier: string) => Promise<Module> };

@@ -3,12 +3,12 @@ import { places } from '../../packages/console/web/src/shell/places.ts';
 import { untilLoaded } from './browser.ts';
 import type { RunningConsole } from './console.ts';
 
-/** Every page of the console's navigation; one that is added there is tested without a word here. */
+/** Every page of the console's navigation; a new one is tested without a change here. */
 export const pagesOfConsole: readonly { readonly path: string; readonly name: string }[] = places.map(
   ({ to, name }) => ({ path: to, name }),
 );
 
-/** Waits until a page stands: its heading is there, and nothing loads. */
+/** Waits until a page is complete: it has its heading, and nothing loads. */
 export async function settled(page: Page): Promise<void> {
   await page.locator('main h1').first().waitFor();
   await page.locator('[role="status"][aria-label="Loading"]').first().waitFor({ state: 'detached' });
@@ -17,7 +17,7 @@ export async function settled(page: Page): Promise<void> {
 
 /**
  * The pages that a page leads to, one of each kind: addresses with other ids or other values count as the same.
- * @param known kinds that were seen before; what is found is added
+ * @param known kinds that were seen before, to which new ones are added
  */
 export async function linksOf(page: Page, world: RunningConsole, known: Set<string>): Promise<string[]> {
   const addresses = (await page.evaluate(

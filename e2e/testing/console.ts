@@ -20,27 +20,27 @@ import { Shared } from './shared.ts';
 export interface RunningConsole {
   readonly url: string;
   readonly browser: Browser;
-  /** The administrator's. */
+  /** The administrator's token. */
   readonly adminToken: string;
-  /** Of identity's administration. */
+  /** The secret of identity's administration. */
   readonly adminSecret: string;
   readonly tenantId: string;
   readonly issuer: string;
-  /** Of coordination's database, for what no endpoint makes in a test's time. */
+  /** The address of coordination's database, for data that no endpoint creates in the time of a test. */
   readonly databaseUrl: string;
-  /** As the administrator. */
+  /** A client as the administrator. */
   readonly baton: BatonClient;
   /** The administrator's principal. */
   readonly me: string;
   /** A person with these permissions and a token. */
   person(permissions: readonly string[]): Promise<Participant>;
-  /** All that Baton has printed so far. */
+  /** Baton's output so far. */
   output(): string;
   /** @returns a code that signs in the owner of this token; the administrator without it */
   newCode(token?: string): Promise<string>;
   /** A browser of its own that is signed in, at this path. */
   signedIn(path?: string, options?: BrowserContextOptions, token?: string): Promise<Watched>;
-  /** An agent of this name that is admitted, with these rights and a token of its own. */
+  /** Creates an admitted agent with this name, these permissions and its own token. */
   participant(
     displayName: string,
     permissions: readonly string[],
@@ -80,8 +80,8 @@ const audience = 'control-plane';
 const adminScopes = [...allScopes, 'control-plane:admin'];
 
 /**
- * Creates a tenant in the Baton that the test files of this process share. A Baton's first start creates its only tenant. This
- * tenant has the same objects, and tenant isolation hides the others from it.
+ * Creates a tenant in the Baton that the test files of this process share. A Baton's first start creates its only
+ * tenant. This tenant has the same objects, and tenant isolation hides the others from it.
  */
 export async function startConsole(): Promise<RunningConsole> {
   const baton = await sharedBaton.take();
@@ -130,7 +130,7 @@ export async function startBaton(env: Readonly<Record<string, string>>): Promise
   async function stop() {
     running.child.kill('SIGINT');
     await running.ended;
-    // The address that signs in is no secret any more: its code was used, or is older than a minute.
+    // The sign-in address is no longer a secret: its code was used, or is older than a minute.
     keepLog(running.output());
     await Promise.all([identity.drop(), coordination.drop()]);
     rmSync(folder, { recursive: true, force: true });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createClient } from '@baton/sdk';
 import type { RunningConsole } from './console.ts';
 
-/** What would run if a page took a text for more than a text; each sets `window.__xss`. */
+/** Texts that would run if a page interpreted them; each sets `window.__xss`. */
 const attacks = [
   '<img src=x onerror="window.__xss=1">',
   '"><svg onload="window.__xss=1">',
@@ -10,14 +10,14 @@ const attacks = [
   '<script>window.__xss=1</script>',
   '</title></textarea><iframe srcdoc="<script>parent.__xss=1</script>"></iframe>',
   '[a](javascript:window.__xss=1)',
-  // Of templates, as they stand in texts.
+  // Template expressions in texts.
   '$' + '{window.__xss=1} {{constructor.constructor("window.__xss=1")()}} <%= 7*7 %>',
 ];
 
 /** How every hostile text begins. */
 export const mark = '<img src=x onerror="window.__xss=1">';
 
-/** Turns what follows it around. */
+/** Reverses the following text. */
 const rightToLeft = '\u202E';
 const longWord = 'W'.repeat(120);
 
@@ -26,16 +26,16 @@ export const hostile = [...attacks, `${rightToLeft}gnp.exe`, longWord].join(' ')
 
 const address = 'javascript:window.__xss=1//';
 
-/** Of a length that a field takes; the beginning is always the same. */
+/** A text of a field's length; the beginning is always the same. */
 const short = (charactersMax: number) => hostile.slice(0, charactersMax);
 
-/** What was made, for the pages that are about one thing. */
+/** The created objects, for pages about a single one. */
 export interface HostileWorld {
   readonly taskId: string;
   readonly publicId: string;
 }
 
-/** Writes hostile texts into everything that somebody can write and somebody else reads. */
+/** Writes hostile texts into every field that others read. */
 export async function writeHostileTexts(world: RunningConsole): Promise<HostileWorld> {
   const { baton, me, tenantId, adminSecret } = world;
   const { identity } = createClient({ url: world.url, adminSecret });
@@ -117,7 +117,7 @@ export async function writeHostileTexts(world: RunningConsole): Promise<HostileW
     clientVersion: short(100),
     harness: { type: 'hostile', hostname: short(200), version: short(100) },
   });
-  // One run failed with hostile words, another is under way.
+  // One run failed with a hostile text, another is running.
   for (const isLast of [false, true]) {
     const claim = await agent.baton.tasks.claim(task.id, { sessionId: session.id, intent: hostile });
     const fence = { claimId: claim.id, fencingToken: claim.fencingToken };

@@ -4,23 +4,23 @@ import { join } from 'node:path';
 import type { BatonClient, Harness, Lease, Task } from '@baton/sdk';
 import type { RunningBaton } from '@baton/testing/running-baton';
 
-/** What the examples of the SDK's doc comments may use: `scripts/sdk/examples.ts` has the same names. */
+/** The names that the examples of the SDK's doc comments may use; `scripts/sdk/examples.ts` has the same list. */
 export interface ExampleWorld {
   readonly url: string;
   readonly token: string;
   readonly baton: BatonClient;
   readonly harness: Harness;
-  /** Of a task that `harness` holds. */
+  /** The lease of a task that `harness` holds. */
   readonly lease: Lease;
-  /** One that nobody holds. */
+  /** An unclaimed task. */
   readonly task: Task;
-  /** Who may be asked. */
+  /** The person who decides. */
   readonly personId: string;
-  /** Below it is the `.baton` of the Baton that runs. */
+  /** The folder with the `.baton` of the running Baton. */
   readonly folder: string;
 }
 
-/** Gives each example a harness with a lease of its own, and takes both back. */
+/** Gives each example a harness with its own lease, and releases both. */
 export async function withExampleWorld(
   { url, home, connection, admin }: RunningBaton,
   example: (world: ExampleWorld) => Promise<void>,
@@ -29,7 +29,7 @@ export async function withExampleWorld(
   symlinkSync(home, join(folder, '.baton'));
   const harness = await admin.harness.open({ name: 'examples' });
   try {
-    const { id: personId } = await admin.principals.create({ kind: 'human', displayName: 'Who is asked' });
+    const { id: personId } = await admin.principals.create({ kind: 'human', displayName: 'The decider' });
     const made = await admin.tasks.create({ title: 'Try an example', assigneeId: personId });
     const task = await admin.tasks.create({ title: 'Change me' });
     for await (const lease of harness.work({ filter: { assigneeId: personId }, once: true })) {
@@ -38,7 +38,7 @@ export async function withExampleWorld(
       await example({ ...world, task });
       return;
     }
-    throw new Error('the task of the example was not given');
+    throw new Error('the task of the example was not claimed');
   } finally {
     await harness.close();
     rmSync(folder, { recursive: true });

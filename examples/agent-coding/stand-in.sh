@@ -1,5 +1,5 @@
 #!/bin/sh
-# Takes the place of a coding agent in the test: reads its instructions, and writes what the task is called.
+# Replaces a coding agent in the test: reads its instructions, and writes the title of the task.
 set -eu
 title=$(sed -n 's/.*"task":{[^}]*"title":"\([^"]*\)".*/\1/p')
 echo "$title" >> CHANGES

@@ -4,8 +4,8 @@
     BATON_URL=http://localhost:8080 BATON_TOKEN=... BATON_WORKSPACE=<id> python3 agent.py [--once] [--mine]
 
 Only the standard library is needed. It takes one task after another, of one workspace and with the label `count-words` only,
-keeps its lease from a second thread, and writes nothing when the lease may be over. Ctrl-C gives back what it works on. With
---mine it takes only what is assigned to it.
+keeps its lease from a second thread, and writes nothing once the lease may have expired. Ctrl-C releases its task. With
+--mine it takes only tasks that are assigned to it.
 """
 import http.client
 import json
@@ -28,7 +28,7 @@ AWAY = (OSError, http.client.HTTPException)
 
 
 class Refused(Exception):
-    """What Baton answers when it doesn't do something: `code` says why."""
+    """An error response of Baton; `code` is the reason."""
 
     def __init__(self, status, code, message):
         super().__init__(f"{status} {code}: {message}")
@@ -58,7 +58,7 @@ class Baton:
                 time.sleep(2**attempt * 0.2)
 
     def _access_token(self):
-        """An access token is good for minutes: it is asked for again when 80 % of that time is over."""
+        """An access token is valid for minutes: a new one is requested after 80 % of its lifetime."""
         with self._lock:
             if time.monotonic() >= self._until:
                 body = {"token": self._token, "audience": "control-plane"}
@@ -85,7 +85,7 @@ def request(method, url, body, headers):
 
 
 class Lease:
-    """A task that is held. A thread prolongs session and claim; `is_live` judges by this machine's monotonic clock."""
+    """A claimed task. A thread extends session and claim; `is_live` uses this machine's monotonic clock."""
 
     def __init__(self, baton, session, claim, granted_at):
         self._baton, self._session, self._claim = baton, session, claim
@@ -117,7 +117,7 @@ class Lease:
 
 
 def take_next(baton, session):
-    """Claims the most urgent task with this agent's label. Returns the task, the claim and when it was asked for; or None."""
+    """Claims the most urgent task with this agent's label. Returns the task, the claim and the time of its request; or None."""
     mine = "&assignedToMe=true" if "--mine" in sys.argv else ""
     available = baton.call("GET", f"/work/available?workspaceId={WORKSPACE}&limit=200{mine}")
     for task in available["items"]:
@@ -135,7 +135,7 @@ def take_next(baton, session):
 
 
 def start_run(baton, task, claim):
-    """A registered agent names its current revision in each run. One that is published in between is looked up once more."""
+    """A registered agent names its current revision in each run. If a new one was published meanwhile, it is read once more."""
     held = {"claimId": claim["id"], "fencingToken": claim["fencingToken"]}
     for is_last in (False, True):
         try:
@@ -149,7 +149,7 @@ def own_revision(baton):
     try:
         return {"agentRevisionId": baton.call("GET", "/agents/me")["revision"]["id"]}
     except Refused as refused:
-        # A principal that is no registered agent has none.
+        # A principal that isn't a registered agent has none.
         if refused.status == 404:
             return {}
         raise
@@ -182,7 +182,7 @@ def do_next(baton, session):
 
 
 def give_back(baton, claim, run, reason):
-    """Ends the run as failed, so that Baton offers the task again after a pause. What has ended meanwhile needs no end."""
+    """Ends the run as failed, so that Baton offers the task again after a pause. Does nothing if it has ended meanwhile."""
     try:
         if run is not None:
             baton.call("POST", f"/runs/{run['id']}:fail", {"failureReason": reason})
@@ -197,7 +197,7 @@ def give_back(baton, claim, run, reason):
 def count_words(text, lease):
     words = 0
     for line in (text or "").splitlines():
-        # Work that takes longer looks at its lease now and then, and stops when it may be over.
+        # Longer work checks its lease regularly, and stops when it may have expired.
         if not lease.is_live():
             break
         words += len(line.split())
@@ -208,7 +208,7 @@ def main():
     baton = Baton(os.environ["BATON_TOKEN"])
     body = {"clientName": "word counter", "ttlSeconds": LEASE_SECONDS, "harness": {"type": "word-counter"}}
     session = baton.call("POST", "/sessions", body)["id"]
-    # Its end gives back whatever is held.
+    # Its end releases all claims.
     try:
         kept_at = time.monotonic()
         while True:

@@ -11,10 +11,10 @@ case $BATON_TASK_TITLE in
   *) tell '{"do":"comment","body":"The title must be an http address."}'; exit 2 ;;
 esac
 
-# Whoever had this task before may have loaded the page, and was stopped then: a saved step is not done twice.
+# An earlier attempt may have loaded the page before it was stopped: a saved step is not repeated.
 bytes=$(printf '%s' "$task" | sed -n 's/.*"kind":"loaded","data":{"bytes":\([0-9]*\)}.*/\1/p')
 if [ -z "$bytes" ]; then
-  # 75 gives the task back: a server that is away now may be there for the next attempt.
+  # 75 fails temporarily: an unavailable server may respond to the next attempt.
   curl -fsS --max-time 20 --max-filesize 10000000 -o page -- "$BATON_TASK_TITLE" || exit 75
   bytes=$(wc -c < page | tr -d ' ')
   tell "{\"do\":\"checkpoint\",\"kind\":\"loaded\",\"data\":{\"bytes\":$bytes}}"

@@ -4,17 +4,19 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What an example needs of Baton: one that runs in a folder of its own, and calls of its HTTP API. */
+/** A Baton for an example, in a separate folder, and calls of its HTTP API. */
 
 const waitMs = 90_000;
 const root = dirname(dirname(import.meta.dirname));
 
 // biome-ignore lint/suspicious/noExplicitAny: answers of many forms
 export type Answer = any;
-/** One call of coordination in the name of whoever the token stands for. @throws Error with the answer that refuses */
+/** One call of coordination as the owner of the token. @throws Error with the error response */
 export type Call = (method: string, path: string, body?: unknown) => Promise<Answer>;
 
-/** Looks several times a second until there is something. @throws Error after 90 seconds that says what did not happen */
+/**
+ * Polls several times a second until there is a result. @throws Error after 90 seconds that names what did not happen
+ */
 export async function until<Value>(what: string, look: () => Promise<Value | undefined>): Promise<Value> {
   for (const endMs = performance.now() + waitMs; performance.now() < endMs; await sleep(200)) {
     const found = await look();
@@ -26,11 +28,11 @@ export async function until<Value>(what: string, look: () => Promise<Value | und
 export interface Baton {
   /** The administrator's calls of coordination. */
   readonly admin: Call;
-  /** Makes a person or an agent known to identity, with a token of their own to call coordination by. */
+  /** Creates a person or an agent at identity, with a token for coordination. */
   enrol(kind: 'human' | 'agent', displayName: string): Promise<{ binding: object; call: Call }>;
 }
 
-/** Starts a Baton in a folder of its own, lets `tell` use it, stops it and removes the folder, whatever happens. */
+/** Starts a Baton in a folder of its own, lets `tell` use it, and always stops it and removes the folder. */
 export async function withBaton(tell: (baton: Baton) => Promise<void>): Promise<void> {
   const home = mkdtempSync(join(tmpdir(), 'baton-example-'));
   const child = spawn(process.execPath, [join(root, 'bin', 'baton.mjs'), 'start'], {

@@ -1,6 +1,6 @@
 // node bin/run.mjs examples/change/run.ts: starts a Baton in a folder of its own, publishes change.yaml, and plays one
-// change from its start to its end: as the two agents, as the release manager and as the release service. It speaks to
-// the public HTTP API alone, and its exit code is 1 when something is not as it should be.
+// change from its start to its end: as the two agents, as the release manager and as the release service. It uses only
+// the public HTTP API, and its exit code is 1 if a result is not as expected.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Answer, type Baton, type Call, until, withBaton } from './baton.ts';
@@ -73,9 +73,9 @@ async function tell(baton: Baton): Promise<void> {
   const started = { process: 'change', key: 'CHG-1', data: { title } };
   const { id } = await admin('POST', '/process-instances', started);
   const look = () => admin('GET', `/process-instances/${id}`);
-  say(`start    CHG-1 "${title}" has begun. The whole of it is due in an hour.`);
+  say(`start    CHG-1 "${title}" has started. It is due in an hour.`);
 
-  /** The open step, once the process has come to it. */
+  /** The open step, once the process has reached it. */
   const opened = (element: string) =>
     until(`the step ${element}`, async () => {
       const instance = await look();
@@ -95,19 +95,19 @@ async function tell(baton: Baton): Promise<void> {
   const approve = await opened('approve');
   const [approvalId] = approve.approvalIds;
   const { comment } = await petra.call('GET', `/approvals/${approvalId}`);
-  say(`approve  Petra is asked: "${comment}" She has four seconds, and is busy.`);
+  say(`approve  The approval of Petra is requested: "${comment}" She has four seconds, and is busy.`);
   const warning = await event('process.sla_warning');
   expect('the step that is warned about', warning.payload.element, 'approve');
   say(`approve  Two seconds are left: the warning is in the journal (${warning.type}).`);
   const breach = await event('process.sla_breached');
   say(`approve  The deadline was missed at ${breach.payload.dueAt} (${breach.type}).`);
   const escalation = await event('process.escalated', henrik.call);
-  expect('who is told of the escalation', escalation.payload.addressees, [henrik.id]);
+  expect('the addressee of the escalation', escalation.payload.addressees, [henrik.id]);
   say(
-    `approve  Escalation ${escalation.payload.level}: Henrik is told (${escalation.type}), and calls Petra.`,
+    `approve  Escalation ${escalation.payload.level}: Henrik is notified (${escalation.type}), and calls Petra.`,
   );
   await petra.call('POST', `/approvals/${approvalId}:approve`, {});
-  say('approve  Petra approves. The step was late, and the process goes on.');
+  say('approve  Petra approves. The step was late, and the process continues.');
 
   const call = await until('the call of the skill', async () => {
     const claim = { protocols: ['local'], localEntrypoints: [entrypoint] };
@@ -143,7 +143,7 @@ async function work({ call, revisionId }: Agent, name: string, open: Answer, out
   say(`${id.padEnd(8)} The ${name} takes ${publicId} "${what}" and gives out ${JSON.stringify(output)}.`);
 }
 
-/** Prints what the process itself told of the change, in its order. */
+/** Prints the process's own events of the change, in order. */
 async function tellJournal(admin: Call, instanceId: string): Promise<void> {
   const types = [
     'process.started',

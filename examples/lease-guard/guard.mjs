@@ -1,14 +1,15 @@
-// Asks Baton whether a lease is live, for a gateway that lets only its holder through. Plain JavaScript for Node 20 and up.
+// Checks at Baton whether a lease is live, for a gateway that lets only its holder through. Plain JavaScript for Node
+// 20 and up.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Baton's answer is waited for so long. */
+/** The timeout of Baton's response. */
 const answerMsMax = 5_000;
 const bodyCharactersMax = 1024 * 1024;
 const accessTokenCharactersMax = 8_192;
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Why nobody is let through. `status` is that of an answer over HTTP. */
+/** The reason of a rejection. `status` is the status of an HTTP response. */
 export class Refused extends Error {
   constructor(message, status = 400) {
     super(message);
@@ -20,7 +21,7 @@ const notTheHolder = 403;
 const stale = 409;
 const ourFault = 503;
 
-/** Judges leases. What it can't find out, it refuses. */
+/** Checks leases. It rejects what it can't verify. */
 export class LeaseGuard {
   #url;
   #credential;
@@ -29,9 +30,9 @@ export class LeaseGuard {
   #usedUntilMs = 0;
 
   /**
-   * @param url where Baton answers
-   * @param tokenFile a file with a personal access token, whose owner may tasks.read; it stays on this machine
-   * @param folder where the highest fencing token of each task is kept, also over a restart
+   * @param url the address of Baton
+   * @param tokenFile a file with a personal access token, whose owner has tasks.read; it remains on this machine
+   * @param folder stores the highest fencing token of each task, also across restarts
    */
   constructor({ url, tokenFile, folder }) {
     this.#url = url.replace(/\/+$/, '');
@@ -55,10 +56,10 @@ export class LeaseGuard {
     const { answer: claim } = await this.#ask(`/api/v1/claims/${claimId}`);
     if (!uuid.test(caller ?? '') || claim.holderId !== caller)
       throw new Refused("You don't hold this lease.", notTheHolder);
-    // Last, so that as little time as possible passes between the answer and what it allows.
+    // Last, to minimize the time between the response and the permitted action.
     const { answer, atMs } = await this.#ask(`/api/v1/claims/${claimId}:check`, { fencingToken: token });
     const { live, reason, taskId, expiresAt } = answer;
-    if (!uuid.test(taskId ?? '')) throw new Refused('Baton did not say which task it is.', ourFault);
+    if (!uuid.test(taskId ?? '')) throw new Refused('Baton did not name the task.', ourFault);
     if (live !== true) throw new Refused(`This lease has ended (${reason}). Stop.`, stale);
     this.#passOnce(taskId, token);
     return { taskId, leftMs: Date.parse(expiresAt) - atMs };
@@ -70,9 +71,9 @@ export class LeaseGuard {
   }
 
   /**
-   * Remembers the token, and refuses one that is lower than one that was let through: Baton's answer may come late. Each
-   * token is a file: two gateways on one folder can't overwrite what the other has seen, and the one with the lower token
-   * sees the file of the other, whoever wrote first.
+   * Remembers the token, and rejects one that is lower than an accepted one: Baton's response may be late. Each
+   * token is a file: two gateways on one folder can't overwrite each other's state, and the one with the lower token
+   * sees the file of the other in any order.
    */
   #passOnce(taskId, token) {
     const folder = join(this.#fences, taskId);
@@ -87,9 +88,9 @@ export class LeaseGuard {
     try {
       for (const isLast of [false, true]) {
         const response = await this.#send(path, body, await this.#token());
-        // Its time is over, or its key was rotated: one new one is tried.
+        // It has expired, or its key was rotated: retry once with a new one.
         if (response.status === 401 && !isLast) this.#accessToken = undefined;
-        else if (response.status === 404) throw new Refused('Baton knows no such lease.', stale);
+        else if (response.status === 404) throw new Refused('Baton has no such lease.', stale);
         else if (response.status !== 200)
           throw new Refused(`Baton refuses this gateway (${response.status}).`, ourFault);
         else
@@ -104,7 +105,7 @@ export class LeaseGuard {
     }
   }
 
-  /** @returns the id of the principal whose access token this is, as Baton says. @throws Refused */
+  /** @returns the id of the access token's principal, from Baton. @throws Refused */
   async #principalOf(accessToken) {
     const isToken = /^[\w-]+\.[\w-]+\.[\w-]+$/.test(accessToken ?? '');
     if (!isToken || accessToken.length > accessTokenCharactersMax)
@@ -114,7 +115,7 @@ export class LeaseGuard {
       if (response.status === 200) return (await jsonOf(response)).principal?.id;
       if (response.status === 401 || response.status === 403)
         throw new Refused('Baton refuses your access token: get a new one.', unknownCaller);
-      throw new Refused(`Baton did not say who you are (${response.status}).`, ourFault);
+      throw new Refused(`Baton did not identify you (${response.status}).`, ourFault);
     } catch (error) {
       throw error instanceof Refused ? error : silent();
     }

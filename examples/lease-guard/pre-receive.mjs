@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// A git pre-receive hook: a branch of a task is pushed to by whoever holds the task's lease, and by nobody else.
+// A git pre-receive hook: only the holder of a task's lease may push to the task's branch.
 //
 // The push has the options baton-claim, baton-token and baton-access-token (README.md).
 import { readFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { LeaseGuard, Refused } from './guard.mjs';
 const branches = 'refs/heads/task/';
 const { BATON_URL: url, BATON_TOKEN_FILE: tokenFile, GIT_DIR: gitDir = '.' } = process.env;
 
-/** The options of the push, as `-o name=value`. */
+/** The options of the push, such as `-o name=value`. */
 function pushOption(name) {
   const count = Number(process.env.GIT_PUSH_OPTION_COUNT ?? 0);
   for (let n = 0; n < count; n += 1) {
@@ -24,7 +24,7 @@ try {
   const pushed = lines.map((line) => line.split(' ')[2] ?? '').filter((ref) => ref.startsWith(branches));
   if (pushed.length > 0) {
     if (!url || !tokenFile)
-      throw new Refused('This server is not set up: BATON_URL and BATON_TOKEN_FILE.', 503);
+      throw new Refused('This server is not set up: set BATON_URL and BATON_TOKEN_FILE.', 503);
     const guard = new LeaseGuard({ url, tokenFile, folder: gitDir });
     const { taskId } = await guard.check(
       pushOption('baton-claim'),
@@ -41,7 +41,9 @@ try {
   }
 } catch (error) {
   console.error(
-    error instanceof Refused ? `Baton: ${error.message}` : `Baton: the push was not judged: ${error.message}`,
+    error instanceof Refused
+      ? `Baton: ${error.message}`
+      : `Baton: the push was not checked: ${error.message}`,
   );
   process.exitCode = 1;
 }

@@ -1,21 +1,21 @@
 #!/usr/bin/env node
-// A reverse proxy before a service that deploys: a request passes only with a live lease, from its holder (README.md).
+// A reverse proxy for a deploy service: it forwards a request only with a live lease, from its holder (README.md).
 import { createServer, request as send } from 'node:http';
 import { pipeline } from 'node:stream';
 import { LeaseGuard, Refused } from './guard.mjs';
 
 const { BATON_URL, BATON_TOKEN_FILE, UPSTREAM, FOLDER, PORT = '9000', HOST = '127.0.0.1' } = process.env;
 if (!BATON_URL || !BATON_TOKEN_FILE || !UPSTREAM || !FOLDER) {
-  console.error('Set BATON_URL, BATON_TOKEN_FILE, UPSTREAM (as http://127.0.0.1:9001) and FOLDER.');
+  console.error('Set BATON_URL, BATON_TOKEN_FILE, UPSTREAM (such as http://127.0.0.1:9001) and FOLDER.');
   process.exit(2);
 }
 const upstream = new URL(UPSTREAM);
 const guard = new LeaseGuard({ url: BATON_URL, tokenFile: BATON_TOKEN_FILE, folder: FOLDER });
-/** What is left of a lease must suffice for the request; a request takes this long at most. */
+/** The minimum rest of a lease for a request, and the maximum duration of a request. */
 const leaseMsMin = 2_000;
 const requestMsMax = 60_000;
 const requestsMax = 64;
-/** Of one connection only. */
+/** Headers of one connection only. */
 const dropped = [
   'connection',
   'keep-alive',
@@ -35,7 +35,9 @@ function answer(res, status, message) {
   res.end(`${message}\n`);
 }
 
-/** Without those of one connection, among them those that `Connection` names. It can't take away the length of a body. */
+/**
+ * Without those of one connection, among them those that `Connection` names. It can't take away the length of a body.
+ */
 function endToEnd(headers) {
   const named = (headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase());
   return Object.entries(headers).filter(
@@ -84,8 +86,8 @@ async function serve(req, res) {
   const framing = framingOf(req.headers);
   const hasBody = framing['transfer-encoding'] !== undefined || Number(framing['content-length'] ?? 0) > 0;
   const { leftMs, taskId } = await guard.check(claimId, fencingToken, req.headers['baton-access-token']);
-  if (leftMs < leaseMsMin) throw new Refused('This lease ends in a moment: prolong it first.', 409);
-  // A request must not outlive the lease under which it began.
+  if (leftMs < leaseMsMin) throw new Refused('This lease is about to expire: extend it first.', 409);
+  // A request must not outlive the lease under which it started.
   const signal = AbortSignal.timeout(Math.min(requestMsMax, leftMs));
   const passedOn = send(
     upstream,
@@ -93,7 +95,7 @@ async function serve(req, res) {
       method: req.method,
       path: req.url,
       headers: headersOf(req, framing, taskId),
-      // One connection for each request: whatever is left on it at the end is nobody's next request.
+      // One connection for each request: remaining data on it can't become another request.
       agent: false,
       signal,
     },
@@ -104,7 +106,7 @@ async function serve(req, res) {
   else passedOn.end();
 }
 
-// Also where NODE_OPTIONS asks for the parser that accepts contradictory framing.
+// Also if NODE_OPTIONS selects the parser that accepts contradictory framing.
 const server = createServer({ insecureHTTPParser: false }, (req, res) => {
   if (requests >= requestsMax) return answer(res, 503, 'Too many requests: try again.');
   requests += 1;
