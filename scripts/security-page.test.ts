@@ -42,7 +42,7 @@ for (const [what, link, problems] of [
   ['file that holds no tests', '[x](scripts/markdown.ts)', ['there is no test file scripts/markdown.ts']],
   ['removed test', `[x](${file}) "a zebra is striped"`, [`${file} has no test "a zebra is striped"`]],
   ['test that is commented out', `[x](${file}) "a lion roars"`, [`${file} has no test "a lion roars"`]],
-  ['test whose name has a part filled in', `[x](${file}) "a … that is named is judged"`, []],
+  ['test whose name has a part filled in', `[x](${file}) "a … that is named is checked"`, []],
 ] as const)
   test(`a ${what} that is named is checked`, () => {
     assert.deepEqual(

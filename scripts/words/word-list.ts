@@ -9,7 +9,7 @@ export interface RefusedWord {
 export const refusedWords: readonly RefusedWord[] = [
   { form: 'judg(?:e|es|ed|ing|e?ment)', use: 'validate, evaluate, check' },
   { form: 'tells?|told|telling', use: 'notify, report, print; to tell apart: distinguish' },
-  { form: 'says?|said|saying', use: 'state, report, mean, specify' },
+  { form: '(?:says?|said|saying)(?! hello)', use: 'state, report, mean, specify' },
   { form: 'asks?|asked|asking', use: 'request, query, prompt, require' },
   { form: '(?:stands?|stood|standing)(?!-)', use: 'is, remains, exists, applies' },
   { form: 'gone', use: 'deleted, expired, closed, missing' },

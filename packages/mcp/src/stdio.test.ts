@@ -55,8 +55,8 @@ describe('a server over standard input and output', { concurrency: 4 }, () => {
     );
     assert.match(await mcp.call('work_done', { lease, summary: 'it is written' }), /is done/);
     assert.equal((await baton.admin.tasks.get(task.id)).systemStatusCategory, 'terminal_success');
-    assert.match(await mcp.refused('work_checkpoint', { lease, note: 'late' }), /over already \(succeeded\)/);
-    assert.match(await mcp.call('work_next', { assignedToMe: true }), /no work for you now/);
+    assert.match(await mcp.refused('work_checkpoint', { lease, note: 'late' }), /has ended already \(succeeded\)/);
+    assert.match(await mcp.call('work_next', { assignedToMe: true }), /No work is available for you now/);
     const read = await mcp.client.readResource({ uri: `baton://task/${task.publicId}` });
     assert.match(JSON.stringify(read.contents), /Write the page/);
     assert.match(await mcp.call('task_get', { task: task.publicId }), /nearly/);
@@ -279,7 +279,7 @@ describe('a server over standard input and output', { concurrency: 4 }, () => {
     const lease = leaseIn(await mcp.call('work_next', { assignedToMe: true }));
     const { items } = await baton.admin.runs.list({ taskId: task.id });
     await baton.admin.runs.requestCancel(items[0]?.id ?? '', { reason: 'not needed any more' });
-    assert.match(await mcp.call('work_checkpoint', { lease, note: 'half' }), /asks you to stop/);
+    assert.match(await mcp.call('work_checkpoint', { lease, note: 'half' }), /You are requested to stop/);
     assert.match(await mcp.call('work_blocked', { lease, reason: 'stop requested' }), /gave .* back/);
   });
 
@@ -312,7 +312,7 @@ describe('a server over standard input and output', { concurrency: 4 }, () => {
     const asked = await mcp.call('ask_approval', { lease, question: 'May I?', personId: person.principalId });
     const [, approval = ''] = /approval ([\da-f-]{36})/.exec(asked) ?? [];
     assert.match(await mcp.call('approval_get', { approval }), /not decided yet/);
-    assert.match(await mcp.call('work_next', { assignedToMe: true }), /no work/);
+    assert.match(await mcp.call('work_next', { assignedToMe: true }), /No work is available/);
     await person.baton.approvals.approve(approval, { comment: 'go' });
     const again = await mcp.call('work_next', { assignedToMe: true, waitSeconds: 20 });
     assert.match(again, new RegExp(`You hold ${task.publicId}`));

@@ -93,7 +93,7 @@ describe('work over MCP', { concurrency: 4 }, () => {
       assert.match(taken, new RegExp(`"title": "${title}"`));
       await mcp.call('work_done', { lease: leaseIn(taken), summary: 'done' });
     }
-    assert.match(await mcp.call('work_next', { workspaceId }), /no work for you now/);
+    assert.match(await mcp.call('work_next', { workspaceId }), /No work is available for you now/);
   });
 
   test('a blocked task is paused, with a comment on the reason and who should help, and is not the next one again', async () => {
@@ -113,7 +113,7 @@ describe('work over MCP', { concurrency: 4 }, () => {
         'work_next gives you other work.',
       ].join('\n'),
     );
-    assert.match(await mcp.call('work_next', { assignedToMe: true }), /no work for you now/);
+    assert.match(await mcp.call('work_next', { assignedToMe: true }), /No work is available for you now/);
     assert.match(
       await mcp.refused('work_next', { task: task.publicId }),
       new RegExp(`^task_not_due: .*availableAt ${availableAt}`),
@@ -186,7 +186,7 @@ describe('work over MCP', { concurrency: 4 }, () => {
       waitsFor: other.publicId,
     });
     assert.match(said, new RegExp(`It is offered again when ${other.publicId} is done`));
-    assert.match(await mcp.call('work_next', { assignedToMe: true }), /no work/);
+    assert.match(await mcp.call('work_next', { assignedToMe: true }), /No work is available/);
     const read = await mcp.call('task_get', { task: task.publicId });
     assert.match(read, /can't be taken now/);
     assert.match(read, /Blocked: the other comes first/);
