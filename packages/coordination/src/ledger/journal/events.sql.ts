@@ -1,5 +1,5 @@
 import type { RowOf } from '@baton/kernel/database/row';
-import { sql } from '@baton/kernel/database/sql';
+import { part, type SqlPart, sql } from '@baton/kernel/database/sql';
 import type { Tables } from '../../service/schema.ts';
 import type { JournalPosition } from './cursor.ts';
 import type { EventRow } from './event.ts';
@@ -65,8 +65,7 @@ export const pageRowsMax = 1001;
 export function findEveryEventForward({ tenantId, from, afterSequence, rowsMax, asksHeldBack }: PageBounds) {
   return sql<PageRow>`
     with bound as materialized (
-      select f.*, now.horizon, journal_epoch_is_current() as is_current,
-        is_journal_place(${tenantId}, ${from.position}, ${from.sequence}, horizon) as is_known,
+      select f.*, ${boundOf(tenantId, from)},
         ${asksHeldBack} and coalesce((
           select position from events
           where tenant_id = ${tenantId} and (position, sequence) > (f.moved_position, f.moved_sequence)
@@ -104,8 +103,7 @@ export function findEveryEventForward({ tenantId, from, afterSequence, rowsMax, 
 export function findEveryEventBackward({ tenantId, from, rowsMax }: PageBounds) {
   return sql<PageRow>`
     with bound as materialized (
-      select f.*, now.horizon, journal_epoch_is_current() as is_current,
-        is_journal_place(${tenantId}, ${from.position}, ${from.sequence}, horizon) as is_known
+      select f.*, ${boundOf(tenantId, from)}
       from (select journal_horizon() as horizon) now cross join journal_floors f
       where f.tenant_id = ${tenantId}
     )
@@ -133,36 +131,20 @@ export function findEveryEventBackward({ tenantId, from, rowsMax }: PageBounds) 
 /** The events that pass a filter. */
 export function findEventsForward({ tenantId, from, afterSequence, filter, ...bounds }: PageBounds) {
   return sql<PageRow>`
-    with bound as materialized (
-      select horizon, journal_epoch_is_current() as is_current,
-        is_journal_place(${tenantId}, ${from.position}, ${from.sequence}, horizon) as is_known
-      from (select journal_horizon() as horizon) now
-    )
-    select f.floor_position, f.floor_sequence, f.floor_top_sequence, b.*, false as is_held_back, e.*
-    from journal_floors f cross join bound b
+    ${selectPage(tenantId, from)}
     cross join lateral journal_begin(f, ${from.position}, ${from.sequence}) begin
     left join lateral (
       select * from (
         (select * from archived_events
-        where (f.moved_position, f.moved_sequence) > (${from.position}, ${from.sequence})
-          and tenant_id = ${tenantId} and (position, sequence) > (begin.archive_position, begin.archive_sequence)
-          and sequence > ${afterSequence}
+        where ${isArchivedAfter(tenantId, from, afterSequence)}
         order by position, sequence limit ${bounds.scanMax})
         union all
         (select * from events
-        where tenant_id = ${tenantId} and (position, sequence) > (begin.hot_position, begin.hot_sequence)
-          and position < b.horizon and sequence > ${afterSequence}
+        where ${isHotAfter(tenantId, afterSequence, part`b.horizon`)}
         order by position, sequence limit ${bounds.scanMax})
         order by position, sequence limit ${bounds.scanMax}
       ) passed
-      where (${filter.typePatterns}::text[] is null or type like any (${filter.typePatterns}::text[]))
-        and (${filter.entityType}::text is null or entity_type = ${filter.entityType})
-        and (${filter.actorId}::uuid is null or actor_id = ${filter.actorId})
-        and (${filter.workspaceId}::uuid is null or workspace_id in (
-          select w.id from workspaces w where w.tenant_id = ${tenantId} and w.path @> array[${filter.workspaceId}::uuid]))
-        and (${filter.viewerId}::uuid is null or sees_workspace(${filter.viewerId}, workspace_id))
-        and (${filter.viewerId}::uuid is null or entity_type <> 'session' or exists (
-          select from sessions s where s.id = entity_id and ${filter.viewerId}::uuid in (s.principal_id, s.on_behalf_of_id)))
+      where ${passesFilter(tenantId, filter)}
       order by position, sequence limit ${bounds.rowsMax}
     ) e on true
     where f.tenant_id = ${tenantId}
@@ -172,34 +154,18 @@ export function findEventsForward({ tenantId, from, afterSequence, filter, ...bo
 /** The events that pass a filter. */
 export function findEventsBackward({ tenantId, from, filter, ...bounds }: PageBounds) {
   return sql<PageRow>`
-    with bound as materialized (
-      select horizon, journal_epoch_is_current() as is_current,
-        is_journal_place(${tenantId}, ${from.position}, ${from.sequence}, horizon) as is_known
-      from (select journal_horizon() as horizon) now
-    )
-    select f.floor_position, f.floor_sequence, f.floor_top_sequence, b.*, false as is_held_back, e.*
-    from journal_floors f cross join bound b left join lateral (
+    ${selectPage(tenantId, from)} left join lateral (
       select * from (
         (select * from archived_events
-        where (f.moved_position, f.moved_sequence) > (f.floor_position, f.floor_sequence)
-          and tenant_id = ${tenantId} and (position, sequence) < (${from.position}, ${from.sequence})
-          and (position, sequence) > (f.floor_position, f.floor_sequence)
+        where ${isArchivedBefore(tenantId, from)}
         order by position desc, sequence desc limit ${bounds.scanMax})
         union all
         (select * from events
-        where tenant_id = ${tenantId} and (position, sequence) < (${from.position}, ${from.sequence})
-          and (position, sequence) > (f.moved_position, f.moved_sequence) and position < b.horizon
+        where ${isHotBefore(tenantId, from, part`b.horizon`)}
         order by position desc, sequence desc limit ${bounds.scanMax})
         order by position desc, sequence desc limit ${bounds.scanMax}
       ) passed
-      where (${filter.typePatterns}::text[] is null or type like any (${filter.typePatterns}::text[]))
-        and (${filter.entityType}::text is null or entity_type = ${filter.entityType})
-        and (${filter.actorId}::uuid is null or actor_id = ${filter.actorId})
-        and (${filter.workspaceId}::uuid is null or workspace_id in (
-          select w.id from workspaces w where w.tenant_id = ${tenantId} and w.path @> array[${filter.workspaceId}::uuid]))
-        and (${filter.viewerId}::uuid is null or sees_workspace(${filter.viewerId}, workspace_id))
-        and (${filter.viewerId}::uuid is null or entity_type <> 'session' or exists (
-          select from sessions s where s.id = entity_id and ${filter.viewerId}::uuid in (s.principal_id, s.on_behalf_of_id)))
+      where ${passesFilter(tenantId, filter)}
       order by position desc, sequence desc limit ${bounds.rowsMax}
     ) e on true
     where f.tenant_id = ${tenantId}
@@ -209,41 +175,17 @@ export function findEventsBackward({ tenantId, from, filter, ...bounds }: PageBo
 /** The same for one entity, by the index of its stream: nothing is skipped. */
 export function findEntityEventsForward({ tenantId, from, afterSequence, filter, rowsMax }: PageBounds) {
   return sql<PageRow>`
-    with bound as materialized (
-      select horizon, journal_epoch_is_current() as is_current,
-        is_journal_place(${tenantId}, ${from.position}, ${from.sequence}, horizon) as is_known
-      from (select journal_horizon() as horizon) now
-    )
-    select f.floor_position, f.floor_sequence, f.floor_top_sequence, b.*, false as is_held_back, e.*
-    from journal_floors f cross join bound b
+    ${selectPage(tenantId, from)}
     cross join lateral journal_begin(f, ${from.position}, ${from.sequence}) begin
     left join lateral (
       (select * from archived_events
-      where (f.moved_position, f.moved_sequence) > (${from.position}, ${from.sequence})
-        and tenant_id = ${tenantId} and entity_id = ${filter.entityId}
-        and (position, sequence) > (begin.archive_position, begin.archive_sequence) and sequence > ${afterSequence}
-        and (${filter.typePatterns}::text[] is null or type like any (${filter.typePatterns}::text[]))
-        and (${filter.entityType}::text is null or entity_type = ${filter.entityType})
-        and (${filter.actorId}::uuid is null or actor_id = ${filter.actorId})
-        and (${filter.workspaceId}::uuid is null or workspace_id in (
-          select w.id from workspaces w where w.tenant_id = ${tenantId} and w.path @> array[${filter.workspaceId}::uuid]))
-        and (${filter.viewerId}::uuid is null or sees_workspace(${filter.viewerId}, workspace_id))
-        and (${filter.viewerId}::uuid is null or entity_type <> 'session' or exists (
-          select from sessions s where s.id = entity_id and ${filter.viewerId}::uuid in (s.principal_id, s.on_behalf_of_id)))
+      where ${isArchivedAfter(tenantId, from, afterSequence)} and entity_id = ${filter.entityId}
+        and ${passesFilter(tenantId, filter)}
       order by position, sequence limit ${rowsMax})
       union all
       (select * from events
-      where tenant_id = ${tenantId} and entity_id = ${filter.entityId}
-        and (position, sequence) > (begin.hot_position, begin.hot_sequence)
-        and position < b.horizon and sequence > ${afterSequence}
-        and (${filter.typePatterns}::text[] is null or type like any (${filter.typePatterns}::text[]))
-        and (${filter.entityType}::text is null or entity_type = ${filter.entityType})
-        and (${filter.actorId}::uuid is null or actor_id = ${filter.actorId})
-        and (${filter.workspaceId}::uuid is null or workspace_id in (
-          select w.id from workspaces w where w.tenant_id = ${tenantId} and w.path @> array[${filter.workspaceId}::uuid]))
-        and (${filter.viewerId}::uuid is null or sees_workspace(${filter.viewerId}, workspace_id))
-        and (${filter.viewerId}::uuid is null or entity_type <> 'session' or exists (
-          select from sessions s where s.id = entity_id and ${filter.viewerId}::uuid in (s.principal_id, s.on_behalf_of_id)))
+      where ${isHotAfter(tenantId, afterSequence, part`b.horizon`)} and entity_id = ${filter.entityId}
+        and ${passesFilter(tenantId, filter)}
       order by position, sequence limit ${rowsMax})
       order by position, sequence limit ${rowsMax}
     ) e on true
@@ -253,40 +195,15 @@ export function findEntityEventsForward({ tenantId, from, afterSequence, filter,
 
 export function findEntityEventsBackward({ tenantId, from, filter, rowsMax }: PageBounds) {
   return sql<PageRow>`
-    with bound as materialized (
-      select horizon, journal_epoch_is_current() as is_current,
-        is_journal_place(${tenantId}, ${from.position}, ${from.sequence}, horizon) as is_known
-      from (select journal_horizon() as horizon) now
-    )
-    select f.floor_position, f.floor_sequence, f.floor_top_sequence, b.*, false as is_held_back, e.*
-    from journal_floors f cross join bound b left join lateral (
+    ${selectPage(tenantId, from)} left join lateral (
       (select * from archived_events
-      where (f.moved_position, f.moved_sequence) > (f.floor_position, f.floor_sequence)
-        and tenant_id = ${tenantId} and entity_id = ${filter.entityId}
-        and (position, sequence) < (${from.position}, ${from.sequence})
-        and (position, sequence) > (f.floor_position, f.floor_sequence)
-        and (${filter.typePatterns}::text[] is null or type like any (${filter.typePatterns}::text[]))
-        and (${filter.entityType}::text is null or entity_type = ${filter.entityType})
-        and (${filter.actorId}::uuid is null or actor_id = ${filter.actorId})
-        and (${filter.workspaceId}::uuid is null or workspace_id in (
-          select w.id from workspaces w where w.tenant_id = ${tenantId} and w.path @> array[${filter.workspaceId}::uuid]))
-        and (${filter.viewerId}::uuid is null or sees_workspace(${filter.viewerId}, workspace_id))
-        and (${filter.viewerId}::uuid is null or entity_type <> 'session' or exists (
-          select from sessions s where s.id = entity_id and ${filter.viewerId}::uuid in (s.principal_id, s.on_behalf_of_id)))
+      where ${isArchivedBefore(tenantId, from)} and entity_id = ${filter.entityId}
+        and ${passesFilter(tenantId, filter)}
       order by position desc, sequence desc limit ${rowsMax})
       union all
       (select * from events
-      where tenant_id = ${tenantId} and entity_id = ${filter.entityId}
-        and (position, sequence) < (${from.position}, ${from.sequence})
-        and (position, sequence) > (f.moved_position, f.moved_sequence) and position < b.horizon
-        and (${filter.typePatterns}::text[] is null or type like any (${filter.typePatterns}::text[]))
-        and (${filter.entityType}::text is null or entity_type = ${filter.entityType})
-        and (${filter.actorId}::uuid is null or actor_id = ${filter.actorId})
-        and (${filter.workspaceId}::uuid is null or workspace_id in (
-          select w.id from workspaces w where w.tenant_id = ${tenantId} and w.path @> array[${filter.workspaceId}::uuid]))
-        and (${filter.viewerId}::uuid is null or sees_workspace(${filter.viewerId}, workspace_id))
-        and (${filter.viewerId}::uuid is null or entity_type <> 'session' or exists (
-          select from sessions s where s.id = entity_id and ${filter.viewerId}::uuid in (s.principal_id, s.on_behalf_of_id)))
+      where ${isHotBefore(tenantId, from, part`b.horizon`)} and entity_id = ${filter.entityId}
+        and ${passesFilter(tenantId, filter)}
       order by position desc, sequence desc limit ${rowsMax})
       order by position desc, sequence desc limit ${rowsMax}
     ) e on true
@@ -309,14 +226,11 @@ export function findScanEndForward({ tenantId, from, afterSequence, scanMax }: P
     cross join lateral journal_begin(f, ${from.position}, ${from.sequence}) begin
     left join lateral (
       (select position, sequence from archived_events
-      where (f.moved_position, f.moved_sequence) > (${from.position}, ${from.sequence})
-        and tenant_id = ${tenantId} and (position, sequence) > (begin.archive_position, begin.archive_sequence)
-        and sequence > ${afterSequence}
+      where ${isArchivedAfter(tenantId, from, afterSequence)}
       order by position, sequence limit ${scanMax})
       union all
       (select position, sequence from events
-      where tenant_id = ${tenantId} and (position, sequence) > (begin.hot_position, begin.hot_sequence)
-        and position < ${horizon} and sequence > ${afterSequence}
+      where ${isHotAfter(tenantId, afterSequence, horizon)}
       order by position, sequence limit ${scanMax})
       order by position, sequence offset ${scanMax - 1} limit 1
     ) e on true
@@ -329,14 +243,11 @@ export function findScanEndBackward({ tenantId, from, scanMax }: PageBounds, hor
     select e.position, e.sequence
     from journal_floors f cross join lateral (
       (select position, sequence from archived_events
-      where (f.moved_position, f.moved_sequence) > (f.floor_position, f.floor_sequence)
-        and tenant_id = ${tenantId} and (position, sequence) < (${from.position}, ${from.sequence})
-        and (position, sequence) > (f.floor_position, f.floor_sequence)
+      where ${isArchivedBefore(tenantId, from)}
       order by position desc, sequence desc limit ${scanMax})
       union all
       (select position, sequence from events
-      where tenant_id = ${tenantId} and (position, sequence) < (${from.position}, ${from.sequence})
-        and (position, sequence) > (f.moved_position, f.moved_sequence) and position < ${horizon}
+      where ${isHotBefore(tenantId, from, horizon)}
       order by position desc, sequence desc limit ${scanMax})
       order by position desc, sequence desc offset ${scanMax - 1} limit 1
     ) e
@@ -351,14 +262,11 @@ export function findNewest({ tenantId, from, afterSequence }: PageBounds, horizo
     cross join lateral journal_begin(f, ${from.position}, ${from.sequence}) begin
     cross join lateral (
       (select position, sequence from archived_events
-      where (f.moved_position, f.moved_sequence) > (${from.position}, ${from.sequence})
-        and tenant_id = ${tenantId} and (position, sequence) > (begin.archive_position, begin.archive_sequence)
-        and sequence > ${afterSequence}
+      where ${isArchivedAfter(tenantId, from, afterSequence)}
       order by position desc, sequence desc limit 1)
       union all
       (select position, sequence from events
-      where tenant_id = ${tenantId} and (position, sequence) > (begin.hot_position, begin.hot_sequence)
-        and position < ${horizon} and sequence > ${afterSequence}
+      where ${isHotAfter(tenantId, afterSequence, horizon)}
       order by position desc, sequence desc limit 1)
       order by position desc, sequence desc limit 1
     ) e
@@ -391,6 +299,53 @@ export function findCommonEvent({ tenantId, from }: PageBounds, horizon: number)
       order by position desc, sequence desc limit 1
     ) e
     where f.tenant_id = ${tenantId}`;
+}
+
+/** The horizon, and whether the positions are of the running server and of this history. */
+function boundOf(tenantId: string, from: JournalPosition) {
+  return part`horizon, journal_epoch_is_current() as is_current,
+        is_journal_place(${tenantId}, ${from.position}, ${from.sequence}, horizon) as is_known`;
+}
+
+/** The beginning of a page: the floor `f` and the bound `b`; the events `e` follow. */
+function selectPage(tenantId: string, from: JournalPosition) {
+  return part`with bound as materialized (
+      select ${boundOf(tenantId, from)} from (select journal_horizon() as horizon) now
+    )
+    select f.floor_position, f.floor_sequence, f.floor_top_sequence, b.*, false as is_held_back, e.*
+    from journal_floors f cross join bound b`;
+}
+
+function isArchivedAfter(tenantId: string, from: JournalPosition, afterSequence: number) {
+  return part`(f.moved_position, f.moved_sequence) > (${from.position}, ${from.sequence}) and tenant_id = ${tenantId}
+          and (position, sequence) > (begin.archive_position, begin.archive_sequence) and sequence > ${afterSequence}`;
+}
+
+function isHotAfter(tenantId: string, afterSequence: number, horizon: SqlPart | number) {
+  return part`tenant_id = ${tenantId} and (position, sequence) > (begin.hot_position, begin.hot_sequence)
+          and position < ${horizon} and sequence > ${afterSequence}`;
+}
+
+function isArchivedBefore(tenantId: string, from: JournalPosition) {
+  return part`(f.moved_position, f.moved_sequence) > (f.floor_position, f.floor_sequence) and tenant_id = ${tenantId}
+          and (position, sequence) < (${from.position}, ${from.sequence})
+          and (position, sequence) > (f.floor_position, f.floor_sequence)`;
+}
+
+function isHotBefore(tenantId: string, from: JournalPosition, horizon: SqlPart | number) {
+  return part`tenant_id = ${tenantId} and (position, sequence) < (${from.position}, ${from.sequence})
+          and (position, sequence) > (f.moved_position, f.moved_sequence) and position < ${horizon}`;
+}
+
+function passesFilter(tenantId: string, filter: EventFilter) {
+  return part`(${filter.typePatterns}::text[] is null or type like any (${filter.typePatterns}::text[]))
+        and (${filter.entityType}::text is null or entity_type = ${filter.entityType})
+        and (${filter.actorId}::uuid is null or actor_id = ${filter.actorId})
+        and (${filter.workspaceId}::uuid is null or workspace_id in (
+          select w.id from workspaces w where w.tenant_id = ${tenantId} and w.path @> array[${filter.workspaceId}::uuid]))
+        and (${filter.viewerId}::uuid is null or sees_workspace(${filter.viewerId}, workspace_id))
+        and (${filter.viewerId}::uuid is null or entity_type <> 'session' or exists (
+          select from sessions s where s.id = entity_id and ${filter.viewerId}::uuid in (s.principal_id, s.on_behalf_of_id)))`;
 }
 
 export function findWorkspaceId(tenantId: string, workspaceId: string) {
