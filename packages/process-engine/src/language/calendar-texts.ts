@@ -13,8 +13,8 @@ export function* calendarTextsOf(spec: ProcessSpec): Generator<CalendarText> {
   for (const { text, isTemplate } of placesOf(spec)) {
     if (!mayName(text)) continue;
     if (!isTemplate) yield { text };
-    for (const part of isTemplate ? (partsOfTemplate(text) ?? []) : [])
-      if ('expression' in part && mayName(part.expression)) yield { text: part.expression };
+    for (const { expression } of isTemplate ? (partsOfTemplate(text) ?? []) : [])
+      if (expression !== undefined && mayName(expression)) yield { text: expression };
   }
   for (const { id: table, rules } of spec.decisions)
     for (const { when, then } of rules)

@@ -91,7 +91,9 @@ export function* checkDefinition(
 function expressionsAt({ path, text, isTemplate }: Place): [string, string][] {
   if (!isTemplate) return [[text, path]];
   const parts = partsOfTemplate(text) ?? [];
-  return parts.flatMap((part): [string, string][] => ('expression' in part ? [[part.expression, path]] : []));
+  return parts.flatMap(({ expression }): [string, string][] =>
+    expression === undefined ? [] : [[expression, path]],
+  );
 }
 
 function compiled(text: string, path: string, environment: ExpressionEnvironment): Program | ProcessProblem {

@@ -1,3 +1,4 @@
+import { formatValue, insertValues, type TextPart, wholeExpression } from '@baton/values/text-expressions';
 import type { Json } from '@baton/values/wire';
 
 /**
@@ -56,9 +57,7 @@ export interface Expression {
   readonly charactersMax: number | undefined;
 }
 
-interface Part {
-  readonly literal: string;
-  readonly expression: Expression | undefined;
+interface Part extends TextPart<Expression> {
   /** The expression's source with its suffixes. */
   readonly source: string;
 }
@@ -97,13 +96,8 @@ export function findTextFault(text: string, roots: readonly Root[]): string | un
 
 /** Whether a text consists of exactly one expression. */
 export function isOneExpression(text: string): boolean {
-  return wholeExpression(text) !== undefined;
-}
-
-function wholeExpression(text: string): Expression | undefined {
   const parts = partsOf(text);
-  if ('fault' in parts || parts.length !== 2) return undefined;
-  return parts.every(({ literal }) => literal === '') ? parts[0]?.expression : undefined;
+  return !('fault' in parts) && wholeExpression(parts) !== undefined;
 }
 
 /** Resolves an expression; null without a value. */
@@ -117,14 +111,14 @@ export class UnresolvedExpression extends Error {}
  * @throws UnresolvedExpression
  */
 export async function valueOfText(text: string, lookup: Lookup): Promise<Json> {
-  const whole = wholeExpression(text);
-  if (whole !== undefined) return valueOf(whole, lookup);
   const parts = partsOf(text);
   if ('fault' in parts) throw new Error('a stored text has a malformed expression');
-  let written = '';
-  for (const { literal, expression } of parts)
-    written += literal + (expression === undefined ? '' : formatValue(await valueOf(expression, lookup)));
-  return written;
+  const whole = wholeExpression(parts);
+  if (whole !== undefined) return valueOf(whole, lookup);
+  const values = new Map<Expression, Json>();
+  for (const { expression } of parts)
+    if (expression !== undefined) values.set(expression, await valueOf(expression, lookup));
+  return insertValues(parts, (expression) => values.get(expression) ?? null);
 }
 
 /** Resolves the expressions in the texts of a document, at every depth. Member names are not resolved. */
@@ -155,10 +149,4 @@ async function valueOf(expression: Expression, lookup: Lookup): Promise<Json> {
 export function truncateValue({ charactersMax }: Expression, value: Json): Json {
   if (charactersMax === undefined || value === null) return value;
   return Array.from(formatValue(value)).slice(0, charactersMax).join('');
-}
-
-/** A value as inserted into other text. */
-export function formatValue(value: Json): string {
-  if (value === null) return '';
-  return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -1,7 +1,8 @@
 import { nodesOf } from '@baton/values/json';
+import { formatValue, wholeExpression } from '@baton/values/text-expressions';
 import type { Json, JsonObject } from '@baton/values/wire';
 import type { DecisionAction } from './actions.ts';
-import { type Expression, formatValue, type Lookup, partsOf, truncateValue } from './expressions.ts';
+import { type Expression, type Lookup, partsOf, truncateValue } from './expressions.ts';
 
 /**
  * The actions of a decision with resolved expressions. A decider sees the effect of the decision, and exactly that is
@@ -109,12 +110,11 @@ function fillDocument(document: Json, filling: Filling): Json {
 function fillText(text: string, filling: Filling): Json {
   const parts = partsOf(text);
   if ('fault' in parts) return text;
-  const [first, last] = parts;
-  const isWhole = parts.length === 2 && first?.literal === '' && last?.literal === '';
-  if (isWhole && first?.expression !== undefined) {
-    const value = knownValue(first.expression, filling.values);
+  const whole = wholeExpression(parts);
+  if (whole !== undefined) {
+    const value = knownValue(whole, filling.values);
     filling.charactersLeft -= formatValue(value ?? null).length;
-    return value === undefined || filling.charactersLeft < 0 ? first.source : value;
+    return value === undefined || filling.charactersLeft < 0 ? text : value;
   }
   let written = '';
   for (const { literal, expression, source } of parts) {

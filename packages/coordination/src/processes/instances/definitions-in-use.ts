@@ -17,6 +17,7 @@ import {
 import { partsOfTemplate } from '@baton/process-engine/language/templates';
 import { BoundedCache } from '@baton/values/bounded-cache';
 import { type PreparedSchema, prepareSchema } from '@baton/values/json-schema/schema';
+import { insertValues } from '@baton/values/text-expressions';
 import type { Json } from '@baton/values/wire';
 import { workingCalendarsOf } from '../../organisation/calendars/compute-with-calendar.ts';
 import { nobody } from '../../service/caller.ts';
@@ -122,7 +123,9 @@ export function toolsOf(
     evaluate: (text, roots, table) => evaluateText(text, roots, table, budgets),
     render(template, roots) {
       const within = [...budgets, { left: costMax }];
-      return rendered(template, (text) => evaluateText(text, roots, undefined, within));
+      const parts = partsOfTemplate(template);
+      if (parts === undefined) return template;
+      return insertValues(parts, (text) => evaluateText(text, roots, undefined, within));
     },
   });
   const toolsWithin = (budgets: Budgets): EngineTools => ({
@@ -151,16 +154,6 @@ function programOf({ environments, programs }: PreparedDefinition, text: string,
   const made = compileExpression(text, environment);
   programs.set(name, made);
   return made;
-}
-
-function rendered(template: string, evaluateText: (text: string) => Json): string {
-  return (partsOfTemplate(template) ?? [{ text: template }])
-    .map((part) => {
-      if ('text' in part) return part.text;
-      const value = evaluateText(part.expression);
-      return typeof value === 'string' ? value : value === null ? '' : JSON.stringify(value);
-    })
-    .join('');
 }
 
 /** Parses each expression that may name a calendar. It yields so that other work can run. */

@@ -1,3 +1,4 @@
+import { insertValues, type TextPart, wholeExpression } from '@baton/values/text-expressions';
 import type { Json } from '@baton/values/wire';
 import { isPath, rootOf } from '../../definitions/declared-actions/condition.ts';
 import { type Roots, valueAt } from '../../definitions/declared-actions/evaluate-condition.ts';
@@ -9,26 +10,21 @@ import { type Roots, valueAt } from '../../definitions/declared-actions/evaluate
 
 const placeholder = /\{\{([^{}]{0,1100})\}\}/g;
 
-interface Part {
-  readonly literal: string;
-  /** Undefined for the last part. */
-  readonly path: string | undefined;
-}
-
-function partsOf(text: string): Part[] {
-  const parts: Part[] = [];
+/** The expressions are paths. */
+function partsOf(text: string): TextPart<string>[] {
+  const parts: TextPart<string>[] = [];
   let at = 0;
   for (const match of text.matchAll(placeholder)) {
-    parts.push({ literal: text.slice(at, match.index), path: (match[1] ?? '').trim() });
+    parts.push({ literal: text.slice(at, match.index), expression: (match[1] ?? '').trim() });
     at = match.index + match[0].length;
   }
-  parts.push({ literal: text.slice(at), path: undefined });
+  parts.push({ literal: text.slice(at), expression: undefined });
   return parts;
 }
 
 /** Why a text with placeholders of these roots is invalid; undefined if it is valid. */
 export function findTemplateFault(text: string, roots: readonly string[]): string | undefined {
-  for (const { literal, path } of partsOf(text)) {
+  for (const { literal, expression: path } of partsOf(text)) {
     if (/\{\{|\}\}/.test(literal)) return 'a placeholder is not closed or has no path';
     if (path === undefined) continue;
     const shown = path.slice(0, 64);
@@ -40,7 +36,7 @@ export function findTemplateFault(text: string, roots: readonly string[]): strin
 
 /** The paths of the placeholders in a text. */
 export function pathsInTemplate(text: string): string[] {
-  return partsOf(text).flatMap(({ path }) => path ?? []);
+  return partsOf(text).flatMap(({ expression }) => expression ?? []);
 }
 
 /** Whether a text contains a placeholder. */
@@ -52,10 +48,8 @@ export function isTemplate(text: string): boolean {
  * The value of a text: the value itself for a single placeholder, otherwise the text with its placeholders replaced.
  */
 export function renderValue(text: string, roots: Roots, charactersMax: number): Json {
-  const [first, last, ...more] = partsOf(text);
-  const isOne =
-    first?.path !== undefined && first.literal === '' && last?.literal === '' && more.length === 0;
-  return isOne ? valueAt(first.path, roots) : renderText(text, roots, charactersMax);
+  const path = wholeExpression(partsOf(text));
+  return path === undefined ? renderText(text, roots, charactersMax) : valueAt(path, roots);
 }
 
 /**
@@ -63,17 +57,8 @@ export function renderValue(text: string, roots: Roots, charactersMax: number): 
  * @param charactersMax the text is cut there with an ellipsis: the values may come from any author
  */
 export function renderText(text: string, roots: Roots, charactersMax: number): string {
-  let written = '';
-  for (const { literal, path } of partsOf(text)) {
-    written += literal + (path === undefined ? '' : textOf(valueAt(path, roots)));
-    if (written.length > 2 * charactersMax) break;
-  }
+  const written = insertValues(partsOf(text), (path) => valueAt(path, roots), 2 * charactersMax);
   return cut(written, charactersMax);
-}
-
-function textOf(value: Json): string {
-  if (value === null) return '';
-  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 function cut(text: string, charactersMax: number): string {

@@ -1,0 +1,41 @@
+import type { Json } from './wire.ts';
+
+/**
+ * Texts with expressions (decision 0229). Each expression language has a parser of its own; this module inserts the
+ * values, so that they are written the same way in all of them.
+ */
+
+/** A literal, and the expression after it; the last part of a text has none. */
+export interface TextPart<E> {
+  readonly literal: string;
+  readonly expression: E | undefined;
+}
+
+/** The expression of a text that consists of one expression; undefined for any other text. */
+export function wholeExpression<E>(parts: readonly TextPart<E>[]): E | undefined {
+  const [first, last] = parts;
+  return parts.length === 2 && first?.literal === '' && last?.literal === '' ? first.expression : undefined;
+}
+
+/** A value as inserted into a text: null becomes the empty text, and any other value than a text becomes JSON. */
+export function formatValue(value: Json): string {
+  if (value === null) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/**
+ * The text with the values of its expressions inserted, which are evaluated in order.
+ * @param charactersMax evaluation stops as soon as the text is longer; the result may exceed it
+ */
+export function insertValues<E>(
+  parts: readonly TextPart<E>[],
+  evaluate: (expression: E) => Json,
+  charactersMax = Number.POSITIVE_INFINITY,
+): string {
+  let text = '';
+  for (const { literal, expression } of parts) {
+    text += literal + (expression === undefined ? '' : formatValue(evaluate(expression)));
+    if (text.length > charactersMax) break;
+  }
+  return text;
+}
