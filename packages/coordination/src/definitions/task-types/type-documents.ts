@@ -198,7 +198,9 @@ export const ArtifactSchema = z.strictObject({
 });
 export type ArtifactSchema = z.infer<typeof ArtifactSchema>;
 
-/** @throws Refusal `invalid_document`, `payload_too_large`, `payload_too_deep`, `invalid_artifact_schema` with `field` */
+/**
+ * @throws Refusal `invalid_document`, `payload_too_large`, `payload_too_deep`, `invalid_artifact_schema` with `field`
+ */
 export function parseArtifactSchema(sent: unknown): ArtifactSchema {
   const field = 'artifactSchema';
   checkDocument(sent, { field });

@@ -34,8 +34,8 @@ export async function claimTask(context: Context, ref: TaskRef, request: ClaimRe
 }
 
 /**
- * The usual case: a single statement. If it returns no claim, two reads find the first reason in the documented order of
- * refusals. If they find none, because the obstacle has meanwhile disappeared, the claim is retried in a transaction.
+ * The usual case: a single statement. If it returns no claim, two reads find the first reason in the documented order
+ * of refusals. If they find none, because the obstacle has meanwhile disappeared, the claim is retried in a transaction.
  */
 async function claimInStatement(
   context: Context,

@@ -13,7 +13,10 @@ import {
 const cancels: readonly ControlOperation[] = ['request_cancel', 'force_cancel'];
 const isBlank = (text: string | null | undefined) => (text ?? '').trim() === '';
 
-/** @throws Refusal `invalid_control_operation`, `invalid_control_message`, `unsafe_control_payload`, `secret_material_rejected` */
+/**
+ * @throws Refusal `invalid_control_operation`, `invalid_control_message`, `unsafe_control_payload`,
+ * `secret_material_rejected`
+ */
 export function checkNewMessage(message: NewControlMessage): ControlOperation {
   const operation = controlOperations.find((known) => known === message.operation);
   if (operation === undefined) return fail('invalid_control_operation', { known: controlOperations });

@@ -25,7 +25,8 @@ export const HandoffRequest = z
       type: 'object',
       'x-maxBytes': documentBytesMax,
       description:
-        '`{kind = "handoff", data: {summary, nextSteps, evidenceRefs}}`: a summary of 1 to 10,000 characters, and two lists of at most 100 texts of 1 to 2,000 characters.',
+        '`{kind = "handoff", data: {summary, nextSteps, evidenceRefs}}`: a summary of 1 to 10,000 characters, ' +
+        'and two lists of at most 100 texts of 1 to 2,000 characters.',
     }),
   })
   .meta({ id: 'RunHandoff' });

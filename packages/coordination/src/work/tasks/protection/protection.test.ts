@@ -217,7 +217,7 @@ describe('a migration of the type', () => {
   const version = (number: number, more: object) =>
     insertTestType(baton, { key: 'shrinking', version: number, ...more });
 
-  test('may remove checks and required outputs only for people and the publisher, and never for a principal that worked on the task', async () => {
+  test('without checks or required outputs is reserved for people and the publisher, and refused for former workers', async () => {
     await done(
       baton.admin.post('/artifact-types', { key: 'log', displayName: 'log', mediaTypes: ['*/*'] }),
       201,
