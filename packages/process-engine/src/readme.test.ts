@@ -6,7 +6,7 @@ import { test } from 'node:test';
 
 const folder = dirname(import.meta.dirname);
 
-test('the example of the README prints what the README says', () => {
+test('the example of the README prints the output in the README', () => {
   const readme = readFileSync(join(folder, 'README.md'), 'utf8');
   const [, example = ''] = /^```ts\n([\s\S]*?)^```$/m.exec(readme) ?? [];
   const [, expected = ''] = /^```text\n([\s\S]*?)^```$/m.exec(readme) ?? [];

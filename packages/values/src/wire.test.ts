@@ -23,7 +23,7 @@ test('an instant is accepted with any offset, and without one is UTC', () => {
     assert.equal(InstantInput.parse(given), wire);
 });
 
-test('what is no instant, or lies outside of the years 1 to 9999, is refused', () => {
+test('a text that is not an instant in the years 1 to 9999 is refused', () => {
   for (const given of [
     '',
     'now',

@@ -23,8 +23,8 @@ const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
 
 /**
- * What the arithmetic must agree with: it walks minute by minute, and asks the clock of the zone (by Intl, not by Temporal)
- * for each whether somebody works.
+ * The reference for the arithmetic: it walks minute by minute, and reads the clock of the zone (by Intl, not by
+ * Temporal) for each whether somebody works.
  */
 function oracle(spec: CalendarSpec) {
   const clock = new Intl.DateTimeFormat('en-CA', {
@@ -324,7 +324,7 @@ describe('the rules of the contract', () => {
     assert.equal(isProvisional(calendar, at('2025-12-31T22:00:00Z'), june), true);
   });
 
-  test('nothing is looked for beyond 50 years', () => {
+  test('the search ends after 50 years', () => {
     const never = spec({ workingHours: office, weekend: [1, 2, 3, 4, 5, 6, 7] });
     const from = at('2026-06-01T00:00:00Z');
     const limit = { code: 'calendar_scan_limit' };
@@ -341,7 +341,7 @@ describe('the rules of the contract', () => {
 
 const heldMsMax = 50;
 
-test('the worst calendar of the schema, parsed and asked for 50 years, holds the event loop for less than 50 ms', () => {
+test('the worst calendar of the schema, parsed and used for 50 years, blocks the event loop for less than 50 ms', () => {
   const interval = (n: number) => ({ from: timeOf(n * 144), to: timeOf(n * 144 + 1) });
   const intervals = Array.from({ length: 10 }, (_, n) => interval(n));
   const days = Array.from({ length: 15 }, (_, n) => n);

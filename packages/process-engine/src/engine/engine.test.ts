@@ -38,7 +38,7 @@ test('set, when and complete run at once, and the first input ends the instance'
   assert.deepEqual([other.state.status, other.state.outcome, other.state.data], ['completed', 'done', {}]);
 });
 
-test('a human step opens a task, and its result is what the form asks for', () => {
+test('a human step opens a task, and its result has the fields of the form', () => {
   const form = { type: 'object', properties: { ok: { type: 'boolean' } } };
   const one = new Instance(
     stage([{ ...human('ask', { form, title: 'Is {{ data.x }} good?' }), export: { as: 'answer' } }]),
@@ -180,7 +180,7 @@ for (const [quorum, votes, outcome, reason, more] of quorums)
     assert.equal(one.effects('close_approval').length, left, 'approvals that are not needed are taken back');
   });
 
-test('nobody to ask ends a vote; who worked is not asked where duties are separated; in turns one is asked after the other', () => {
+test('a vote without voters ends; people who did the work do not vote if duties are separated; in turns, one votes after the other', () => {
   const none = new Instance(approve()).take({ kind: 'voters', at: start, element: 'vote', principals: [] });
   assert.equal((none.state.data['vote'] as JsonObject)['reason'], 'no_approvers');
   const spec = stage([
@@ -559,7 +559,7 @@ test('an event for the instance writes its data and runs beside it, one after th
   assert.equal(one.state.status, 'completed');
 });
 
-test('a person who left before their turn is not asked', () => {
+test('a person who left before their turn does not vote', () => {
   const turns = new Instance(approve({ mode: 'sequential', quorum: 'any' }));
   turns.take({ kind: 'voters', at: start, element: 'vote', principals: ['p', 'q', 'r'] });
   turns.take(turns.event('principal.disabled', 'q')).vote('vote', 'r');
@@ -626,7 +626,7 @@ test('a value whose members only come back in another order is no change', () =>
   assert.equal(one.told('process.data_changed').length, 1);
 });
 
-test('who could be asked stays asked when another could not be, and is withdrawn when the step is left', () => {
+test('requested approvals stay open if another is refused, and are withdrawn when the step ends', () => {
   const vote = { id: 'vote', approve: { approvers: [{ role: 'judge' }] } };
   const one = new Instance(stage([{ id: 't', try: { do: [vote], catch: [{ do: [note('c')] }] } }]));
   one.take({ kind: 'voters', at: start, element: 'vote', principals: ['p1', 'p2'] });

@@ -50,10 +50,10 @@ class Pair {
   readonly #spec: object;
   readonly #approvals = new Map<string, string>();
   readonly #opened = new Map<string, number>();
-  /** Elements whose voters are being looked for. */
+  /** Elements whose voters are being resolved. */
   readonly #searching = new Set<string>();
   readonly #refused = new Map<string, number>();
-  /** Stages that events told of as entered, and not as left. */
+  /** Stages whose entry was emitted, and not their exit. */
   readonly #inside = new Set<string>();
 
   constructor(spec: object) {
@@ -71,7 +71,7 @@ class Pair {
     ) as ElementNode[];
   }
 
-  /** One input, of those that may come now; which one and with what, the number says. */
+  /** One of the currently possible inputs; the number selects it and its content. */
   take(choice: number): boolean {
     const { status } = this.engine.state;
     if (status !== 'running' && status !== 'suspended') return false;
@@ -88,7 +88,10 @@ class Pair {
     return true;
   }
 
-  /** By a version that renames all steps and stages, and by its own again: the instance is as before, and only its tasks are renamed. */
+  /**
+   * By a version that renames all steps and stages, and by its own again: the instance is as before, and only its tasks
+   * are renamed.
+   */
   #goThereAndBack(): void {
     const { engine } = this;
     const before = structuredClone(engine.state);
@@ -96,7 +99,7 @@ class Pair {
       ({ purpose, state, dueAt }) =>
         purpose === 'due' && state === 'pending' && dueAt !== null && dueAt <= before.clock,
     );
-    // A deadline that is over is told by the migration.
+    // The migration reports a deadline that has passed.
     if (isLate || (before.status !== 'running' && before.status !== 'suspended')) return;
     engine.acts = [];
     const { steps, stages } = engine.definition;
@@ -285,7 +288,7 @@ class Pair {
     );
   }
 
-  /** Whoever follows the events knows which stages the instance is in, whatever ends them. */
+  /** The events show which stages the instance is in, whatever ends them. */
   #followStages(): void {
     for (const { type, payload } of this.engine.told()) {
       const stage = String(payload['stage']);
@@ -326,7 +329,7 @@ class Pair {
   }
 }
 
-test('random processes end as the interpreter says, and each effect is asked for once', {
+test('random processes end as the interpreter predicts, and each effect is requested once', {
   timeout: 1_800_000,
 }, () => {
   const ends: Record<string, number> = {};

@@ -5,7 +5,7 @@ import { isResumedBy } from './handlers.ts';
 import { human, Instance, note, stage, start } from './testing/engine-instance.ts';
 import { waitsOf } from './waits.ts';
 
-// What steps ask of memory and tell it, and how an instance goes on by an event; without a database.
+// Memory queries and observations of steps, and resumes by events; without a database.
 
 const errorOf = (one: Instance) => one.told('process.failed')[0]?.payload['error'] as JsonObject;
 const nodeOf = (one: Instance, id: string) => {
@@ -32,7 +32,7 @@ const found = {
 const answer = (one: Instance, recallId = nodeOf(one, 'r').recallId as string) =>
   one.take({ kind: 'recalled', at: start, element: 'r', recallId, ...found });
 
-test('a recall asks memory as it was when the step was reached, and its answer is the result', () => {
+test('a recall queries memory as of the time when the step was reached, and returns its result', () => {
   const one = asking({ kinds: ['service'], relations: ['runs_on'], depth: 2, maxTokens: 500 });
   const [opened] = one.effects('open_recall');
   assert.ok(opened?.kind === 'open_recall');
@@ -106,7 +106,7 @@ const memory = {
   entities: [{ type: 'service', key: 'data.n' }],
 };
 
-test('what memory is to know of an instance stands in its events, and is told when it differs and at the end', () => {
+test('the case of an instance is in its events, and is reported when it differs and at the end', () => {
   const one = new Instance(
     { ...stage([human('a'), note('y', "'done'"), human('b')]), memory },
     { x: 'CHG 7', n: 1 },
@@ -134,7 +134,7 @@ test('what memory is to know of an instance stands in its events, and is told wh
   );
 });
 
-test('a case without a key, or that can not be computed, is not told, and the instance goes on', () => {
+test('a case without a key, or that can not be computed, is not reported, and the instance continues', () => {
   const none = new Instance({ ...stage([human('a')]), memory });
   assert.equal(none.told('process.started')[0]?.payload['memory'], null);
   const faulty = { ...memory, case: { ...memory.case, key: 'data.x.y.z' } };

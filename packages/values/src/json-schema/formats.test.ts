@@ -29,7 +29,7 @@ const missing: Record<string, string[]> = {
   'json-pointer': ['a', '/~2'],
 };
 
-test('formats are asserted where that is asked for, and annotate elsewhere', () => {
+test('formats are asserted on request, and annotate otherwise', () => {
   for (const [format, texts] of Object.entries(fitting)) {
     const asserting = prepareSchema({ format }, { formats: 'assert' });
     for (const text of texts) assert.deepEqual(asserting.faultsOf(text), [], `${format}: ${text}`);

@@ -10,7 +10,7 @@ import { SchemaDefect } from './schema-tree.ts';
 
 const faults = (schema: Json, instance: Json) => prepareSchema(schema).faultsOf(instance);
 
-describe('what each keyword says', () => {
+describe('the faults of each keyword', () => {
   const cases: { schema: Json; fits: Json[]; misses: Json[] }[] = [
     { schema: true, fits: [1, {}], misses: [] },
     { schema: false, fits: [], misses: [1, {}] },
@@ -137,7 +137,7 @@ describe('what each keyword says', () => {
     });
 });
 
-test('faults say where and what, at most 20, without what was sent', () => {
+test('faults have a place and a message, at most 20, without the sent values', () => {
   const schema: Json = {
     properties: {
       'a/b': { items: { type: 'integer', maximum: 5 } },
@@ -355,8 +355,8 @@ describe('the worst schemas and instances take less than 100 ms, and less than 2
 });
 
 /**
- * Schemas and instances over a few names and values, so that they meet. Without `contains`: beside `prefixItems` ajv lets an
- * empty list pass, and what it has found doesn't count as looked at.
+ * Schemas and instances over a few names and values, so that they meet. Without `contains`: beside `prefixItems` ajv
+ * lets an empty list pass, and its members don't count as evaluated.
  */
 const value: fc.Arbitrary<Json> = fc.letrec<{ value: Json }>((tie) => ({
   value: fc.oneof(
@@ -428,7 +428,7 @@ test(`agrees with ajv, which makes programs of schemas, on ${randomSchemas} rand
   let asked = 0;
   fc.assert(
     fc.property(schema, fc.array(value, { minLength: 5, maxLength: 5 }), (given, values) => {
-      // As they are parsed: ajv tells objects with other prototypes apart.
+      // As parsed: ajv distinguishes objects with other prototypes.
       const [made, ...instances] = JSON.parse(JSON.stringify([given, ...values])) as [Json, ...Json[]];
       const document = (
         typeof made === 'boolean' ? { allOf: [made] } : { ...(made as JsonObject) }

@@ -54,7 +54,7 @@ function rule(more: object = {}): TestDocument {
 
 const someHash = `sha256:${'0'.repeat(64)}`;
 
-/** The body of an apply of what stands in the plan of these documents now. */
+/** The body of an apply for the current plan of these documents. */
 async function fresh(
   named: Parameters<typeof sourceOf>[0],
   documents: TestDocument[],
@@ -179,7 +179,7 @@ describe('POST /packages:apply refuses', () => {
     const role = await done(baton.admin.post('/roles', { slug: newKey('r'), name: 'R' }), 201);
     const [desk, maker] = [calendar(newKey('c')), agent(agentKey(), { identity: { roles: [role.slug] } })];
     const body = await fresh({ key: newKey('p') }, [desk, maker]);
-    // The role gets another name between the judgement and the writing.
+    // The role is renamed between the validation and the writes.
     const { sent } = await baton.pool.transaction(async (tx) => {
       await tx.run(takePackageLock(baton.tenantId));
       const applying = baton.admin.post('/packages:apply', body);
@@ -316,7 +316,7 @@ describe('at the same time', () => {
     }
   });
 
-  test('a person changes an object after the plan was judged: the plan is stale, and the change stays', async () => {
+  test('an object that a person changes after the validation makes the plan stale, and the change is preserved', async () => {
     const named = { key: newKey('p') };
     const [key, maker] = [newKey('c'), agentKey()];
     await applyDocuments(baton.admin, named, [calendar(key), agent(maker)]);

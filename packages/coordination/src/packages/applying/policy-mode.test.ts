@@ -6,7 +6,7 @@ import { done, refused } from '../../testing/leases.ts';
 import { newKey, planDocuments, sourceOf } from '../../testing/package-sources.ts';
 import { policyModeOfFile } from '../../testing/policy-mode.ts';
 
-/** CP_AUTHZ_MODE policy: the decision point is asked for the right of each kind, outside of the transaction. */
+/** CP_AUTHZ_MODE policy: external authorization decides on the permission for each kind, outside of the transaction. */
 
 let baton: TestCoordination;
 const { grantActions, askedOf } = policyModeOfFile((mode) => {

@@ -21,7 +21,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-/** How a package says an object of each kind, how a person makes one of the same key, and where it is then read. */
+/** The document of each kind, the request that creates an object with the same key, and the address to read it. */
 interface Kind {
   spec(title: string): Promise<object>;
   make(key: string, title: string): Promise<unknown>;
@@ -178,7 +178,7 @@ test('what is recorded as another package’s after it was left out is that pack
   await done(baton.admin.post('/packages:record', { package: second, objects }));
   assert.equal((await make()).package.key, second.key);
   await applyDocuments(baton.admin, first, []);
-  // What the first package had said of it is no measure for the second.
+  // The document of the first package doesn't count for the second.
   const { plan } = await applyDocuments(baton.admin, second, [document('Second')]);
   const displayName = plan.changes[0].fields.find(({ path }: { path: string }) => path === '/displayName');
   assert.deepEqual([displayName.owner, displayName.applies], ['package', true]);

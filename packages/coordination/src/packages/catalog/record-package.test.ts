@@ -81,7 +81,7 @@ const read = new Set(['Agent', 'ConnectionType']);
 
 describe('POST /packages:record links objects to a package', () => {
   for (const [kind, { make, keyOf, list }] of Object.entries(kinds))
-    test(`${kind}: the object and its list say so`, async () => {
+    test(`${kind}: the object and its list contain the link`, async () => {
       const at = (one: any) => `${list}/${read.has(kind) ? one.key : one.id}`;
       const [made, other] = [await make(), await make()];
       assert.equal(made.package, null);

@@ -33,7 +33,7 @@ const flow = (key: string, version: number, due: string, more: object = {}) => (
 });
 const migrations = [{ from: 1, to: 2, policy: 'migrate' }];
 
-test('a plan tells which instances go along and which deadlines move, and applied they do', async () => {
+test('a plan lists the instances that migrate and the deadlines that move, and its apply has the same result', async () => {
   const [named, process] = [{ key: newKey('p') }, newKey('x')];
   await applyDocuments(baton.admin, named, [flow(process, 1, 'P1D')]);
   const { id, openElements } = await startProcessInstance(baton.admin, process);

@@ -131,7 +131,7 @@ describe('a package of every kind', () => {
       TaskType: { description: 'Of a customer' },
       Agent: { displayName: 'Mason' },
       Process: { version: 2, description: 'Reads twice' },
-      WorkRule: { description: 'Says why', status: 'enabled' },
+      WorkRule: { description: 'Records the reason', status: 'enabled' },
       View: { title: 'All cases' },
     });
     const { plan, applied } = await applyDocuments(baton.admin, { ...named, version: '1.1' }, changed);
@@ -148,7 +148,7 @@ describe('a package of every kind', () => {
         ]);
     assert.deepEqual(fieldsOf('Calendar'), [['/displayName', 'Desk', 'Other desk', 'package', true]]);
     assert.deepEqual(fieldsOf('WorkRule'), [
-      ['/description', '', 'Says why', 'package', true],
+      ['/description', '', 'Records the reason', 'package', true],
       ['/status', 'disabled', 'enabled', 'package', true],
     ]);
     assert.deepEqual(plan.changes.find(({ kind }: any) => kind === 'TaskType').deprecates, [1]);
@@ -188,7 +188,7 @@ describe('a package of every kind', () => {
     assert.equal(late.problems[0].code, 'agent_retired');
   });
 
-  test('is renamed: a rule stays the same one, the others begin anew and the old ones are retired', async () => {
+  test('is renamed: a rule stays the same object, other kinds are created again and the old objects are retired', async () => {
     const named = { key: newKey('p') };
     const [old, renamed] = [newKey('x'), newKey('y')];
     await applyDocuments(baton.admin, named, everyKind(old));
@@ -289,7 +289,7 @@ describe('what a person changed', () => {
   });
 });
 
-test('the plan of a process says which of its instances would go another way', async () => {
+test('the plan of a process lists the instances that would take another path', async () => {
   const named = { key: newKey('p') };
   const key = newKey('q');
   const { key: actor } = await makeProcessAgent(baton);
@@ -439,7 +439,7 @@ describe('a plan', () => {
     await refused(baton.otherAdmin.post('/packages:apply', apply), 404, 'not_found');
   });
 
-  test('tells somebody with narrow sight nothing of objects in other workspaces', async () => {
+  test('reveals nothing about objects in other workspaces to callers with partial visibility', async () => {
     const workspace = await done(baton.admin.post('/workspaces', { slug: newKey('w'), name: 'W' }), 201);
     const prefix = newKey('x');
     const named = { key: newKey('p') };

@@ -52,7 +52,7 @@ test('reads YAML 1.2 and JSON: the package, its renames, and each document with 
   });
 });
 
-describe('says what is wrong, with file and place', () => {
+describe('reports problems with their file and place', () => {
   test('paths', async () => {
     const content = documentOf('Test', 'a').content;
     for (const path of ['/a.yaml', '../a.yaml', 'b/../../a.yaml', 'b//a.yaml', './a.yaml', 'C:a', 'b\\a'])
@@ -106,7 +106,7 @@ describe('says what is wrong, with file and place', () => {
     );
   });
 
-  test('an object that stands twice, and settings that are declared twice', async () => {
+  test('a duplicate object, and settings that are declared twice', async () => {
     const twice = (kind: string, key: string) =>
       problemsOf(documentOf(kind, 'a'), { ...documentOf(kind, key), path: 'b' });
     assert.deepEqual(await twice('View', 'a'), [['invalid_document', 'b', '/key']]);
@@ -173,7 +173,7 @@ describe('a hostile package', () => {
     assert.ok(!isLongProof || delay.max / 1e6 < 250, `${delay.max / 1e6} ms`);
   });
 
-  test('with a thousand wrong files is told 500 problems', async () => {
+  test('reports 500 problems of a thousand invalid files', async () => {
     const files = Array.from({ length: 999 }, (_, n) => ({ path: `f${n}`, content: 'x' }));
     assert.equal((await readPackage([manifest, ...files])).problems.length, 500);
   });

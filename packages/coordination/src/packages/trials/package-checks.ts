@@ -88,10 +88,14 @@ const late = problem('invalid_document', '', 'was not validated: the call has us
 
 type Finding = Pick<PackageProblem, 'code' | 'severity' | 'path' | 'message'>;
 
-/** @param told with paths relative to the document's spec */
-export function add({ problems }: CheckedPackage, { file }: PackageDocument, told: readonly Finding[]): void {
+/** @param findings with paths relative to the document's spec */
+export function add(
+  { problems }: CheckedPackage,
+  { file }: PackageDocument,
+  findings: readonly Finding[],
+): void {
   const room = Math.min(documentProblemsMax, problemsMax - problems.length);
-  for (const { code, severity, path, message } of told.slice(0, Math.max(0, room)))
+  for (const { code, severity, path, message } of findings.slice(0, Math.max(0, room)))
     problems.push({ code, severity, path: `/spec${path}`, file, message });
 }
 

@@ -54,7 +54,7 @@ async function passes(definition: object, steps: object[], more: object = {}) {
 
 const human = (id: string, more: object = {}, step: object = {}) => ({
   id,
-  human: { taskType: 'task', title: 'Look at {{ data.n }}', ...more },
+  human: { taskType: 'task', title: 'Review {{ data.n }}', ...more },
   ...step,
 });
 
@@ -75,7 +75,7 @@ describe('a test of a process', () => {
           open: ['look'],
           data: { n: 3 },
           created: [
-            { kind: 'task', match: { taskType: 'task', title: 'Look at 3', assign: 'role:reviewer' } },
+            { kind: 'task', match: { taskType: 'task', title: 'Review 3', assign: 'role:reviewer' } },
             { kind: 'instance', match: { key: 'one' } },
           ],
           problems: [],
@@ -130,7 +130,7 @@ describe('a test of a process', () => {
       assert.deepEqual(report.test.failures, [{ step: 1, message, expected, actual }]);
     }
     const created = await runSteps(specOf([human('a')]), [
-      { ...started, expect: { created: [{ kind: 'task', match: { title: 'Look at 4' } }] } },
+      { ...started, expect: { created: [{ kind: 'task', match: { title: 'Review 4' } }] } },
     ]);
     const [failure] = created.test.failures;
     assert.equal(failure.message, 'what was created does not match');
@@ -155,7 +155,7 @@ describe('a test of a process', () => {
     await passes(broken, [{ ...started, expect: { problems: ['expression_error'], status: 'suspended' } }]);
   });
 
-  test('says what a step waits for that has failed, so that a try catches it', async () => {
+  test('fails the object that a step waits for, so that a try catches it', async () => {
     const caught = (step: object, on: string) =>
       specOf([
         {
@@ -357,7 +357,7 @@ describe('a test of a process', () => {
     assert.deepEqual(report.coverage[0].handlers, { covered: 1, total: 1, missing: [] });
   });
 
-  test('what is not simulated ends as an error and says why, never as passed', async () => {
+  test('tests that use something that is not simulated end as errors with the reason, never as passed', async () => {
     const definition = specOf([human('a'), { id: 's', call: { process: 'p' } }]);
     const notSimulated: [object[], number, RegExp][] = [
       [[{ send: { event: 'task.cancelled', payload: { element: 's' } } }], 2, /which does not wait for that/],
@@ -442,7 +442,7 @@ test('coverage counts elements, ways on, rows and handlers over all tests of a p
 
 const branch = (id: string) => ({ id, do: [human(`${id}-look`)] });
 
-test('memory is asked and told without a memory service, and an event lets a suspended instance go on', async () => {
+test('memory queries and observations work without a memory service, and an event resumes a suspended instance', async () => {
   const definition = specOf(
     [
       { id: 'ask', recall: { anchors: ['policy:{{ data.n }}'] }, export: { as: 'known' } },

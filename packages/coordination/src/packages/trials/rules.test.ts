@@ -40,7 +40,7 @@ async function passes(rule: object, ...steps: object[]) {
 }
 
 describe('a test of a rule', () => {
-  test('an event may say which agent of the registry wrote it', async () => {
+  test('an event may name the registry agent that wrote it', async () => {
     const observed = (agent?: string) => ({
       evaluate: {
         event: { type: 'observation.recorded', payload: { kind: 'k', n: 2 }, ...(agent && { agent }) },
@@ -59,7 +59,7 @@ describe('a test of a rule', () => {
     assert.deepEqual([status, problems[0].code], ['invalid', 'invalid_rule']);
   });
 
-  test('looks at an event: what it would file, once for each key, and when it holds back', async () => {
+  test('evaluates an event: the tasks that it would file, once for each key, and when it does not act', async () => {
     const report = await passes(
       ruleOf({ dedupKeyTemplate: 'n-{{ payload.n }}' }),
       { ...look({ n: 1 }), expect: { status: 'not_matched', created: [] } },
@@ -102,7 +102,7 @@ describe('a test of a rule', () => {
     assert.deepEqual(ruleCoverage[0].outcomes.missing, ['not_matched']);
   });
 
-  test('asks people, changes and closes what it has filed, and says which items are refused', async () => {
+  test('requests decisions, changes and closes tasks that it has filed, and reports refused items', async () => {
     await passes(
       ruleOf({
         kind: 'request_decision',
@@ -163,7 +163,7 @@ describe('a test of a rule', () => {
     assert.match(missing.failures[0].message, /reads task/);
   });
 
-  test('a rule that asks a skill waits; what it would do then is not simulated', async () => {
+  test('a rule that calls a skill waits; its act is not simulated', async () => {
     const { name, version } = await done(
       baton.admin.post('/skills', { name: 'judge', version: '1', protocol: 'mcp' }),
       201,

@@ -69,7 +69,7 @@ describe('POST /packages:test', () => {
     });
   });
 
-  test('runs tests that stand outside of the package, by their files', async () => {
+  test('runs tests from files outside of the package', async () => {
     const outside = { ...testOf({}, 'outside'), path: 'elsewhere/t.yaml' };
     const report = await done(post([agent, processOf(), testOf()], { tests: [outside] }));
     assert.deepEqual(
@@ -88,7 +88,7 @@ describe('POST /packages:test', () => {
     );
   });
 
-  test('with checkOnly it says what is wrong, and runs no test', async () => {
+  test('with checkOnly it reports problems, and runs no test', async () => {
     const files = [
       agent,
       processOf(),
@@ -360,7 +360,7 @@ describe('a hostile package', () => {
     assert.ok(refusedOnes >= 4, statuses.join());
   });
 
-  test('an act that never ends by itself does not keep a test from saying so, and others from passing', async () => {
+  test('an act that never ends fails its own test, and other tests still pass', async () => {
     const timers = processOf(
       stepsOf({
         id: 'again',

@@ -12,7 +12,7 @@ import { keysOfRows } from './block-query.ts';
 import { findBlockRows, type Looking, scannedRowsMax } from './rows.sql.ts';
 import { sources } from './sources.ts';
 
-/** More than one query looks at. */
+/** More than one query scans. */
 const many = scannedRowsMax + 4000;
 
 let baton: TestCoordination;
@@ -73,7 +73,7 @@ const idsOf = async (key: string, body: object = {}, by = admin) =>
 const byTitle = { sorts: [{ field: 'title', direction: 'asc' }] };
 const counting = { columns: [{ field: 'value' }], aggregate: { fn: 'count' } };
 
-test('a query that would look at more than 20,000 rows is 409 view_too_costly', async () => {
+test('a query that would scan more than 20,000 rows is 409 view_too_costly', async () => {
   const key = await publish(
     blockOf(byTitle),
     blockOf(counting),

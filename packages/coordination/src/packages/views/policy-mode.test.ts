@@ -72,7 +72,7 @@ test('no cursor names a row that the point hides, however many there are', async
   await refused(query(key, reader), 409, 'view_too_costly');
 });
 
-test('goals are judged by where they are filed', async () => {
+test('goals are authorized by their workspace', async () => {
   const { admin } = baton;
   grant(() => true);
   const [workspace, other] = [await makeWorkspace(baton), await makeWorkspace(baton)];
@@ -87,7 +87,7 @@ test('goals are judged by where they are filed', async () => {
   assert.deepEqual((await done(query(key, reader, { block: 1 }))).items, [{ value: 2 }]);
 });
 
-test('agents and connections are judged as a whole', async () => {
+test('agents and connections are authorized as a whole', async () => {
   const key = await insertTestView(baton, baton.admin, [
     blockOf({ source: 'agents', columns: columns('id') }),
   ]);

@@ -34,7 +34,7 @@ const query = (key: string, body: object = {}, by = admin) =>
 const itemsOf = async (key: string, body: object = {}, by = admin) =>
   (await done(query(key, body, by))).items;
 const columns = (...names: string[]) => names.map((field) => ({ field }));
-/** Tasks of this file's tenant are told apart by their owner. */
+/** The owner distinguishes the tasks of this file's tests. */
 const ownedBy = (value: string) => ({ field: 'ownerId', op: 'eq', value });
 
 type SourceOfRows = keyof typeof fieldsBySource;
@@ -383,7 +383,7 @@ describe('pages', () => {
       from generate_series(1, 60) n`);
   });
 
-  test('have each row once, in the order that was asked for, with what has no value last', async () => {
+  test('have each row once, in the requested order, with missing values last', async () => {
     const directions = ['asc', 'desc'] as const;
     const fields = ['createdAt', 'dueDate', 'title', 'priority', 'version'];
     const sorts = fields.flatMap((field) => directions.map((direction) => ({ field, direction })));
@@ -538,7 +538,7 @@ describe('workspaces', () => {
     );
   });
 
-  test('who sees a part is shown that part, and told of nothing else', async () => {
+  test('callers with partial visibility get their part, and nothing about the rest', async () => {
     const { person, mine, other } = await makeNarrowPerson(baton);
     const worker = { actor: admin, sessionId: await openSession(admin) };
     const inEach = async (workspaceId: string | null) => {

@@ -43,7 +43,7 @@ test('GET /views lists the views of the tenant by their keys, whole', async () =
   await refused(anybody.get('/views?other=1'), 400, 'invalid_request');
 });
 
-test('GET /views has titles in the language that is asked for, or in the one without a name', async () => {
+test('GET /views has titles in the requested language, or the default title', async () => {
   const key = await publish();
   const titleIn = async (locale: string) => {
     const { items } = await done(baton.admin.get(`/views?locale=${locale}`));

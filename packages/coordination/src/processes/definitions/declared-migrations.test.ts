@@ -13,7 +13,7 @@ import {
 } from '../../testing/process-instances.ts';
 import { makeWorkspace } from '../../testing/workspaces.ts';
 
-// What a version may say of the instances of earlier ones (docs/reference/processes.md#migration): judged when it is published.
+// Migrations of earlier versions' instances, validated at publication (docs/reference/processes.md#migration).
 
 let baton: TestCoordination;
 let agent: string;
@@ -57,7 +57,7 @@ const cases: readonly [name: string, steps: object[], map: object, found: [strin
     ],
   ],
   [
-    'a step that stands elsewhere',
+    'a step in another list',
     [humanStep('look'), humanStep('sign'), group('all', setStep('s', { n: '1' }))],
     {},
     [
@@ -67,7 +67,7 @@ const cases: readonly [name: string, steps: object[], map: object, found: [strin
       ],
     ],
   ],
-  ['a step that stands elsewhere and is given up', [humanStep('sign')], { sign: null }, []],
+  ['a step in another list that is removed', [humanStep('sign')], { sign: null }, []],
 ];
 
 for (const [name, steps, map, found] of cases)

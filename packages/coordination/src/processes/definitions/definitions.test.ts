@@ -136,7 +136,7 @@ test('element_kind_changed and element_removed: what an id meant in the version 
   );
 });
 
-test('retires a process once, tells what it would do, and a new version takes it into use again', async () => {
+test('retires a process once, previews it with dryRun, and a new version reactivates it', async () => {
   const key = newProcessKey();
   const made = await done(publish(key, specOf()), 201);
   const path = `/process-definitions/${key}:retire`;
@@ -150,7 +150,7 @@ test('retires a process once, tells what it would do, and a new version takes it
   assert.deepEqual(await done(baton.admin.post(path, { reason: 'again' })), retired);
   const { status, retired: known } = await done(baton.admin.get(`/process-definitions/${key}`));
   assert.deepEqual([status, known], ['retired', retired.retired]);
-  // The same version again is there already, and changes nothing.
+  // Publishing the same version again changes nothing.
   assert.equal((await done(publish(key, specOf()))).status, 'retired');
   const next = await done(publish(key, specOf({ version: 2 })), 201);
   assert.deepEqual([next.status, next.retired], ['active', null]);

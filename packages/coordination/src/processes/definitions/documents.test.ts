@@ -8,7 +8,7 @@ import { done } from '../../testing/leases.ts';
 import { newProcessKey, processSpec } from '../../testing/processes.ts';
 import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
 
-// The documents that a process says it is governed by (docs/reference/processes.md#problems), where there is a memory service.
+// The documents that govern a process (docs/reference/processes.md#problems), where there is a memory service.
 
 let started: WithMemory;
 let agent: string;
@@ -24,7 +24,7 @@ const store = (workspaceId: string, naturalKey: string) =>
       workspaceId,
       naturalKey,
       title: 'A policy',
-      chunks: [{ text: 'Two people look at a change.' }],
+      chunks: [{ text: 'Two people review a change.' }],
     }),
   );
 

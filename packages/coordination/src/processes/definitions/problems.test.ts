@@ -118,7 +118,7 @@ const shapes: [string, Record<string, unknown>, string][] = [
     'schema_violation /stages/0/steps/0/human/form',
   ],
   [
-    'a step to compensate that there is not',
+    'a step to compensate that does not exist',
     withSteps(step('a', { compensate: ['b'] })),
     'schema_violation /stages/0/steps/0/compensate',
   ],
@@ -133,7 +133,7 @@ const shapes: [string, Record<string, unknown>, string][] = [
     'schema_violation /migrations/0/to',
   ],
   [
-    'a migration to an element that there is not',
+    'a migration to an element that does not exist',
     { version: 2, migrations: [{ from: 1, to: 2, policy: 'migrate', map: { a: 'b' } }] },
     'schema_violation /migrations/0/map',
   ],
@@ -513,7 +513,7 @@ test('tables without a gap, an overlap or a rule that is never reached have no w
   );
 });
 
-test('a definition may come as YAML; invalid_yaml says in which line it is none', async () => {
+test('a definition may be YAML; invalid_yaml has the line of the error', async () => {
   const yaml = `
 version: 1
 displayName: Release
@@ -547,7 +547,7 @@ test('invalid_document: what is no object, or holds a number that is rounded', a
   assert.deepEqual(await found({ ...processSpec(), version: 2 ** 60 }), ['invalid_document /version']);
 });
 
-test('at most 50 problems of shape are told, and none from too deep or too large a document', async () => {
+test('at most 50 problems of shape are reported, and none for a document that is too deep or too large', async () => {
   const many = Array.from({ length: 80 }, (_, n) => ({ id: `Bad ${n}`, wait: 'PT1S' }));
   assert.equal((await found(withSteps(...many))).length, 50);
   let nested: object = { id: 'a', wait: 'PT1S' };

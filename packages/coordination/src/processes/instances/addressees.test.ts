@@ -160,8 +160,8 @@ test('a step for a person is done by them, or by a person who operates processes
   const addressee = { principalId: person.principalId };
   await isNotEligible(finish(machine, first), addressee);
   await isNotEligible(change(machine, first, { customFields: { ok: true } }), addressee);
-  // What no step reads of a task stays open to whoever may change tasks.
-  await done(change(machine, first, { description: 'Look at the invoice.' }));
+  // Fields that no step reads can be changed by every principal who may change tasks.
+  await done(change(machine, first, { description: 'Check the invoice.' }));
   await done(change(person, first, { customFields: { ok: false } }));
   await done(finish(person, first));
   await worker.run();
@@ -202,7 +202,7 @@ test('a step for a role is done by its holders in that place, whatever the task 
   assert.equal((await get(made.id)).status, 'completed');
 });
 
-test('a task that an escalation gives to somebody else is not finished by whoever had it, nor under their lease', async () => {
+test('a task that an escalation reassigns can not be finished by its former assignee, nor under their lease', async () => {
   const [first, second] = [await baton.actor(), await baton.actor()];
   const escalations = [{ after: 'PT1H', action: 'reassign', to: [{ principal: second.principalId }] }];
   const step = humanStep('a', { assign: [{ principal: first.principalId }], escalations });

@@ -29,7 +29,7 @@ const monday = '2026-03-02T09:00:00Z';
 const later = (key: string, weeks: number) =>
   `string(cal.addWorkdays(timestamp('${monday}'), ${weeks}, '${key}'))`;
 
-test('a calendar that only an expression names is there wherever the expression stands', async () => {
+test('a calendar that only an expression names is loaded for every place of an expression', async () => {
   const [key, other] = [await makeCalendar(), await makeCalendar()];
   const table = {
     id: 'plan',
@@ -59,7 +59,7 @@ test('a calendar that only an expression names is there wherever the expression 
   );
 });
 
-test('so it is where a trigger asks for it, and for the task that looks back', async () => {
+test('the same for triggers, and for the task that reviews the instance', async () => {
   const [key, kind] = [await makeCalendar(), `k-${newId()}`];
   const start = {
     on: { observation: kind, where: `cal.isWorkday(timestamp('${monday}'), '${key}')` },

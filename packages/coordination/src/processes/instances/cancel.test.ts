@@ -79,7 +79,7 @@ test('an operator may go past it, and what is left is undone', async () => {
   assert.deepEqual(await endOf(id), ['cancelled', 0, ['three', 'two', 'one']]);
 });
 
-test('a cancel without compensation ends it as it is, and says what was undone', async () => {
+test('a cancel without compensation ends the instance unchanged, and reports what was undone', async () => {
   const { id } = await giveUp(await startUndoing());
   await cancel(id, { compensate: false });
   assert.deepEqual(await endOf(id), ['cancelled', 1, ['three']]);

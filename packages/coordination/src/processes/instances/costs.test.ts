@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { assertTookLess } from '@baton/testing/depth';
 import { humanStep, setStep, startProcesses } from '../../testing/process-instances.ts';
 
-// What the worst definition costs: the expressions of a text, and of all that follows from one input, are bounded together.
+// What the worst definition costs: the expressions of a text, and of all that follows from one input, are bounded
+// together.
 
 const { start } = await startProcesses();
 
@@ -25,7 +26,7 @@ test('all expressions of a text cost what one may', async () => {
   assert.match(many.suspension.reason, /together/);
 });
 
-test('all expressions that one input leads to are bounded together, and the instance says where it stopped', async () => {
+test('the expressions of one input share a cost limit, and the instance reports the element that exceeded it', async () => {
   const steps = Array.from({ length: 100 }, (_, n) => ({ ...setStep(`a-${n}`, { n: `${n}` }), when: dear }));
   const stages = Array.from({ length: 3 }, (_, n) => ({
     id: `s-${n}`,

@@ -15,7 +15,7 @@ import {
   startProcessInstance,
 } from '../../testing/process-instances.ts';
 
-// All that one act on an instance may write at once: whoever reads what an endpoint declares can rely on it.
+// All events that one act on an instance may write: the declarations of the endpoints are complete.
 
 let baton: TestCoordination;
 let agent: Awaited<ReturnType<typeof makeProcessAgent>>;
@@ -225,7 +225,7 @@ test('a cancel writes what undoes, and what it closes', async () => {
   assert.deepEqual(statuses, ['cancelled', 'suspended', 'completed']);
 });
 
-test('a suspension or a cancel of a called instance that has not begun tells of its start first', async () => {
+test('suspending or cancelling a called instance that has not begun emits its start first', async () => {
   const key = await publishProcess(
     baton.admin,
     specOf(agent.key, [humanStep('a')], { due: { at: 'data.when' } }),

@@ -163,7 +163,7 @@ test('nobody but the process writes the name that holds the form, also of a step
   assert.deepEqual((await formOf(baton.admin, taskId)).form, form);
 });
 
-test('a task that only says of itself that a process filed it has neither a process nor a form', async () => {
+test('a task that only claims to come from a process has neither a process nor a form', async () => {
   const { made } = await startPacking();
   const origin = { kind: 'process', ref: `process/${made.id}/pack` };
   const task = await done(baton.admin.post('/tasks', { title: 'Forged', origin }), 201);

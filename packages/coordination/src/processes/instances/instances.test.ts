@@ -29,7 +29,7 @@ const refuseAct = (
 const typesOf = async (id: string) =>
   (await eventsOf(baton, id)).map(({ type }) => type.replace('process.', ''));
 
-test('an instance runs through its steps, and its record, events and journal say so', async () => {
+test('an instance runs through its steps, which its record, events and journal show', async () => {
   const key = await publish([
     setStep('begin', { n: 'data.n + 1' }),
     { ...humanStep('ask'), when: 'data.n == 2' },
@@ -159,7 +159,7 @@ test('one of two who start the same key at once starts it', async () => {
   assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 409, 409, 409, 409, 409]);
 });
 
-test('a start waits two seconds at most for another one of its key, and then says that the key is busy', async () => {
+test('a start waits at most two seconds for another start with its key, and then reports that the key is busy', async () => {
   const key = await publish([humanStep('a')]);
   const begin = () => baton.admin.post('/process-instances', { process: key, key: 'same' });
   await baton.pool.transaction(async (tx) => {
@@ -209,7 +209,7 @@ test('an operator suspends, resumes and cancels; what happens meanwhile waits', 
     );
 });
 
-test('an event starts an instance once; with a taken key it is told, and correlations write data', async () => {
+test('an event starts an instance once; with a taken key it is recorded, and correlations write data', async () => {
   const kind = `k-${newId()}`;
   const [begin, change] = [`${kind}-begin`, `${kind}-change`];
   const key = await publish([humanStep('a')], {
@@ -288,7 +288,7 @@ test('what its agent may not do is refused: the instance waits until it may', as
   assert.deepEqual([resumed.status, resumed.openElements[0].id], ['running', 'a']);
 });
 
-test('people vote, and the quorum decides; who did the work is not asked', async () => {
+test('people vote, and the quorum decides; the people who did the work do not vote', async () => {
   const people = await Promise.all([1, 2, 3].map(() => baton.actor({ kind: 'human' })));
   const approvers = people.map(({ principalId }) => ({ principal: principalId }));
   const made = await start([
@@ -325,7 +325,7 @@ test('people vote, and the quorum decides; who did the work is not asked', async
   assert.deepEqual(last.map(({ status }) => status).sort(), ['approved', 'approved', 'cancelled']);
 });
 
-test('timers wait in rows, fire once, and a deadline is told', async () => {
+test('timers are stored in rows and fire once, and a missed deadline is reported', async () => {
   const made = await start([
     { id: 'w', wait: 'PT1H' },
     humanStep('late', {

@@ -20,7 +20,7 @@ import { until } from '../../testing/wait-until.ts';
 
 const { baton, worker, agent, get, act, complete } = await startProcesses();
 
-/** An instance that counts observations of a kind, and waits for a task. What is told of its task has been taken. */
+/** An instance that counts observations of a kind, and waits for a task. The events of its task have been taken. */
 async function startCounting() {
   const kind = `k-${newId()}`;
   const count = { n: 'data.n + 1', last: 'event.payload.data.i' };
@@ -105,7 +105,7 @@ test('what waits is taken when the instance is cancelled, too, and what undoes g
   assert.equal((await get(made.id)).status, 'cancelled');
 });
 
-test('beyond a thousand inputs a suspended instance passes over, and tells it; the end of its task it keeps', async () => {
+test('a suspended instance skips inputs beyond a thousand, and records it; the end of its task is always stored', async () => {
   const { id, taskId, send } = await startCounting();
   await act(id, 'suspend', { reason: 'holiday' });
   await send(1, 1);
@@ -128,7 +128,7 @@ test('beyond a thousand inputs a suspended instance passes over, and tells it; t
   const resumed = await act(id, 'resume', {});
   assertTookLess(startedMs, 3000);
   assert.deepEqual([resumed.data.n, resumed.kept], [0, { inputs: 1001, passedOver: 0 }]);
-  // Taking a thousand takes seconds: the two that came by themselves are left.
+  // Taking a thousand takes seconds: the two that were not sent by the test are left.
   await baton.pool.run(sql`delete from process_inputs where instance_id = ${id} and source_ref in (
     select 'event:' || md5('e' || n)::uuid from generate_series(2, 1000) n)`);
   await baton.pool.run(sql`update process_instances set kept_inputs = 2 where id = ${id}`);

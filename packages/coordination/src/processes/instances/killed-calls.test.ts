@@ -14,7 +14,7 @@ import {
 import { startProcess } from '../../testing/service-processes.ts';
 import { until } from '../../testing/wait-until.ts';
 
-// Workers in processes of their own, killed with SIGKILL while processes call each other, and tell memory.
+// Workers in processes of their own, killed with SIGKILL while processes call each other, and write to memory.
 
 const callers = byDepth(4, 8);
 const kills = byDepth(1, 3);

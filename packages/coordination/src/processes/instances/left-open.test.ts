@@ -12,7 +12,7 @@ import {
   startProcessInstance,
 } from '../../testing/process-instances.ts';
 
-// What an instance can not close when a step of it is over: it is shown and tried again.
+// Objects that an ended step could not close: they are shown, and the close is retried.
 
 let baton: TestCoordination;
 let worker: ReturnType<typeof makeProcessWorker>;
@@ -81,7 +81,7 @@ test('a task that its agent may not cancel any more is shown with the reason, an
   assert.deepEqual(due, { attend_at: null });
 });
 
-test('what somebody else has closed meanwhile is left open no more, whoever the agent is', async () => {
+test('an object that somebody else has closed is no longer listed, also if the agent changed', async () => {
   const { agent, made } = await startWith([humanStep('a')]);
   await done(baton.admin.post(`/agents/${agent.key}:retire`, { reason: 'old' }));
   const [{ id: taskId }] = (await cancel(made.id)).leftOpen;
@@ -92,7 +92,7 @@ test('what somebody else has closed meanwhile is left open no more, whoever the 
   assert.deepEqual((await get(made.id)).leftOpen, []);
 });
 
-test('two workers close what was left open once, and another reason is told', async () => {
+test('two workers close an object once, and a changed reason is recorded', async () => {
   const { agent, made } = await startWith([humanStep('a')]);
   const [{ taskId }] = made.openElements;
   await grant(agent.principalId, []);
@@ -106,7 +106,7 @@ test('two workers close what was left open once, and another reason is told', as
   assert.deepEqual(closed, [{ taskId, closed: true }]);
 });
 
-test('an escalation that is refused is told in the journal', async () => {
+test('the journal records a refused escalation', async () => {
   const person = await baton.actor({ kind: 'human' });
   const to = [{ principal: person.principalId }];
   const escalations = [{ after: 'PT1H', action: 'reassign', to }];

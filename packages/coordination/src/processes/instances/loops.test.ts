@@ -12,7 +12,7 @@ import {
 } from '../../testing/process-instances.ts';
 import { makeRule, makeRuleWorker, observe } from '../../testing/rules.ts';
 
-// Processes that follow from themselves: ten links at most, then one is suspended and says why.
+// Processes that trigger themselves: at most ten links, then an instance is suspended with the reason.
 
 const linksMax = 10;
 
@@ -67,7 +67,7 @@ test('so is one that starts on the end of its instances, on its tasks, or on bei
   await startProcessInstance(baton.admin, key);
   await worker.run();
   assert.deepEqual((await instancesOf(key)).statuses, stopped(1 + linksMax));
-  // What is told of the one that is stopped starts nothing more.
+  // The events of the stopped instance start nothing.
   assert.deepEqual((await instancesOf(other)).statuses, []);
   const files = `p-${newId()}`;
   const title = `Do ${newId()}`;
@@ -140,7 +140,7 @@ test('an instance that is correlated with what it remembers is suspended', async
   assert.deepEqual([status, suspension.code, openElements[0].id], ['suspended', 'process_loop', 'open']);
 });
 
-test('long sequences that wait for their own answers are no loop, and what somebody else does starts anew', async () => {
+test('long sequences that wait for their own results are no loop, and acts of others start a new chain', async () => {
   const [kind, other] = [`k-${newId()}`, `k-${newId()}`];
   const child = await publish([remember(other, 'x')], {});
   const follows = await publish([setStep('a', { n: '1' })], startedBy({ observation: kind }));

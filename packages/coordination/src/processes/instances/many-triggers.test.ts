@@ -40,9 +40,9 @@ test('of more than a thousand older triggers for an event none keeps a definitio
   assert.deepEqual(await statusOf(last), ['completed']);
 });
 
-test('conditions that take long are judged in several turns, and each definition starts once', async () => {
+test('slow conditions are evaluated in several turns, and each definition starts once', async () => {
   const [kind, events, definitions] = [`seen-${newId()}`, 2, byDepth(100, 300)];
-  // About 5,000 steps of the 10,000 that one expression may cost: 300 of them take longer than a turn judges.
+  // About 5,000 steps of the 10,000 that one expression may cost: 300 of them take longer than one turn.
   const list = `[${Array.from({ length: 20 }, (_, n) => n).join(',')}]`;
   const all = `${list}.all(x, ${list}.all(y, x + y >= 0))`;
   for (let n = 0; n < definitions; n += 1)

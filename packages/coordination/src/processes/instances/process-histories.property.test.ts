@@ -19,8 +19,8 @@ import { killAtRandom } from './testing/kill-workers.ts';
 import { actAtRandom, newKey, type Played, type Players, untilQuiet } from './testing/play-instances.ts';
 import { publishable, shortened, type World, withoutProblems } from './testing/playable.ts';
 
-// Random processes in the whole service, while its workers are killed, against a reference interpreter: each ends as the
-// interpreter says, has each effect once, and waits for something visible where it has not ended.
+// Random processes in the whole service, while its workers are killed, against a reference interpreter: each ends as
+// the interpreter predicts, has each effect once, and waits for something visible if it has not ended.
 
 /** `npm run model -- process-histories 2000` runs so many. */
 const runs = Number(process.env['BATON_TEST_PROCESS_HISTORIES'] ?? byDepth(6, 60));
@@ -35,7 +35,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-test('random processes end as the interpreter says, whenever workers are killed', {
+test('random processes end as the interpreter predicts, whenever workers are killed', {
   timeout: 3_600_000,
 }, async () => {
   const random = numbersFrom(seed);
@@ -96,7 +96,9 @@ async function begin(random: Spec, world: World): Promise<Played> {
   return { id, key, spec, accepted: {}, isOver: false };
 }
 
-/** Some do something at the same time, with any instance; then also while the agent can do nothing, or a voter has left. */
+/**
+ * Some do something at the same time, with any instance; then also while the agent can do nothing, or a voter has left.
+ */
 async function play(
   players: Players,
   batch: readonly Played[],

@@ -22,7 +22,7 @@ import { startProcess } from '../../testing/service-processes.ts';
 import { until } from '../../testing/wait-until.ts';
 import { makeWorkspace } from '../../testing/workspaces.ts';
 
-// What steps ask of memory and tell it.
+// Memory queries and observations of steps.
 
 let started: WithMemory;
 let baton: TestCoordination;
@@ -70,7 +70,7 @@ const headOf = (made: any) => ({
   workspaceId: made.workspaceId,
 });
 
-test('a recall asks memory of the tenant and of the tree, and its answer goes on', async () => {
+test('a recall queries the memory of the tenant and of the tree, and its result continues the process', async () => {
   const workspace = await makeWorkspace(baton);
   const service = `s${newId()}`;
   const entity = { kind: 'service', key: `service:${service}`, tier: 1 };
@@ -83,7 +83,7 @@ test('a recall asks memory of the tenant and of the tree, and its answer goes on
       workspaceId: workspace.id,
     },
   );
-  assert.equal(memory.calls.length, 0, 'nobody asks inside of a transaction');
+  assert.equal(memory.calls.length, 0, 'no query inside of a transaction');
   await worker.run();
   const [asked, ...more] = askedOf(service);
   assert.equal(more.length, 0);
@@ -119,7 +119,7 @@ test('a recall asks memory of the tenant and of the tree, and its answer goes on
   assert.deepEqual(await questions(), []);
 });
 
-test('while memory is away it is asked again; when the time is over, the process goes on by its handling of errors', async () => {
+test('a query is retried while memory is unavailable; after the timeout, the process handles the error', async () => {
   memory.behave({ answer: { status: 503 } });
   const caught = {
     id: 't',
@@ -141,7 +141,7 @@ test('while memory is away it is asked again; when the time is over, the process
   const { recallId, ...facts } = (await told(made.id, 'recall_timed_out'))[0] as any;
   assert.ok(recallId);
   assert.deepEqual(facts, { ...headOf(made), step: 'ask', reason: 'timeout' });
-  assert.deepEqual(await questions(), [], 'nobody asks any more');
+  assert.deepEqual(await questions(), [], 'no more queries');
 });
 
 test('a hostile answer is not taken, and of a long one the first part', async () => {
@@ -188,7 +188,7 @@ test('an answer that comes while the instance is suspended waits for its resume'
   assert.equal((await told(made.id, 'recall_completed')).length, 1);
 });
 
-test('an agent that may not read events asks nothing, and one that may not observe tells nothing', async () => {
+test('an agent that may not read events sends no query, and one that may not observe writes nothing', async () => {
   const weak = await makeProcessAgent(baton, { permissions: ['tasks.write'] });
   const by = async (step: object, more: object = {}) =>
     startProcessInstance(admin, await publishProcess(admin, specOf(weak.key, [step], more)), {
@@ -206,7 +206,7 @@ test('an agent that may not read events asks nothing, and one that may not obser
   );
 });
 
-test('a remember writes one observation in the name of the agent, which memory is told once', async () => {
+test('a remember writes one observation in the name of the agent, which memory receives once', async () => {
   const remember = {
     kind: 'release.done',
     content: 'Released {{ data.service }}',
@@ -240,7 +240,7 @@ test('a remember writes one observation in the name of the agent, which memory i
   );
 });
 
-test('what memory is to know of an instance is told when it begins, changes and ends, with its artifacts', async () => {
+test('memory receives an instance's case when it begins, changes and ends, with its artifacts', async () => {
   const spec = {
     memory: {
       case: { kind: 'case', key: 'data.service', title: 'Change of {{ data.service }}' },
@@ -320,7 +320,7 @@ test('what memory is to know costs as one expression does, however much of it th
   assert.equal((await told(made.id, 'started'))[0]?.['memory'], null);
 });
 
-test('an instance that is cancelled is told to memory, and looked back at', async () => {
+test('a cancelled instance is reported to memory, and reviewed', async () => {
   const more = {
     memory: { case: { kind: 'case', key: 'instance.key', title: 'One that ends early' } },
     retrospective: { taskType: 'task', title: 'Why was it cancelled?', due: 'P1D' },
@@ -362,7 +362,7 @@ test('a suspended instance goes on by an event whose handler begins with resume'
   assert.equal((await told(made.id, 'resumed'))[0]?.['cause'], 'event');
 });
 
-test('a worker that dies between the answer of memory and its input asks again, and the step is done once', async () => {
+test('after a worker dies between a query's result and its input, the query is repeated, and the step is done once', async () => {
   const service = `s${newId()}`;
   memory.knowledge.know(`tenant:${baton.tenantId}`, {
     entities: [{ kind: 'service', key: `service:${service}` }],

@@ -4,7 +4,7 @@ import { sql } from '@baton/kernel/database/sql';
 import { done } from '../../testing/leases.ts';
 import { processAgentPermissions, setStep, startProcesses } from '../../testing/process-instances.ts';
 
-// A vote whose next question is refused, because the agent of the process may not ask any more.
+// A vote whose next approval is refused, because the agent of the process has lost the permission.
 
 const { baton, worker, agent, get, start, told, act } = await startProcesses();
 
@@ -18,7 +18,7 @@ const approvalsOf = async (instanceId: string) =>
     select a.id, a.status, a.assigned_principal_id as who from approvals a join events e on e.entity_id = a.id
     where e.type = 'approval.requested' and e.correlation_id = ${`process:${instanceId}`} order by a.created_at, a.id`);
 
-test('votes from before a refusal count after a resume, nobody is asked twice, and entering is told once', async () => {
+test('votes from before a refusal count after a resume, nobody is asked to vote twice, and the entry is emitted once', async () => {
   const [first, second] = await Promise.all([1, 2].map(() => baton.actor({ kind: 'human' })));
   assert.ok(first && second);
   const approvers = [first, second].map(({ principalId }) => ({ principal: principalId }));
@@ -60,7 +60,7 @@ test('votes from before a refusal count after a resume, nobody is asked twice, a
   assert.equal((await told(id, 'step_exited')).length, 1);
 });
 
-test('an operator goes past a vote whose next approver can not be asked for, and its end is told once', async () => {
+test('an operator skips a vote whose next approval is refused, and its end is emitted once', async () => {
   const [first, second] = await Promise.all([1, 2].map(() => baton.actor({ kind: 'human' })));
   assert.ok(first && second);
   const approvers = [first, second].map(({ principalId }) => ({ principal: principalId }));

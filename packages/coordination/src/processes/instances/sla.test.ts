@@ -5,11 +5,11 @@ import { newId } from '@baton/values/ids';
 import { done, openSession } from '../../testing/leases.ts';
 import { humanStep, startProcesses } from '../../testing/process-instances.ts';
 
-// Who is told of what is late, and in which order.
+// The events of late work, their recipients and their order.
 
 const { baton, worker, start, get, told } = await startProcesses();
 
-/** Has all open timers of an instance be due at one instant that is over, and fires them. */
+/** Makes all open timers of an instance due at one past instant, and fires them. */
 async function passAll(id: string): Promise<void> {
   const dueAt = new Date(Date.now() - 1000).toISOString();
   await baton.pool.run(sql`
@@ -32,7 +32,7 @@ async function makeRole(holder: string): Promise<string> {
   return slug;
 }
 
-test('of what is late at the same instant the warning is told first, then the breach, then the escalations', async () => {
+test('at the same instant, the warning is emitted first, then the breach, then the escalations', async () => {
   const to = principals(await actor());
   const escalations = ['PT3H', 'due', 'PT2H', 'due'].map((after) => ({ after, action: 'notify', to }));
   const step = humanStep('a', { due: { duration: 'PT1H', warnBefore: 'PT1M' }, escalations });
@@ -50,7 +50,7 @@ test('of what is late at the same instant the warning is told first, then the br
   }
 });
 
-test('a warning and a breach say who owns the process, and who has the task', async () => {
+test('a warning and a breach name the owner of the process, and who has the task', async () => {
   const [owner, worked] = [await actor(), await baton.actor()];
   const due = { duration: 'PT1H', warnBefore: 'PT1M' };
   const role = await makeRole(owner);

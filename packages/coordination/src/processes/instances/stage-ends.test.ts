@@ -15,7 +15,7 @@ import {
 } from '../../testing/process-instances.ts';
 import { observe } from '../../testing/rules.ts';
 
-// What is told of an instance is told in pairs and in order, whatever ends it.
+// The events of an instance are paired and in order, whatever ends it.
 
 const { baton, worker, agent, get, act, publish, start, complete, told } = await startProcesses();
 
@@ -42,7 +42,7 @@ test('a stage that a complete step ends as its last one is completed, also from 
     [[setStep('a', { n: '1' }), end()], 'completed'],
     [[{ id: 'in', do: [setStep('a', { n: '1' }), end()] }], 'completed'],
     [[{ id: 't', try: { do: [{ id: 'no', raise: { type: 'x' } }], catch: [{ do: [end()] }] } }], 'completed'],
-    // The other branch is over before.
+    // The other branch ends before.
     [
       [
         {
@@ -161,7 +161,7 @@ test('process.started comes once and before process.suspended, also where the st
   assert.equal((await typesOf(made.id)).at(-1), 'cancelled');
 });
 
-test('a called instance that can not start is told of as started, and ends with its caller or by an operator', async () => {
+test('a called instance that can not start emits its start, and ends with its caller or by an operator', async () => {
   const timers = [{ id: 'tick', at: 'timestamp(data.when)', do: [setStep('ticked', { n: '1' })] }];
   const key = await publish([setStep('a', { n: '1' })], { timers });
   const call = async () => {

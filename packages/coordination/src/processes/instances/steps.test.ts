@@ -6,7 +6,7 @@ import { done, refused } from '../../testing/leases.ts';
 import { humanStep, setStep, startProcesses } from '../../testing/process-instances.ts';
 import { observe } from '../../testing/rules.ts';
 
-// What steps of each kind do to the rest of the service, and what is told of them.
+// The effects of steps of each kind on the rest of the service, and their events.
 
 const { baton, worker, agent, get, start, told, complete } = await startProcesses();
 
@@ -65,7 +65,7 @@ test('a skill that fails is an error by its code: caught, or the end of the inst
   assert.equal((await told(uncaught.id, 'failed'))[0]?.['element'], 'check');
 });
 
-test('a step that is over takes back what it opened', async () => {
+test('an ended step closes the objects that it opened', async () => {
   const skill = await makeCallable(baton.admin, { name: `s-${newId()}` });
   const person = await baton.actor({ kind: 'human' });
   const branches = [
@@ -87,7 +87,7 @@ test('a step that is over takes back what it opened', async () => {
   assert.ok(left.some(([element, outcome]) => element === 'vote' && outcome === 'withdrawn'));
 });
 
-test('a task that somebody cancels is an error; one in a workspace stands there, for whom it is assigned', async () => {
+test('a cancelled task is an error; a task of a workspace is filed there, with its assignee', async () => {
   const worked = await baton.actor({ kind: 'human' });
   const chain = [{ expr: "'nobody'" }, { principal: newId() }, { expr: 'data.who' }];
   const made = await start(
@@ -139,7 +139,7 @@ test('who did the work of the instance may not vote, and a person who is disable
   );
 });
 
-test('milestones, moved timers, warnings and deadlines that can not be computed are told', async () => {
+test('milestones, moved timers, warnings and deadlines that can not be computed are reported', async () => {
   const later = (hours: number) => `'${new Date(Date.now() + hours * 3_600_000).toISOString()}'`;
   const stages = [
     {
@@ -205,7 +205,7 @@ test('an event of another tenant reaches no instance, and lists show none of it'
   assert.deepEqual((await done(other.get('/process-instances'))).items, []);
 });
 
-test('what follows a step that is gone past, or a suspend step, is done with the act of the operator', async () => {
+test('the steps after a skipped step or a suspend step run with the act of the operator', async () => {
   const missing = { id: 'call', call: { process: `p-${newId()}` } };
   const stages = [
     { id: 'one', steps: [missing, setStep('note', { noted: 'true' })] },

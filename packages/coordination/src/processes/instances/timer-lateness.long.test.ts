@@ -66,5 +66,8 @@ test('three hundred timers that are due within three seconds fire at most two se
   assert.deepEqual([fired.length, new Set(fired.map((one) => one.instance_id)).size], [timers, timers]);
   const latest = Math.max(...fired.map(({ late_ms }) => late_ms));
   assert.ok(Math.min(...fired.map(({ late_ms }) => late_ms)) >= 0);
-  assert.ok(latest < lateMsMax + stalledMs, `${latest} ms late, of which the machine stood ${stalledMs} ms`);
+  assert.ok(
+    latest < lateMsMax + stalledMs,
+    `${latest} ms late, of which the machine stalled ${stalledMs} ms`,
+  );
 });

@@ -66,7 +66,7 @@ test('due timers are found without those that are not due', async () => {
   assert.ok((await rowsReadBy(statement)) <= rowsReadMax);
 });
 
-test('an instance that has nothing left to do is not looked after', async () => {
+test('the worker ignores an instance that has nothing left to do', async () => {
   const statement = findInstancesDue(['-infinity', '00000000-0000-0000-0000-000000000000'], 100);
   assert.equal((await baton.pool.rows(statement)).length, 0);
   assert.ok((await rowsReadBy(statement)) <= rowsReadMax);

@@ -21,17 +21,17 @@ const cursor = () =>
   baton.pool.row(sql`
     select 1 from event_consumers where tenant_id = ${baton.tenantId} and consumer = 'work-rules'`);
 
-test('POST answers 201 with the rule and writes rule.created; it acts for whoever made it', async () => {
+test('POST returns 201 with the rule and writes rule.created; the rule acts for its creator', async () => {
   const workspace = await makeWorkspace(baton);
   const goal = await done(baton.admin.post('/goals', { title: 'g', workspaceId: workspace.id }), 201);
   const given = {
     key: `first-${newId()}`,
-    description: 'Says what follows.',
+    description: 'Files a review.',
     workspaceId: workspace.id,
     goalId: goal.id,
     trigger: { kind: 'event', type: 'task.completed' },
     condition: { eq: [{ var: 'task.priority' }, 'high'] },
-    action: { kind: 'ensure_work', taskType: 'task', fields: { title: 'Look at {{ task.title }}' } },
+    action: { kind: 'ensure_work', taskType: 'task', fields: { title: 'Review {{ task.title }}' } },
   };
   const { status, body, headers } = await baton.admin.post('/rules', given);
   assert.equal(status, 201, JSON.stringify(body));
@@ -278,7 +278,7 @@ function human() {
   return { key: 'seen', kind: 'human', description: 'Somebody saw it.' };
 }
 
-test('what is wrong with a document is named by its code and field; :validate and :dry-run say the same', async () => {
+test('a problem of a document has its code and field; :validate and :dry-run report the same', async () => {
   const paths = ['/rules:validate', '/rules', '/rules:dry-run'];
   for (const [n, [code, field, more]] of faults.entries()) {
     const body = ruleBody({ ...more, action: undefined });
@@ -429,7 +429,7 @@ test('a tenant has no more enabled rules than it may', async () => {
   }
 });
 
-test('authz:check says whether a rule may be enabled', async () => {
+test('authz:check reports whether a rule may be enabled', async () => {
   const rule = await makeRule(baton.admin);
   const check = { action: 'disable', resourceType: 'rule', resourceId: rule.id };
   const ask = async (actor: typeof baton.admin) =>

@@ -10,7 +10,10 @@ import { claimTask, done, eventsOf, makeTask, makeWorker } from '../../testing/l
 import { evaluationsOf, makeRule, makeRuleWorker, observe, observed, ruleBody } from '../../testing/rules.ts';
 import { makeNarrowPerson } from '../../testing/workspaces.ts';
 
-/** Rules that act as an agent of the registry, look at what one observed, or assign to one (docs/reference/rules.md#authority). */
+/**
+ * Rules that act as an agent of the registry, filter by its observations, or assign tasks to it
+ * (docs/reference/rules.md#authority).
+ */
 
 let baton: TestCoordination;
 let worker: ReturnType<typeof makeRuleWorker>;
@@ -31,7 +34,7 @@ const makeAgent = (permissions = rights, more: object = {}): Promise<{ key: stri
 const newest = async (ruleId: string) => (await evaluationsOf(baton.admin, ruleId))[0];
 const retire = (key: string) => done(baton.admin.post(`/agents/${key}:retire`, { reason: 'over' }));
 
-test('a rule with an identity acts as that agent, whatever becomes of whoever enabled it', async () => {
+test('a rule with an identity acts as that agent, also after its enabler has become inactive', async () => {
   const type = kind();
   const { key } = await makeAgent();
   const { principalId } = await linkAgent(baton, key);
@@ -53,7 +56,7 @@ test('a rule with an identity acts as that agent, whatever becomes of whoever en
   );
 });
 
-test('it does no more than the agent may when it acts, though whoever wrote it may more', async () => {
+test('it has the agent's current permissions only, even if its writer has more', async () => {
   const type = kind();
   const { key } = await makeAgent(['tasks.read']);
   await linkAgent(baton, key);
@@ -138,7 +141,7 @@ test('a retire waits for the turn that is under way, or is obeyed by it', async 
   }
 });
 
-test('trigger.agent looks at what that agent observed, also by a later identity; agent and actorId must both fit', async () => {
+test('trigger.agent matches that agent's observations, also with a later identity; agent and actorId must both match', async () => {
   const type = kind();
   const { key } = await makeAgent(rights, { kind: 'service' });
   const first = await linkAgent(baton, key);
@@ -253,7 +256,7 @@ test('a person with narrow sight sees no more by an agent: neither causes, nor t
   assert.equal((await evaluationsOf(baton.admin, rule.id)).length, 3);
 });
 
-test('a rule that fails because nobody can act tells its author of nothing that they do not see', async () => {
+test('a rule that fails because nobody can act reveals nothing that its author does not see', async () => {
   const type = kind();
   const { key } = await makeAgent();
   const { person, mine, other } = await makeNarrowPerson(baton);
@@ -272,7 +275,7 @@ test('a rule that fails because nobody can act tells its author of nothing that 
   }
 });
 
-test('a dry-run says what the agent could do, not what the caller can', async () => {
+test('a dry run uses the agent's permissions, not the caller's', async () => {
   const type = kind();
   const reading = { trigger: observed(type), condition: { exists: 'payload.data.n' } };
   const [weak, unlinked] = [await makeAgent(['tasks.read']), await makeAgent()];

@@ -99,7 +99,7 @@ test('a dry-run ends after a second with what it has', async () => {
   );
 });
 
-test('whoever does not see the open task of a key learns of it only that it is there', async () => {
+test('a caller who does not see the open task of a key learns only that it exists', async () => {
   const type = kind();
   const { person, mine, other } = await makeNarrowPerson(baton);
   const action = { dedupKeyTemplate: type, fields: { title: 'One of it' } };

@@ -23,7 +23,7 @@ async function dryRun(more: Record<string, unknown>, actor = baton.admin) {
   return (await done(actor.post('/rules:dry-run', { ...body, ...more }))).results as any[];
 }
 
-test('it says what the rule would have done at the newest causes, and writes nothing', async () => {
+test('it returns what the rule would have done for the newest causes, and writes nothing', async () => {
   const type = `k-${newId()}`;
   const eventIds = [];
   for (const n of [1, 2, 'x'])
@@ -42,7 +42,7 @@ test('it says what the rule would have done at the newest causes, and writes not
       taskType: 'task',
       forEach: 'payload.data.hosts',
       dedupKeyTemplate: 'k-{{ item }}',
-      fields: { title: 'Look at {{ item }}', priority: 'high' },
+      fields: { title: 'Review {{ item }}', priority: 'high' },
     },
   };
   const found = await dryRun(rule);
@@ -50,7 +50,7 @@ test('it says what the rule would have done at the newest causes, and writes not
     dedupKey: `k-${host}`,
     taskId: null,
     taskType: 'task',
-    title: `Look at ${host}`,
+    title: `Review ${host}`,
     priority: 'high',
     refused: null,
   });
@@ -85,7 +85,7 @@ test('what the caller does not see causes nothing, and who may not read tasks re
   );
 });
 
-test('a schedule is looked at once, as of now', async () => {
+test('a schedule is evaluated once, as of now', async () => {
   const [found, ...others] = await dryRun({
     trigger: { kind: 'schedule', type: 'interval', everySeconds: 60 },
     action: { kind: 'cancel_work', dedupKeyTemplate: 'stale' },

@@ -36,7 +36,7 @@ const only = async (ruleId: string) => {
   return evaluation;
 };
 
-test('ensure_work files a task with its origin, once for each cause, and tells of it', async () => {
+test('ensure_work files a task with its origin, once for each cause, and emits its event', async () => {
   const type = kind();
   const rule = await makeRule(baton.admin, {
     trigger: observed(type),
@@ -44,7 +44,7 @@ test('ensure_work files a task with its origin, once for each cause, and tells o
     action: {
       dedupKeyTemplate: `${type}-{{ payload.data.host }}`,
       fields: {
-        title: 'Look at {{ payload.data.host }}',
+        title: 'Review {{ payload.data.host }}',
         description: 'Load {{payload.data.load}} by {{ trigger.actorId }}.',
         priority: '{{ payload.data.severity }}',
       },
@@ -62,7 +62,7 @@ test('ensure_work files a task with its origin, once for each cause, and tells o
   const filed = await task(taskId);
   assert.deepEqual(
     [filed.title, filed.description, filed.priority, filed.createdBy],
-    ['Look at db1', `Load 7 by ${baton.admin.principalId}.`, 'high', baton.admin.principalId],
+    ['Review db1', `Load 7 by ${baton.admin.principalId}.`, 'high', baton.admin.principalId],
   );
   const evidence = [{ kind: 'observation', observationId }];
   assert.deepEqual(filed.origin, { kind: 'rule', ruleId: rule.id, ref: `event:${eventId}`, evidence });
@@ -172,7 +172,7 @@ test('forEach and where do one act for each item; more than 50 items fail the ev
       dedupKeyTemplate: `${type}-{{ item.host }}`,
       forEach: 'payload.data.hosts',
       where: { ne: [{ var: 'item.host' }, 'b'] },
-      fields: { title: 'Look at {{ item.host }}', customFields: {} },
+      fields: { title: 'Review {{ item.host }}', customFields: {} },
     },
   });
   const before1 = (await worker.tools.counters.ruleEvaluations.get()).values;
@@ -193,12 +193,12 @@ test('forEach and where do one act for each item; more than 50 items fail the ev
   assert.equal(wrong.error.code, 'rule_condition_error');
   assert.equal(none.status, 'not_matched');
   const titles = await Promise.all(two.createdTaskIds.map(async (id: string) => (await task(id)).title));
-  assert.deepEqual(titles, ['Look at a', 'Look at c']);
+  assert.deepEqual(titles, ['Review a', 'Review c']);
 });
 
 test('without a template each item of a forEach has its own key, equal ones too', async () => {
   const type = kind();
-  const action = { forEach: 'payload.data.hosts', fields: { title: 'Look at {{ item }}', customFields: {} } };
+  const action = { forEach: 'payload.data.hosts', fields: { title: 'Review {{ item }}', customFields: {} } };
   const rule = await makeRule(baton.admin, { trigger: observed(type), action });
   const { eventId } = await observe(baton.admin, type, { hosts: ['a', 'b', 'a'] });
   await worker.run();
@@ -206,7 +206,7 @@ test('without a template each item of a forEach has its own key, equal ones too'
   const titles = await Promise.all(
     evaluation.createdTaskIds.map(async (id: string) => (await task(id)).title),
   );
-  assert.deepEqual(titles, ['Look at a', 'Look at b', 'Look at a']);
+  assert.deepEqual(titles, ['Review a', 'Review b', 'Review a']);
   const keys = [1, 2, 3].map((n) => `rule:${rule.key}:event:${eventId}:${n}`);
   assert.deepEqual(
     evaluation.result.work.map(({ dedupKey }: any) => dedupKey),
@@ -326,7 +326,7 @@ test('update_work changes the open task of its key, and leaves one that somebody
   assert.equal((await task(taskId)).priority, 'high');
 });
 
-test('a rule that was changed brings what its older version filed to what it says now', async () => {
+test('a changed rule updates the tasks that its older version filed', async () => {
   const type = kind();
   const action = { kind: 'ensure_work', taskType: 'task', dedupKeyTemplate: type, fields: { title: 'Old' } };
   const rule = await makeRule(baton.admin, { trigger: observed(type), action });
@@ -448,7 +448,7 @@ test('complete_work of a task with checks opens an attempt, of which the cause i
   assert.equal(pending.result.work[0].reason, 'verification_pending');
 });
 
-test('what happened before a rule was enabled is never looked at, nor while it was disabled', async () => {
+test('events from before a rule was enabled are never evaluated, nor those while it was disabled', async () => {
   const type = kind();
   await observe(baton.admin, type, { n: 1 });
   const rule = await makeRule(baton.admin, { trigger: observed(type), status: 'disabled' });
@@ -498,7 +498,7 @@ test('rules cause no rule by what they write, and a client cannot pass off its e
   await done(baton.admin.post(`/rules/${rule.id}:disable`));
 });
 
-test('a rule acts with what its enabler could then and still can, and not at all when they are gone', async () => {
+test('a rule acts with the permissions that its enabler had and still has, and not at all once they are inactive', async () => {
   const type = kind();
   const author = await baton.actor({
     permissions: ['rules.write', 'tasks.write', 'tasks.read', 'observations.write'],
@@ -542,7 +542,7 @@ test('a rule acts with what its enabler could then and still can, and not at all
   );
 });
 
-test('a rule of a person with narrow sight neither looks at nor acts on what they do not see', async () => {
+test('a rule of a person with partial visibility neither reads nor changes objects that they do not see', async () => {
   const type = kind();
   const { person, mine, other } = await makeNarrowPerson(baton);
   const rule = await makeRule(person, {

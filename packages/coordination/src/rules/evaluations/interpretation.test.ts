@@ -29,7 +29,7 @@ const continueEvaluation = async () => {
   await worker.waiting();
 };
 
-/** A rule that asks a skill, whose call the executor has taken. */
+/** A rule that calls a skill, whose call the executor has claimed. */
 async function asked(more: Record<string, unknown> = {}, actor = baton.admin) {
   const [type, skill] = [kind(), await makeCallable(baton.admin)];
   const rule = await makeRule(actor, {
@@ -54,7 +54,7 @@ const end = (call: any, verb: string, body: object) =>
   done(executor.post(`/skill-invocations/${call.id}:${verb}`, { fencingToken: call.fencingToken, ...body }));
 const only = async (ruleId: string) => (await evaluationsOf(baton.admin, ruleId))[0];
 
-test('a skill interprets the cause once, and the action reads what it says', async () => {
+test('a skill interprets the cause once, and the action reads its result', async () => {
   const { rule, call } = await asked();
   const waiting = await only(rule.id);
   assert.deepEqual(
@@ -109,7 +109,7 @@ test('a rule that is stopped or changed takes its call back', async () => {
   assert.equal((await done(baton.admin.get(`/skill-invocations/${call.id}`))).status, 'cancelled');
 });
 
-test('a schedule that files tasks asks a skill first', async () => {
+test('a schedule that files tasks calls a skill first', async () => {
   const skill = await makeCallable(baton.admin);
   const rule = await makeRule(baton.admin, {
     trigger: { kind: 'schedule', type: 'interval', everySeconds: 60 },

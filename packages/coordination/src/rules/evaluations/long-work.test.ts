@@ -98,7 +98,7 @@ test('items that take too long for one transaction are done in the next turns, b
   );
 });
 
-test('what is left is not done after the rule was changed, and not by whoever may no longer read tasks', async () => {
+test('remaining items are skipped after the rule was changed, or if its authority may no longer read tasks', async () => {
   const author = await baton.actor({ kind: 'human' });
   const type = kind();
   const trigger = observed(type);
@@ -188,7 +188,7 @@ async function claimed(type: string) {
   return { taskId, holder, claim: await claimTask(holder, taskId) };
 }
 
-test('the end of a claim has those that wait for it look at once', async () => {
+test('the end of a claim makes evaluations that wait for it due at once', async () => {
   const type = kind();
   const { holder, claim } = await claimed(type);
   const rule = await makeRule(baton.admin, { trigger: observed(`${type}.close`), action: closing(type) });
@@ -232,7 +232,7 @@ test('as many wait as may, of a rule and of a tenant; those beyond fail', async 
   await observe(baton.admin, `${type}.ask`);
   await few.run();
   assert.equal((await only(asking.id)).error.code, limit);
-  assert.equal((await claimCall(executor, skill)).status, 204, 'and nothing was asked');
+  assert.equal((await claimCall(executor, skill)).status, 204, 'and nothing was called');
   await few.close();
 });
 

@@ -11,7 +11,7 @@ import { type PolicyMode, startPolicyMode } from '../../testing/policy-mode.ts';
 import { evaluationsOf, makeRule, makeRuleWorker, observe, observed, ruleBody } from '../../testing/rules.ts';
 import { makeWorkspace } from '../../testing/workspaces.ts';
 
-/** CP_AUTHZ_MODE policy: a decision point says what rules may do in somebody's name. */
+/** CP_AUTHZ_MODE policy: external authorization decides what rules may do in somebody's name. */
 
 let mode: PolicyMode;
 let baton: TestCoordination;
@@ -59,7 +59,7 @@ test('a denial by the decision point takes effect at the next event, and its end
   assert.deepEqual(await outcome(rule.id), ['matched', 'failed permission_denied', 'matched']);
 });
 
-test('whom the point alone grants it acts, and is asked about as the identity, on the place of the rule', async () => {
+test('a rule acts with rights from external authorization alone, queried for its identity and workspace', async () => {
   const author = await baton.actor({ kind: 'human', permissions: ['org.read'] });
   grantTo(author, ...authored, 'goals.read');
   const [type, workspace] = [kind(), await makeWorkspace(baton)];
@@ -83,7 +83,7 @@ test('whom the point alone grants it acts, and is asked about as the identity, o
   );
 });
 
-test('a rule with an identity does what the point grants to its agent, whatever it grants to whoever wrote it', async () => {
+test('a rule with an identity has the rights that external authorization grants to its agent, not to its writer', async () => {
   const type = kind();
   const { key } = await publishAgent(
     baton.admin,
@@ -111,7 +111,7 @@ test('a rule with an identity does what the point grants to its agent, whatever 
   ]);
 });
 
-test('a key goes by its names, and nobody is asked', async () => {
+test('an API key has its listed permissions, without external authorization', async () => {
   const { principalId } = await baton.actor();
   const { key } = await done(
     baton.admin.post(`/principals/${principalId}/api-keys`, {
@@ -170,7 +170,7 @@ test('without an answer nothing is recorded and nothing done; other tenants go o
   assert.deepEqual(await outcome(rule.id), ['matched']);
 });
 
-test('the task of the cause is judged by itself: what is denied is not read, and not closed', async () => {
+test('external authorization decides on the cause's task: a denied task is neither read nor closed', async () => {
   const author = await baton.actor();
   const [free, kept] = [await makeTask(baton, { title: 'free' }), await makeTask(baton, { title: 'kept' })];
   const mayOn = (denied: string) =>
@@ -222,7 +222,7 @@ test('a dry-run without an answer is refused with 503', async () => {
   await refused(author.post('/rules:dry-run', body), 503, 'policy_unavailable');
 });
 
-test('what waits is judged again when it goes on, and so is a schedule', async () => {
+test('pending evaluations are authorized again when they continue, and so are schedules', async () => {
   const author = await baton.actor();
   grantTo(author, ...authored);
   const type = kind();
@@ -252,7 +252,7 @@ test('what waits is judged again when it goes on, and so is a schedule', async (
   assert.deepEqual(await outcome(schedule.id), ['failed permission_denied']);
 });
 
-test('a rule may ask a skill for what the point alone grants, also what the skill needs', async () => {
+test('a rule may call a skill with rights from external authorization alone, the skill's needs included', async () => {
   const author = await baton.actor({ permissions: ['org.read'] });
   grantTo(author, ...authored, 'skills.invoke', 'artifacts.read');
   const [type, skill] = [
@@ -274,7 +274,7 @@ test('a rule may ask a skill for what the point alone grants, also what the skil
   assert.deepEqual(codes.reverse(), ['waiting', 'skill_permission_denied']);
 });
 
-test('many authors of one event are asked about together', async () => {
+test('many authors of one event are authorized in one request', async () => {
   const type = kind();
   const authors = await Promise.all(Array.from({ length: 40 }, () => baton.actor()));
   mode.grant(() => true);

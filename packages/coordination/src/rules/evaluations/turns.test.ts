@@ -286,7 +286,7 @@ test('a cursor of a pruned or another history goes on from what is left', async 
     update event_consumers set position = 9000000000000000 where consumer = 'work-rules'`);
   await worker.turns.run();
   await observe(baton.admin, type);
-  // No event lies behind such a cursor, so nothing makes the tenant's turn due until it is set back.
+  // No event follows such a cursor, so nothing makes the tenant's turn due until it is reset.
   await baton.pool.run(sql`
     update event_consumers set position = 0, sequence = 0 where consumer = 'work-rules'`);
   await worker.run();
@@ -315,7 +315,7 @@ test('an event that is delivered again, and two workers at once, derive nothing 
   assert.equal(told.length, 30);
 });
 
-test('a disable of the rule, or of whoever enabled it, waits for the turn that is under way, and is then obeyed', async () => {
+test('disabling the rule, or its enabler, waits for the running turn, and then applies', async () => {
   const type = kind();
   const author = await baton.actor({ permissions: ['rules.write', 'tasks.write'] });
   const rule = await makeRule(author, { trigger: observed(type) });

@@ -15,7 +15,7 @@ const timersOf = ({ state }: Instance) =>
     .sort();
 const escalation = (after: unknown) => ({ after, action: 'notify', to: [{ role: 'boss' }] });
 
-test('a timer that is new begins, one that is gone ends, and one that reads another instant moves', () => {
+test('a new timer begins, a removed one ends, and one with another instant moves', () => {
   const timer = (id: string, seconds: number) => ({
     id,
     at: `timestamp('${later(seconds)}')`,
@@ -34,7 +34,7 @@ test('a timer that is new begins, one that is gone ends, and one that reads anot
   assert.deepEqual(timersOf(other), [`d timer 0 ${later(50)}`]);
 });
 
-test('a deadline that is gone counts no more, and one that is new counts from the begin of the step', () => {
+test('a removed deadline no longer counts, and a new one counts from the start of the step', () => {
   const one = first([human('look', { due: 'PT10S', escalations: [escalation('due')] })], { due: 'PT50S' });
   one.migrate(second([human('look')]), {}, later(5));
   assert.deepEqual([timersOf(one), one.state.slaState], [[], 'none']);
@@ -60,7 +60,7 @@ test('escalations go along with the deadline, and one that has happened does not
   ]);
 });
 
-test('one breach is told for each attempt, also where the deadline moves to later', () => {
+test('one breach is emitted for each attempt, even if the deadline moves to later', () => {
   const one = first([human('look', { due: 'PT10S' })]);
   one.migrate(second([human('look', { due: 'PT5S' })]), {}, later(7));
   assert.equal(one.told('process.sla_breached')[0]?.payload['detectedBy'], 'migration');
@@ -107,7 +107,7 @@ test('a fork goes on with the branches that are left, and past it where none is'
   }
 });
 
-test('a try waits for its retry, and is left where its catch is gone', () => {
+test('a try waits for its retry, and ends if its catch was removed', () => {
   const attempt = (...catches: object[]) => ({
     id: 't',
     try: {
@@ -127,7 +127,7 @@ test('a try waits for its retry, and is left where its catch is gone', () => {
   assert.deepEqual([one.state.status, one.state.data], ['completed', { b: 'b' }]);
 });
 
-test('what was done can be undone under its new name, and no more where the new version does not say how', () => {
+test('a completed element can be compensated under its new id, and not if the new version has no onCompensate', () => {
   const done = (id: string, undo?: string) => ({ ...note(id), ...(undo && { onCompensate: [note(undo)] }) });
   const one = first([done('a', 'undo-a'), done('b', 'undo-b'), done('c', 'undo-c'), human('look')]);
   one.migrate(second([done('x', 'undo-x'), done('b'), done('c', 'undo-c'), human('look')]), { a: 'x' });
@@ -137,7 +137,7 @@ test('what was done can be undone under its new name, and no more where the new 
   assert.deepEqual(data, { a: 'a', b: 'b', c: 'c', undo_c: 'undo-c', undo_x: 'undo-x' });
 });
 
-test('an undoing that waits goes on, and is left where it is gone', () => {
+test('a waiting compensation continues, and ends if it was removed', () => {
   const undone = (...steps: object[]) => ({ ...note('a'), onCompensate: steps });
   const back = { id: 'back', compensate: 'all' };
   const versions = (...steps: object[]) => second([undone(...steps), back, human('after')]);
@@ -169,7 +169,7 @@ test('a step that was refused is opened by the new version', () => {
   assert.equal(opened?.kind === 'open_task' && opened.title, 'New');
 });
 
-test('nobody is asked by a migration while those who vote are looked for again', () => {
+test('a migration requests no approvals while the voters are being resolved again', () => {
   const vote = (role: string) => ({ id: 'vote', approve: { approvers: [{ role }], mode: 'sequential' } });
   const voters = (...principals: string[]) =>
     ({ kind: 'voters', at: start, element: 'vote', principals }) as const;

@@ -59,7 +59,7 @@ export interface Open {
   slaState: string;
   isAnswered: boolean;
   isRefused: boolean;
-  /** Of a step that asks people, by their ids. */
+  /** The votes of a step with approvals, by the voters' ids. */
   readonly ballots: Map<string, Ballot>;
   opens: (() => void) | null;
   closes: (() => void) | null;

@@ -106,7 +106,7 @@ export interface Spec {
 type Meaning = (data: JsonObject, status?: string) => Json;
 const firstInstant = '2026-03-02T08:10:00.000Z';
 const secondInstant = '2026-03-02T09:00:00.000Z';
-/** Where a type is asked for. */
+/** Where a type is required. */
 const fixed = `timestamp('${firstInstant}')`;
 const n = (data: JsonObject) => data['n'] as number;
 const conditions: Record<string, Meaning> = {
@@ -378,8 +378,8 @@ export const definitions: fc.Arbitrary<Spec> = all(
 ).map((spec) => named(spec) as Spec);
 
 /**
- * Ids for stages, steps, branches, milestones and timers. Sorted, they come in another order than they are written in: PostgreSQL
- * sorts the members of a document.
+ * Ids for stages, steps, branches, milestones and timers. Sorted, they come in another order than they are written in:
+ * PostgreSQL sorts the members of a document.
  */
 function named(spec: object): object {
   let last = 0;

@@ -29,7 +29,7 @@ export class StepInterpreter {
   readonly attempts = new Map<string, number>();
   /** Of the last input. */
   effects: string[] = [];
-  /** Of all inputs, with the attempt of the element that asks for it: `open_task e1#2`. */
+  /** Of all inputs, with the attempt of the element that requests it: `open_task e1#2`. */
   readonly history: string[] = [];
   slaState: string;
   protected readonly workers = new Set<string>();
@@ -121,7 +121,7 @@ export class StepInterpreter {
         try {
           if (step.when === undefined || apply(step.when, this.data) === true) yield* this.step(step, place);
         } catch (error) {
-          // Of the lists that it leaves, the last says where it would go on.
+          // Of the lists that it leaves, the last one determines where it would continue.
           if (error instanceof Raised) error.rest = steps.slice(n);
           throw error;
         }
@@ -396,7 +396,7 @@ export class StepInterpreter {
     this.isDataNew = true;
   }
 
-  /** Who was asked by a step that is open. @param vote only those whose vote is this */
+  /** The voters of an open step. @param vote only those whose vote is this */
   askedOf(element: string, vote?: Ballot['vote']): string[] {
     return [...(this.open.get(element)?.ballots ?? [])]
       .filter(([, one]) => one.isAsked && (vote === undefined || one.vote === vote))

@@ -188,7 +188,7 @@ const faults: readonly [string, string][] = [
   ['cal.addWorkdays(event.time, 100000)', 'calendar_scan_limit'],
 ];
 
-test('says with a reason why an expression gave nothing', () => {
+test('returns the reason why an expression failed', () => {
   for (const [text, reason] of faults)
     assert.deepEqual(ran(text), { fault: { code: 'expression_error', reason } }, text);
 });
@@ -289,7 +289,7 @@ test('counts steps while it evaluates, so that nothing takes longer than 50 ms',
   assert.deepEqual(ran('data.count == 3', 5), { fault: { code: 'expression_cost_exceeded', reason: null } });
 });
 
-test('says what of data an expression reads, and which calendars it names', () => {
+test('returns the data fields that an expression reads, and the calendars that it names', () => {
   const {
     reads,
     variables: read,

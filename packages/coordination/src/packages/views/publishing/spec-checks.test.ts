@@ -81,7 +81,7 @@ test('what a field is not compared with, and what is not summed, is data_type_mi
   ]);
 });
 
-test('what stands twice, lacks its field or has a default that a query gives is schema_violation', () => {
+test('duplicates, missing fields and defaults for values of the query are schema_violation', () => {
   const wrong = [
     [{ columns: columns('id', 'id') }, '/blocks/0/columns/1/field'],
     [{ filters: Array(2).fill({ field: 'id', op: 'eq' }) }, '/blocks/0/filters/1'],

@@ -15,7 +15,7 @@ import {
 } from '../../../testing/process-instances.ts';
 import { observe } from '../../../testing/rules.ts';
 
-// Instances go on by a later version that says so in its `migrations` (docs/reference/processes.md#migration).
+// Instances migrate to a later version that lists theirs in `migrations` (docs/reference/processes.md#migration).
 
 let baton: TestCoordination;
 let worker: ReturnType<typeof makeProcessWorker>;
@@ -104,7 +104,7 @@ test('a version without migrate, or with pin, leaves instances as they are', asy
   assert.equal((await read(id)).definitionVersion, 1);
 });
 
-test('a step keeps its work under a new id, and one that is gone is closed and passed', async () => {
+test('a step keeps its work under a new id, and a removed step is closed and skipped', async () => {
   const steps = [
     {
       id: 'both',
@@ -220,7 +220,7 @@ test('stages are found by their ids, and a new one before an active one is passe
   assert.deepEqual(await statesOf(), ['b completed', 'start completed', 'z active']);
 });
 
-test('timers are counted anew from the begin of the step, and an overdue step is told at once', async () => {
+test('timers are computed again from the start of the step, and an overdue step is reported at once', async () => {
   const steps = (due: string, wait: string) => [
     {
       id: 'both',
@@ -357,7 +357,7 @@ test('an event from before the migration is taken once, by whichever version the
     ids.push({ id: (await startProcessInstance(baton.admin, key, {}, name)).id, key: name });
   }
   const [first, second] = ids as [(typeof ids)[0], (typeof ids)[0]];
-  // One waits suspended with an event that the first version has judged.
+  // A suspended instance has an event that was matched against the first version.
   await done(baton.admin.post(`/process-instances/${second.id}:suspend`, { reason: 'for the test' }));
   await observe(baton.admin, kind, { key: second.key });
   await worker.run();

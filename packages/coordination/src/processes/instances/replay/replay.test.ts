@@ -191,7 +191,7 @@ test('instances are named, or the newest are taken', async () => {
   );
 });
 
-test('an instance whose journal does not hold what it took is told as such', async () => {
+test('an instance whose journal does not contain its inputs is reported as such', async () => {
   const spec = specOf(agent.key, [humanStep('look')]);
   const process = await publishProcess(baton.admin, spec);
   const id = await writeInstance(baton, null);

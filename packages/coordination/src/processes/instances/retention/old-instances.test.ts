@@ -71,7 +71,7 @@ test('a long journal goes in parts, and that of an instance that has not ended c
   assert.ok(!(await isThere(made.id)));
 });
 
-test('an instance stays while what it left open is open, while its caller runs, and while its event comes by again', async () => {
+test('an instance is kept while it has unclosed objects, while its caller runs, and while its event may be read again', async () => {
   const weak = await makeProcessAgent(baton);
   const process = await publishProcess(baton.admin, specOf(weak.key, [humanStep('a')]));
   const leaves = await startProcessInstance(baton.admin, process);
@@ -101,7 +101,7 @@ test('an instance stays while what it left open is open, while its caller runs, 
     start: { on: { observation: kind }, key: 'event.id' },
   });
   await observe(baton.admin, kind, {});
-  // A turn that ended in the midst of the event: its cursor stands before it.
+  // A turn that ended in the middle of the event: its cursor is before it.
   const before = await baton.pool.row<{ position: string; sequence: string }>(sql`
     select position, sequence from event_consumers where consumer = 'processes' and tenant_id = ${baton.tenantId}`);
   await worker.run();

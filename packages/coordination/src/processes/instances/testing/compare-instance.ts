@@ -13,8 +13,9 @@ import type { Played } from './play-instances.ts';
 import { eventOf } from './playable.ts';
 
 /**
- * Judges an instance that was played: the reference interpreter takes the inputs that the instance's journal holds, in their
- * order, and has to come to the same state, and to the same tasks, approvals, calls and events as the tables hold.
+ * Checks an instance that was played: the reference interpreter takes the inputs that the instance's journal holds, in
+ * their order, and has to come to the same state, and to the same tasks, approvals, calls and events as the tables
+ * hold.
  */
 
 interface Line {
@@ -23,7 +24,10 @@ interface Line {
   readonly input: { readonly taken: Input } | null;
 }
 
-/** @returns its status, and the kinds of inputs that it has taken. @throws AssertionError where the two differ, or an effect is there twice, or not at all */
+/**
+ * @returns its status, and the kinds of inputs that it has taken.
+ * @throws AssertionError where the two differ, or an effect is there twice, or not at all
+ */
 export async function compareWithInterpreter(
   db: Db,
   one: Played,
@@ -72,7 +76,7 @@ function give(model: Interpreter, one: Played, atMs: number, taken: Input): void
     case 'voters':
       return model.voters(atMs, taken.element, taken.principals);
     case 'intent_failed': {
-      // The newest that the element asks for: what one input asks for is refused as a whole.
+      // The newest request of the element: all requests of one input are refused together.
       const { element, approvalId, code } = taken;
       const asksFor = (text: string) => /^(open|find|ask)_/.test(text) && text.includes(` ${element}#`);
       model.history.splice(model.history.findLastIndex(asksFor), 1);
@@ -151,7 +155,7 @@ async function compare(db: Db, one: Played, model: Interpreter, inputs: readonly
   assert.deepEqual(shownState(row.state, nameOf), shownModel(model));
   assert.equal(row.status, model.status);
 
-  // What operators were told is done, once.
+  // Each order of an operator is carried out once.
   for (const verb of ['suspend', 'resume', 'skip', 'cancel'])
     assert.equal(inputs.filter(({ kind }) => kind === verb).length, one.accepted[verb] ?? 0, verb);
   const events = inputs.flatMap((input) => (input.kind === 'event' ? [input.event.id] : []));
@@ -205,7 +209,7 @@ async function compare(db: Db, one: Played, model: Interpreter, inputs: readonly
   assert.deepEqual(
     ends.map((end) => of(end).length),
     ends.map((end) => (end === model.status ? 1 : 0)),
-    'ends that are told',
+    'emitted ends',
   );
   assert.equal(of('started').length, 1);
   assert.equal(told[0]?.type, 'process.started');

@@ -8,7 +8,7 @@ export interface World {
   readonly taskType: string;
   /** `name@version` */
   readonly skill: string;
-  /** Who is asked to approve. */
+  /** The approvers. */
   readonly voters: readonly string[];
 }
 
@@ -33,10 +33,10 @@ export function shortened(spec: Spec): Spec {
 
 const events = ['ping.one', 'ping.two'];
 
-/** The kind of observation that stands for an event of a random definition. */
+/** The kind of observation that represents an event of a random definition. */
 export const kindOf = (event: string, instanceKey: string) => `${event}.${instanceKey}`;
 
-/** @returns what an observation of the kind stands for */
+/** @returns the event that an observation of the kind represents */
 export function eventOf(kind: unknown, instanceKey: string): string {
   return events.find((event) => kindOf(event, instanceKey) === kind) ?? String(kind);
 }
@@ -81,7 +81,10 @@ interface Problem {
 
 type Stage = { entry?: string; repeatable?: boolean };
 
-/** Takes out of a definition what can never happen: publishing refuses it. @throws Error for a problem of another kind */
+/**
+ * Takes out of a definition what can never happen: publishing refuses it.
+ * @throws Error for a problem of another kind
+ */
 export function withoutProblems(spec: Spec, problems: readonly Problem[]): Spec {
   const mended = structuredClone(spec);
   const at = (names: readonly string[]) =>
@@ -89,7 +92,7 @@ export function withoutProblems(spec: Spec, problems: readonly Problem[]): Spec 
   for (const { code, path } of problems) {
     const names = path.split('/').slice(1);
     const stage = at(names) as Stage | undefined;
-    // What stands in a list that was cut is gone.
+    // Elements of a shortened list are removed.
     if (stage === undefined) continue;
     if (code === 'unreachable_step') at(names.slice(0, -1)).splice(Number(names.at(-1)));
     else if (code === 'unreachable_stage') stage.entry = 'data.n < 2';

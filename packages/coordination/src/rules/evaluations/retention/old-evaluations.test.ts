@@ -59,7 +59,7 @@ test('evaluations are forgotten 30 days after their end, those that wait are not
   await refused(baton.admin.get(`/rule-evaluations/${evaluation.id}`), 404, 'not_found');
 });
 
-test('an evaluation stays while its cause comes by again, so that nothing is derived twice', async () => {
+test('an evaluation is kept while its cause may be read again, so that nothing is derived twice', async () => {
   const type = kind();
   const first = await makeRule(baton.admin, { trigger: observed(type) });
   await makeRule(baton.admin, { trigger: observed(type), action: { dedupKeyTemplate: type } });
@@ -123,7 +123,7 @@ test('a key is forgotten 30 days after its task was closed, and never while that
   assert.deepEqual(await keysLike(type), keys('closed', 'fresh', 'open'));
   await forget();
   assert.deepEqual(await keysLike(type), keys('fresh', 'open'));
-  // Looked at once, a key that stays is left alone for as long again.
+  // After an examination, a key that is kept is not examined for as long again.
   await baton.pool.run(sql`
     update tasks set updated_at = now() - interval '31 days' where id = ${await taskOf('fresh')}`);
   await forget();

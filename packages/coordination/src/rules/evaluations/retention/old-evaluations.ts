@@ -1,5 +1,5 @@
 import type { Job, JobTools } from '../../../service/job.ts';
-import { createWalk } from '../../../service/queue-walk.ts';
+import { createDeletionJob } from '../../../service/queue-walk.ts';
 import { ruleConsumer } from '../../catalog/rules.ts';
 import type { Context } from '../../context.ts';
 import {
@@ -21,23 +21,14 @@ const nextEventsMax = 1000;
  */
 export function deleteOldEvaluations({ pool, settings }: JobTools<Context>): Job {
   const { CP_RULES_RETENTION_SECONDS: ageSeconds } = settings;
-  const walk = createWalk<OldEvaluationRow>(
-    batchMax,
-    (after) => pool.rows(findOldEvaluations(after, ageSeconds, batchMax)),
-    ({ updated_at: at, id }) => [at, id],
-  );
-  return {
-    name: 'old-rule-evaluations',
-    batchMax,
-    async run() {
-      const old = await walk.next();
-      if (old.length === 0) return 0;
-      const ids = old.map(({ id }) => id);
-      const tenantIds = old.map(({ tenant_id: tenantId }) => tenantId);
-      const gone = await pool.rows(deleteEvaluations(ids, tenantIds, ruleConsumer, nextEventsMax));
-      return walk.handledOf(old, gone.length);
+  return createDeletionJob<OldEvaluationRow>(
+    { name: 'old-rule-evaluations', batchMax },
+    {
+      find: (after) => pool.rows(findOldEvaluations(after, ageSeconds, batchMax)),
+      positionOf: ({ updated_at: at, id }) => [at, id],
+      remove: (ids, tenantIds) => pool.rows(deleteEvaluations(ids, tenantIds, ruleConsumer, nextEventsMax)),
     },
-  };
+  );
 }
 
 /** Deletes old keys under which rules filed tasks, and old records of acts on tasks. */
