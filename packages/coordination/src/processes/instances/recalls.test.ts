@@ -240,7 +240,7 @@ test('a remember writes one observation in the name of the agent, which memory r
   );
 });
 
-test('memory receives an instance's case when it begins, changes and ends, with its artifacts', async () => {
+test('memory receives the case of an instance when it begins, changes and ends, with its artifacts', async () => {
   const spec = {
     memory: {
       case: { kind: 'case', key: 'data.service', title: 'Change of {{ data.service }}' },
@@ -362,7 +362,7 @@ test('a suspended instance goes on by an event whose handler begins with resume'
   assert.equal((await told(made.id, 'resumed'))[0]?.['cause'], 'event');
 });
 
-test('after a worker dies between a query's result and its input, the query is repeated, and the step is done once', async () => {
+test('after a worker dies between the result of a query and its input, the query is repeated, and the step is done once', async () => {
   const service = `s${newId()}`;
   memory.knowledge.know(`tenant:${baton.tenantId}`, {
     entities: [{ kind: 'service', key: `service:${service}` }],

@@ -56,7 +56,7 @@ test('a rule with an identity acts as that agent, also after its enabler has bec
   );
 });
 
-test('it has the agent's current permissions only, even if its writer has more', async () => {
+test('it has only the current permissions of the agent, even if its writer has more', async () => {
   const type = kind();
   const { key } = await makeAgent(['tasks.read']);
   await linkAgent(baton, key);
@@ -141,7 +141,7 @@ test('a retire waits for the turn that is under way, or is obeyed by it', async 
   }
 });
 
-test('trigger.agent matches that agent's observations, also with a later identity; agent and actorId must both match', async () => {
+test('trigger.agent matches observations of that agent, also with a later identity; agent and actorId must both match', async () => {
   const type = kind();
   const { key } = await makeAgent(rights, { kind: 'service' });
   const first = await linkAgent(baton, key);
@@ -275,7 +275,7 @@ test('a rule that fails because nobody can act reveals nothing that its author d
   }
 });
 
-test('a dry run uses the agent's permissions, not the caller's', async () => {
+test('a dry run uses the permissions of the agent, not of the caller', async () => {
   const type = kind();
   const reading = { trigger: observed(type), condition: { exists: 'payload.data.n' } };
   const [weak, unlinked] = [await makeAgent(['tasks.read']), await makeAgent()];

@@ -170,7 +170,7 @@ test('without an answer nothing is recorded and nothing done; other tenants go o
   assert.deepEqual(await outcome(rule.id), ['matched']);
 });
 
-test('external authorization decides on the cause's task: a denied task is neither read nor closed', async () => {
+test('external authorization decides on the task of the cause: a denied task is neither read nor closed', async () => {
   const author = await baton.actor();
   const [free, kept] = [await makeTask(baton, { title: 'free' }), await makeTask(baton, { title: 'kept' })];
   const mayOn = (denied: string) =>
@@ -252,7 +252,7 @@ test('pending evaluations are authorized again when they continue, and so are sc
   assert.deepEqual(await outcome(schedule.id), ['failed permission_denied']);
 });
 
-test('a rule may call a skill with rights from external authorization alone, the skill's needs included', async () => {
+test('a rule may call a skill with rights from external authorization alone, including those that the skill needs', async () => {
   const author = await baton.actor({ permissions: ['org.read'] });
   grantTo(author, ...authored, 'skills.invoke', 'artifacts.read');
   const [type, skill] = [
