@@ -20,7 +20,7 @@ test('every promise of the security page names tests that exist', () => {
 
 test('a promise without a test is found, and so are tests without a promise', () => {
   assert.deepEqual(
-    problemsAfter('\n## What it does not', '- **Zebras** are striped.\n\n## What it does not'),
+    problemsAfter('\n## What Baton does not', '- **Zebras** are striped.\n\n## What Baton does not'),
     ['SECURITY.md: "Zebras" names no test'],
   );
   assert.deepEqual(problemsAfter(/^- \*\*Journal\.\*\*/m, '- **Diary.**'), [
