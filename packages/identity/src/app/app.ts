@@ -201,8 +201,8 @@ async function reloadSecrets(
     await signingKeys.load(settings, log);
     adminSecrets.named = secrets.admin;
     upstream.use(secrets.upstream);
-    log.info(`${what} were read again`);
+    log.info(`${what} were reloaded`);
   } catch (error) {
-    log.error({ err: error }, `${what} could not be read again: the former ones stay in use`);
+    log.error({ err: error }, `${what} could not be reloaded: the former ones remain in use`);
   }
 }

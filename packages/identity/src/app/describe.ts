@@ -13,7 +13,7 @@ const Problem = z
     loc: z
       .array(z.union([z.string(), z.int()]))
       .meta({ description: 'Where, from `body`, `query`, `path` or `header` on.' }),
-    msg: z.string().meta({ description: 'For people. It never repeats what was sent.' }),
+    msg: z.string().meta({ description: 'For people. It never repeats the value.' }),
   })
   .meta({ id: 'Problem' });
 

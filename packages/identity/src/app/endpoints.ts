@@ -35,17 +35,17 @@ import { healthApi } from './health/health.api.ts';
 export const sections: readonly Section<Endpoint<Context>>[] = [
   {
     tag: 'Access tokens',
-    about: 'Exchange a credential for a short-lived access token; check or give back the credential.',
+    about: 'Exchange a credential for a short-lived access token; introspect or revoke the credential.',
     endpoints: [...exchangesApi, ...introspectionApi, ...oauth2Api],
   },
   {
     tag: 'Signing keys',
-    about: 'The public keys that verify access tokens, and what revokes such a token before it expires.',
+    about: 'The public keys that verify access tokens, and the list of revocations.',
     endpoints: [...signingKeysApi, ...revocationsApi],
   },
   {
     tag: 'Tenants',
-    about: 'The organisations that this installation serves; each sees only what is its own.',
+    about: 'The organisations of this installation, isolated from each other.',
     endpoints: tenantsApi,
   },
   {
@@ -55,7 +55,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   },
   {
     tag: 'Platform access tokens',
-    about: 'Long-lived secrets of a principal, to be exchanged for access tokens.',
+    about: 'Long-lived secrets of a principal that are exchanged for access tokens.',
     endpoints: platformAccessTokensApi,
   },
   {
@@ -65,7 +65,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   },
   {
     tag: 'Audiences',
-    about: 'The services that access tokens are for, with the scopes they know.',
+    about: 'The services for which access tokens are issued, with their scopes.',
     endpoints: audiencesApi,
   },
   {
@@ -85,7 +85,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   },
   {
     tag: 'External identities',
-    about: 'Under which names others know a principal.',
+    about: 'The identities of a principal at identity providers.',
     endpoints: externalIdentitiesApi,
   },
   {
@@ -95,12 +95,12 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   },
   {
     tag: 'Legacy credentials',
-    about: 'Keys of an older system, imported so that they keep working for a while.',
+    about: 'Keys of an older system, imported for a transition period.',
     endpoints: legacyCredentialsApi,
   },
   {
     tag: 'Provisioning sources',
-    about: 'The directories that create and end the users and groups of a tenant, and their tokens.',
+    about: 'The directories that provision the users and groups of a tenant, and their tokens.',
     endpoints: [...provisioningSourcesApi, ...provisioningTokensApi],
   },
   {
@@ -120,7 +120,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   },
   {
     tag: 'Health',
-    about: 'Whether the service runs and can serve.',
+    about: 'Liveness and readiness of the service.',
     endpoints: healthApi,
   },
 ];

@@ -13,7 +13,7 @@ export const settings = {
   }),
   IAM_BOOTSTRAP_TOKENS_FILE: text<string | undefined>({
     default: undefined,
-    doc: 'A file with further admin secrets, one `name:secret` a line; the audit record calls their holders `bootstrap:<name>`. Without IAM_BOOTSTRAP_TOKEN they admit nobody either. SIGHUP reads it again.',
+    doc: 'A file with further admin secrets, one `name:secret` per line; the audit record names their holders `bootstrap:<name>`. They are accepted only if IAM_BOOTSTRAP_TOKEN is set. SIGHUP reloads the file.',
   }),
   IAM_HOST: text({ default: '127.0.0.1', doc: 'The address that `baton identity serve` listens on.' }),
   IAM_PORT: integer({ default: 8010, min: 0, max: 65_535, doc: 'The port of `baton identity serve`.' }),
@@ -24,7 +24,7 @@ export const settings = {
     doc: 'The port that serves `/metrics`, on the same address; 0 serves none.',
   }),
   IAM_TRUSTED_PROXIES: networks({
-    doc: 'Networks of the proxies in front, for instance `["10.0.0.0/8"]`: the address of a client, for limits and the log, is then the last one in `X-Forwarded-For` that is none of theirs. Without it the header is ignored. Name no network from which clients connect directly.',
+    doc: 'Networks of the reverse proxies, for instance `["10.0.0.0/8"]`: the address of a client, for limits and the log, is then the last one in `X-Forwarded-For` outside of these networks. Without it the header is ignored. Don\'t include networks from which clients connect directly.',
   }),
   IAM_DOCS_BASE_URL: docsBaseUrl(),
   IAM_LOG_LEVEL: choice(['debug', 'info', 'warn', 'error'], {

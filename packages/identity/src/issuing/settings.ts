@@ -19,19 +19,19 @@ export const settings = {
   }),
   IAM_SIGNING_KEY_ID: text({
     default: 'local-dev',
-    doc: 'The `kid` of the signing key; another key needs another one. `thumbprint` names each key by its own (RFC 7638), so that the file may change while the service runs.',
+    doc: 'The `kid` of the signing key; a new key needs a new one. `thumbprint` uses the thumbprint of each key (RFC 7638), so that the file can change while the service runs.',
   }),
   IAM_SIGNING_NEXT_KEY_FILE: text<string | undefined>({
     default: undefined,
-    doc: 'The file with the private key (PEM) that will sign next, published ahead so that consumers know it in time (docs/decisions/0107); a file that is not there is no key. SIGHUP reads all key files again.',
+    doc: 'The file with the private key (PEM) that will sign next, published ahead so that consumers know it in time (docs/decisions/0107); a missing file means no key. SIGHUP reloads all key files.',
   }),
   IAM_SIGNING_NEXT_KEY_ID: text({
     default: 'thumbprint',
-    doc: 'The `kid` of the next key, which it keeps when it comes to sign; `thumbprint`: its own.',
+    doc: 'The `kid` of the next key, which it keeps when it becomes the signing key; `thumbprint`: its own.',
   }),
   IAM_SIGNING_PREVIOUS_KEY_FILE: text<string | undefined>({
     default: undefined,
-    doc: 'The file with the key (PEM, private or public) that signed before; a file that is not there is no key. It stays published for IAM_TOKEN_TTL_SECONDS and 60 seconds after its last use by any process, then leaves the key document by itself.',
+    doc: 'The file with the previous key (PEM, private or public); a missing file means no key. It remains published for IAM_TOKEN_TTL_SECONDS plus 60 seconds after its last use by any process.',
   }),
   IAM_SIGNING_PREVIOUS_KEY_ID: text({
     default: 'thumbprint',
@@ -66,11 +66,11 @@ export const settings = {
     min: 1,
     max: 100_000,
     unit: 'signatures',
-    doc: 'RS256 signatures that may wait; one more is answered 503 with Retry-After.',
+    doc: 'The maximum number of queued RS256 signatures; one more request gets 503 with Retry-After.',
   }),
   IAM_PUBLIC_URL: address({
     default: 'http://localhost:8010',
-    doc: 'Where the installation is reached from outside; `iss` is this with `/iam` behind it.',
+    doc: 'The public address of the installation; `iss` is this address followed by `/iam`.',
   }),
   IAM_ISSUER: address<string | undefined>({
     default: undefined,
@@ -81,20 +81,20 @@ export const settings = {
     min: 1,
     max: daySeconds,
     unit: seconds,
-    doc: 'How long an access token lives.',
+    doc: 'The lifetime of an access token.',
   }),
   IAM_PAT_LAST_USED_INTERVAL_SECONDS: integer({
     default: 30,
     unit: seconds,
-    doc: 'How stale `lastUsedAt` may be before an exchange writes it again; 0 writes it each time.',
+    doc: 'The minimum time between two updates of `lastUsedAt`; 0 updates it with each exchange.',
   }),
   IAM_RESOURCES: map({
     default: {},
-    doc: 'The addresses of services, and the audience of each, for clients that name a `resource` at `/oauth2/token` (RFC 8707), as MCP clients do: `{"https://baton.example/mcp":"control-plane"}`. The default run names its own.',
+    doc: 'The addresses of services, and the audience of each, for clients that name a `resource` at `/oauth2/token` (RFC 8707), as MCP clients do: `{"https://baton.example/mcp":"control-plane"}`. The default run sets its own.',
   }),
   IAM_PRIVILEGED_SCOPES: map({
     default: {},
-    doc: 'Further scopes that only members of a group get, by federation: scope to group key.',
+    doc: 'Further scopes that federation grants only to members of a group: scope to group key.',
   }),
   IAM_PEOPLE_SCOPE: text({ default: 'iam:people', doc: 'The privileged scope of people management.' }),
   IAM_PEOPLE_ADMIN_GROUP: text({

@@ -5,16 +5,16 @@ import { type Settings as LowerSettings, settings as lowerSettings } from '../si
 export const settings = {
   IAM_UPSTREAM_CREDENTIALS_FILE: text<string | undefined>({
     default: undefined,
-    doc: 'A file with what opens the directories of sources with an upstreamMode, a line for each: `<source id> <upstreamBaseUrl> <client id>:<client secret>` (client_credentials), or `<source id> <upstreamBaseUrl> Bearer <token>`. It is sent to that address only; a source without a line is answered 502. SIGHUP reads it again.',
+    doc: 'A file with the credentials for the directories of sources with an upstreamMode, one line per source: `<source id> <upstreamBaseUrl> <client id>:<client secret>` (client_credentials), or `<source id> <upstreamBaseUrl> Bearer <token>`. They are sent to that address only; writes of a source without a line are refused with 502. SIGHUP reloads the file.',
   }),
   IAM_SCIM_AUDIENCE: text({ default: 'iam-scim', doc: 'The audience of access tokens that SCIM accepts.' }),
-  IAM_SCIM_SCOPE: text({ default: 'scim:write', doc: 'The scope that such a token must carry.' }),
+  IAM_SCIM_SCOPE: text({ default: 'scim:write', doc: 'The scope that such a token must have.' }),
   IAM_SCIM_MAX_PAGE_SIZE: integer({
     default: 200,
     min: 1,
     max: 10_000,
     unit: 'resources',
-    doc: 'Resources in one page of a SCIM list at most.',
+    doc: 'The maximum number of resources in one page of a SCIM list.',
   }),
   ...lowerSettings,
 };

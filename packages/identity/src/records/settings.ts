@@ -5,23 +5,23 @@ import { settings as lowerSettings } from '../service/settings.ts';
 export const settings = {
   IAM_AUDIT_KEY_FILE: text<string | undefined>({
     default: undefined,
-    doc: 'A file with 32 characters or more of random text, the key that seals the audit record; keep it away from the database. Without it nothing shows that the record was changed.',
+    doc: 'A file with 32 characters or more of random text, the key that seals the audit record; keep it away from the database. Without it changes to the record cannot be detected.',
   }),
   IAM_AUDIT_HEAD_FILE: text<string | undefined>({
     default: undefined,
-    doc: 'A file that identity can write, outside of the database, for the last seal that it made: nothing is sealed when the database lacks that seal. By default the file of IAM_AUDIT_KEY_FILE with .head added.',
+    doc: 'A writable file outside of the database for the last seal: nothing is sealed if the database lacks that seal. By default the path of IAM_AUDIT_KEY_FILE with .head appended.',
   }),
   IAM_AUDIT_RETENTION_DAYS: integer({
     default: 0,
     max: 36_500,
     unit: 'days',
-    doc: 'How long audit records are kept; 0 keeps them for ever. With a key only sealed ones are removed, and their seals stay.',
+    doc: 'How long audit records are kept; 0 keeps them forever. With a key only sealed ones are removed, and their seals remain.',
   }),
   IAM_JOURNAL_RETENTION_DAYS: integer({
     default: 0,
     max: 36_500,
     unit: 'days',
-    doc: 'How long events stay in the journal; 0 keeps them for ever. Readers that start below the last removed event are answered 410.',
+    doc: 'How long events are kept in the journal; 0 keeps them forever. Readers that start below the last removed event get 410.',
   }),
   ...lowerSettings,
 };

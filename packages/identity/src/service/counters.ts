@@ -15,19 +15,19 @@ const rewoundLoggedAgainMs = 60_000;
 export function createCounters(registry: Registry): Counters {
   const exchanges = new Counter({
     name: 'iam_presented_credentials_total',
-    help: 'Credentials presented, by kind and by what became of them.',
+    help: 'Credentials presented, by kind and outcome.',
     labelNames: ['credential', 'outcome'],
     registers: [registry],
   });
   const signing = new Histogram({
     name: 'iam_signature_seconds',
-    help: 'How long a signature took, its wait included.',
+    help: 'Duration of a signature, including its wait.',
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1],
     registers: [registry],
   });
   const rewound = new Counter({
     name: 'iam_journal_readers_rewound_total',
-    help: 'Readings of the journal from a sequence that this database never gave out.',
+    help: 'Reads of the journal from a sequence that this database never issued.',
     registers: [registry],
   });
   let rewoundLoggedAtMs = Number.NEGATIVE_INFINITY;

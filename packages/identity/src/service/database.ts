@@ -43,12 +43,9 @@ export async function prepareDatabase(settings: Settings, pool: Pool): Promise<v
   } catch (error) {
     if (!isUnreachable(error)) throw error;
     const why = (error as Error).message;
-    throw new DatabaseNotReadyError(
-      `The database of identity (IAM_DATABASE_URL) can not be reached: ${why}`,
-      {
-        cause: error,
-      },
-    );
+    throw new DatabaseNotReadyError(`The database of identity (IAM_DATABASE_URL) cannot be reached: ${why}`, {
+      cause: error,
+    });
   }
 }
 

@@ -20,18 +20,15 @@ export interface CreatedPage {
 
 export const PageLimit = queryInteger(1, rowsPerPageMax)
   .default(100)
-  .describe('How many at most; 100 when it is left out.');
+  .describe('The maximum number of items; 100 by default.');
 
 export const NextAfter = z
   .string()
   .nullable()
-  .describe('The cursor of the next page, to be sent as `after`; null when no more exist.');
+  .describe('The cursor of the next page, for `after`; null on the last page.');
 
 /** Of a list in the order of a sequence. */
-export const NextSequence = z
-  .int()
-  .nullable()
-  .describe('Where the next page starts; null when no more exist.');
+export const NextSequence = z.int().nullable().describe('The start of the next page; null on the last page.');
 
 /** A page as it is answered. Its name in the API description is that of the item and `Page`. */
 export function pageForm<Item extends z.ZodType, Next extends z.ZodType>(item: Item, next: Next) {
@@ -77,7 +74,7 @@ export function cursorParam(name: string) {
     .max(8000)
     .optional()
     .transform((cursor, check) => positionOf(name, cursor, check))
-    .describe('The cursor that the page before gave; absent for the first page.');
+    .describe('The cursor of the previous page; absent for the first page.');
 }
 
 /** The rows of a page out of one more that was read, and the cursor after them; null when no more exist. */

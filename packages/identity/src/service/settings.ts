@@ -29,7 +29,7 @@ export const settings = {
     min: 1,
     max: 3600,
     unit: seconds,
-    doc: 'The longest that a statement may run or wait for a lock.',
+    doc: 'The timeout of a statement, including its wait for locks.',
   }),
   IAM_CREATE_SCHEMA_ON_STARTUP: flag({
     default: false,

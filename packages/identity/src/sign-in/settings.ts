@@ -7,7 +7,7 @@ export const settings = {
     default: 60,
     max: 300,
     unit: 'seconds',
-    doc: 'How far the clock of an identity provider may be ahead: `iat` and `nbf` of its tokens may lie that far in the future. `exp` has no leeway.',
+    doc: 'The tolerance for the clock of an identity provider: `iat` and `nbf` of its tokens may be that far in the future. `exp` has no leeway.',
   }),
   ...lowerSettings,
 };

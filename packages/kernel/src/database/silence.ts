@@ -98,7 +98,7 @@ export class SilenceWatch {
     const fellSilentAtMs = Math.max(...dead.map(([, sinceMs]) => sinceMs));
     const stale = [...this.#idle].filter(({ heardAtMs }) => heardAtMs <= fellSilentAtMs);
     const connections = dead.length + stale.length;
-    this.#options.onError(new Error(`${connections} connections are given up: the database does not answer`));
+    this.#options.onError(new Error(`${connections} connections are closed: the database does not respond`));
     for (const [client] of dead) client.discard();
     for (const client of stale) client.discard();
     return dead.length;

@@ -45,8 +45,8 @@ const pagingShape: Shape = {
     .max(cursorCharactersMax)
     .transform(Number)
     .optional()
-    .describe('How many items at most, 1 to 200; 50 when absent.'),
-  cursor: z.string().max(cursorCharactersMax).optional().describe('The `nextCursor` of the page before.'),
+    .describe('The maximum number of items, 1 to 200; 50 by default.'),
+  cursor: z.string().max(cursorCharactersMax).optional().describe('The `nextCursor` of the previous page.'),
 };
 
 export function queryShapeOf(endpoint: Pick<Operation, 'query' | 'paging'>): Shape {

@@ -2,7 +2,7 @@
 export async function within<T>(waitMs: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, refuse) => {
-    timer = setTimeout(() => refuse(new Error(`no answer within ${waitMs} ms`)), waitMs);
+    timer = setTimeout(() => refuse(new Error(`no response within ${waitMs} ms`)), waitMs);
   });
   try {
     return await Promise.race([work, late]);

@@ -8,7 +8,7 @@ export function boundBody(server: Server, req: IncomingMessage, ms: number): voi
   if (headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0') return;
   const timer = setTimeout(() => {
     if (req.complete) return;
-    const late = Object.assign(new Error('The body is late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
+    const late = Object.assign(new Error('The body timed out'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
     server.emit('clientError', late, req.socket);
   }, ms);
   timer.unref();

@@ -69,10 +69,10 @@ function addNetwork(found: BlockList, entry: unknown): void {
   const address = parseAddress(text);
   const bitsMax = isIP(text) === 6 ? 128 : 32;
   if (address === undefined || Number(bits ?? 0) > bitsMax || text.includes('%'))
-    throw new Error('must hold addresses and networks only, such as "10.0.0.0/8" or "::1".');
+    throw new Error('must contain only addresses and networks, such as "10.0.0.0/8" or "::1".');
   // Clients over IPv4 are compared as such, so a network of mapped addresses would match nobody.
   if (bitsMax === 128 && address.family === 'ipv4')
-    throw new Error('must hold networks of IPv4 in the form of IPv4, such as "10.0.0.0/8".');
+    throw new Error('must contain IPv4 networks in IPv4 notation, such as "10.0.0.0/8".');
   if (bits === undefined) found.addAddress(address.text, address.family);
   else found.addSubnet(address.text, Number(bits), address.family);
 }

@@ -33,7 +33,7 @@ export async function listenUntilStopped(
   });
   const stopped = new Promise<void>((done, refuse) => {
     const stop = (signal: string) => {
-      log.info({ signal }, 'stopping: requests under way are finished first');
+      log.info({ signal }, 'stopping: requests in progress are completed first');
       const closed = new Promise<void>((end) => server.close(() => end()));
       service
         .close()

@@ -34,7 +34,7 @@ export async function openWatchPort(
     handler: (req, res) => void answerTo(answers, req, res),
   });
   await openPort(server, host, port).catch((cause: Error) => {
-    throw new Error(`${setting} ${port} can not be used.`, { cause });
+    throw new Error(`${setting} ${port} cannot be used.`, { cause });
   });
   return {
     port: (server.address() as AddressInfo).port,

@@ -89,7 +89,7 @@ export function openApi(api: ApiDescription, sections: readonly Section[]): obje
 
 function refuseRepeated(what: string, names: readonly string[]): void {
   const repeated = names.find((name, index) => names.indexOf(name) < index);
-  if (repeated !== undefined) throw new Error(`The ${what} ${repeated} stands twice`);
+  if (repeated !== undefined) throw new Error(`The ${what} ${repeated} is declared twice`);
 }
 
 function operationOf(

@@ -4,15 +4,15 @@ import { pageLimitDefault, pageLimitMax } from '../http/paging.ts';
 
 export const headers = {
   'X-Request-Id': {
-    description: 'Names this request in logs and events: the id that was sent, else a new one.',
+    description: 'The id of this request in logs and events: the sent one, or a new one.',
     schema: { type: 'string' },
   },
   ETag: {
-    description: 'The version of what is answered, for If-Match: `"<entity>-<version>"`.',
+    description: 'The version of the returned object, for If-Match: `"<entity>-<version>"`.',
     schema: { type: 'string' },
   },
   'Idempotency-Replayed': {
-    description: 'Present when this is the stored answer to an earlier request with the same key.',
+    description: 'Present if this is the stored response to an earlier request with the same key.',
     schema: { type: 'string', const: 'true' },
   },
   'Retry-After': {
@@ -25,7 +25,7 @@ const idempotencyKey = {
   name: 'Idempotency-Key',
   in: 'header',
   required: false,
-  description: 'The same key and request give the same answer, executed once.',
+  description: 'The same key and request get the same response; the request is executed once.',
   schema: { type: 'string' },
 };
 
@@ -34,14 +34,14 @@ export const parameters = {
     name: 'limit',
     in: 'query',
     required: false,
-    description: 'How many items at most.',
+    description: 'The maximum number of items.',
     schema: { type: 'integer', minimum: 1, maximum: pageLimitMax, default: pageLimitDefault },
   },
   Cursor: {
     name: 'cursor',
     in: 'query',
     required: false,
-    description: 'The `nextCursor` of the page before; absent for the first page.',
+    description: 'The `nextCursor` of the previous page; absent for the first page.',
     schema: { type: 'string' },
   },
   IdempotencyKey: idempotencyKey,
@@ -50,14 +50,16 @@ export const parameters = {
     name: 'If-Match',
     in: 'header',
     required: true,
-    description: 'The ETag that was read: `"<entity>-<version>"`. Another version is refused.',
+    description:
+      'The ETag of the object as you read it: `"<entity>-<version>"`. If the version has changed, the request is refused.',
     schema: { type: 'string' },
   },
   OptionalIfMatch: {
     name: 'If-Match',
     in: 'header',
     required: false,
-    description: 'The ETag that was read: `"<entity>-<version>"`. Given, another version is refused.',
+    description:
+      'Optional: the ETag of the object as you read it, `"<entity>-<version>"`. If the version has changed, the request is refused.',
     schema: { type: 'string' },
   },
 } as const;

@@ -12,7 +12,7 @@ test('addresses of the network are taken out of a text', () => {
     ['see http://memory.internal:8080/x?y=1 please', 'see [address] please'],
     ['postgres://user:pw@db/x is down', '[address] is down'],
     ['db-1.internal:5432 is down, localhost:80 too', '[address] is down, [address] too'],
-    ['192.168.0.7 said no', '[address] said no'],
+    ['192.168.0.7 refused', '[address] refused'],
   ] as const)
     assert.equal(withoutAddresses(text), told);
 });

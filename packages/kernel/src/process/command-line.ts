@@ -66,7 +66,7 @@ export async function serve(
     const { url, stopped } = await listenUntilStopped(service, { host, port, log });
     const warning = shortSecretWarning(adminSecret.setting, adminSecret.secret, host);
     if (warning !== undefined) log.warn(warning);
-    log.info({ url, ...logged }, `${name} answers at ${url}`);
+    log.info({ url, ...logged }, `${name} listens at ${url}`);
     await stopped;
   } catch (error) {
     await service.close();

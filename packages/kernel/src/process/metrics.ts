@@ -11,13 +11,13 @@ export interface RequestMetrics {
 export function requestMetrics(registry: Registry): RequestMetrics {
   const requests = new Counter({
     name: 'http_requests_total',
-    help: 'Requests answered, by method and status.',
+    help: 'Requests, by method and status.',
     labelNames: ['method', 'status'],
     registers: [registry],
   });
   const duration = new Histogram({
     name: 'http_request_duration_seconds',
-    help: 'How long successful requests took.',
+    help: 'Duration of successful requests.',
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
     registers: [registry],
   });

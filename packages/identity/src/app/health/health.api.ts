@@ -24,7 +24,7 @@ export const getReadiness = endpoint({
   root: true,
   auth: 'none',
   summary:
-    'Whether requests can be served: the database answers within 2 seconds, and a signing key is configured.',
+    'Whether requests can be served: the database responds within 2 seconds, and a signing key is configured.',
   returns: {
     200: Readiness.extend({ status: z.literal('ready') }).meta({ id: 'Ready' }),
     503: Readiness.extend({ detail: z.literal('unavailable') }).meta({ id: 'NotReady' }),

@@ -9,7 +9,7 @@ export const importCredential = endpoint({
   id: 'importLegacyCredential',
   method: 'POST',
   path: '/tenants/{tenantId}/legacy-credentials:import',
-  summary: 'Let a key of the former control plane be exchanged for a while.',
+  summary: 'Import a key of the former control plane, to be exchanged for a transition period.',
   params: tenantParam,
   body: LegacyCredentialImport,
   returns: { 201: PlatformAccessToken },

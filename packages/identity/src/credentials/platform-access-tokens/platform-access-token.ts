@@ -74,7 +74,7 @@ export type ListQuery = z.infer<z.ZodObject<typeof listQuery>>;
 export const IssuedToken = z
   .strictObject({
     credential: PlatformAccessToken,
-    token: z.string().nullable().describe('The secret: in the first answer only.'),
+    token: z.string().nullable().describe('The secret: in the first response only.'),
   })
   .meta({ id: 'IssuedToken' });
 export type IssuedToken = z.infer<typeof IssuedToken>;

@@ -33,7 +33,7 @@ export const NewAudience = z
     key: Key,
     allowedScopes: NameSet.default([]),
     signingAlgorithm: SigningAlgorithm.default('RS256').describe(
-      'What signs its access tokens. Others than RS256 need a key of the operator, and consumers that accept them.',
+      'The algorithm that signs its access tokens. Algorithms other than RS256 need a key of the operator, and consumers that accept them.',
     ),
   })
   .meta({ id: 'NewAudience' });
@@ -42,9 +42,9 @@ export type NewAudience = z.infer<typeof NewAudience>;
 /** Without a status the list is required. */
 export const AudienceChange = z
   .strictObject({
-    allowedScopes: NameSet.optional().describe('Replaces the whole list. May be left out beside a status.'),
+    allowedScopes: NameSet.optional().describe('Replaces the whole list. Optional if a status is sent.'),
     signingAlgorithm: SigningAlgorithm.optional().describe(
-      'Signs from the next exchange on; tokens issued before stay valid.',
+      'Applies from the next exchange on; tokens issued before remain valid.',
     ),
     status: Status.optional().describe('`disabled` closes the audience to every exchange at once.'),
   })

@@ -50,7 +50,7 @@ export const update = endpoint({
   method: 'PATCH',
   path: '/tenants/{tenantId}/audiences/{key}',
   summary:
-    'Replace the scopes that an audience allows or what signs its tokens, disable or enable it; equal values change nothing.',
+    'Replace the allowed scopes or the signing algorithm of an audience, disable or enable it; equal values change nothing.',
   params: audienceParams,
   body: AudienceChange,
   returns: { 200: Audience },

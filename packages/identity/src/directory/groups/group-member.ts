@@ -25,7 +25,7 @@ export const GroupMember = z
     kind: PrincipalKind,
     display_name: z.string(),
     status: PrincipalStatus.describe('Of the principal.'),
-    source: Source.describe('Who brought the membership.'),
+    source: Source.describe('The source of the membership.'),
     created_at: Timestamp.describe('When the membership began.'),
   })
   .meta({ id: 'GroupMember' });

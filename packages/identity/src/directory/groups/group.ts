@@ -17,7 +17,7 @@ export const CreatedGroup = z
 export type CreatedGroup = z.infer<typeof CreatedGroup>;
 
 export const Group = CreatedGroup.extend({
-  source: Source.describe('Who keeps it: the admin, an identity provider, or a directory.'),
+  source: Source.describe('Who manages it: the admin, an identity provider, or a directory.'),
   created_at: Timestamp,
 }).meta({ id: 'Group' });
 

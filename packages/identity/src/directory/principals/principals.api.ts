@@ -75,7 +75,7 @@ export const enable = endpoint({
   id: 'enablePrincipal',
   method: 'POST',
   path: '/tenants/{tenantId}/principals/{principalId}:enable',
-  summary: 'Let a disabled or paused principal act again. Its revoked tokens stay revoked.',
+  summary: 'Enable a disabled or paused principal. Its revoked tokens stay revoked.',
   params: principalParams,
   returns: {
     200: z.strictObject({ principalId: Uuid, status: z.literal('active') }).meta({ id: 'EnabledPrincipal' }),
@@ -95,7 +95,7 @@ export const disable = endpoint({
   path: '/tenants/{tenantId}/principals/{principalId}:disable',
   summary: 'Disable a principal everywhere and revoke each of its tokens.',
   description:
-    'Coordination refuses its access tokens, too: at once in the default run, within 2 seconds where the services run apart. Other services accept them until they expire.',
+    'Coordination refuses its access tokens, too: at once in the default run, within 2 seconds if the services run separately. Other services accept them until they expire.',
   params: principalParams,
   query: { reason: Reason.default('principal_disabled') },
   returns: {

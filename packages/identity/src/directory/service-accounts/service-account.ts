@@ -27,7 +27,9 @@ export const ServiceAccount = z
     displayName: z.string(),
     audiences: names,
     scopeCeiling: names,
-    status: z.enum(['active', 'revoked']).describe('Of the account; its principal may be disabled besides.'),
+    status: z
+      .enum(['active', 'revoked'])
+      .describe('The status of the account; its principal can also be disabled.'),
     createdAt: Timestamp,
     revokedAt: Timestamp.nullable(),
     lastUsedAt: Timestamp.nullable(),
@@ -77,7 +79,7 @@ export const ChangedServiceAccount = z
     clientId: z.string(),
     audiences: names,
     scopeCeiling: names,
-    clientSecret: z.string().optional().describe('Only when it was replaced.'),
+    clientSecret: z.string().optional().describe('Only if it was replaced.'),
   })
   .meta({ id: 'ChangedServiceAccount' });
 export type ChangedServiceAccount = z.infer<typeof ChangedServiceAccount>;

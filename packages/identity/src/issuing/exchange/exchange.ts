@@ -18,7 +18,7 @@ export const TokenExchangeRequest = z
   .strictObject({
     token: PresentedSecret,
     audience: characters(1, audienceLengthMax),
-    scopes: NameSet.default([]).describe('Empty: everything that the token may have.'),
+    scopes: NameSet.default([]).describe('Empty: all scopes that the token allows.'),
   })
   .meta({ id: 'TokenExchangeRequest' });
 export type TokenExchangeRequest = z.infer<typeof TokenExchangeRequest>;

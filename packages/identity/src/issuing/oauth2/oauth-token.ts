@@ -43,7 +43,7 @@ export const OauthTokenRequest = z
       .max(scopeLengthMax)
       .optional()
       .describe(
-        'Separated by spaces; exactly these are granted. Without it a client gets none, and a token gets all that it may have.',
+        'Separated by spaces; exactly these are granted. Without it a client gets none, and a token gets all scopes that it allows.',
       ),
     subject_token: PresentedSecret.optional().describe('A platform access token, or an imported key.'),
     subject_token_type: z.string().max(nameLengthMax).optional().describe(accessTokenType),
@@ -88,7 +88,7 @@ export const OauthIntrospection = z
     aud: z
       .union([z.string(), z.array(z.string())])
       .optional()
-      .describe('Of those that the client names.'),
+      .describe('One of the audiences of the client.'),
     client_id: z.string().optional(),
     scope: z.string().optional(),
     exp: seconds,

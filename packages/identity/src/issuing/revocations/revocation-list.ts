@@ -12,7 +12,7 @@ export const RevocationList = z
     not_before: z
       .int()
       .describe(
-        'Seconds since 1970: every token with an earlier `iat` is revoked. 0, unless more was revoked at once than the list holds.',
+        'Seconds since 1970: every token with an earlier `iat` is revoked. 0, unless more was revoked at once than fits into the list.',
       ),
     revoked: z.array(
       z.strictObject({

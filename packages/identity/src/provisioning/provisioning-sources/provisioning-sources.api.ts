@@ -117,7 +117,8 @@ export const heartbeat = endpoint({
   id: 'heartbeatProvisioningSource',
   method: 'POST',
   path: '/tenants/{tenantId}/provisioning-sources/{sourceId}:heartbeat',
-  summary: 'Note that a directory was read, also without any change; a SCIM source is noted by its writes.',
+  summary:
+    'Record that a directory was read, even without a change. SCIM sources need no heartbeat, since their writes count.',
   params: sourceParams,
   returns: { 200: ProvisioningSource },
   errors: ['provisioning_source_not_found', 'source_syncs_itself'],

@@ -28,7 +28,10 @@ export const ProvisioningToken = z
 export type ProvisioningToken = z.infer<typeof ProvisioningToken>;
 
 export const IssuedProvisioningToken = z
-  .strictObject({ ...token, token: z.string().nullable().describe('The secret: in the first answer only.') })
+  .strictObject({
+    ...token,
+    token: z.string().nullable().describe('The secret: in the first response only.'),
+  })
   .meta({ id: 'IssuedProvisioningToken' });
 export type IssuedProvisioningToken = z.infer<typeof IssuedProvisioningToken>;
 

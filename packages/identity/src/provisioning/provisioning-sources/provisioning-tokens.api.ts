@@ -14,7 +14,8 @@ export const create = endpoint({
   id: 'createProvisioningToken',
   method: 'POST',
   path: '/tenants/{tenantId}/provisioning-sources/{sourceId}/tokens',
-  summary: 'Issue a long-lived SCIM token of a source; its secret is shown once, and two may live at a time.',
+  summary:
+    'Issue a long-lived SCIM token of a source; its secret is shown once, and at most two are valid at a time.',
   params: sourceParams,
   body: NewProvisioningToken,
   returns: { 201: IssuedProvisioningToken },
@@ -42,7 +43,7 @@ export const revoke = endpoint({
   isEmergency: true,
   method: 'POST',
   path: '/tenants/{tenantId}/provisioning-sources/{sourceId}/tokens/{tokenId}:revoke',
-  summary: 'Revoke a SCIM token; repeating it changes nothing.',
+  summary: 'Revoke a SCIM token. A repetition changes nothing.',
   params: { ...sourceParams, tokenId: Uuid },
   returns: { 204: null },
   errors: ['credential_not_found'],

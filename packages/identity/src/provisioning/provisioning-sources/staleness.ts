@@ -83,7 +83,7 @@ async function recordOneByOne(pool: Pool, auditKey: AuditKey | undefined): Promi
     next = await pool.row(findSilentSourceAfter(id));
   }
   if (cause !== undefined)
-    throw new Error(`the store refuses the records of the sources ${refused.join(', ')}`, { cause });
+    throw new Error(`the database rejects the records of the sources ${refused.join(', ')}`, { cause });
 }
 
 /**

@@ -144,7 +144,7 @@ async function verify(
     if (report.head !== undefined) heads[report.tenantId] = savedOf(report.head);
     say(lineOf(report));
     for (const problem of report.problems) say(`  ${problemLine(problem)}`);
-    if (report.more > 0) say(`  and ${report.more} problems more`);
+    if (report.more > 0) say(`  and ${report.more} more problems`);
   }
   let lostAnchors = 0;
   for (const { through, hash } of wanted.anchors) {
@@ -204,9 +204,9 @@ async function readHeads(file: string): Promise<Heads> {
   try {
     parsed = JSON.parse(await readFile(file, 'utf8'));
   } catch (cause) {
-    throw new Error('The file of --heads can not be read as JSON.', { cause });
+    throw new Error('The file of --heads is not valid JSON.', { cause });
   }
-  if (!isHeads(parsed)) throw new Error('The file of --heads is not one that --save-heads wrote.');
+  if (!isHeads(parsed)) throw new Error('The file of --heads was not written by --save-heads.');
   return parsed;
 }
 

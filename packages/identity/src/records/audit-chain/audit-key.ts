@@ -24,11 +24,11 @@ export async function readAuditKey(file: string): Promise<AuditKey> {
   try {
     text = (await readFile(file, 'utf8')).trim();
   } catch (cause) {
-    throw new AuditKeyError('The file of the audit key (IAM_AUDIT_KEY_FILE) can not be read.', { cause });
+    throw new AuditKeyError('The file of the audit key (IAM_AUDIT_KEY_FILE) cannot be read.', { cause });
   }
   if (text.length < keyLengthMin)
     throw new AuditKeyError(
-      `The audit key (IAM_AUDIT_KEY_FILE) has less than ${keyLengthMin} characters: fill the file with random text.`,
+      `The audit key (IAM_AUDIT_KEY_FILE) has fewer than ${keyLengthMin} characters: fill the file with random text.`,
     );
   return {
     id: createHash('sha256').update(text).digest('hex').slice(0, 16),

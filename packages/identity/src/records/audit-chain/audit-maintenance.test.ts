@@ -115,7 +115,7 @@ describe('a running identity', () => {
         'The audit key (IAM_AUDIT_KEY_FILE) has less than 32 characters: fill the file with random text.',
     });
     await assert.rejects(identity.another({ IAM_AUDIT_KEY_FILE: '/nowhere/key' }), {
-      message: 'The file of the audit key (IAM_AUDIT_KEY_FILE) can not be read.',
+      message: 'The file of the audit key (IAM_AUDIT_KEY_FILE) cannot be read.',
     });
   });
 });

@@ -22,7 +22,9 @@ export async function openAuditMaintenance(settings: Settings, log: Logger): Pro
     const head = headFile === undefined ? undefined : await readHead(headFile);
     return { key: await readAuditKey(keyFile), heads: new HeadKeeper(headFile, head, log) };
   }
-  log.warn('IAM_AUDIT_KEY_FILE is not set: the audit record is not sealed, and nothing shows a change of it');
+  log.warn(
+    'IAM_AUDIT_KEY_FILE is not set: the audit record is not sealed, so changes to it cannot be detected',
+  );
   return { key: undefined, heads: new HeadKeeper(undefined, undefined, log) };
 }
 

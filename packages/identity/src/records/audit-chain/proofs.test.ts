@@ -68,7 +68,7 @@ describe('a record that no process with the key wrote', { concurrency: true }, (
       (tenantId) => ({
         text: `with removed as (delete from audit_records where tenant_id = $1 returning *)
           insert into audit_records (id, ${columns}, written_at, mac, occurred_at)
-          select id, ${columns}, written_at, mac, occurred_at - interval '10 minutes' from gone`,
+          select id, ${columns}, written_at, mac, occurred_at - interval '10 minutes' from removed`,
         values: [tenantId],
       }),
       /record \d+ \(2.*Z\) was written at another time, 2.*Z/,

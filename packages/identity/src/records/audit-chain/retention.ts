@@ -121,7 +121,7 @@ async function removeLinks(
   if (removal?.key_id === key.id && !isGenuineRemoval(key, tenantId, removal, start)) {
     log.error(
       { tenantId, position },
-      'the mark of what was removed from the audit record is not ours: nothing more is removed',
+      'the mark of removed audit records was not written by identity: nothing more is removed',
     );
     return nothing;
   }

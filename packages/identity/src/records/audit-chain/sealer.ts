@@ -129,7 +129,7 @@ export class Sealer {
     this.#refusalLoggedAt = performance.now();
     this.#log.error(
       { kept: this.#heads.head, foundThrough: last?.last_sequence ?? 0, headFile: this.#heads.file },
-      `${what}; nothing more is sealed until somebody has checked it, removed the file of the head, and started identity again`,
+      `${what}; nothing more is sealed until an operator has checked it, removed the file of the head, and restarted identity`,
     );
     return undefined;
   }
@@ -161,7 +161,8 @@ export class Sealer {
     );
     return runs.map((run, index) => {
       const content = contents[index];
-      if (content?.records !== run.records) throw new Error('the records to be sealed changed meanwhile');
+      if (content?.records !== run.records)
+        throw new Error('the records changed while they were being sealed');
       const link = makeLink(this.#key, heads.get(run.tenant_id) ?? chainStart, run, content);
       heads.set(run.tenant_id, link);
       return link;

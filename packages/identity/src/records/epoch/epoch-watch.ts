@@ -8,7 +8,7 @@ const lookEveryMs = 5000;
 export function logEpoch(log: Logger, reason: string | undefined | null): void {
   if (reason === undefined || reason === null) return;
   if (reason === 'restart')
-    log.info('the database server was started again: numbers of the journal continue above all earlier ones');
+    log.info('the database server was restarted: numbers of the journal continue above all earlier ones');
   else
     log.warn(
       { reason },

@@ -28,13 +28,15 @@ export const FederatedSignIn = z
   .strictObject({
     principalId: Uuid,
     identityProvider: z.string(),
-    groups: z.array(z.string()).describe('Our groups that the person is in through this provider.'),
+    groups: z
+      .array(z.string())
+      .describe('The groups of this tenant that the person is a member of through this provider.'),
     authenticationContext: z.strictObject({
       acr: z.string().nullable(),
       amr: z.array(z.string()),
       authTime: Timestamp.nullable(),
     }),
-    identityProviderStale: z.boolean().describe('The provider does not answer; its former keys were used.'),
+    identityProviderStale: z.boolean().describe('The provider does not respond; its former keys were used.'),
   })
   .meta({ id: 'FederatedSignIn' });
 export type FederatedSignIn = z.infer<typeof FederatedSignIn>;

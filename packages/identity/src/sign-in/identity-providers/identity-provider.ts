@@ -15,7 +15,7 @@ export const IdentityProvider = z
     id: Uuid,
     tenant_id: Uuid,
     key: z.string(),
-    issuer: z.string().describe('Without the slashes at its end; a token may also bear the registered form.'),
+    issuer: z.string().describe('Without trailing slashes; a token may also have the registered form.'),
     audience: z.string(),
     jwks_uri: z.string(),
     subject_claim: z.string(),
@@ -66,29 +66,33 @@ const RequiredClaims = valuesByName(
 
 /** What is chosen at the registration and can be changed later. */
 const choices = {
-  audience: characters(1, 200).describe('Must be in the `aud` of upstream tokens, alone or beside others.'),
-  jwksUri: JwksUri.describe('The key document; empty: found by discovery.'),
+  audience: characters(1, 200).describe('Must be in the `aud` of upstream tokens, alone or with others.'),
+  jwksUri: JwksUri.describe('The address of the JWKS document; empty: found by discovery.'),
   subjectClaim: characters(1, 80),
   externalIdClaim: characters(0, 80),
   groupClaim: characters(0, 80),
   displayNameClaim: characters(0, 80).describe(
-    'Names a person at the first sign-in; later ones do not rename. Empty, or absent in a token: the provider and the external id do.',
+    'The claim with the name of a person, used at the first sign-in only. If it is empty or absent in a token, the name consists of the provider and the external id.',
   ),
-  groupMappings: GroupMappings.describe('Upstream group to key of a group here; others do not count.'),
+  groupMappings: GroupMappings.describe(
+    'Upstream group to key of a group of the tenant; other groups are ignored.',
+  ),
   requiredAcrValues: NameSet.describe('The `acr` must be one of them.'),
   requiredAmrValues: NameSet.describe('All must be in the `amr`.'),
   requiredClaims: RequiredClaims.describe(
-    'Claims that each token must have, with the values allowed for each, for instance `{"repository_owner": ["acme"]}`. Needed where strangers share the issuer, as with hosted CI services: it signs tokens for any audience.',
+    'Claims that each token must have, with the values allowed for each, for instance `{"repository_owner": ["acme"]}`. Necessary if the issuer is shared with strangers, as with hosted CI services: it signs tokens for any audience.',
   ),
   authorizedParties: AuthorizedParties.describe(
     'The clients for which an upstream token may be issued: its `azp` must be one of them, or without `azp` its only `aud`. Empty: any client.',
   ),
   lifecycleProfile: LifecycleProfile.describe('`managed` allows links by hand and SCIM.'),
   principalKind: ProviderPrincipalKind.describe(
-    'What a first sign-in makes. `workload`, for tokens of programs such as CI jobs, makes workloads, and also lets linked agents and workloads exchange such tokens. Principals that exist keep their kind.',
+    'The kind of principal that a first sign-in creates. `workload`, for tokens of programs such as CI jobs, creates workloads, and also lets linked agents and workloads exchange such tokens. Existing principals keep their kind.',
   ),
   jwksCacheTtlSeconds: CacheSeconds.describe('How long keys are cached.'),
-  jwksStaleGraceSeconds: CacheSeconds.describe('How much longer while the provider does not answer.'),
+  jwksStaleGraceSeconds: CacheSeconds.describe(
+    'How much longer cached keys are used while the provider does not respond.',
+  ),
 };
 
 export const NewIdentityProvider = z

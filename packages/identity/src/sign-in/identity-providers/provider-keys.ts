@@ -234,7 +234,7 @@ export class ProviderKeys {
     const document = (await this.#outbound.readJson(address, deadline)) as Record<string, unknown> | null;
     const { issuer: named, jwks_uri: jwksUri } = document ?? {};
     if (named !== issuer && named !== registered_issuer)
-      throw new DiscoveryError('the discovery document names another issuer');
+      throw new DiscoveryError('the discovery document has another issuer');
     if (typeof jwksUri !== 'string' || jwksUri === '')
       throw new DiscoveryError('the discovery document names no key document');
     return jwksUri;

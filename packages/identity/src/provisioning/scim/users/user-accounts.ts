@@ -188,6 +188,6 @@ function textOf(value: unknown): string | undefined {
 function logNotUndone({ log, requestId }: Context, { sourceId }: UpstreamSource, error: unknown): void {
   log.error(
     { err: error, provisioningSourceId: sourceId, requestId },
-    'a change in the directory of a source could not be taken back',
+    'a change in the directory of a source could not be reverted',
   );
 }
