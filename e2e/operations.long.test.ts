@@ -331,7 +331,7 @@ test('migrations are tried, then applied, and processes restart one after the ot
     const port = await freePort();
     const process = baton(['coordination', 'serve'], { ...env, CP_PORT: port });
     started.push(process);
-    await process.prints(/answers at/);
+    await process.prints(/listens at/);
     return { process, url: `http://127.0.0.1:${port}/health/ready` };
   };
   let [one, two] = [await serve(), await serve()];

@@ -17,7 +17,7 @@ export interface ServiceProcess {
 const startMsMax = 60_000;
 const mains = { serve: 'main.ts', worker: 'worker.main.ts' };
 const ready = {
-  serve: /coordination answers at (http:\/\/[\d.]+:\d+)/,
+  serve: /coordination listens at (http:\/\/[\d.]+:\d+)/,
   worker: /the worker is running()/,
 };
 

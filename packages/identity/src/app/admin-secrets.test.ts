@@ -75,7 +75,7 @@ describe('named admin secrets', () => {
     assert.equal((await one.request('GET', '/api/v1/events', { headers })).status, 401);
   });
 
-  test('a file that can not be used ends the start with a sentence that repeats no secret', async () => {
+  test('a file that cannot be used ends the start with a sentence that repeats no secret', async () => {
     for (const [text, sentence] of [
       ['just-a-secret-without-a-name', /line 1 that is not `name:secret`/],
       [`an na:${annaSecret}`, /line 1 that is not/],
@@ -91,6 +91,6 @@ describe('named admin secrets', () => {
       });
     }
     const missing = { IAM_BOOTSTRAP_TOKENS_FILE: join(folder, 'missing'), IAM_BOOTSTRAP_TOKEN: '' };
-    await assert.rejects(readAdminSecrets(missing), /names a file that can not be read/);
+    await assert.rejects(readAdminSecrets(missing), /names a file that cannot be read/);
   });
 });

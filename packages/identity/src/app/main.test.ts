@@ -63,7 +63,7 @@ function run(env: Record<string, string>, words: readonly string[] = ['serve']) 
 async function serve(env: Record<string, string> = {}): Promise<Serving> {
   const started = run(env);
   for (;;) {
-    const url = /identity answers at ([^"]+)/.exec(started.output())?.[1];
+    const url = /identity listens at ([^"]+)/.exec(started.output())?.[1];
     if (url !== undefined) return { ...started, url };
     if (started.child.exitCode !== null) throw new Error(started.output());
     await new Promise((done) => setTimeout(done, 20));
@@ -142,7 +142,7 @@ describe('baton identity serve', () => {
   test('reads the signing key again at SIGHUP', async () => {
     const { child, output } = shared;
     child.kill('SIGHUP');
-    await until(() => output().includes('were read again'), 'all files are read');
+    await until(() => output().includes('were reloaded'), 'all files are read');
   });
 
   test('serves /metrics on a port of its own', async () => {
@@ -179,7 +179,7 @@ describe('baton identity serve', () => {
       ],
       [
         { IAM_DATABASE_URL: 'postgresql://x@127.0.0.1:1/x' },
-        /^The database of identity \(IAM_DATABASE_URL\) can not be reached/,
+        /^The database of identity \(IAM_DATABASE_URL\) cannot be reached/,
       ],
       [{ IAM_PUBLIC_URL: 'https://a.example/' }, /^IAM_PUBLIC_URL must not end in a slash/],
       [{ IAM_SIGNING_PRIVATE_KEY: 'x' }, /^The signing key is not a private key/],

@@ -84,7 +84,7 @@ describe('bodies', () => {
     }
   });
 
-  test('with text that can not be stored are 422 with a list', async () => {
+  test('with text that cannot be stored are 422 with a list', async () => {
     for (const name of ['a\0b', 'half \ud800']) {
       const { status, body } = await createTenant(adminHeader, { slug: 'abc', name });
       assert.equal(status, 422);
@@ -120,7 +120,7 @@ describe('every answer', () => {
     );
   });
 
-  test('has the media type of its envelope, also at a path that can not be decoded', async () => {
+  test('has the media type of its envelope, also at a path that cannot be decoded', async () => {
     for (const path of ['/scim/v2/Users/%zz', '/scim/v2/nowhere']) {
       const { status, body, headers } = await identity.request('GET', path);
       const received = typeof body === 'string' ? JSON.parse(body) : body;

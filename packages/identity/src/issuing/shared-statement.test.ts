@@ -89,7 +89,7 @@ test('when too many wait, one more is refused with 503 and Retry-After', async (
   assert.equal((await Promise.all(calls)).length, 10_000);
 });
 
-test('while results can not be used, a batch waits: until they can, or until it has 16 entries', async () => {
+test('while results cannot be used, a batch waits: until they can, or until it has 16 entries', async () => {
   let use = Promise.withResolvers<void>();
   const { batches, statement } = startSlowStatement(() => use.promise);
   const calls: Promise<number>[] = [];

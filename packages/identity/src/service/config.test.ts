@@ -103,7 +103,7 @@ describe('the settings', () => {
     assert.equal(settings.IAM_TOKEN_TTL_SECONDS, 60);
   });
 
-  test('privileged scopes can be added and given another group; built-in ones can not be removed', () => {
+  test('privileged scopes can be added and given another group; built-in ones cannot be removed', () => {
     const builtIn = { 'fleet:admin': 'fleet-admins', 'iam:people': 'people-admins' };
     assert.deepEqual(Object.fromEntries(readIdentitySettings({}).privilegedScopes), builtIn);
     const settings = readIdentitySettings({

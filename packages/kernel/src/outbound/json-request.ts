@@ -62,7 +62,7 @@ export async function requestText<Result>(
   const late = AbortSignal.timeout(timeoutMs);
   const failed = (error: unknown): RequestFailed => {
     if (error instanceof RequestFailed) return error;
-    const message = late.aborted ? `no answer within ${timeoutMs} ms` : failureOf(error);
+    const message = late.aborted ? `no response within ${timeoutMs} ms` : failureOf(error);
     return new RequestFailed(message, { cause: error, isLate: late.aborted });
   };
   const response = await fetch(url, {

@@ -21,7 +21,7 @@ test('what is no address stays', () => {
   for (const text of [
     'answered 500',
     'no stream takes the subject',
-    'no answer within 500 ms',
+    'no response within 500 ms',
     'task.created is not known (schema 1.2.3) at 12:30:05',
     'the item {"kind":"run","n":[1,2]} is refused: too long',
   ])

@@ -139,6 +139,6 @@ test('identity that is away or silent is given up in time', async () => {
   await assert.rejects(tokens({ CP_IAM_BASE_URL: away }).get(), /ECONNREFUSED/);
   answer = () => ({ ...granted(300)(), delayMs: 60_000 });
   const began = performance.now();
-  await assert.rejects(tokens({ CP_IAM_REQUEST_TIMEOUT_SECONDS: 1 }).get(), /no answer within 1000 ms/);
+  await assert.rejects(tokens({ CP_IAM_REQUEST_TIMEOUT_SECONDS: 1 }).get(), /no response within 1000 ms/);
   assertTookLess(began, 4000);
 });

@@ -275,7 +275,7 @@ test('the worker is watched on CP_WORKER_METRICS_PORT: metrics, live and ready, 
   assert.equal((await fetch(`${url}/metrics`, { method: 'POST' })).status, 404);
   await assert.rejects(
     startWorker({ env, log: quiet }),
-    /^Error: CP_WORKER_METRICS_PORT \d+ can not be used\.$/,
+    /^Error: CP_WORKER_METRICS_PORT \d+ cannot be used\.$/,
   );
   await worker.close();
   await assert.rejects(fetch(`${url}/health/live`));

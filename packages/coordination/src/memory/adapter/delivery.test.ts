@@ -278,7 +278,7 @@ test('a memory service that is out of reach, or silent, parks the tenant in time
   const began = performance.now();
   await startDelivery(baton, memory, { CP_CONTEXT_INGEST_TIMEOUT_SECONDS: '1' }).turns();
   assertTookLess(began, 5000);
-  assert.match((await consumerOf(baton, tenantId)).parked_reason ?? '', /no answer within 1000 ms/);
+  assert.match((await consumerOf(baton, tenantId)).parked_reason ?? '', /no response within 1000 ms/);
 });
 
 test('the delay is 1 s, doubles up to 60 s, and is never shorter than the requested one', async () => {

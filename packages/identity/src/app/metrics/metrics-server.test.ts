@@ -71,7 +71,7 @@ test('the gauges show what an unfinished writer of the journal holds back', asyn
   assert.equal(await valueOf('iam_journal_unsettled_events'), 0);
 });
 
-test('a provider whose keys can not be fetched is counted with their age until they can', {
+test('a provider whose keys cannot be fetched is counted with their age until they can', {
   timeout: 100_000,
 }, async (t) => {
   const upstream = await startUpstream();

@@ -47,7 +47,7 @@ test('an exchange that finds the queue of signatures full is not recorded', asyn
   assert.equal((await countAudits()) - before, served);
 });
 
-test('an exchange whose record can not be written gives no token', async (t) => {
+test('an exchange whose record cannot be written gives no token', async (t) => {
   const { pool } = identity;
   await pool.run(sql`create function refuse_record() returns trigger language plpgsql as
     $$ begin raise exception 'the record is full'; end $$`);

@@ -104,7 +104,7 @@ export const revoke = endpoint({
   auth: 'presented',
   summary: 'Revoke a platform access token (RFC 7009). An unknown token gets the same response.',
   description:
-    'The holder of a token may revoke it; client credentials are validated if they are sent. An access token can not be revoked by itself: it expires, or is revoked with the credential that it was exchanged for.',
+    'The holder of a token may revoke it; client credentials are validated if they are sent. An access token cannot be revoked by itself: it expires, or is revoked with the credential that it was exchanged for.',
   body: OauthTokenQuery,
   form: true,
   returns: { 200: null },

@@ -143,7 +143,7 @@ async function readKeyFile(file: string | undefined, role: string): Promise<stri
     return await readFile(file, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw new SigningKeyError(`The ${role} ${file} can not be read.`, { cause: error });
+    throw new SigningKeyError(`The ${role} ${file} cannot be read.`, { cause: error });
   }
 }
 

@@ -96,7 +96,7 @@ describe('the key itself', () => {
       ['not a key', /PEM form/],
     ] as const)
       await assert.rejects(keyless.another({ IAM_SIGNING_PRIVATE_KEY: pem }), sentence);
-    await assert.rejects(keyless.another({ IAM_SIGNING_KEY_FILE: folder }), /can not be read/);
+    await assert.rejects(keyless.another({ IAM_SIGNING_KEY_FILE: folder }), /cannot be read/);
   });
 
   test('is read from a file, its former name included, and the text wins', async () => {

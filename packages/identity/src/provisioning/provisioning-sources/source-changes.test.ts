@@ -126,7 +126,7 @@ describe('a disabled source', () => {
     }
   });
 
-  test('of kind scim can not be enabled while its provider is read_only', async () => {
+  test('of kind scim cannot be enabled while its provider is read_only', async () => {
     const { tenantId, sourceId } = await makeProvisioning(identity);
     const path = pathOf(tenantId, sourceId);
     await made(identity.post(`${path}:disable`));

@@ -61,10 +61,10 @@ test('a failed reload leaves the previous credentials in use', async () => {
     await writeFile(file, 'broken: never-to-be-shown');
     await identity.service.reload();
     const said = identity.logged.join('');
-    assert.match(said, /upstream credentials could not be read again/);
+    assert.match(said, /upstream credentials could not be reloaded/);
     assert.ok(!said.includes('never-to-be-shown'));
     const missing = { IAM_UPSTREAM_CREDENTIALS_FILE: join(folder, 'not-there') };
-    await assert.rejects(identity.another(missing), /can not be read/);
+    await assert.rejects(identity.another(missing), /cannot be read/);
   } finally {
     await identity.close();
   }

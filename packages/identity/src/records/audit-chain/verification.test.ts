@@ -179,7 +179,7 @@ describe('baton identity audit verify', () => {
     ]);
   });
 
-  test('a value that can not be read breaks its own chain; the others are still checked', async () => {
+  test('a value that cannot be read breaks its own chain; the others are still checked', async () => {
     const [whole, ...broken] = [await makeChain(), await makeChain(), await makeChain()];
     const [inRecord, inLink] = broken.map(({ tenantId }) => tenantId);
     for (const statement of [
@@ -191,7 +191,7 @@ describe('baton identity audit verify', () => {
     assert.deepEqual([code, err], [1, '']);
     assert.match(out, new RegExp(`${whole?.tenantId}: whole, 3 links`));
     for (const tenantId of [inRecord, inLink])
-      assert.match(out, new RegExp(`${tenantId}: BROKEN,.*\n  link 1: .* can not be read`));
+      assert.match(out, new RegExp(`${tenantId}: BROKEN,.*\n  link 1: .* cannot be read`));
     for (const { tenantId } of broken) {
       await tamper(identity.pool, sql`delete from audit_records where tenant_id = ${tenantId}`);
       await tamper(identity.pool, sql`delete from audit_seals where tenant_id = ${tenantId}`);
@@ -342,7 +342,7 @@ describe('baton identity audit verify', () => {
     );
   });
 
-  test('exits with 2 and one sentence when it can not check', async () => {
+  test('exits with 2 and one sentence when it cannot check', async () => {
     const env = { IAM_DATABASE_URL: identity.databaseUrl, IAM_AUDIT_KEY_FILE: keys.file };
     for (const [args, sentence, given = env] of [
       [[], /^There is one command: verify\.\nUsage: /],
@@ -350,15 +350,15 @@ describe('baton identity audit verify', () => {
       [['verify', '--unknown'], /--unknown[^]*Usage: /],
       [['verify', '--tenant', 'x'], /^--tenant needs the id of a tenant/],
       [['verify', '--anchor', '12'], /^--anchor needs a number/],
-      [['verify', '--heads', keys.file], /^The file of --heads can not be read as JSON\.$/],
+      [['verify', '--heads', keys.file], /^The file of --heads cannot be read as JSON\.$/],
       [['verify', '--heads', makeFile('{"x": 1}')], /^The file of --heads is not one/],
-      [['verify', '--key', '/nowhere/key'], /^The file of the audit key .* can not be read\.$/],
+      [['verify', '--key', '/nowhere/key'], /^The file of the audit key .* cannot be read\.$/],
       [['verify', '--key', makeFile('short')], /^The audit key .* has less than 32 characters/],
       [['verify'], /^IAM_PORT /, { ...env, IAM_PORT: 'none' }],
       [['verify'], /^No key is given: /, { ...env, IAM_AUDIT_KEY_FILE: undefined }],
       [
         ['verify'],
-        /^The database of identity \(IAM_DATABASE_URL\) can not be reached/,
+        /^The database of identity \(IAM_DATABASE_URL\) cannot be reached/,
         { ...env, IAM_DATABASE_URL: 'postgresql://x@127.0.0.1:1/x' },
       ],
     ] as [string[], RegExp, Record<string, string | undefined>?][]) {

@@ -234,7 +234,7 @@ class ChainWalk {
   }
 
   missForm(): void {
-    this.#find(1, undefined, 'the chain or its records hold a value that nobody writes, and can not be read');
+    this.#find(1, undefined, 'the chain or its records hold a value that nobody writes, and cannot be read');
   }
 
   missMark(position: number): void {

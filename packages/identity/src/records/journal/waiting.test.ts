@@ -169,7 +169,7 @@ test('a reader whose client has left is forgotten', async () => {
   assert.ok(!other.logged.some((line) => line.includes('"level":"error"')));
 });
 
-test('a waiting reader is answered an error when the journal can not be read', async () => {
+test('a waiting reader is answered an error when the journal cannot be read', async () => {
   const reading = identity.get('/events?type=x&wait=30');
   await sleep(settleMs);
   await identity.pool.run({ text: 'alter function journal_settled() rename to hidden', values: [] });

@@ -289,7 +289,7 @@ describe('the management of identity providers', () => {
     assert.deepEqual(same(changed), same(sent));
   });
 
-  test('a provider with an active SCIM source can not become read-only', async () => {
+  test('a provider with an active SCIM source cannot become read-only', async () => {
     const { tenantId: tenant } = await makeProvisioning(identity);
     const { status, body } = await identity.patch(path('entra', tenant), { lifecycleProfile: 'read_only' });
     assert.deepEqual([status, body], [409, { detail: 'population_managed_by_directory' }]);

@@ -348,7 +348,7 @@ test('aud is exactly ours, or a list that contains it', async () => {
   );
 });
 
-test('a subject that can not be stored is invalid, and one that is not a text counts as missing', async () => {
+test('a subject that cannot be stored is invalid, and one that is not a text counts as missing', async () => {
   const subjects = {
     NUL: '\\u0000',
     'NUL in the middle': 'a\\u0000b',

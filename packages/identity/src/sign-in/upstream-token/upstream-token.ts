@@ -191,7 +191,7 @@ function identityOf(payload: Json, provider: OpenProvider): UpstreamIdentity {
   const isTooLong = [subject, identity.externalId].some((name) => [...name].length > nameLengthMax);
   // PostgreSQL stores neither NUL nor half a surrogate pair.
   if (isTooLong || texts.some((text) => text.includes('\0') || !text.isWellFormed()))
-    fail('invalid_token', {}, { reason: 'upstream claims can not be stored' });
+    fail('invalid_token', {}, { reason: 'upstream claims cannot be stored' });
   return identity;
 }
 

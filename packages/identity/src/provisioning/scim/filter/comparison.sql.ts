@@ -44,7 +44,7 @@ export function comparisonCondition(
   filter: LeafFilter,
   values: SqlValues,
 ): string {
-  // An empty text is no value; what is no text can not be empty.
+  // An empty text is no value; what is no text cannot be empty.
   if (filter.kind === 'present')
     return mayBeEmpty(attribute, expression) ? `(${expression} <> '')` : `(${expression} is not null)`;
   const { operator, value } = filter;

@@ -201,7 +201,7 @@ async function find(texts: readonly string[]): Promise<(string[] | undefined)[]>
   return places.map((place) => (place === undefined ? undefined : found[place]));
 }
 
-/** Like `find`, and names the shortest filter that the database can not answer. */
+/** Like `find`, and names the shortest filter that the database cannot answer. */
 async function findAll(texts: readonly string[]): Promise<(string[] | undefined)[]> {
   try {
     return await find(texts);

@@ -175,7 +175,7 @@ describe('a group', () => {
     assert.equal(row?.name, renamed);
   });
 
-  test('a PATCH that can not be carried out changes nothing', async () => {
+  test('a PATCH that cannot be carried out changes nothing', async () => {
     const user = await makeUser();
     const group = await makeGroup([user]);
     const away = { op: 'remove', path: 'members' };

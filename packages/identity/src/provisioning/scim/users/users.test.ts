@@ -176,7 +176,7 @@ describe('a user', () => {
     assert.equal((await client.post('/Users', '[]')).status, 400);
   });
 
-  test('a source whose directory has no credentials can not create users', async () => {
+  test('a source whose directory has no credentials cannot create users', async () => {
     const other = await makeProvisioning(identity);
     await identity.pool.run(sql`
       update provisioning_sources set upstream_mode = 'scim', upstream_base_url = 'https://example.com'
