@@ -36,6 +36,8 @@ const usable: Readonly<Record<string, readonly string[]>> = {
   kernel: ['values'],
   demo: ['sdk', 'values'],
   cli: ['demo', 'sdk', 'values'],
+  mcp: ['sdk', 'values'],
+  runner: ['sdk', 'values'],
   identity: ['kernel', 'values'],
   coordination: ['kernel', 'process-engine', 'values'],
 };

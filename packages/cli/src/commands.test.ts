@@ -112,7 +112,7 @@ test('of many comments the newest are shown, with a note about older ones', asyn
   ]) {
     const text = await done(command);
     assert.match(text, /^2 older comments are not shown\.$/m);
-    assert.match(text, /Said last\.\n$/);
+    assert.match(text, /The last comment\.\n$/);
     assert.equal(text.match(/^ {2}Said /gm)?.length, 200);
   }
   const page = await json<{ items: unknown[]; older: number }>(['task', 'comments', publicId]);
@@ -393,7 +393,7 @@ test('a token is issued, signs in, and is revoked', async () => {
   assert.equal(await done(['token', 'revoke', id]), `Token ${id} is revoked.\n`);
   assert.equal((await run(['whoami'], env)).code, 4);
   const wrong = await run(['token', 'list'], asPerson());
-  assert.match(wrong.text, /This is for whoever runs Baton/);
+  assert.match(wrong.text, /Only the operator of Baton can run this/);
 });
 
 test('login keeps a profile, which only its owner may read, and context and logout know it', async () => {
@@ -571,7 +571,7 @@ test('nobody signed in, and a task that is not there', async () => {
   assert.equal(nobody.code, 4);
   const missing = await run(['task', 'view', 'TASK-999999']);
   assert.equal(missing.code, 1);
-  assert.match(missing.text, /^not_found: .* \(\/api\/v1\/tasks\/TASK-999999\) \(request req_\w+\)\n$/);
+  assert.match(missing.text, /^not_found: .* \(\/api\/v1\/tasks\/TASK-999999\) \(request req_\w+\)\nSee docs\/errors\.md#not_found\n$/);
   const assignee = '00000000-0000-4000-8000-000000000000';
   const { publicId } = await baton.admin.tasks.create({ title: 'For nobody' });
   const unknown = await run(['task', 'edit', publicId, '--assignee', assignee]);

@@ -1,6 +1,8 @@
 // baton mcp: an MCP server over standard input and output. Standard output carries messages only.
 import { BatonError } from '@baton/sdk';
-import { readClientConfig, readSettings, SettingsError, usage } from './settings.ts';
+import { ConnectionError } from '@baton/sdk/node';
+import { SettingsError } from '@baton/values/program-options';
+import { readClientConfig, readSettings, usage } from './settings.ts';
 import { serveOverStdio } from './stdio.ts';
 
 const notSignedIn = 4;
@@ -34,6 +36,9 @@ try {
   else if (error instanceof SettingsError) {
     console.error(error.message);
     process.exitCode = error.exitCode;
+  } else if (error instanceof ConnectionError) {
+    console.error(error.message);
+    process.exitCode = 1;
   } else if (error instanceof BatonError) {
     const isRefused = error.status === 401;
     console.error(

@@ -1,6 +1,12 @@
 import { dirname, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
-import { type Access, ConnectionError, findAccess, findConnection } from '@baton/sdk/node';
+import { type Access, findAccess, findConnection } from '@baton/sdk/node';
+import {
+  accessHelp,
+  leaseSecondsUsual,
+  parseOptions,
+  readLeaseSeconds,
+  SettingsError,
+} from '@baton/values/program-options';
 import { type ClientConfig, type ClientName, clientNames, configOf, type Place } from './client-config.ts';
 import { toolsetsIn, usualToolsets } from './offer.ts';
 import { type Toolset, toolsets } from './tool.ts';
@@ -12,18 +18,6 @@ export interface McpSettings extends Access {
   readonly leaseSeconds: number;
 }
 
-/** An invalid setting or argument. The message is for the user; `exitCode` is 1, or 2 for usage. */
-export class SettingsError extends Error {
-  override readonly name = 'SettingsError';
-  readonly exitCode: 1 | 2;
-
-  constructor(message: string, exitCode: 1 | 2) {
-    super(message);
-    this.exitCode = exitCode;
-  }
-}
-
-const leaseSecondsUsual = 60;
 /** The current folder and the checkout. */
 const folders = ['.', dirname(dirname(dirname(import.meta.dirname)))];
 
@@ -37,12 +31,11 @@ An MCP server on standard input and output, for agents (docs/mcp.md).
   --lease-seconds  how long a task remains claimed after this program is killed, 10 to 3600; ${leaseSecondsUsual} without it
   --config         print the configuration of a client that starts this server: ${clientNames.join(', ')}
 
-From the environment: BATON_URL, the address of Baton; BATON_TOKEN, a personal access token. Without them, the Baton
-of this machine is used, as its administrator; BATON_HOME names its folder.`;
+${accessHelp}`;
 
 /**
  * Writes the configuration for `--config`. @returns undefined without this option
- * @throws SettingsError
+ * @throws SettingsError; ConnectionError
  */
 export function readClientConfig(
   args: readonly string[],
@@ -53,7 +46,7 @@ export function readClientConfig(
   if (!clientNames.includes(config as ClientName))
     throw new SettingsError(`--config is one of ${clientNames.join(', ')}; got ${config}.`, 2);
   toolsetsOf(toolsets);
-  leaseSecondsOf(leaseSeconds);
+  readLeaseSeconds(leaseSeconds);
   const kept = [
     ...(toolsets === undefined ? [] : ['--toolsets', toolsets]),
     ...(isReadOnly === true ? ['--read-only'] : []),
@@ -66,7 +59,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The Baton for the server, which a client starts in a different folder. */
 function placeOf(environment: Environment): Place {
-  const { coordinationUrl } = accessOf(environment);
+  const { coordinationUrl } = findAccess(environment, folders);
   const { BATON_URL: url, BATON_TOKEN: token, BATON_HOME: home } = environment;
   // With a token, the server doesn't act as the administrator.
   if (url || token) return { url: coordinationUrl };
@@ -76,55 +69,32 @@ function placeOf(environment: Environment): Place {
 
 /**
  * Reads the arguments and the environment. @returns undefined if only help is requested
- * @throws SettingsError
+ * @throws SettingsError; ConnectionError
  */
 export function readSettings(args: readonly string[], environment: Environment): McpSettings | undefined {
   const words = wordsOf(args);
   if (words.help === true) return undefined;
   return {
-    ...accessOf(environment),
+    ...findAccess(environment, folders),
     toolsets: toolsetsOf(words.toolsets),
     isReadOnly: words['read-only'] === true,
-    leaseSeconds: leaseSecondsOf(words['lease-seconds']),
+    leaseSeconds: readLeaseSeconds(words['lease-seconds']),
   };
 }
 
-function wordsOf(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      options: {
-        toolsets: { type: 'string' },
-        'read-only': { type: 'boolean' },
-        'lease-seconds': { type: 'string' },
-        config: { type: 'string' },
-        help: { type: 'boolean', short: 'h' },
-      },
-    }).values;
-  } catch (error) {
-    throw new SettingsError(`${(error as Error).message.split('\n', 1)[0]} See baton mcp --help.`, 2);
-  }
-}
+const wordsOf = (args: readonly string[]) =>
+  parseOptions('baton mcp', args, {
+    toolsets: { type: 'string' },
+    'read-only': { type: 'boolean' },
+    'lease-seconds': { type: 'string' },
+    config: { type: 'string' },
+    help: { type: 'boolean', short: 'h' },
+  });
 
 function toolsetsOf(text: string | undefined): readonly Toolset[] {
   try {
     return text === undefined ? usualToolsets : toolsetsIn(text);
   } catch (error) {
     throw new SettingsError((error as Error).message, 2);
-  }
-}
-
-function leaseSecondsOf(text: string | undefined): number {
-  const seconds = Number(text ?? leaseSecondsUsual);
-  if (Number.isInteger(seconds) && seconds >= 10 && seconds <= 3600) return seconds;
-  throw new SettingsError('--lease-seconds is a whole number from 10 to 3600.', 2);
-}
-
-function accessOf(environment: Environment): Access {
-  try {
-    return findAccess(environment, folders);
-  } catch (error) {
-    if (error instanceof ConnectionError) throw new SettingsError(error.message, 1);
-    throw error;
   }
 }

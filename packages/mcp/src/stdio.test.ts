@@ -55,7 +55,10 @@ describe('a server over standard input and output', { concurrency: 4 }, () => {
     );
     assert.match(await mcp.call('work_done', { lease, summary: 'it is written' }), /is done/);
     assert.equal((await baton.admin.tasks.get(task.id)).systemStatusCategory, 'terminal_success');
-    assert.match(await mcp.refused('work_checkpoint', { lease, note: 'late' }), /has ended already \(succeeded\)/);
+    assert.match(
+      await mcp.refused('work_checkpoint', { lease, note: 'late' }),
+      /has ended already \(succeeded\)/,
+    );
     assert.match(await mcp.call('work_next', { assignedToMe: true }), /No work is available for you now/);
     const read = await mcp.client.readResource({ uri: `baton://task/${task.publicId}` });
     assert.match(JSON.stringify(read.contents), /Write the page/);

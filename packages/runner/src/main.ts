@@ -1,8 +1,9 @@
 // baton agent run: runs any program as an agent.
 import { BatonError } from '@baton/sdk';
-import { visible } from '@baton/sdk/node';
+import { ConnectionError, visible } from '@baton/sdk/node';
+import { SettingsError } from '@baton/values/program-options';
 import { runRunner } from './runner.ts';
-import { readSettings, SettingsError, usage } from './settings.ts';
+import { readSettings, usage } from './settings.ts';
 
 const notSignedIn = 4;
 const stopping = new AbortController();
@@ -25,6 +26,9 @@ try {
   if (error instanceof SettingsError) {
     say(error.message);
     process.exitCode = error.exitCode;
+  } else if (error instanceof ConnectionError) {
+    say(error.message);
+    process.exitCode = 1;
   } else if (error instanceof BatonError) {
     const isRefused = error.status === 401;
     say(

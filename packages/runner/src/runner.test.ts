@@ -624,7 +624,7 @@ describe('the runner', { concurrency: 8 }, () => {
     );
     assert.match(stderr, /its output is not completely stored: EFBIG/);
     // The 200 are the runner's token, the key's two forms, and lines of the keys.
-    assert.match(stderr, /53 lines of secrets are not looked for in its output/);
+    assert.match(stderr, /53 lines of secrets are not searched in its output/);
     const { status, output } = (await lastRun(tasks[0] as Task)) ?? {};
     assert.deepEqual([status, output], ['succeeded', { heard: true }]);
   });

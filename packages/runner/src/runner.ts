@@ -10,11 +10,12 @@ import {
   type WorkOptions,
 } from '@baton/sdk';
 import { fileStore } from '@baton/sdk/node';
+import { SettingsError } from '@baton/values/program-options';
 import { takeLock } from '../../../bin/lock.mjs';
 import { CancelledTasks } from './cancelled-tasks.ts';
 import { Pauses } from './pauses.ts';
 import { removeFolder } from './remove-folder.ts';
-import { type RunnerSettings, SettingsError } from './settings.ts';
+import type { RunnerSettings } from './settings.ts';
 import { killStrays } from './strays.ts';
 import { failureCharactersMax, type Place, type TaskEnd, TaskRun } from './task-run.ts';
 import { version } from './version.ts';

@@ -1,7 +1,13 @@
 import { hostname } from 'node:os';
 import { dirname, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
-import { type Access, ConnectionError, findAccess } from '@baton/sdk/node';
+import { type Access, findAccess } from '@baton/sdk/node';
+import {
+  accessHelp,
+  parseOptions,
+  readLeaseSeconds,
+  readWholeNumber,
+  SettingsError,
+} from '@baton/values/program-options';
 
 export interface RunnerSettings extends Access {
   /** The argument of `sh -c` for each task. */
@@ -36,16 +42,8 @@ export interface RunnerSettings extends Access {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** An invalid argument. The message is for the user; `exitCode` is 1, or 2 for usage. */
-export class SettingsError extends Error {
-  override readonly name = 'SettingsError';
-  readonly exitCode: 1 | 2;
-
-  constructor(message: string, exitCode: 1 | 2) {
-    super(message);
-    this.exitCode = exitCode;
-  }
-}
+/** The current folder and the checkout. */
+const folders = ['.', dirname(dirname(dirname(import.meta.dirname)))];
 
 export const usage = `Usage: baton agent run --exec COMMAND [options]
 
@@ -68,12 +66,11 @@ Runs a program as an agent: takes tasks, and runs the command for each in an emp
                          in the file BATON_ACCESS_TOKEN_FILE
   --fixed-mark           use ::baton:: as BATON_MARK in every run; unsafe if the command prints others' text
 
-From the environment: BATON_URL, the address of Baton; BATON_TOKEN, a personal access token. Without them, the Baton
-of this machine is used, as its administrator; BATON_HOME names its folder.`;
+${accessHelp}`;
 
 /**
  * Reads the arguments and the environment. @returns undefined if only help is requested
- * @throws SettingsError
+ * @throws SettingsError; ConnectionError
  */
 export function readSettings(
   args: readonly string[],
@@ -85,13 +82,9 @@ export function readSettings(
   if (process.platform === 'win32')
     throw new SettingsError('The runner needs sh and process groups: run it in WSL on Windows.', 1);
   refuseChoiceBeside(words);
-  const whole = (
-    name: 'parallel' | 'grace-seconds' | 'lease-seconds' | 'max-minutes',
-    min: number,
-    max: number,
-  ) => wholeNumber(name, words[name], min, max);
+  const whole = (name: 'parallel' | 'grace-seconds' | 'max-minutes', min: number, max: number) =>
+    readWholeNumber(name, words[name], min, max);
   const graceSeconds = whole('grace-seconds', 1, 600) ?? 10;
-  const leaseSeconds = whole('lease-seconds', 10, 3600) ?? 60;
   const given = {
     exec: words.exec,
     folder: resolve(words.folder ?? '.baton-runner'),
@@ -105,12 +98,12 @@ export function readSettings(
     labels: words.label ?? [],
     minutesMax: whole('max-minutes', 1, 100_000),
     graceSeconds,
-    leaseSeconds,
+    leaseSeconds: readLeaseSeconds(words['lease-seconds']),
     passesToken: words['pass-token'] === true,
     hasFixedMark: words['fixed-mark'] === true,
     environment,
   };
-  return { ...given, ...accessOf(environment) };
+  return { ...given, ...findAccess(environment, folders) };
 }
 
 /** @throws SettingsError if `--task` is combined with a selection of tasks */
@@ -124,47 +117,22 @@ function refuseChoiceBeside(words: ReturnType<typeof wordsOf>): void {
     throw new SettingsError(`--task names the single task to work on: omit --${other}.`, 2);
 }
 
-function wordsOf(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      options: {
-        exec: { type: 'string' },
-        parallel: { type: 'string' },
-        once: { type: 'boolean' },
-        task: { type: 'string' },
-        mine: { type: 'boolean' },
-        workspace: { type: 'string' },
-        type: { type: 'string', multiple: true },
-        label: { type: 'string', multiple: true },
-        'max-minutes': { type: 'string' },
-        'grace-seconds': { type: 'string' },
-        'lease-seconds': { type: 'string' },
-        name: { type: 'string' },
-        folder: { type: 'string' },
-        'pass-token': { type: 'boolean' },
-        'fixed-mark': { type: 'boolean' },
-        help: { type: 'boolean', short: 'h' },
-      },
-    }).values;
-  } catch (error) {
-    throw new SettingsError(`${(error as Error).message.split('\n', 1)[0]} See baton agent run --help.`, 2);
-  }
-}
-
-function wholeNumber(name: string, text: string | undefined, min: number, max: number): number | undefined {
-  if (text === undefined) return undefined;
-  const value = Number(text);
-  if (Number.isInteger(value) && value >= min && value <= max) return value;
-  throw new SettingsError(`--${name} is a whole number from ${min} to ${max}.`, 2);
-}
-
-function accessOf(environment: Readonly<Record<string, string | undefined>>): Access {
-  const checkout = dirname(dirname(dirname(import.meta.dirname)));
-  try {
-    return findAccess(environment, ['.', checkout]);
-  } catch (error) {
-    if (error instanceof ConnectionError) throw new SettingsError(error.message, 1);
-    throw error;
-  }
-}
+const wordsOf = (args: readonly string[]) =>
+  parseOptions('baton agent run', args, {
+    exec: { type: 'string' },
+    parallel: { type: 'string' },
+    once: { type: 'boolean' },
+    task: { type: 'string' },
+    mine: { type: 'boolean' },
+    workspace: { type: 'string' },
+    type: { type: 'string', multiple: true },
+    label: { type: 'string', multiple: true },
+    'max-minutes': { type: 'string' },
+    'grace-seconds': { type: 'string' },
+    'lease-seconds': { type: 'string' },
+    name: { type: 'string' },
+    folder: { type: 'string' },
+    'pass-token': { type: 'boolean' },
+    'fixed-mark': { type: 'boolean' },
+    help: { type: 'boolean', short: 'h' },
+  });

@@ -1,5 +1,5 @@
 import { type BatonClient, BatonError } from '@baton/sdk';
-import { SettingsError } from './settings.ts';
+import { SettingsError } from '@baton/values/program-options';
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const workspacesMax = 10_000;

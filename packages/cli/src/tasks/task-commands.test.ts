@@ -132,7 +132,7 @@ test('why explains in words why a task is not available, and names the command t
   );
   assert.match(
     await why(first.publicId),
-    /^It is blocked: its status is blocked, and nobody can take it until/m,
+    /^It is blocked: its status is blocked, and it isn't available until/m,
   );
   assert.match(
     await why(first.publicId),

@@ -345,7 +345,8 @@ describe('the endpoint', { concurrency: 4 }, () => {
       send(url, one.token, { ...list, id, method: 'tools/call', params: wait }),
     );
     await until('refused', async () => (await send(url, one.token)).status === 429);
-    for (const response of await Promise.all(waiting)) assert.match(await response.text(), /No work is available for you/);
+    for (const response of await Promise.all(waiting))
+      assert.match(await response.text(), /No work is available for you/);
     assert.equal((await mcp.tools()).length > 0, true);
   });
 
