@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BoundedCache } from './bounded-cache.ts';
 
-test('what was kept first goes first, as soon as the weight of all would be too much', () => {
+test('the oldest values are evicted first when the total weight would exceed the limit', () => {
   const cache = new BoundedCache<string>(10);
   cache.keep('a', 'A', 4);
   cache.keep('b', 'B', 4);

@@ -43,7 +43,7 @@ test('a text that is not an instant in the years 1 to 9999 is refused', () => {
     assert.equal(InstantInput.safeParse(given).success, false, String(given));
 });
 
-test('an instant comes out in the form of answers', () => {
+test('an instant is converted to the format of responses', () => {
   fc.assert(
     fc.property(storable, (date) => {
       assert.equal(InstantInput.parse(date.toISOString()), date.toISOString());
@@ -96,7 +96,7 @@ test('a flag in a query is true or false in any case, and nothing else', () => {
     assert.equal(QueryFlag.safeParse(text).success, false, String(text));
 });
 
-test('texts by name keep every name, and refuse the one that would vanish', () => {
+test('texts by name keep every name, and refuse the name that would be lost', () => {
   const texts = textsByName(z.string(), z.string(), 2);
   const named = { constructor: 'a', '': 'b' };
   assert.deepEqual(texts.parse(named), named);

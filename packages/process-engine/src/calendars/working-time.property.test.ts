@@ -195,7 +195,7 @@ describe('the arithmetic of calendars agrees with a walk minute by minute', () =
     );
   });
 
-  test('what is added is what is counted, over years too', () => {
+  test('added working time equals counted working time, also over years', () => {
     fc.assert(
       fc.property(asked, fc.integer({ min: 1, max: 2_000_000 }), ({ spec, fromMs }, minutes) => {
         const calendar = new WorkingCalendar(spec);

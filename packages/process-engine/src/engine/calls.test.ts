@@ -9,7 +9,7 @@ import { waitsOf } from './waits.ts';
 
 const errorOf = (one: Instance) => one.told('process.failed')[0]?.payload['error'] as JsonObject;
 
-test('work for an agent is a task that is assigned to it, and what its run gives out is the result', () => {
+test('work for an agent is a task assigned to it, and the output of its run is the result', () => {
   const call = {
     agent: 'builder',
     taskType: 'change',
@@ -79,7 +79,7 @@ test('a called process gives its outcome and its data back, fails by its error, 
   assert.equal(late.effects('close_instance').length, 1);
 });
 
-test('a cancel ends what was called, and a try catches its failure', () => {
+test('a cancel ends a called instance, and a try catches its failure', () => {
   const step = { id: 'c', call: { process: 'other' } };
   const cancelled = new Instance(stage([step])).take({
     kind: 'cancel',

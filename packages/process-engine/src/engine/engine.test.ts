@@ -56,7 +56,7 @@ test('a human step opens a task, and its result has the fields of the form', () 
   assert.deepEqual(waitsOf(one.definition, one.state), []);
 });
 
-test('ids of what is opened depend on instance, element and attempt alone', () => {
+test('ids of opened objects depend on instance, element and attempt alone', () => {
   const ids = () =>
     new Instance(stage([human('ask')]))
       .effects('open_task')
@@ -302,7 +302,7 @@ test('a refused intent is caught like an error, or waits for an operator who res
   assert.equal(two.effects('close_task').length, 0);
 });
 
-test('a fault leaves the state as it was and names the element; a skip goes past it', () => {
+test('a fault leaves the state unchanged and names the element; a skip continues after it', () => {
   const one = new Instance(stage([human('a'), note('bad', 'data.a.b.c + 1'), note('c')]));
   const before = structuredClone(one.state);
   assert.throws(
@@ -318,7 +318,7 @@ test('a fault leaves the state as it was and names the element; a skip goes past
   assert.throws(() => new Instance(stage([note('broken', 'true')])), /broken must not be true/);
 });
 
-test('a fork waits for all, or takes the first and withdraws the others', () => {
+test('a fork waits for all branches, or for the first and cancels the others', () => {
   const branches = [
     { id: 'x', do: [human('a')] },
     { id: 'y', do: [human('b'), human('c')] },
@@ -336,7 +336,7 @@ test('a fork waits for all, or takes the first and withdraws the others', () => 
   assert.equal(compete.effects('close_task').length, 1);
 });
 
-test('listen takes the first event that fits, or times out', () => {
+test('listen takes the first matching event, or times out', () => {
   const listen = {
     any: [{ event: 'task.created', where: 'event.payload.n == data.n' }, { observation: 'rain' }],
     timeout: 'PT1H',
@@ -358,7 +358,7 @@ test('listen takes the first event that fits, or times out', () => {
   assert.equal(late.told('process.step_exited').at(-1)?.payload['outcome'], 'timed_out');
 });
 
-test('a skill is called with its inputs, answers, fails by its code, and times out', () => {
+test('a skill is called with its inputs, returns a result, fails with its code, and times out', () => {
   const spec = stage([
     {
       id: 'c',
@@ -421,7 +421,7 @@ test('decision tables: first, unique, collect', () => {
   );
 });
 
-test('what was done is undone in reverse order, by compensate or by a cancel', () => {
+test('completed elements are compensated in reverse order, by compensate or by a cancel', () => {
   const undo = (id: string) => ({ ...note(id), onCompensate: [human(`undo-${id}`)] });
   const spec = stage([
     {
@@ -454,7 +454,7 @@ test('what was done is undone in reverse order, by compensate or by a cancel', (
   );
 });
 
-test('what two steps undo at the same time is undone once', () => {
+test('an element that two steps compensate at the same time is compensated once', () => {
   const done = (id: string) => ({ ...note(id), onCompensate: [human(`undo-${id}`)] });
   const branch = (id: string) => ({ id, do: [{ id: `comp-${id}`, compensate: 'all' }] });
   const fork = { id: 'f', fork: { mode: 'all', branches: [branch('x'), branch('y')] } };
@@ -470,7 +470,7 @@ test('what two steps undo at the same time is undone once', () => {
   );
 });
 
-test('a suspension freezes timers, and a resume moves them by what was left', () => {
+test('a suspension freezes timers, and a resume sets them by their remaining time', () => {
   const one = new Instance(stage([{ id: 'w', wait: 'PT60S' }]));
   one.take({ kind: 'suspend', at: later(20), reason: 'x', cause: 'operator' });
   const [frozen] = Object.values(one.state.timers);
@@ -569,7 +569,7 @@ test('a person who left before their turn does not vote', () => {
   assert.deepEqual(asked, ['p', 'r']);
 });
 
-test('deadlines and their warnings move with the data that an answer brings, before a pause too', () => {
+test('deadlines and their warnings move with the data of a result, also before a suspension', () => {
   const dueOf = ({ state: { due } }: Instance) => [due?.dueAt, due?.warnAt];
   const soon = `'${later(600)}'`;
   const due = { at: 'data.at', warnBefore: 'PT60S' };
@@ -618,7 +618,7 @@ test('steps that wait hear an event in the order in which they were entered, wha
   assert.deepEqual([one.state.status, one.state.data['x']], ['suspended', 'first']);
 });
 
-test('a value whose members only come back in another order is no change', () => {
+test('a value whose members only have another order is not a change', () => {
   const value = "{'second': 1, 'a': 2}";
   const one = new Instance(stage([note('x', value), human('between'), { id: 'again', set: { x: value } }]));
   one.completeTask('between');

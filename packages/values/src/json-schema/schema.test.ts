@@ -158,7 +158,7 @@ test('faults have a place and a message, at most 20, without the sent values', (
   assert.equal(path.length, 200);
 });
 
-describe('what is no schema of the draft, or refers elsewhere, is refused with the place', () => {
+describe('a document that is not a schema of the draft, or refers to other documents, is refused with the place', () => {
   const nested = (levels: number): JsonObject => (levels === 0 ? {} : { not: nested(levels - 1) });
   const cases: [string, Json, string][] = [
     ['a text', 'x', ''],
@@ -333,11 +333,11 @@ describe('the worst schemas and instances take less than 100 ms, and less than 2
       assert.ok(took < 100, `${took} ms`);
       assert.ok(processorMsOf(() => prepareSchema(schema)) < 300);
     });
-  test('what has not been checked to its end does not fit', () => {
+  test('an instance whose validation was cut short is not valid', () => {
     const [schema, instance] = worst['every branch leads to two more'] as [Json, Json];
     assert.deepEqual(faults(schema, instance), [{ path: '', message: 'takes too many steps to validate' }]);
   });
-  test('an ordinary schema of 5,000 values takes a fifth of what it may', () => {
+  test('an ordinary schema of 5,000 values takes a fifth of the limit', () => {
     const row = {
       type: 'object',
       properties: {

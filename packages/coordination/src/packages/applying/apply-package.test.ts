@@ -122,7 +122,7 @@ describe('POST /packages:apply refuses', () => {
     await applyDocuments(baton.admin, { ...named, version: '2' }, [{ ...pinned, spec }]);
   });
 
-  test('the right of a kind whose object it would only retire', async () => {
+  test('the permission for a kind whose object it would only retire', async () => {
     const named = { key: newKey('p') };
     await applyDocuments(baton.admin, named, [calendar(newKey('c'))]);
     const planner = await baton.actor({ permissions: ['packages.plan'] });
@@ -134,7 +134,7 @@ describe('POST /packages:apply refuses', () => {
     assert.deepEqual(required, ['calendars.write']);
   });
 
-  test('what the writers refuse, in their words, and writes nothing', async () => {
+  test('refusals of the writers unchanged, and writes nothing', async () => {
     const named = { key: newKey('p') };
     const [desk, type] = [calendar(newKey('c')), taskType(newKey('t'))];
     const weak = await baton.actor({
@@ -175,7 +175,7 @@ describe('POST /packages:apply refuses', () => {
     await refused(itself.post('/packages:apply', body), 409, 'cannot_disable_self');
   });
 
-  test('what only the writer finds, as a problem of the document', async () => {
+  test('refusals that only the writer finds, as a problem of the document', async () => {
     const role = await done(baton.admin.post('/roles', { slug: newKey('r'), name: 'R' }), 201);
     const [desk, maker] = [calendar(newKey('c')), agent(agentKey(), { identity: { roles: [role.slug] } })];
     const body = await fresh({ key: newKey('p') }, [desk, maker]);
@@ -272,7 +272,7 @@ test('a rule may come with the agents that it names; one that names none any mor
   assert.equal(await identityOf(), null);
 });
 
-test('rules are enabled and disabled, and a retired process comes back with the package in its event', async () => {
+test('rules are enabled and disabled, and a retired process is restored with the package in its event', async () => {
   const named = { key: newKey('p') };
   const one = rule();
   const { key: actor } = await makeProcessAgent(baton);
@@ -376,7 +376,7 @@ describe('at the same time', () => {
   });
 });
 
-test('killed midway, nothing of the package is there, and it can be applied again', async () => {
+test('killed midway, an apply leaves nothing of the package, and can be repeated', async () => {
   const named = { key: newKey('p') };
   const held = rule();
   await applyDocuments(baton.admin, named, [held]);

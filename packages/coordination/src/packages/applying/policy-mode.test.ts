@@ -13,7 +13,7 @@ const { grantActions, askedOf } = policyModeOfFile((mode) => {
   ({ baton } = mode);
 });
 
-test('applying takes what the decision point grants of each kind', async () => {
+test('an apply requires the permission for each kind from external authorization', async () => {
   const spec = { displayName: 'Desk', timezone: 'Europe/Berlin', years: [{ year: 2027 }] };
   const documents = [
     { kind: 'Calendar', key: newKey('c'), spec },

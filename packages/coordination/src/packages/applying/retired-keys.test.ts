@@ -91,9 +91,9 @@ const kinds: Readonly<Record<string, Kind>> = {
   },
 };
 
-describe('what a person makes under a key that a package left out', () => {
+describe('an object that a person creates under a key that a package removed', () => {
   for (const [kind, { spec, make, read }] of Object.entries(kinds)) {
-    test(`${kind}: is theirs, and no later version of the package takes or retires it`, async () => {
+    test(`${kind}: belongs to the person, and no later version of the package changes or retires it`, async () => {
       const named = { key: newKey('p') };
       const key = newKey();
       const theirs = { package: null, title: 'Theirs', isActive: true };
@@ -113,7 +113,7 @@ describe('what a person makes under a key that a package left out', () => {
       assert.equal((await read(key)).package?.key, named.key);
     });
 
-    test(`${kind}: stays as it is when the package has the key again, unless it is to be overwritten`, async () => {
+    test(`${kind}: is preserved when the package has the key again, unless it is overwritten`, async () => {
       const named = { key: newKey('p') };
       const key = newKey();
       await applyDocuments(baton.admin, named, [{ kind, key, spec: await spec('Ours') }]);
@@ -166,7 +166,7 @@ test('a calendar that another package has retired is not brought back', async ()
   assert.equal((await done(baton.admin.get(`/calendars/${key}`))).status, 'active');
 });
 
-test('what is recorded as another package’s after it was left out is that package’s, in its next version too', async () => {
+test('an object recorded for another package after its removal belongs to that package, also in its next version', async () => {
   const [first, second] = [{ key: newKey('p') }, { key: newKey('p'), version: '1' }];
   const key = newKey('t');
   const make = () => done(baton.admin.post('/task-types', { key, displayName: 'Theirs' }), 201);

@@ -48,7 +48,7 @@ function largeTypes(count: number) {
 
 const someHash = `sha256:${'0'.repeat(64)}`;
 
-test('a package of the largest task types takes no long turn of the event loop', async () => {
+test('a package of the largest task types never blocks the event loop for long', async () => {
   for (const [path, more, expected] of [
     ['/packages:plan', {}, 200],
     ['/packages:test', {}, 200],
@@ -65,7 +65,7 @@ test('a package of the largest task types takes no long turn of the event loop',
   }
 });
 
-test('nobody else notices many small requests that compare all that a large package has', async () => {
+test('many small requests that compare a large package do not slow down others', async () => {
   const named = { key: newKey('p') };
   await applyDocuments(baton.admin, named, largeTypes(40));
   const left = sourceOf(named, []);

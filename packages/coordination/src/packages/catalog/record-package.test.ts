@@ -133,7 +133,7 @@ describe('POST /packages:record links objects to a package', () => {
     assert.equal((await done(baton.admin.get(`/skills?package=${named.key}`))).items.length, 2);
   });
 
-  test('the next version of the package, or another package, takes it over; repeated, nothing changes', async () => {
+  test('the next version of the package, or another package, becomes the owner; repeating it changes nothing', async () => {
     const role = await kinds['Role']?.make();
     const objects = [{ kind: 'Role', key: role.slug }];
     const linkOf = async () => (await done(baton.admin.get(`/roles/${role.id}`))).package;
@@ -239,7 +239,7 @@ describe('POST /packages:record refuses', () => {
     await done(record({ package: named, objects: Array(1000).fill(type) }));
   });
 
-  test('who lacks packages.plan, or the right of a kind', async () => {
+  test('callers without packages.plan, or without the permission for a kind', async () => {
     const objects = [type, { kind: 'Role', key: 'absent' }];
     const body = { package: newPackage(), objects };
     const none = await baton.actor({ permissions: ['task_types.manage', 'org.manage'] });

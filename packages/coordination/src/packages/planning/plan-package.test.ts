@@ -122,7 +122,7 @@ describe('a package of every kind', () => {
     assert.equal(await installHash(changed().toReversed()), forward);
   });
 
-  test('is changed field by field, and retired where a document is left out, and comes back', async () => {
+  test('is changed field by field, retired when its document is removed, and restored', async () => {
     const named = { key: newKey('p') };
     const prefix = newKey('x');
     await applyDocuments(baton.admin, named, everyKind(prefix));
@@ -216,8 +216,8 @@ describe('a package of every kind', () => {
   });
 });
 
-describe('what a person changed', () => {
-  test('stays as it is, unless the plan overwrites it', async () => {
+describe('a field that a person changed', () => {
+  test('is preserved, unless the plan overwrites it', async () => {
     const named = { key: newKey('p') };
     const key = newKey('c');
     const desk = (more: object = {}) => [{ kind: 'Calendar', key, spec: calendar(more) }];
@@ -249,7 +249,7 @@ describe('what a person changed', () => {
     );
   });
 
-  test('in an object that nobody has applied, it is a person’s too; of an installer it is the package’s', async () => {
+  test('in an object that was never applied, it belongs to the person; in an object of an installer, to the package', async () => {
     const type = await done(baton.admin.post('/task-types', { key: newKey('t'), displayName: 'Old' }), 201);
     const documents = [{ kind: 'TaskType', key: type.key, spec: { displayName: 'New' } }];
     const named = { key: newKey('p') };
@@ -264,7 +264,7 @@ describe('what a person changed', () => {
     assert.deepEqual(outside, [{ kind: 'TaskType', key: type.key, appliedBy: 'installer' }]);
   });
 
-  test('a process is taken whole or left whole, and a person’s stop of an agent stays', async () => {
+  test('a process is replaced or preserved as a whole, and an agent stopped by a person stays stopped', async () => {
     const named = { key: newKey('p') };
     const prefix = newKey('x');
     const [Agent, Process] = ['Agent', 'Process'];
@@ -333,7 +333,7 @@ describe('settings of a package', () => {
     },
   ];
 
-  test('are declared, changed and taken away; what was set and does not fit is a warning', async () => {
+  test('are declared, changed and removed; values that do not match are a warning', async () => {
     const named = { key: newKey('p') };
     const { plan } = await applyDocuments(baton.admin, named, settings({ tone: { type: 'string' } }));
     assert.deepEqual([plan.settings.action, plan.settings.previousSchemaHash], ['create', null]);
@@ -368,7 +368,7 @@ describe('settings of a package', () => {
 });
 
 describe('a plan', () => {
-  test('names what the writers of the objects would refuse, by file and place', async () => {
+  test('reports refusals of the writers with file and place', async () => {
     const key = newKey('k');
     const faults: [TestDocument, string, string][] = [
       [{ kind: 'Calendar', key: 'Ä', spec: calendar() }, 'invalid_document', '/key'],
@@ -419,7 +419,7 @@ describe('a plan', () => {
     assert.deepEqual([plan.package, plan.changes, plan.problems.length], [null, [], 2]);
   });
 
-  test('files processes and rules in its workspace, and knows no workspace of others', async () => {
+  test('files processes and rules in its workspace, and finds no workspace out of sight', async () => {
     const workspace = await done(baton.admin.post('/workspaces', { slug: newKey('w'), name: 'W' }), 201);
     const prefix = newKey('x');
     const named = { key: newKey('p') };
@@ -457,7 +457,7 @@ describe('a plan', () => {
     );
   });
 
-  test('takes no object of another package, and an agent keeps its key', async () => {
+  test('changes no object of another package, and no key of an agent', async () => {
     const [first, second] = [{ key: newKey('p') }, { key: newKey('p') }];
     const documents = [
       { kind: 'Calendar', key: newKey('c'), spec: calendar() },
@@ -484,7 +484,7 @@ describe('a plan', () => {
     assert.deepEqual([changes.length, problems.length, problems[0].severity], [101, 1, 'error']);
   });
 
-  test('takes packages.plan', async () => {
+  test('requires packages.plan', async () => {
     const nobody = await baton.actor({ permissions: ['packages.test'] });
     await refused(
       nobody.post('/packages:plan', { package: sourceOf({ key: 'p' }, []) }),

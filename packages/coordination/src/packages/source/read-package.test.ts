@@ -84,7 +84,7 @@ describe('reports problems with their file and place', () => {
     ]);
   });
 
-  test('what an installer has not replaced', async () => {
+  test('unresolved install variables', async () => {
     const file = documentOf('Calendar', 'a', { displayName: 'x ${TEAM}', years: ['$' + '{y.z}'] });
     assert.deepEqual(await problemsOf(file), [
       ['unresolved_install_variable', 'Calendar/a.yaml', '/spec/displayName'],
@@ -114,7 +114,7 @@ describe('reports problems with their file and place', () => {
     assert.deepEqual(await twice('Settings', 'b'), [['invalid_document', 'b', '/key']]);
   });
 
-  test('renames to what is not there, of what is still there, or twice', async () => {
+  test('renames to a missing document, of an existing document, or twice', async () => {
     const renames = [
       { kind: 'View', from: 'a', to: 'absent' },
       { kind: 'View', from: 'b', to: 'c' },
@@ -162,7 +162,7 @@ describe('a hostile package', () => {
     }
   });
 
-  test('of 1 MiB in files of the slowest YAML holds the event loop for less than 100 ms at a time', async () => {
+  test('of 1 MiB in files of the slowest YAML blocks the event loop for less than 100 ms at a time', async () => {
     const flow = `[${'{a: b},'.repeat(9_300)}]`;
     const files = Array.from({ length: 16 }, (_, n) => ({ path: `f${n}`, content: flow }));
     const delay = monitorEventLoopDelay({ resolution: 5 });

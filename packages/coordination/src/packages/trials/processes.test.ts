@@ -113,7 +113,7 @@ describe('a test of a process', () => {
     });
   });
 
-  test('fails with what was expected and what is, at the first step that differs', async () => {
+  test('fails with the expected and the actual value, at the first step that differs', async () => {
     const wrong: [object, string, unknown, unknown][] = [
       [{ status: 'completed' }, 'the status differs', 'completed', 'running'],
       [{ open: ['b'] }, 'other elements are open', ['b'], ['a']],
@@ -196,7 +196,7 @@ describe('a test of a process', () => {
     assert.deepEqual([report.status, report.tests[0].failures], ['passed', []]);
   });
 
-  test('completes calls of skills, agents and processes with what they give', async () => {
+  test('completes calls of skills, agents and processes with their results', async () => {
     const { name, version } = await makeCallable(baton.admin);
     const definition = specOf([
       { id: 'skill', call: { skill: `${name}@${version}`, input: { n: 'data.n' } }, export: { as: 'a' } },
@@ -272,7 +272,7 @@ describe('a test of a process', () => {
     );
   });
 
-  test('opens no task of a type of the package whose fields it does not meet', async () => {
+  test('opens no task of a package type if its custom fields are invalid', async () => {
     const type = (required: string[]) =>
       documentFile('TaskType', 'review', {
         displayName: 'Review',
@@ -296,7 +296,7 @@ describe('a test of a process', () => {
     ]);
   });
 
-  test('refuses a completion whose output does not satisfy the form, and takes of another what the form names', async () => {
+  test('refuses a completion whose output does not satisfy the form, and reads only the fields of the form', async () => {
     const form = { type: 'object', required: ['seen'], properties: { seen: { type: 'boolean' } } };
     const definition = documentFile(
       'Process',
@@ -316,7 +316,7 @@ describe('a test of a process', () => {
     assert.deepEqual(report.tests[0].failures, []);
   });
 
-  test('who did the work does not vote where duties are separated', async () => {
+  test('people who did the work do not vote if duties are separated', async () => {
     const definition = specOf([
       human('do', { assign: [{ role: 'doer' }] }),
       { id: 'check', approve: { approvers: [{ role: 'doer' }, { role: 'boss' }], separationOfDuties: true } },

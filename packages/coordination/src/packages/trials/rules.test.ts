@@ -54,7 +54,7 @@ describe('a test of a rule', () => {
     );
   });
 
-  test('its identity has the form that its writer takes', async () => {
+  test('its identity has the form that its writer accepts', async () => {
     const { status, problems } = await run(ruleOf({}, { identity: { agent: 'Not A Key' } }));
     assert.deepEqual([status, problems[0].code], ['invalid', 'invalid_rule']);
   });
@@ -80,7 +80,7 @@ describe('a test of a rule', () => {
     assert.deepEqual(report.ruleCoverage, [{ key: 'r', outcomes: { covered: 2, total: 2, missing: [] } }]);
   });
 
-  test('fails with what was expected and what is', async () => {
+  test('fails with the expected and the actual value', async () => {
     const {
       test: result,
       status,
@@ -151,7 +151,7 @@ describe('a test of a rule', () => {
     });
   });
 
-  test('reads the task and the goal that the event brings, and nothing else', async () => {
+  test('reads the task and the goal of the event, and nothing else', async () => {
     const rule = ruleOf({ fields: { title: '{{ task.title }} for {{ goal.title }}' } });
     const brought = { task: { title: 'Build' }, goal: { title: 'growth' } };
     await passes(rule, {
@@ -233,7 +233,7 @@ describe('a test of a task type', () => {
     ]);
   });
 
-  test('fails with what was expected and what is', async () => {
+  test('fails with the expected and the actual value', async () => {
     const { tests } = await runType(typeOf(), {
       ...move('work'),
       expect: { status: 'done', data: { a: 1 } },

@@ -41,7 +41,7 @@ const post = (files: object[], more: object = {}, query = '') =>
 const run = (...files: object[]) => done(post(files));
 
 describe('POST /packages:test', () => {
-  test('answers for a package without tests, and writes nothing', async () => {
+  test('accepts a package without tests, and writes nothing', async () => {
     const countRows = () =>
       baton.pool.row(sql<{ rows: string }>`
         select (select count(*) from events) || '/' || (select count(*) from idempotency_keys) || '/' ||
@@ -108,7 +108,7 @@ describe('POST /packages:test', () => {
     assert.deepEqual([wrong.status, wrong.checkOnly], ['invalid', true]);
   });
 
-  test('takes packages.test and processes.read, and a workspace that the caller sees', async () => {
+  test('requires packages.test and processes.read, and a workspace that the caller sees', async () => {
     const body = { package: packageFiles() };
     const onlyTest = await baton.actor({ permissions: ['packages.test'] });
     const onlyRead = await baton.actor({ permissions: ['processes.read'] });
@@ -198,7 +198,7 @@ describe('problems make a package invalid, and no test runs', () => {
       assert.deepEqual([found.severity, typeof found.file], ['error', 'string']);
     });
 
-  test('element_kind_changed against the version that is there', async () => {
+  test('element_kind_changed compared with the existing version', async () => {
     const key = `p${newId()}`;
     const { key: agentKey } = await done(
       baton.admin.post('/agents', {
@@ -225,7 +225,7 @@ describe('problems make a package invalid, and no test runs', () => {
     assert.equal(report.status, 'passed');
   });
 
-  test('tests that are wrong: their form, what they are about, their settings, and too many of them', async () => {
+  test('invalid tests: their form, object and settings, and too many of them', async () => {
     const messages = async (...files: object[]) => {
       const report = await run(agent, processOf(), ...files);
       assert.equal(report.status, 'invalid');
@@ -309,7 +309,7 @@ describe('a hostile package', () => {
     ),
   });
 
-  test('of 500 tests ends within its time, holds the event loop for short turns, and passes none', async () => {
+  test('of 500 tests ends within its time, blocks the event loop for short turns only, and passes none', async () => {
     // A test takes 25 ms, so 500 of them exceed the 10 s timeout of a call.
     const count = byDepth(8, 500);
     const tests = Array.from({ length: count }, (_, n) =>

@@ -91,7 +91,7 @@ test('a query that would scan more than 20,000 rows is 409 view_too_costly', asy
     assert.deepEqual(await refused(query(key, body), 409, 'view_too_costly'), { maxRows: scannedRowsMax });
 });
 
-test('the newest of any number are shown, page by page, and so is what an index finds', async () => {
+test('the newest rows of any number are shown, page by page, and so are rows found by an index', async () => {
   const filters = ['id', 'priority', 'title', 'ownerId'].map((field) => ({ field, op: 'eq' }));
   const key = await publish(
     blockOf({ filters: [...filters, { field: 'priority', op: 'in' }], ...byTitle }),
@@ -123,7 +123,7 @@ test('the newest of any number are shown, page by page, and so is what an index 
   assert.equal((await idsOf(key, { block: 1, filter: recent, limit: 1 })).length, 1);
 });
 
-test('so is what is filed in a workspace that holds little', async () => {
+test('so are the rows of a small workspace', async () => {
   const small = await makeWorkspace(baton);
   const task = await makeTask(baton, { workspaceId: small.id });
   const key = await publish(blockOf(byTitle), blockOf(counting));
@@ -132,7 +132,7 @@ test('so is what is filed in a workspace that holds little', async () => {
 });
 
 for (const source of ['tasks', 'runs', 'claims', 'approvals', 'invocations'])
-  test(`${source}: what a person does not see costs that person nothing`, async () => {
+  test(`${source}: rows out of sight cost a query nothing`, async () => {
     const columns = [{ field: 'id' }];
     const filters = [{ field: 'status', op: 'eq' }];
     const sorts = [{ field: 'id', direction: 'asc' }];

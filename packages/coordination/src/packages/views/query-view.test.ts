@@ -92,7 +92,7 @@ const made: Record<SourceOfRows, () => Promise<{ id: string; path: string }>> = 
   },
 };
 
-describe('POST /views/{key}:query shows of each source what its record has:', () => {
+describe('POST /views/{key}:query shows the fields of the records of each source:', () => {
   for (const [source, make] of Object.entries(made))
     test(source, async () => {
       const { id, path } = await make();
@@ -206,7 +206,7 @@ describe('filters', () => {
     await shows([low, { field: 'priority', op: 'eq' }], [{ field: 'priority', value: 'critical' }], []);
   });
 
-  test('take the values of parameters, given or by default', async () => {
+  test('use the values of parameters, sent or default', async () => {
     const filters = [
       ownedBy(owner.principalId),
       { field: 'title', op: 'prefix', value: { param: 'start' } },
@@ -309,7 +309,7 @@ describe('POST /views/{key}:query refuses', () => {
     assert.deepEqual(await refused(query(key), 501, 'not_implemented'), { source: 'knowledge' });
   });
 
-  test('a view, a block and a workspace that are not there, and what is malformed', async () => {
+  test('a missing view, block or workspace, and a malformed request', async () => {
     const key = await publish(blockOf());
     assert.deepEqual(await refused(query('absent'), 404, 'not_found'), { view: 'absent' });
     assert.deepEqual(await refused(query(key, { block: 1 }), 404, 'not_found'), { view: key, block: 1 });
@@ -332,7 +332,7 @@ describe('POST /views/{key}:query refuses', () => {
       await refused(query(key, body), 400, 'invalid_request');
   });
 
-  test('cursors of another order, another block, and what is none', async () => {
+  test('cursors of another order or another block, and invalid cursors', async () => {
     const owner = (await baton.actor()).principalId;
     for (let n = 0; n < 3; n += 1) await makeTask(baton, { ownerId: owner });
     const sorts = [
@@ -520,7 +520,7 @@ describe('pages', () => {
 });
 
 describe('workspaces', () => {
-  test('a query of one shows what is filed in it and below', async () => {
+  test('a query of one shows the rows of it and its descendants', async () => {
     const [top, below] = await treeOf();
     const ids = [];
     for (const workspaceId of [top.id, below.id]) ids.push((await makeTask(baton, { workspaceId })).id);

@@ -114,7 +114,7 @@ test('a version is named once, and a timer keeps its stage', async () => {
   );
 });
 
-test('versions that there are not, or that the author does not see, are left alone', async () => {
+test('versions that do not exist, or that the author does not see, are ignored', async () => {
   const hidden = await makeWorkspace(baton);
   const key = await publishProcess(baton.admin, first({ workspaceId: hidden.id }));
   await publishProcess(baton.admin, first({ version: 3 }), key);

@@ -97,7 +97,7 @@ test('publishes versions that never change, each above the one before', async ()
   );
 });
 
-test('the same meaning has the same hash, whatever is left out, and however numbers and letters are written', async () => {
+test('equivalent definitions have the same hash, with omitted defaults and other notations of numbers and letters', async () => {
   const key = newProcessKey();
   const due = { workhours: 7.5 };
   const calendar = `c${newId()}`;
@@ -120,7 +120,7 @@ test('the same meaning has the same hash, whatever is left out, and however numb
   assert.equal((await done(publish(key, again))).definitionHash, first.definitionHash);
 });
 
-test('element_kind_changed and element_removed: what an id meant in the version before', async () => {
+test('element_kind_changed and element_removed: the meaning of an id in the previous version', async () => {
   const key = newProcessKey();
   await done(publish(key, specOf({ stages: [stageOf('review', [look(), look({ id: 'again' })])] })), 201);
   const changed = specOf({ version: 2, stages: [stageOf('review', [{ id: 'look', wait: 'PT1S' }])] });
@@ -298,7 +298,7 @@ test('calendar_in_use: a calendar that a process in use leans on is not retired'
   assert.equal(problems[0].code, 'calendar_retired');
 });
 
-test('of authors who publish the same version at once one does, and the others see it or a conflict', async () => {
+test('of concurrent publications of a version one succeeds, and the others get that version or a conflict', async () => {
   const key = newProcessKey();
   const answers = await Promise.all(
     Array.from({ length: 8 }, (_, n) => publish(key, specOf({ displayName: `Name ${n % 2}` }))),
@@ -373,7 +373,7 @@ test('versions that are filed out of sight are not listed', async () => {
   await refused(member.get(`/process-definitions/${key}@1`), 404, 'not_found');
 });
 
-test('a page of large definitions ends before 4 MiB and leads on', async () => {
+test('a page of large definitions ends before 4 MiB and has a cursor', async () => {
   const workspace = await makeWorkspace(baton);
   const key = newProcessKey();
   await done(publish(key, specOf({ workspaceId: workspace.id })), 201);

@@ -51,7 +51,7 @@ test('governed_by_unknown_document: a document that was never stored', async () 
   ]);
 });
 
-test('one that was stored where the author does not look is like one that is not there', async () => {
+test('a document stored out of the sight of the author counts as missing', async () => {
   const { person, mine, other } = await makeNarrowPerson(started.baton);
   const [seen, hidden] = [`policy/${newId()}`, `policy/${newId()}`];
   await store(mine.id, seen);

@@ -542,7 +542,7 @@ stages:
   assert.deepEqual(await found('just a text'), ['invalid_document ']);
 });
 
-test('invalid_document: what is no object, or holds a number that is rounded', async () => {
+test('invalid_document: values other than objects, and numbers that would be rounded', async () => {
   for (const spec of [null, 1, [], true]) assert.deepEqual(await found(spec), ['invalid_document ']);
   assert.deepEqual(await found({ ...processSpec(), version: 2 ** 60 }), ['invalid_document /version']);
 });
@@ -571,7 +571,7 @@ test('secret_material_rejected: a text that is shaped like a credential', async 
   );
 });
 
-test('what a skill gives out is checked against the field that takes it; what fits is published', async () => {
+test('the output of a skill is checked against its field; a matching one is published', async () => {
   const outputs = { type: 'object', properties: { image: { type: 'string' }, seconds: { type: 'number' } } };
   const made = await makeCallable(baton.admin, { name: `s-${newId()}`, contract: { outputs } });
   const { key: agent } = await publishAgent(baton.admin, agentSpec());

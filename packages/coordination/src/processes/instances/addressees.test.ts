@@ -141,7 +141,7 @@ test('a rule completes the task of a step only in the name of whom it is for', a
   );
 });
 
-test('a step for a person is done by them, or by a person who operates processes, but by no agent that does', async () => {
+test('a step for a person is done by them, or by a person with processes.operate, but not by an agent with it', async () => {
   const [person, operator] = [
     await baton.actor({ kind: 'human' }),
     await baton.actor({
@@ -250,7 +250,7 @@ test('a lease that its holder may not use any more starts no run and ends none w
   await isNotEligible(finish(holder, taskId, keys), addressee);
 });
 
-test('the task of a step that names somebody who is not there is for a person who operates processes alone', async () => {
+test('the task of a step whose assignee does not exist is only for a person with processes.operate', async () => {
   const anyone = await baton.actor();
   const made = await start(
     [humanStep('a', { assign: [{ expr: 'data.who' }, { principal: newId() }] })],

@@ -24,7 +24,7 @@ const childOf = async (id: string) => (await told(id, 'step_entered'))[0]?.['chi
 const call = (process: string, more: object = {}) => ({ id: 'call', call: { process, ...more } });
 const parkedBy = async (id: string) => (await get(id)).suspension?.code;
 
-test('an agent is given a task, and what its run gives out is the result', async () => {
+test('an agent is assigned a task, and the output of its run is the result', async () => {
   const { key, revision } = await publishAgent(baton.admin, agentSpec());
   const builder = await linkAgent(baton, key);
   const step = {
@@ -66,7 +66,7 @@ test('an agent that can not act is a fault that waits for an operator, or is cau
   assert.equal(task.status, 'cancelled');
 });
 
-test('a called process begins with what it is given, and gives back its outcome and its data', async () => {
+test('a called process begins with its inputs, and returns its outcome and its data', async () => {
   const child = await publish([
     setStep('twice', { n: 'data.n * 2' }),
     humanStep('look'),
@@ -128,7 +128,7 @@ test('a failed child is an error of the step; one that is cancelled too', async 
   assert.deepEqual((await get(caught.id)).data, { why: 'not wanted' });
 });
 
-test('who cancels the caller cancels what it called, which undoes what it did', async () => {
+test('cancelling the caller cancels its called instance, which is compensated', async () => {
   const child = await publish([
     { ...setStep('did', { did: 'true' }), onCompensate: [setStep('undo', { did: 'false' })] },
     humanStep('look'),
@@ -167,7 +167,7 @@ test('a call that takes too long is an error, and its instance is cancelled, beg
   }
 });
 
-test('what can not be called is a fault: missing, retired, with other data, a key that is taken', async () => {
+test('a call that can not start is a fault: missing, retired, with other data, a key that is taken', async () => {
   const child = await publish([humanStep('look')], {
     data: { type: 'object', properties: { n: { type: 'integer' } }, additionalProperties: false },
   });
@@ -208,7 +208,7 @@ test('a process that calls itself ends at the tenth call', async () => {
   assert.deepEqual(open, []);
 });
 
-test('a called instance is filed where its caller is, and nobody calls a process that is out of sight', async () => {
+test('a called instance is filed in the workspace of its caller, and a process out of sight can not be called', async () => {
   const [seen, hidden] = [await makeWorkspace(baton), await makeWorkspace(baton)];
   const child = await publish([humanStep('look')], { workspaceId: hidden.id });
   const member = await baton.actor({ kind: 'human' });

@@ -73,7 +73,7 @@ for (const [verb, body] of [
     );
   });
 
-test('an operator may go past it, and what is left is undone', async () => {
+test('an operator may skip it, and the remaining elements are compensated', async () => {
   const { id } = await giveUp(await startUndoing());
   await act(id, 'skip', { element: 'undo-two', reason: 'undone by hand' });
   assert.deepEqual(await endOf(id), ['cancelled', 0, ['three', 'two', 'one']]);
@@ -85,7 +85,7 @@ test('a cancel without compensation ends the instance unchanged, and reports wha
   assert.deepEqual(await endOf(id), ['cancelled', 1, ['three']]);
 });
 
-test('a cancel that is under way stays so when it is sent again', async () => {
+test('a repeated cancel does not change the one that is running', async () => {
   const { id, openElements } = await startUndoing();
   const again = await cancel(id);
   assert.deepEqual([again.status, again.openElements], ['running', openElements]);

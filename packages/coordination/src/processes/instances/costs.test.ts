@@ -12,7 +12,7 @@ const { start } = await startProcesses();
 const dear = 'data.l.map(x, data.l.map(y, x + y)).size() > 0';
 const data = { l: Array.from({ length: 30 }, () => 1) };
 
-test('all expressions of a text cost what one may', async () => {
+test('all expressions of a text share the cost limit of one', async () => {
   const title = (count: number) => ({
     title: Array.from({ length: count }, () => `{{ ${dear} }}`).join(' '),
   });

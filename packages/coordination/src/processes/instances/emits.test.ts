@@ -208,7 +208,7 @@ test('and a skip', async () => {
   assert.equal((await skip(undo.id, 'g')).status, 'cancelled');
 });
 
-test('a cancel writes what undoes, and what it closes', async () => {
+test('a cancel writes the events of the compensation, and of the objects that it closes', async () => {
   const cancel = (id: string) => act(id, 'cancel', { reason: 'enough' });
   const undoing = async (...onCompensate: object[]) =>
     start([{ ...setStep('a', { n: '1' }), onCompensate }, humanStep('open')]);

@@ -38,7 +38,7 @@ async function startPacking(human: object = {}, more: object = {}) {
   return { made, taskId: made.openElements[0].taskId as string };
 }
 
-test('the addressee, who holds permissions of tasks only, reads the form, its context and what is missing', async () => {
+test('the addressee, with permissions for tasks only, reads the form, its context and the missing fields', async () => {
   const packer = await baton.actor({ kind: 'human', permissions: ['tasks.read', 'tasks.write'] });
   const { made, taskId } = await startPacking({
     assign: [{ principal: packer.principalId }],
@@ -65,7 +65,7 @@ test('the addressee, who holds permissions of tasks only, reads the form, its co
   await refused(reader.get(`/tasks/${taskId}/form`), 403, 'permission_denied');
 });
 
-test('a completion whose result does not fit the form is refused and writes nothing; the fitting one goes on', async () => {
+test('a completion whose result does not satisfy the form is refused and writes nothing; a valid one continues the process', async () => {
   const { made, taskId } = await startPacking();
   for (const [fields, error] of [
     [{}, missing],
@@ -91,7 +91,7 @@ test('a completion whose result does not fit the form is refused and writes noth
   assert.equal(after.openElements[0].id, 'look');
 });
 
-test('a run that succeeds without the answers stays running, and its claim live', async () => {
+test('a run that succeeds without the form fields stays running, with a live claim', async () => {
   const identity = { permissions: ['sessions.open', 'tasks.claim', 'tasks.read', 'tasks.write'] };
   const { key, revision } = await publishAgent(baton.admin, agentSpec({ identity }));
   const packer = await linkAgent(baton, key);
@@ -152,7 +152,7 @@ test('while a result is verified it can be changed to another that fits, and to 
   await done(fill(baton.admin, taskId, { weight: 3 }));
 });
 
-test('nobody but the process writes the name that holds the form, also of a step that is open to all', async () => {
+test('only the process writes the field with the form, also for a step that is open to all', async () => {
   const { made, taskId } = await startPacking();
   const externalId = `process/${made.id}/pack`;
   const name = { externalSystem: 'control-plane', externalType: 'process_step', externalId };

@@ -6,7 +6,8 @@ import { done, refused } from '../../testing/leases.ts';
 import { humanStep, setStep, specOf, startProcesses } from '../../testing/process-instances.ts';
 import { observe } from '../../testing/rules.ts';
 
-// What an instance does at events beside its stages (`onEvent`), and steps of a stage that begin only if they are wanted.
+// What an instance does at events beside its stages (`onEvent`), and steps of a stage that begin only if they are
+// wanted.
 
 const { baton, worker, agent, get, start, told, complete } = await startProcesses();
 const change = async (taskId: string, body: object) => {
@@ -41,7 +42,7 @@ test('an event with the key of an instance suspends it, and another lets it go o
   assert.equal((await get(made.id)).status, 'completed');
 });
 
-test('without a key it is for the instance that the event comes from, or whose open task it is about', async () => {
+test('without a key it is for the instance of the event, or the one whose open task it concerns', async () => {
   const onEvent = [
     {
       on: { event: 'task.updated', where: "event.entityType == 'task'" },
@@ -92,7 +93,7 @@ test('events of a handler that is at work are handled one after the other, in th
   );
 });
 
-test('a handler that leads to its own event again and again is stopped, and waits for an operator', async () => {
+test('a handler that triggers itself is stopped, and waits for an operator', async () => {
   const onEvent = [{ on: { event: 'process.data_changed' }, do: [setStep('more', { n: 'data.n + 1' })] }];
   const made = await start([setStep('first', { n: '1' }), humanStep('work')], { onEvent }, { n: 0 });
   await worker.run();
@@ -110,7 +111,7 @@ test('a caller can not pass an event off as that of an instance', async () => {
   assert.deepEqual((await get(made.id)).data, {});
 });
 
-test('what an instance leads to does not resume it again and again', async () => {
+test('the events of an instance do not resume it repeatedly', async () => {
   const onEvent = [
     {
       on: { event: 'process.suspended' },
@@ -145,7 +146,7 @@ test('an event whose condition does not hold does nothing, and an instance witho
   assert.deepEqual(waits, [{ wait_key: `own:${made.id}/event:task.updated` }]);
 });
 
-test('a discretionary step begins when its condition comes to hold, and its stage waits for it', async () => {
+test('a discretionary step begins when its condition holds, and its stage waits for it', async () => {
   const kind = `k-${newId()}`;
   const correlate = [
     { on: { observation: kind }, key: 'string(event.payload.data.key)', set: { audit: 'true' } },

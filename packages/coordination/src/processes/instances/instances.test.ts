@@ -174,7 +174,7 @@ test('a start waits at most two seconds for another start with its key, and then
   await done(begin(), 201);
 });
 
-test('an operator suspends, resumes and cancels; what happens meanwhile waits', async () => {
+test('an operator suspends, resumes and cancels; inputs are stored meanwhile', async () => {
   const made = await start([humanStep('a'), setStep('b', { n: '1' })]);
   const suspended = await act(made.id, 'suspend', { reason: 'holiday' });
   assert.equal(suspended.status, 'suspended');
@@ -274,7 +274,7 @@ test('a step that can not be done suspends the instance, which is resumed or ski
   );
 });
 
-test('what its agent may not do is refused: the instance waits until it may', async () => {
+test('an effect without permission is refused: the instance waits until its agent has it', async () => {
   const weak = await makeProcessAgent(baton, { permissions: ['tasks.read'] });
   const key = await publishProcess(baton.admin, specOf(weak.key, [humanStep('a')]));
   const made = await startProcessInstance(baton.admin, key);

@@ -43,7 +43,7 @@ async function countedBy(id: string): Promise<unknown[]> {
 }
 const upTo = (n: number) => Array.from({ length: n }, (_, i) => i + 1);
 
-test('a resume answers at once, and the worker takes what waited in small parts and in its order', async () => {
+test('a resume returns at once, and the worker takes the stored inputs in small parts and in order', async () => {
   const { id, send } = await startCounting();
   await act(id, 'suspend', { reason: 'holiday' });
   await send(1, 45);
@@ -66,7 +66,7 @@ test('a resume answers at once, and the worker takes what waited in small parts 
   assert.deepEqual(due, { attend_at: null });
 });
 
-test('of those who resume at once one does, and two workers have each input taken once', async () => {
+test('of concurrent resumes one succeeds, and two workers deliver each input once', async () => {
   const { id, send } = await startCounting();
   await act(id, 'suspend', { reason: 'holiday' });
   await send(1, 30);
@@ -86,7 +86,7 @@ test('of those who resume at once one does, and two workers have each input take
   assert.deepEqual(await countedBy(id), upTo(sent));
 });
 
-test('what waits is taken when the instance is cancelled, too, and what undoes goes on', async () => {
+test('stored inputs are also taken when the instance is cancelled, and the compensation continues', async () => {
   const undo = { ...humanStep('did'), onCompensate: [{ id: 'undo', wait: 'PT0.1S' }] };
   const process = await publishProcess(baton.admin, specOf(agent.key, [undo, humanStep('b')]));
   const made = await startProcessInstance(baton.admin, process);

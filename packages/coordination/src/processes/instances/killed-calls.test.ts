@@ -74,7 +74,7 @@ test('each call is one instance that begins and ends once, whenever workers are 
   assert.deepEqual(await baton.pool.rows(sql`select instance_id from process_orders`), []);
 });
 
-test('what is remembered is one observation of each step, whenever workers are killed', {
+test('each remember step writes one observation, whenever workers are killed', {
   timeout: 120_000,
 }, async () => {
   const agent = await makeProcessAgent(baton);

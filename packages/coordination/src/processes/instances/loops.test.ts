@@ -37,7 +37,7 @@ async function instancesOf(process: string) {
 }
 const stopped = (links: number) => [...Array(links).fill('completed'), 'suspended'];
 
-test('a process that starts on what it remembers is stopped, and an operator who resumes it has it go on', async () => {
+test('a process that its own observations start is stopped, and continues when an operator resumes it', async () => {
   const kind = `k-${newId()}`;
   const process = await publish([remember(kind)], startedBy({ observation: kind }));
   await observe(baton.admin, kind, {});
@@ -126,7 +126,7 @@ test('a process and a work rule that cause each other are stopped', async () => 
   );
 });
 
-test('an instance that is correlated with what it remembers is suspended', async () => {
+test('an instance that correlates with its own observations is suspended', async () => {
   const kind = `k-${newId()}`;
   const data = { n: "'one'" };
   const correlate = [

@@ -24,7 +24,7 @@ const startedBy = (kind: string, more: object = {}) =>
     start: { on: { observation: kind, ...more }, key: 'event.id' },
   });
 
-test('of more than a thousand older triggers for an event none keeps a definition from starting', async () => {
+test('more than a thousand older triggers for an event do not prevent a definition from starting', async () => {
   const kind = `seen-${newId()}`;
   const [first, last] = [`a-${newId()}`, `z-${newId()}`];
   const correlate = Array.from({ length: 20 }, () => ({ on: { observation: kind }, key: 'event.id' }));

@@ -144,7 +144,7 @@ test('a query is retried while memory is unavailable; after the timeout, the pro
   assert.deepEqual(await questions(), [], 'no more queries');
 });
 
-test('a hostile answer is not taken, and of a long one the first part', async () => {
+test('a hostile result is refused, and a long one is shortened', async () => {
   const reasons: unknown[] = [];
   for (const answer of [
     { status: 400 },
@@ -177,7 +177,7 @@ test('a hostile answer is not taken, and of a long one the first part', async ()
   assert.equal((await get(long.id)).data.known.entities.length, 11);
 });
 
-test('an answer that comes while the instance is suspended waits for its resume', async () => {
+test('a result that arrives while the instance is suspended is stored until its resume', async () => {
   const made = await start([recallStep()], { service: 'later' });
   await done(admin.post(`/process-instances/${made.id}:suspend`, { reason: 'wait' }));
   await worker.run();
@@ -303,7 +303,7 @@ test('memory receives the case of an instance when it begins, changes and ends, 
   );
 });
 
-test('what memory is to know costs as one expression does, however much of it there is', async () => {
+test('all expressions of a case share the cost limit of one', async () => {
   const costly = '{{ data.list.map(x, data.list.map(y, data.list.map(z, x + y + z).size()).size()).size() }}';
   const memorized = {
     memory: {
@@ -335,7 +335,7 @@ test('a cancelled instance is reported to memory, and reviewed', async () => {
   assert.deepEqual(items[0].metadata, { context: { status: 'cancelled', outcome: null } });
 });
 
-test('a suspended instance goes on by an event whose handler begins with resume', async () => {
+test('an event whose handler begins with resume resumes a suspended instance', async () => {
   const kind = `go-${newId()}`;
   const other = `other-${newId()}`;
   const correlate = [

@@ -35,7 +35,7 @@ const get = (id: string) => done(baton.admin.get(`/process-instances/${id}`));
 const instancesOf = async (key: string) =>
   (await done(baton.admin.get(`/process-instances?definitionKey=${key}&limit=200`))).items as any[];
 
-test('what a person with narrow sight does not see starts no process of theirs', async () => {
+test('events out of the sight of an author start none of their processes', async () => {
   const observation = `k-${newId()}`;
   const start = {
     on: { observation },
@@ -59,7 +59,7 @@ test('what a person with narrow sight does not see starts no process of theirs',
   assert.deepEqual(await startedOf(ofAll), ['hidden', 'mine', 'nowhere']);
 });
 
-test('what a person with narrow sight does not see is neither correlated with their processes nor listened to', async () => {
+test('events out of the sight of an author neither correlate with their processes nor end a wait', async () => {
   const observation = `k-${newId()}`;
   const { person, mine, other } = narrow;
   const listening = { id: 'ear', listen: { any: [{ event: 'task.updated' }] }, export: { as: 'heard' } };

@@ -77,7 +77,7 @@ test('a warning and a breach name the owner of the process, and who has the task
   assert.deepEqual([breach?.['owner'], breach?.['assignee']], [null, worked.principalId]);
 });
 
-test('a reminder that names nobody is for who has the task or has not voted, and else for the owner', async () => {
+test('a reminder without recipients is for the person who has the task or has not voted, otherwise for the owner', async () => {
   const [owner, assigned, voter, other] = [await actor(), await actor(), await actor(), await actor()];
   const [claiming, escalations] = [await baton.actor(), [{ after: 'due', action: 'remind' }]];
   const remindedBy = async (

@@ -68,7 +68,7 @@ test('a stage that a complete step ends as its last one is completed, also from 
   }
 });
 
-test('a stage whose last step is done is completed, also where the instance ends before its next step would begin', async () => {
+test('a stage whose last step is done is completed, even if the instance ends before its next step begins', async () => {
   const type = `go-${newId()}`;
   const listen = (id: string) => ({ id, listen: { any: [{ observation: type }] } });
   const fork = (mode: string, ...lists: object[][]) => ({
@@ -120,7 +120,7 @@ test('a stage that a later version renames is exited under its old name and ente
   });
 });
 
-test('every stage that was entered is left: by a failure, by a cancel, and by the end of the instance', async () => {
+test('every entered stage is exited: by a failure, by a cancel, and by the end of the instance', async () => {
   const failed = await start([humanStep('open'), raise]);
   await complete(failed.openElements[0].taskId);
   await worker.run();
@@ -148,7 +148,7 @@ test('every stage that was entered is left: by a failure, by a cancel, and by th
   });
 });
 
-test('process.started comes once and before process.suspended, also where the start fails', async () => {
+test('process.started is emitted once and before process.suspended, even if the start fails', async () => {
   const timers = [{ id: 'tick', at: 'timestamp(data.when)', do: [setStep('ticked', { n: '1' })] }];
   const key = await publish([setStep('a', { n: '1' })], { timers });
   const made = await startProcessInstance(baton.admin, key, { when: 'never' });

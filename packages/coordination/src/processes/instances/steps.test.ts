@@ -10,7 +10,7 @@ import { observe } from '../../testing/rules.ts';
 
 const { baton, worker, agent, get, start, told, complete } = await startProcesses();
 
-test('a skill with effects outside is called once in the name of the agent, and its answer goes on', async () => {
+test('a skill with external effects is called once in the name of the agent, and its result continues the process', async () => {
   const executor = await baton.actor();
   const skill = await makeCallable(baton.admin, { name: `s-${newId()}`, sideEffects: 'external_write' });
   const call = { skill: `${skill.name}@${skill.version}`, input: { change: 'data.change' } };
@@ -109,7 +109,7 @@ test('a cancelled task is an error; a task of a workspace is filed there, with i
   });
 });
 
-test('who did the work of the instance may not vote, and a person who is disabled is counted no more', async () => {
+test('people who did the work of the instance may not vote, and a disabled person no longer counts', async () => {
   const [doer, voter, other] = await Promise.all([1, 2, 3].map(() => baton.actor({ kind: 'human' })));
   assert.ok(doer && voter && other);
   const approvers = [doer, voter, other].map(({ principalId }) => ({ principal: principalId }));

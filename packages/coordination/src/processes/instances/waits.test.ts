@@ -72,7 +72,7 @@ test('the worker ignores an instance that has nothing left to do', async () => {
   assert.ok((await rowsReadBy(statement)) <= rowsReadMax);
 });
 
-test('an event finds the one instance that waits for it, and an event for nobody finds none', async () => {
+test('an event finds the instance that waits for it, and any other event finds none', async () => {
   const [{ key } = { key: '' }] = await baton.pool.rows<{ key: string }>(
     sql`select wait_key as key from process_waits limit 1`,
   );

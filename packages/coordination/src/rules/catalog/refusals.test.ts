@@ -67,7 +67,7 @@ test('an agent that is retired, or out of the caller’s sight, is an unknown on
   }
 });
 
-test('permission_escalation: nobody has an agent do by a rule what they may not do themselves', async () => {
+test('permission_escalation: a rule can not give an author the rights of an agent', async () => {
   const permissions = ['tasks.write', 'tasks.read'] as const;
   const { key } = await publishAgent(baton.admin, agentSpec({ identity: { permissions } }));
   const identity = { agent: key };
@@ -93,7 +93,7 @@ test('permission_escalation: nobody has an agent do by a rule what they may not 
   assert.deepEqual((await done(change({ identity }, strong, 2))).identity, identity);
 });
 
-test('a rule whose agent was retired is stopped by anybody, and enabled by nobody', async () => {
+test('a rule whose agent was retired can be disabled, and not enabled', async () => {
   const { key } = await publishAgent(baton.admin);
   const rule = await makeRule(baton.admin, { identity: { agent: key } });
   await done(baton.admin.post(`/agents/${key}:retire`, { reason: 'over' }));
@@ -130,11 +130,11 @@ const documents: [string, Record<string, unknown>][] = [
 ];
 
 for (const [code, wrong] of documents)
-  test(`${code}: by whatever takes the documents of a rule`, async () => {
+  test(`${code}: from every operation with the documents of a rule`, async () => {
     await refusedEverywhere(422, code, wrong);
   });
 
-test('what a rule names must be open to it: its workspace, its goal, a skill without side effects', async () => {
+test('the references of a rule must be usable: its workspace, its goal, a skill without side effects', async () => {
   await refusedEverywhere(422, 'invalid_status', { status: 'archived' });
   const workspace = await makeWorkspace(baton);
   await done(baton.admin.post(`/workspaces/${workspace.id}:archive`));
@@ -172,7 +172,7 @@ test('inside of a launched run no rule is made, changed or enabled; after it, an
   for (const [index, write] of writes().entries()) await done(write, index === 0 ? 201 : 200);
 });
 
-test('where delegations narrow, a rule that is written under one has no more than it names', async () => {
+test('a rule that is written under a delegation has only the rights of the delegation', async () => {
   const narrow = await startCoordination({ CP_DELEGATION_NARROWS: 'true' });
   try {
     const [person, agent] = [await narrow.actor({ kind: 'human' }), await narrow.actor()];

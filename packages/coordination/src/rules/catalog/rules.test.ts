@@ -96,7 +96,7 @@ test('a disabled rule has no authority, and its tenant no cursor until one is en
   );
 });
 
-test('PATCH writes the next version in the name of the writer; what is stored already changes nothing', async () => {
+test('PATCH writes the next version in the name of the writer; unchanged values write none', async () => {
   const other = await baton.actor();
   const rule = await makeRule(other);
   const { body: same } = await patch(rule.id, { description: '', trigger: rule.trigger });
@@ -350,7 +350,7 @@ test('references are looked up in order: workspace, goal, agent, type of task, r
   assert.deepEqual(details, { field: 'action.taskType', taskType: 'nothing' });
 });
 
-test('warnings name what can never work: paths, types and event types', async () => {
+test('warnings list parts that can never work: paths, types and event types', async () => {
   const warningsOf = async (more: Record<string, unknown>) =>
     (await done(baton.admin.post('/rules:validate', { ...ruleBody(), ...more }))).warnings.map(
       ({ field, code }: any) => `${field} ${code}`,
@@ -413,7 +413,7 @@ test('the identity of a rule is part of its versions, and is taken from it by nu
   );
 });
 
-test('a tenant has no more enabled rules than it may', async () => {
+test('the number of enabled rules of a tenant is limited', async () => {
   const small = await startCoordination({ CP_RULES_ENABLED_MAX: '2' });
   try {
     const answers = await Promise.all(

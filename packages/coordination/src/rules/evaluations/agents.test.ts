@@ -103,7 +103,7 @@ test('while its agent can not act it fails visibly, and never acts as somebody e
   assert.deepEqual(await look(), fails, 'retired');
 });
 
-test('an identity that is replaced while rules look costs none of them its act', async () => {
+test('replacing an identity while rules are evaluated loses none of their acts', async () => {
   const { key } = await makeAgent(rights, { kind: 'service' });
   await linkAgent(baton, key);
   const type = kind();
@@ -170,7 +170,7 @@ test('trigger.agent matches observations of that agent, also with a later identi
   assert.equal(results.length, 2);
 });
 
-test('an observation of its own agent closes the task that it is about, and nobody else’s does', async () => {
+test('an observation of its own agent closes its task, and observations of others do not', async () => {
   const type = kind();
   const { key } = await makeAgent();
   const agent = await linkAgent(baton, key);
@@ -215,7 +215,7 @@ test('agent:<key> assigns to the agent, literally or by a template; one that can
   assert.deepEqual(await look(), ['unknown_agent', 'unknown_agent'], 'retired');
 });
 
-test('a person with narrow sight sees no more by an agent: neither causes, nor tasks, nor places', async () => {
+test('an agent gives a person with partial visibility no additional causes, tasks or places', async () => {
   const type = kind();
   const { key } = await makeAgent();
   await linkAgent(baton, key);
@@ -291,7 +291,7 @@ test('a dry run uses the permissions of the agent, not of the caller', async () 
   assert.deepEqual(said(await tried(unlinked.key)), [['matched', undefined]]);
 });
 
-test('what waits goes on as the agent, and ends when that one is retired', async () => {
+test('pending evaluations continue as the agent, and end when it is retired', async () => {
   const type = kind();
   const { key } = await makeAgent();
   await linkAgent(baton, key);

@@ -36,7 +36,7 @@ async function resultOf(type: string, action: object, data: object) {
   return { evaluation, cpuMs: user / 1000 };
 }
 
-test('the items of a cause share the steps of their condition: a list does not keep the worker for seconds', async () => {
+test('the items of a cause share the steps of their condition: a list does not block the worker for seconds', async () => {
   const type = kind();
   const dedupKeyTemplate = `${type}-{{ item }}`;
   const forEach = 'payload.data.list';
@@ -73,7 +73,7 @@ test('custom fields are rendered up to the size of a document, not beyond', asyn
   assert.ok(cpuMs < 2500, `${cpuMs} ms`);
 });
 
-test('a dry-run ends after a second with what it has', async () => {
+test('a dry run ends after a second with the results so far', async () => {
   const type = kind();
   const causes = 100;
   const list = Array.from({ length: 1600 }, (_, n) => ({ n: n / 7, on: 'x' }));
@@ -120,7 +120,7 @@ test('a caller who does not see the open task of a key learns only that it exist
   assert.ok(!JSON.stringify(evaluated?.payload).includes(taskId));
 });
 
-test('tenants whose turns fail keep no other from its turn', async () => {
+test('tenants whose turns fail do not delay the turns of others', async () => {
   const type = kind();
   await makeRule(baton.admin, { trigger: observed(type) });
   const ill: string[] = [];
@@ -148,7 +148,7 @@ test('tenants whose turns fail keep no other from its turn', async () => {
   assert.ok(served.includes(baton.admin.tenantId));
 });
 
-test('a task with as much evidence as it may have refuses more, and keeps no event waiting', async () => {
+test('a task with the maximum evidence refuses more, and delays no event', async () => {
   const type = kind();
   const acceptance = [{ key: 'deployed', kind: 'external_state', description: 'It runs.' }];
   const evidence = Array.from({ length: 200 }, (_, n) => ({

@@ -67,7 +67,7 @@ test('it returns what the rule would have done for the newest causes, and writes
   assert.equal((await dryRun({ ...rule, since: '2020-01-01T00:00:00Z' })).length, 3);
 });
 
-test('what the caller does not see causes nothing, and who may not read tasks reads none', async () => {
+test('events out of the sight of the caller trigger nothing, and tasks require tasks.read', async () => {
   const type = `k-${newId()}`;
   const { person, mine, other } = await makeNarrowPerson(baton);
   await observe(baton.admin, type, {}, { workspaceId: other.id });
@@ -119,7 +119,7 @@ test('two dry-runs of a tenant run at a time, and some wait; those beyond are re
   assert.equal((await baton.admin.post('/rules:dry-run', body)).status, 200);
 });
 
-test('who may not read the journal learns nothing of it by a rule, neither tried out nor enabled', async () => {
+test('a caller who may not read the journal learns nothing from it by a rule, neither simulated nor enabled', async () => {
   const type = kind();
   const author = await baton.actor({ permissions: ['rules.write', 'rules.read', 'tasks.write'] });
   const reading = [

@@ -119,7 +119,7 @@ test('ensure_work files a task with its origin, once for each cause, and emits i
   );
 });
 
-test('a condition that is false is recorded as not_matched, one that compares what has no order as failed', async () => {
+test('a false condition is recorded as not_matched, and one that compares values without an order as failed', async () => {
   const type = kind();
   const condition = { gt: [{ var: 'payload.data.n' }, 5] };
   const rule = await makeRule(baton.admin, { trigger: observed(type), condition });
@@ -225,7 +225,7 @@ test('without a template each item of a forEach has its own key, equal ones too'
   );
 });
 
-test('relations: spawned by and dependent on what templates name; what is absent is refused per item', async () => {
+test('relations: spawned by and dependent on the tasks that templates name; a missing task refuses its item', async () => {
   const type = kind();
   const [origin, first, second] = [await makeTask(baton), await makeTask(baton), await makeTask(baton)];
   const rule = await makeRule(baton.admin, {
@@ -286,7 +286,7 @@ test('a type that is a template is one of those listed; an assignee may be a per
   assert.match(JSON.stringify(requirements), new RegExp(role.slug));
 });
 
-test('update_work changes the open task of its key, and leaves one that somebody works on', async () => {
+test('update_work changes the open task of its key, and leaves a claimed one unchanged', async () => {
   const type = kind();
   const key = `${type}-{{ payload.data.host }}`;
   const [opens, changes] = [`${type}.open`, `${type}.change`];
@@ -375,7 +375,7 @@ test('request_decision files a task that a person has to let pass', async () => 
   await done(baton.admin.post(`/approvals/${items[0].id}:cancel`));
 });
 
-test('cancel_work and complete_work close the task of a key; what is closed stays', async () => {
+test('cancel_work and complete_work close the task of a key; a closed task stays unchanged', async () => {
   const type = kind();
   const key = `${type}-{{ payload.data.host }}`;
   await makeRule(baton.admin, { trigger: observed(`${type}.open`), action: { dedupKeyTemplate: key } });
@@ -485,7 +485,7 @@ test('filters on source and author; events of a workspace reach its rules and th
   assert.equal((await task(filed.createdTaskIds[0])).workspaceId, there.id);
 });
 
-test('rules cause no rule by what they write, and a client cannot pass off its events as a rule’s', async () => {
+test('events of rules trigger no rule, and a client cannot disguise its events as those of a rule', async () => {
   const type = kind();
   const rule = await makeRule(baton.admin, { trigger: { kind: 'event', type: 'task.created' } });
   await makeRule(baton.admin, { trigger: observed(type) });

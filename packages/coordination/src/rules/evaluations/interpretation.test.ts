@@ -91,7 +91,7 @@ test('a skill that fails fails the evaluation; one that finds nothing does not m
   assert.equal((await only(empty.rule.id)).status, 'not_matched');
 });
 
-test('an answer that does not come in time ends the evaluation, and the call', async () => {
+test('a timeout of the result ends the evaluation, and the call', async () => {
   const { rule, call } = await asked();
   await baton.pool.run(sql`
     update rule_evaluations set created_at = now() - interval '25 hours' where rule_id = ${rule.id}`);
@@ -100,7 +100,7 @@ test('an answer that does not come in time ends the evaluation, and the call', a
   assert.equal((await done(baton.admin.get(`/skill-invocations/${call.id}`))).status, 'cancelled');
 });
 
-test('a rule that is stopped or changed takes its call back', async () => {
+test('disabling or changing a rule cancels its call', async () => {
   const { rule, call } = await asked();
   await done(baton.admin.post(`/rules/${rule.id}:disable`));
   await worker.waiting();
@@ -126,7 +126,7 @@ test('a schedule that files tasks calls a skill first', async () => {
   await done(baton.admin.delete(`/rules/${rule.id}`), 204);
 });
 
-test('who may not call skills does not by a rule', async () => {
+test('a caller who may not call skills can not call them by a rule', async () => {
   const author = await baton.actor({ permissions: ['rules.write', 'tasks.write'] });
   const [type, skill] = [kind(), await makeCallable(baton.admin)];
   const rule = await makeRule(author, { trigger: observed(type), interpretation: { skill: refOf(skill) } });

@@ -51,7 +51,7 @@ const titlesOf = async (ruleId: string) =>
       select title from tasks where origin ->> 'ruleId' = ${ruleId} order by id`)
   ).map(({ title }) => title);
 
-test('items that are left to later turns keep the keys of their own that they have without a template', async () => {
+test('items of later turns keep their own keys without a template', async () => {
   const type = kind();
   const { dedupKeyTemplate: _, ...action } = slowly(type);
   const rule = await makeRule(baton.admin, { trigger: observed(type), action });
@@ -68,7 +68,7 @@ test('items that are left to later turns keep the keys of their own that they ha
   );
 });
 
-test('items that take too long for one transaction are done in the next turns, before what follows', async () => {
+test('items that take too long for one transaction are processed in the next turns, before later events', async () => {
   const type = kind();
   const rule = await makeRule(baton.admin, { trigger: observed(type), action: slowly(type) });
   const later = await makeRule(baton.admin, { trigger: observed(`${type}.later`) });
@@ -134,7 +134,7 @@ test('remaining items are skipped after the rule was changed, or if its authorit
   assert.ok(failed.result.work.length > 0);
 });
 
-test('what a skill leads to goes on in the same way, by the job for what waits', async () => {
+test('the action after a skill continues in the same way, by the job for pending evaluations', async () => {
   const executor = await baton.actor();
   const [type, skill] = [kind(), await makeCallable(baton.admin)];
   const rule = await makeRule(baton.admin, {
@@ -236,7 +236,7 @@ test('as many wait as may, of a rule and of a tenant; those beyond fail', async 
   await few.close();
 });
 
-test('a tenant with very many evaluations that wait keeps no other from its turn', async () => {
+test('a tenant with very many pending evaluations does not delay the turns of others', async () => {
   const type = kind();
   const flood = await makeRule(baton.admin, { trigger: observed(type) });
   const pending = JSON.stringify({ cause: { trigger: {}, payload: {} }, waiting: [] });

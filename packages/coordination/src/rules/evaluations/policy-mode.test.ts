@@ -42,7 +42,7 @@ const outcome = async (ruleId: string) => {
   return found.map(({ status, result }) => `${status} ${result.work?.[0]?.refused ?? ''}`.trim()).reverse();
 };
 
-test('a denial by the decision point takes effect at the next event, and its end too', async () => {
+test('a denial by external authorization takes effect at the next event, and so does its end', async () => {
   const author = await baton.actor();
   grantTo(author, ...authored);
   const type = kind();
@@ -132,7 +132,7 @@ test('an API key has its listed permissions, without external authorization', as
   assert.deepEqual(await outcome(rule.id), ['matched']);
 });
 
-test('without an answer nothing is recorded and nothing done; other tenants go on; it is done once, later', async () => {
+test('without a decision, nothing is recorded or done; other tenants continue; the act is done once, later', async () => {
   const author = await baton.actor();
   grantTo(author, ...authored);
   const type = kind();
@@ -206,7 +206,7 @@ test('external authorization decides on the task of the cause: a denied task is 
   assert.deepEqual(await dryRun(), ['matched', 'not_matched']);
 });
 
-test('a dry-run without an answer is refused with 503', async () => {
+test('a dry run without a decision is refused with 503', async () => {
   const author = await baton.actor();
   grantTo(author, ...authored);
   const type = kind();

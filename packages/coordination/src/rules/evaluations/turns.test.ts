@@ -49,7 +49,7 @@ const due = () =>
     sql`update rule_evaluations set next_check_at = now() - interval '1 s' where next_check_at is not null`,
   );
 
-test('closing a task that somebody works on waits until the claim ends', async () => {
+test('closing a claimed task waits until the claim ends', async () => {
   const type = kind();
   const taskId = await filed(type);
   await claimTask(await makeWorker(baton), taskId);
@@ -77,7 +77,7 @@ test('closing a task that somebody works on waits until the claim ends', async (
   );
 });
 
-test('a wait that is too long fails with claim_not_released; several items keep what is done', async () => {
+test('a wait that is too long fails with claim_not_released; completed items are kept', async () => {
   const type = kind();
   const [one, other] = [`${type}-a`, `${type}-b`];
   const rule = await makeRule(baton.admin, {
@@ -111,7 +111,7 @@ test('a wait that is too long fails with claim_not_released; several items keep 
   );
 });
 
-test('what waits ends as skipped when its rule was changed or stopped meanwhile, and at once', async () => {
+test('pending evaluations end as skipped at once when their rule is changed or disabled', async () => {
   const type = kind();
   const taskId = await filed(type);
   await claimTask(await makeWorker(baton), taskId);
@@ -143,7 +143,7 @@ test('what waits ends as skipped when its rule was changed or stopped meanwhile,
   assert.notEqual((await done(baton.admin.get(`/tasks/${taskId}`))).systemStatusCategory, 'terminal_success');
 });
 
-test('a schedule looks once for each of its moments; those that were missed are not made up for', async () => {
+test('a schedule is evaluated once at each due time; missed times are not made up for', async () => {
   const type = kind();
   await filed(type);
   const rule = await makeRule(baton.admin, {
@@ -189,7 +189,7 @@ test('two rules that cause each other without end are stopped', async () => {
   assert.deepEqual([last.status, last.error.code, completed], ['failed', 'rule_loop', 16]);
 });
 
-test('an evaluation that breaks three times is failed, keeps what came before, and others go on', async () => {
+test('an evaluation that fails three times unexpectedly is failed, keeps its earlier results, and others continue', async () => {
   const type = kind();
   const rule = await makeRule(baton.admin, { trigger: observed(type), action: { dedupKeyTemplate: type } });
   const after1 = await makeRule(baton.admin, { trigger: observed(`${type}.next`) });
@@ -254,7 +254,7 @@ test('a turn that meets a deadlock is done again at once, and only that', async 
   assert.equal(told.length, 1);
 });
 
-test('a tenant without rules has no cursor: it holds nothing back, and the rest of the journal is not read', async () => {
+test('a tenant without rules has no cursor: retention is not held back, and its journal is not read', async () => {
   await makeTask(baton);
   await worker.run();
   assert.equal((await cursors()).length, 0);
@@ -279,7 +279,7 @@ test('a tenant without rules has no cursor: it holds nothing back, and the rest 
   assert.ok((await archive()) > 0);
 });
 
-test('a cursor of a pruned or another history goes on from what is left', async () => {
+test('a cursor of a pruned or another history continues with the remaining journal', async () => {
   const type = kind();
   const rule = await makeRule(baton.admin, { trigger: observed(type) });
   await baton.pool.run(sql`
@@ -340,7 +340,7 @@ test('disabling the rule, or its enabler, waits for the running turn, and then a
   assert.equal((await evaluationsOf(baton.admin, rule.id))[0].status, 'matched');
 });
 
-test('a tenant with very many events keeps no other from its turn', async () => {
+test('a tenant with very many events does not delay the turns of others', async () => {
   const type = kind();
   await makeRule(baton.admin, { trigger: observed(type) });
   const drafts = Array.from({ length: 900 }, () => ({

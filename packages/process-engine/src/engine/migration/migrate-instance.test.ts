@@ -70,7 +70,7 @@ test('one breach is emitted for each attempt, even if the deadline moves to late
   assert.equal((one.state.nodes['look'] as ElementNode).slaState, 'breached');
 });
 
-test('a handler is found by what it does or hears, and takes the events that wait for it', () => {
+test('a handler is matched by its steps or its trigger, and keeps the events that wait for it', () => {
   const hearing = (event: string, ...steps: object[]) => ({ on: { event }, key: "'k'", do: steps });
   const one = first([human('look')], { correlate: [hearing('ping.one', human('answer'))] });
   ping(ping(one));
@@ -87,7 +87,7 @@ test('a handler is found by what it does or hears, and takes the events that wai
   assert.deepEqual([one.open, one.effects('close_task').length], [['look'], 1]);
 });
 
-test('a fork goes on with the branches that are left, and past it where none is', () => {
+test('a fork continues with the remaining branches, and ends if none remains', () => {
   const branch = (id: string) => ({ id, do: [human(`do-${id}`)] });
   const fork = (mode: string, ...ids: string[]) => ({ id: 'f', fork: { mode, branches: ids.map(branch) } });
   for (const mode of ['all', 'compete']) {
@@ -150,7 +150,7 @@ test('a waiting compensation continues, and ends if it was removed', () => {
   assert.deepEqual([other.open, other.effects('close_task').length], [['after'], 1]);
 });
 
-test('one that waits behind the last step goes on with the steps that are added there', () => {
+test('a list that waits after its last step continues with steps that are added there', () => {
   const one = first([note('a'), { id: 's', suspend: {} }]);
   one.migrate(second([note('z'), note('a'), { id: 's', suspend: {} }, note('b')]));
   assert.equal(one.state.status, 'suspended');
@@ -199,7 +199,7 @@ test('an instance that has not begun begins by the new version', () => {
   assert.deepEqual(one.open, ['see']);
 });
 
-test('an id that is used again goes on counting, so that nothing is opened twice under one id', () => {
+test('a reused id continues its count, so that nothing is opened twice under one id', () => {
   const one = first([human('a'), human('b')]);
   const before = one.effects('open_task');
   one.migrate(second([human('c'), human('b')]), { a: null });

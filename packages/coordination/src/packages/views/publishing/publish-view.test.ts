@@ -38,7 +38,7 @@ async function apply(manifest: object, ...documents: object[]): Promise<any[]> {
 const idOf = async (key: string) => (await done(baton.admin.get(`/views/${key}`))).id;
 const listed = async (of: string) => (await done(baton.admin.get(`/views?package=${of}`))).items;
 
-test('a package publishes a view, changes it, retires it by leaving it out, and brings it back', async () => {
+test('a package publishes a view, changes it, retires it by removing its document, and restores it', async () => {
   const [of, key] = [newKey('p'), newKey('v')];
   const version = (number: string) => ({ key: of, version: number });
   const change = (action: string, number: number) => ({ kind: 'View', key, action, version: number });
@@ -95,7 +95,7 @@ test('a view under a new key is another one, and the old one is retired', async 
   assert.equal((await eventsOf(baton, id)).at(-1)?.type, 'view.retired');
 });
 
-test('what a view can not show is a problem of its document, and nothing is applied', async () => {
+test('an invalid view is a problem of its document, and nothing is applied', async () => {
   const [of, key] = [newKey('p'), newKey('v')];
   const wrong = { columns: [{ field: 'id' }, { field: 'secret' }], filters: [{ field: 'id', op: 'gte' }] };
   const files = filesOf({ key: of, version: '1' }, [viewOf(key, { blocks: [blockOf(wrong)] })]);

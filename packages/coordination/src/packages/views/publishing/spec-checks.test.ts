@@ -18,7 +18,7 @@ test('a view is taken with its defaults', () => {
   assert.deepEqual(problemsOf(blockOf({ source: 'knowledge', columns: columns('anything') })), []);
 });
 
-test('what breaks the form is schema_violation', () => {
+test('an invalid form is schema_violation', () => {
   for (const [sent, path] of [
     ['text', ''],
     [{ blocks: [blockOf()] }, '/title'],
@@ -53,7 +53,7 @@ test('a field that the source does not have is unknown_field', () => {
   ]);
 });
 
-test('what a field is not compared with, and what is not summed, is data_type_mismatch', () => {
+test('values that a field can not be compared with, and fields that can not be summed, are data_type_mismatch', () => {
   const filters = (field: string, op: string, value?: unknown) => ({
     filters: [{ field, op, ...(value !== undefined && { value }) }],
   });

@@ -28,7 +28,7 @@ export async function sendRecall(
   { anchors, kinds, relations, depth, maxTokens, asOf }: RecallQuestion,
   namespaces: readonly string[],
 ): Promise<Asked> {
-  const told = await requestTypedPack(memory, context, {
+  const result = await requestTypedPack(memory, context, {
     anchors,
     kinds,
     relations,
@@ -40,9 +40,10 @@ export async function sendRecall(
     answerBytesMax,
     more: { direction: 'both', limit: itemsMax },
   });
-  if (told.kind === 'told') return { kind: 'answered', recalled: takenOf(told.value.pack, asOf, maxTokens) };
-  if (told.kind === 'refused') return { kind: 'refused', reason: 'memory_refused' };
-  const isUnreadable = told.kind === 'away' && told.why === 'unreadable';
+  if (result.kind === 'ok')
+    return { kind: 'answered', recalled: takenOf(result.value.pack, asOf, maxTokens) };
+  if (result.kind === 'refused') return { kind: 'refused', reason: 'memory_refused' };
+  const isUnreadable = result.kind === 'unavailable' && result.why === 'unreadable';
   return isUnreadable ? { kind: 'refused', reason: 'memory_unreadable' } : { kind: 'later' };
 }
 

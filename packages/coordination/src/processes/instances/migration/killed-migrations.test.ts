@@ -32,7 +32,7 @@ const counted = async () => {
   return row as { left: number; ended: number };
 };
 
-test('each instance goes along once, whenever workers are killed, and every input is taken', {
+test('each instance migrates once, whenever workers are killed, and every input is taken', {
   timeout: 120_000,
 }, async () => {
   const [agent, other] = [await makeProcessAgent(baton), await makeProcessAgent(baton)];

@@ -58,7 +58,7 @@ const told = async (id: string, type: string): Promise<any[]> =>
   ).map(({ payload }) => payload);
 const resume = (id: string) => done(baton.admin.post(`/process-instances/${id}:resume`, {}));
 
-test('an instance goes on by the new version, from the step where it is', async () => {
+test('an instance continues with the new version, from its current step', async () => {
   const key = await publishProcess(
     baton.admin,
     versionOf(1, [humanStep('look'), setStep('end', { n: '1' })]),
@@ -263,7 +263,7 @@ test('timers are computed again from the start of the step, and an overdue step 
   );
 });
 
-test('a suspended instance goes along and stays suspended, with its deadlines frozen', async () => {
+test('a suspended instance migrates and stays suspended, with its deadlines frozen', async () => {
   const key = await publishProcess(baton.admin, versionOf(1, [humanStep('look', { due: 'P1D' })]));
   const { id } = await startProcessInstance(baton.admin, key);
   await done(baton.admin.post(`/process-instances/${id}:suspend`, { reason: 'for the test' }));
@@ -329,7 +329,7 @@ test('no event lets an instance go on by the version that it should leave', asyn
   assert.equal((await read(id)).status, 'cancelled');
 });
 
-test('a later version takes along what could not go to the one before', async () => {
+test('a later version migrates the instances that could not migrate to the previous one', async () => {
   const key = await publishProcess(baton.admin, versionOf(1, [humanStep('look')]));
   const { id } = await startProcessInstance(baton.admin, key, { n: 'text' });
   const data = { type: 'object', properties: { n: { type: 'integer' } } };
@@ -342,7 +342,7 @@ test('a later version takes along what could not go to the one before', async ()
   assert.equal((await resume(id)).status, 'running');
 });
 
-test('an event from before the migration is taken once, by whichever version the instance goes by then', async () => {
+test('an event from before the migration is taken once, by the current version of the instance', async () => {
   const kind = `note-${newId()}`;
   const hearing = (field: string) => ({
     correlate: [
@@ -375,7 +375,7 @@ test('an event from before the migration is taken once, by whichever version the
   assert.deepEqual((await read(first.id)).data, { two: true, other: true });
 });
 
-test('what a step listens to is that of the version which the instance goes by', async () => {
+test('a step waits for the events of the current version of its instance', async () => {
   const [one, two] = [`one-${newId()}`, `two-${newId()}`];
   const steps = (kind: string) => [{ id: 'hear', listen: { any: [{ observation: kind }] } }];
   const key = await publishProcess(baton.admin, versionOf(1, steps(one)));

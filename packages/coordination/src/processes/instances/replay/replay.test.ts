@@ -32,7 +32,7 @@ const rowsWritten = async () =>
 
 const voteStep = (principal: string) => ({ id: 'vote', approve: { approvers: [{ principal }] } });
 
-test('the definition that instances went by leads to the same, whatever they took', async () => {
+test('a replay with the definition of the instances has the same result, for all inputs', async () => {
   const kind = `note-${newId()}`;
   const person = await baton.actor({ kind: 'human' });
   const table = {
@@ -131,7 +131,7 @@ test('a candidate that decides otherwise diverges at the line where it does', as
   );
 });
 
-test('a shorter pause of the candidate ends by itself before what came later', async () => {
+test('a shorter wait of the candidate ends before later inputs', async () => {
   const kind = `late-${newId()}`;
   const more = (version: number) => ({
     version,
@@ -203,7 +203,7 @@ test('an instance whose journal does not contain its inputs is reported as such'
   );
 });
 
-test('a candidate that works without end holds nobody else', async () => {
+test('a candidate that never ends does not slow down others', async () => {
   const process = await publishProcess(baton.admin, specOf(agent.key, [humanStep('look')]));
   for (let n = 0; n < 5; n += 1)
     await startProcessInstance(baton.admin, process, { text: 'x'.repeat(60_000) });
@@ -224,7 +224,7 @@ test('a candidate that works without end holds nobody else', async () => {
   if (isLongProof) assert.ok(held < 500, `held the event loop for ${held} ms`);
 });
 
-test('both rights are needed, and what is out of sight is replayed for nobody', async () => {
+test('both permissions are required, and instances out of sight are not replayed', async () => {
   const [seen, hidden] = [await makeWorkspace(baton), await makeWorkspace(baton)];
   const kind = `note-${newId()}`;
   const spec = specOf(agent.key, [humanStep('look')], {

@@ -48,7 +48,7 @@ test('an instance is forgotten 30 days after its end with its journal, and its k
   assert.equal((await startProcessInstance(baton.admin, process, {}, 'one')).status, 'completed');
 });
 
-test('a long journal goes in parts, and that of an instance that has not ended can not be removed', async () => {
+test('a long journal is deleted in parts, and that of an open instance can not be deleted', async () => {
   const process = await publish([humanStep('a')]);
   const made = await startProcessInstance(baton.admin, process);
   const remove = baton.pool.run(sql`delete from process_instance_journal where instance_id = ${made.id}`);

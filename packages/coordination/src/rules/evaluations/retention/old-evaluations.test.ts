@@ -89,7 +89,7 @@ test('an evaluation is kept while its cause may be read again, so that nothing i
   assert.deepEqual(await evaluated(), []);
 });
 
-test('a key is forgotten 30 days after its task was closed, and never while that is open or a rule holds the key', async () => {
+test('a key is deleted 30 days after its task was closed, and never while the task is open or a rule has locked the key', async () => {
   const type = kind();
   await makeRule(baton.admin, {
     trigger: observed(type),
@@ -130,7 +130,7 @@ test('a key is forgotten 30 days after its task was closed, and never while that
   assert.deepEqual(await keysLike(type), keys('fresh', 'open'));
 });
 
-test('what rules acted on a month ago is forgotten', async () => {
+test('records of acts are deleted after a month', async () => {
   const task = await makeTask(baton);
   await baton.pool.run(sql`
     insert into rule_touched_tasks (task_id, tenant_id, chain_depth) values (${task.id}, ${baton.tenantId}, 1)`);
