@@ -16,7 +16,7 @@ export interface Context {
   readonly requestId: string;
   /** Where the request came from: the peer of its connection. */
   readonly address: string;
-  /** Calls the listener when the client has left, at the latest once the answer is sent. */
+  /** Calls the listener when the client has left, at the latest once the response is sent. */
   readonly whenGone: (listener: () => void) => void;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }

@@ -38,7 +38,7 @@ export function pageForm<Item extends z.ZodType, Next extends z.ZodType>(item: I
 }
 
 /**
- * A list in pages by creation, then id: the parameters of its query, the form of its answer, and what reads a page.
+ * A list in pages by creation, then id: the parameters of its query, the form of its response, and what reads a page.
  * @param name binds the cursors to this list
  */
 export function pagesByCreation<Item extends z.ZodType>(name: string, item: Item) {

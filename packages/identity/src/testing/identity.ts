@@ -16,7 +16,7 @@ import { migrationsDirectory, poolOf } from '../service/database.ts';
 export interface Answer {
   status: number;
   // A test reads what it expects; a wrong form fails its assertion.
-  // biome-ignore lint/suspicious/noExplicitAny: the form of an answer is what the tests are about
+  // biome-ignore lint/suspicious/noExplicitAny: the form of a response is what the tests are about
   body: any;
   headers: Headers;
 }

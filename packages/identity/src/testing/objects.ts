@@ -49,7 +49,7 @@ export async function signIn(
 
 export interface MadeToken {
   token: string;
-  // biome-ignore lint/suspicious/noExplicitAny: the form of an answer is what the tests are about
+  // biome-ignore lint/suspicious/noExplicitAny: the form of a response is what the tests are about
   credential: any;
 }
 

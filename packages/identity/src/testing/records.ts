@@ -25,7 +25,7 @@ export async function auditActions(identity: TestIdentity, tenantId: string): Pr
   return (await auditOf(identity, tenantId)).map(({ outcome, action }) => `${outcome} ${action}`);
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: the form of an answer is what the tests are about
+// biome-ignore lint/suspicious/noExplicitAny: the form of a response is what the tests are about
 export async function journalOf(identity: TestIdentity, tenantId: string): Promise<any[]> {
   return (await identity.get(`/events?tenantId=${tenantId}&limit=500`)).body.items;
 }

@@ -23,12 +23,12 @@ export class BoundedClient extends pg.Client {
     });
   }
 
-  /** Since when a statement waits and nothing was answered, on the clock of `performance.now()`. */
+  /** The start of a statement's wait without any response, on the clock of `performance.now()`. */
   get silentSinceMs(): number | undefined {
     return this.#unanswered > 0 ? this.#silentSinceMs : undefined;
   }
 
-  /** When the last statement was answered, on the clock of `performance.now()`. */
+  /** The time of the last response, on the clock of `performance.now()`. */
   get heardAtMs(): number {
     return this.#heardAtMs;
   }

@@ -55,7 +55,7 @@ export interface Pool extends Db {
 }
 
 /**
- * Takes a write that was sent but whose answer nobody needs before COMMIT is sent, which saves a round trip. The
+ * Registers a write that was sent and whose response isn't needed before COMMIT is sent, which saves a round trip. The
  * transaction waits for it together with COMMIT, and fails if it fails.
  */
 export type AwaitWithCommit = (write: Promise<unknown>) => void;
@@ -161,11 +161,11 @@ function openPool(options: PoolOptions): pg.Pool {
     lock_timeout: options.lockTimeoutMs,
     idle_in_transaction_session_timeout: options.idleInTransactionTimeoutMs,
     connectionTimeoutMillis: options.connectTimeoutMs ?? 5000,
-    // In a pipeline the driver closes the connection with it: what came after would wait for the same answer.
+    // In a pipeline the driver closes the connection with it: later statements would wait for the same response.
     query_timeout: queryTimeoutMsOf(options),
     options: sessionOptions,
     types,
-    // A statement is sent without waiting for the answer to the one before it.
+    // A statement is sent without waiting for the response to the one before it.
     pipeline: true,
     ...(onConnect && {
       // The pool awaits the returned promise, although its type returns void.

@@ -205,7 +205,7 @@ function startsBehind(
 }
 
 /**
- * The values of the order's columns behind which a page starts, undefined for the first page.
+ * The values of the order's columns after which a page starts, undefined for the first page.
  * @throws Refusal `invalid_cursor`
  */
 export function startOf<Row>(order: ListOrder<Row>, { cursor }: Page): (string | number)[] | undefined {

@@ -15,7 +15,7 @@ type ColumnOf<Name extends string, Done extends string = ''> = Name extends `${i
   ? ColumnOf<Rest, `${Done}${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}`>
   : Done;
 
-/** The fields whose column is absent or has another type; the others may be given too. */
+/** The fields whose column is absent or has another type; the others are optional. */
 type Derived<Row, Wire> = {
   readonly [Name in keyof Wire & string as ColumnOf<Name> extends keyof Row
     ? Row[ColumnOf<Name>] extends Wire[Name]

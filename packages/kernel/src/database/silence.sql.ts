@@ -1,6 +1,6 @@
 /**
  * Which of the server processes are at work, or were so a second ago: their clients wait for a good reason. One that is
- * idle never got the statement, or its answer was lost. A state that can't be seen counts as at work.
+ * idle never got the statement, or its response was lost. A state that can't be seen counts as at work.
  */
 export const findWorkingProcesses = `
   select pg_backend_pid() as self, coalesce(array_agg(pid) filter (

@@ -5,12 +5,12 @@ import { findWorkingProcesses, type WorkingProcessesRow } from './silence.sql.ts
 export interface SilenceOptions {
   /** How to reach the server; a probe opens a connection of its own. */
   readonly probe: pg.ClientConfig;
-  /** A statement without an answer for this long makes its connection suspect. */
+  /** A statement without a response for this long makes its connection suspect. */
   readonly silentMsMax: number;
   onError(error: Error): void;
 }
 
-/** For opening the probe's connection, and again for its one answer. */
+/** For opening the probe's connection, and again for its one response. */
 const probeMsMax = 1500;
 const looksPerSilence = 5;
 
@@ -58,7 +58,7 @@ export class SilenceWatch {
     if (since.size === 0) return;
     this.#isProbing = true;
     const working = await this.#workingAmong([...since.keys()].map(({ pid }) => pid));
-    // An answer may have come that the event loop has not read yet.
+    // A response may have come that the event loop has not read yet.
     await new Promise((done) => setTimeout(done, 10));
     const thrownOut = working === undefined ? 0 : this.#throwOut(since, working);
     // After a loss, further silent connections are checked without delay, unless they only wait for a lock.

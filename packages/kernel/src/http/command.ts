@@ -286,7 +286,7 @@ async function storedAnswer<Caller, Context extends object>(
   return takeKey(tx, keyed, runtime.idempotency);
 }
 
-/** A stored answer, as it is given again. */
+/** A stored response, as it is replayed. */
 export function replayed({ status, body }: StoredAnswer): Answer {
   return { status, body: body ?? undefined, headers: { 'idempotency-replayed': 'true' } };
 }
@@ -322,7 +322,7 @@ function refuseUndeclaredAnswer(service: string, endpoint: Operation, answer: An
   if (!result.success) observer()?.violated(`${name} answered another form: ${result.error.message}`);
 }
 
-/** Whether a failure should be answered as "not now" rather than as our fault. */
+/** Whether a failure is temporary (503) rather than internal (500). */
 export function isTemporary(error: unknown): boolean {
   return isUnreachable(error) || ['55P03', '57014', '40001', '40P01'].includes(sqlState(error) ?? '');
 }

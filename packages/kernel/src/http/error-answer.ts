@@ -15,7 +15,7 @@ import {
 import type { ServiceRuntime } from './runtime.ts';
 import { endpointName, type Operation } from './service.ts';
 
-/** What of a runtime it takes to answer an error. */
+/** The parts of a runtime that error responses need. */
 type Reporting = Pick<
   ServiceRuntime<unknown, object>,
   'name' | 'log' | 'metrics' | 'pipelineCodes' | 'refused' | 'render' | 'envelopes' | 'trustedProxies'
@@ -28,7 +28,7 @@ interface Failed {
   readonly render: RenderError;
 }
 
-/** What a body may declare where there is no endpoint whose bound would count. */
+/** The largest declared body of a request without an endpoint. */
 const unroutedBytesMax = 1024 * 1024;
 const routingCodes: readonly string[] = ['not_found', 'method_not_allowed'];
 
@@ -38,7 +38,8 @@ export function rendererAt({ envelopes = [], render }: Reporting, path: string):
 }
 
 /**
- * Answers a failed request in its envelope, counts it, and logs our own failures and the hidden reasons of refusals.
+ * Responds to a failed request in its envelope, counts it, and logs internal failures and the hidden reasons of
+ * refusals.
  */
 export function answerError(
   runtime: Reporting,
@@ -47,7 +48,7 @@ export function answerError(
   failed: Failed,
   thrown: unknown,
 ): void {
-  // The client has left: nobody reads an answer, and it is no failure of ours.
+  // The client has disconnected: nobody reads a response, and it is no internal failure.
   if (thrown instanceof ClientGone) return void reply.hijack();
   const { head } = failed;
   const name = failed.endpoint === undefined ? `${head.method} (no route)` : endpointName(failed.endpoint);
@@ -56,7 +57,7 @@ export function answerError(
   const { status, body, headers } = failed.render(error, head.requestId);
   logError(runtime, name, head, status, error);
   runtime.metrics.count(head.method, status, 0);
-  // The rest of a body that is too large, or that is bytes, is of no use: the connection ends with the answer.
+  // The rest of a body that is too large, or consists of bytes, is useless: the connection ends with the response.
   const isCutOff = (status === 413 || failed.endpoint?.bytes === true) && !request.raw.complete;
   if (isCutOff) lingerBeforeClose(request.raw);
   send(reply, head, status, body, isCutOff ? { ...headers, connection: 'close' } : headers);

@@ -6,7 +6,7 @@ import { sendByteStream } from '../listener/byte-stream.ts';
 import { clientAddressOf, type Networks } from '../listener/client-address.ts';
 import { ClientGone, Refusal } from './refusal.ts';
 
-/** What is known of a request before its body is read. */
+/** A request before its body is read. */
 export interface RequestHead {
   readonly method: string;
   readonly path: string;
@@ -95,7 +95,7 @@ export function readBody(raw: IncomingMessage, bytesMax: number): Promise<Buffer
 }
 
 /**
- * Sends an answer past the framework's own reply, whose hooks nobody uses here: they took a tenth of the time of a
+ * Sends a response without the framework's own reply, whose unused hooks took a tenth of the time of a
  * small request.
  */
 export function send(
@@ -129,7 +129,7 @@ function idsOf(head: RequestHead): Record<string, string> {
   return { 'x-request-id': head.requestId, 'x-run-id': head.traceRunId };
 }
 
-/** Writes a whole answer; JSON unless it is text or bytes with a type of its own. */
+/** Writes a whole response; JSON unless it is text or bytes with a type of its own. */
 export function write(
   res: ServerResponse,
   head: RequestHead,
@@ -153,7 +153,7 @@ export function write(
   res.writeHead(status, all).end(content, bytes === content.length ? 'latin1' : 'utf8');
 }
 
-/** Text and bytes are sent unchanged, for the few answers that are not JSON. */
+/** Text and bytes are sent unchanged, for the few responses that are not JSON. */
 function contentOf(body: unknown): string | Buffer {
   if (body === undefined) return '';
   return typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);

@@ -32,7 +32,8 @@ export function buildHttp<Caller, Context extends object>(
     // The router refuses a path whose parameter is longer than `maxParamLength`.
     frameworkErrors: (_error, request, reply) =>
       answerUnrouted(runtime, request, reply, new Refusal('not_found')),
-    // A request that arrives during a shutdown is served while the store is still open, then gets our own 503.
+    // A request that arrives during a shutdown is served while the store is still open, then gets the service's own
+    // 503.
     return503OnClosing: false,
   });
   leaveBodiesUnread(app);

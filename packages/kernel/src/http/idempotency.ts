@@ -16,7 +16,7 @@ import { Refusal } from './refusal.ts';
 export type { KeyedCall } from './idempotency.sql.ts';
 
 /**
- * How long answers are kept and duplicates wait (see docs/reference/idempotency.md). A key is inserted inside the
+ * How long responses are stored and duplicates wait (see docs/reference/idempotency.md). A key is inserted inside the
  * transaction of its command: a duplicate waits on the primary key until that transaction ends, a failed command frees
  * the key by its rollback, and no row is ever left pending.
  */
@@ -51,7 +51,7 @@ export function fingerprintOf(method: string, path: string, body: unknown, princ
 }
 
 /**
- * Takes the key for this transaction, or finds the answer that was stored under it.
+ * Takes the key for this transaction, or finds the response that was stored under it.
  * @throws Refusal `idempotency_key_reused` for another request under the key, `idempotency_in_flight` when the first
  * request didn't end within `waitSeconds`
  */
@@ -84,7 +84,7 @@ function sameCall(
 }
 
 /**
- * The answer under the key, where its command has ended: looked up before what can't be undone. Nothing is taken.
+ * The response under the key, where its command has ended: looked up before an irreversible step. The key isn't taken.
  * @throws Refusal `idempotency_key_reused`
  */
 export async function findAnswer(db: Db, call: KeyedCall): Promise<StoredAnswer | undefined> {

@@ -15,7 +15,7 @@ const problemPathLengthMax = 200;
 const countedBytesMin = 1_048_576;
 /** The values of such a body: so many are parsed in 110 ms at their worst, and 8 MiB of usual JSON holds fewer. */
 const valuesMax = 250_000;
-/** What is counted or walked in one step: some milliseconds. */
+/** The amount of work in one step: some milliseconds. */
 const stepBytes = 262_144;
 const stepNodes = 25_000;
 /** Ours have at most some hundred. */
@@ -33,7 +33,7 @@ export interface ParsedInput {
   readonly cursor: string | undefined;
   /** Objects that others left of a list. */
   readonly only?: Page['only'];
-  /** What the endpoint's `around` gave the command. */
+  /** The value that the endpoint's `around` passed to the command. */
   readonly prepared?: unknown;
 }
 
@@ -142,7 +142,7 @@ function ifMatchOf({ ifMatch, ifMatchOptional }: Operation, header: string | und
 }
 
 /**
- * What a loose query holds of the names that are known.
+ * The known parameters of a loose query.
  * @param knownNames by their lower case
  */
 function pickQuery(knownNames: ReadonlyMap<string, string>, sent: object): Record<string, unknown> {

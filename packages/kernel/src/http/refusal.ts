@@ -98,7 +98,7 @@ export class UnstorableText extends Error {
   }
 }
 
-/** An error as it is answered. */
+/** An error as a response. */
 export interface RenderedError {
   readonly status: number;
   readonly body: unknown;
@@ -108,14 +108,14 @@ export interface RenderedError {
 /** Gives an error the form in which a client gets it. It shows nothing of a failure that is not a refusal. */
 export type RenderError = (error: unknown, requestId: string) => RenderedError;
 
-/** The endpoints below one path, and unknown paths there, whose errors have a form of their own: a standard's. */
+/** The endpoints below one path, and unknown paths there, whose errors have the form of a standard. */
 export interface ErrorEnvelope {
   /** From the root on, without a slash at its end: `/scim`. */
   readonly basePath: string;
   readonly render: RenderError;
 }
 
-/** The envelope of a path among those of a service, or undefined where its usual form is answered. */
+/** The envelope of a path among those of a service, or undefined if its errors have the usual form. */
 export function envelopeAt<Envelope extends ErrorEnvelope>(
   envelopes: readonly Envelope[],
   path: string,

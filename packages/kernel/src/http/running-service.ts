@@ -14,13 +14,13 @@ export interface RunningService {
   readonly upgrade?: UpgradeHandler;
   /** Answers what the parser of the port's owner refused; see `answerUnreadable`. */
   readonly unreadable?: UnreadableHandler;
-  /** Finishes what is under way and lets go of the store. */
+  /** Completes requests in progress and closes the database pool. */
   close(): Promise<void>;
 }
 
 type UpgradeHandler = (req: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
-/** What one service brings to `runService`. */
+/** The parts of a service that `runService` needs. */
 export interface ServiceParts<Caller, Context extends object> {
   readonly runtime: ServiceRuntime<Caller, Context>;
   readonly endpoints: readonly Endpoint<Context>[];
@@ -28,15 +28,15 @@ export interface ServiceParts<Caller, Context extends object> {
   readonly upgrade?: UpgradeHandler;
   /** Adds hooks and plugins that only this service has. */
   addHooks?(app: HttpApp): void;
-  /** How long a stop waits for requests under way. */
+  /** How long a stop waits for requests in progress. */
   readonly drainMsMax: number;
-  /** Ends what would hold up the drain, such as requests that wait for events. Runs beside it. */
+  /** Ends requests that would delay the drain, such as those that wait for events. Runs in parallel with it. */
   beforeDrained?(): Promise<void>;
-  /** Ends what works beside the requests, after the last of them; the pool is still open. */
+  /** Ends background work after the last request; the pool is still open. */
   afterDrained?(): Promise<void>;
 }
 
-/** Starts to answer requests: the endpoints, the docs, and requests that are not HTTP. Its `close` closes the pool. */
+/** Starts to serve requests: the endpoints, the docs, and requests that are not HTTP. Its `close` closes the pool. */
 export async function runService<Caller, Context extends object>(
   parts: ServiceParts<Caller, Context>,
 ): Promise<RunningService> {

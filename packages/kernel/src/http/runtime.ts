@@ -14,7 +14,7 @@ export interface Call<Caller> extends RequestHead {
   /** The endpoint's name. */
   readonly endpoint: string;
   readonly caller: Caller;
-  /** Calls the listener when nobody reads the answer any more: the client has left, or the answer is sent. */
+  /** Calls the listener when nobody reads the answer any more: the client has left, or the response is sent. */
   readonly whenGone: (listener: () => void) => void;
 }
 
@@ -30,7 +30,7 @@ export interface PendingRequest<Caller> {
   readonly db: Db;
 }
 
-/** What one service adds to the pipeline. `Caller` is the caller of a request, `Context` is what a handler gets. */
+/** The hooks of one service in the pipeline. `Caller` is the caller of a request, `Context` is what a handler gets. */
 export interface ServiceRuntime<Caller, Context extends object> {
   readonly name: string;
   readonly basePath: string;
@@ -39,9 +39,9 @@ export interface ServiceRuntime<Caller, Context extends object> {
   readonly metrics: RequestMetrics;
   /** The proxies whose X-Forwarded-For gives the address of the client. */
   readonly trustedProxies?: Networks;
-  /** Absent where no endpoint stores answers under a key. */
+  /** Absent if no endpoint stores responses under a key. */
   readonly idempotency?: IdempotencyOptions;
-  /** The codes that any endpoint may answer without declaring them: those of the pipeline itself. */
+  /** The codes that any endpoint may return without declaring them: those of the pipeline itself. */
   readonly pipelineCodes: ReadonlySet<string>;
   bodyBytesMax(endpoint: Operation): number;
   /** Whether the declared length is checked before the credential. */
@@ -74,9 +74,9 @@ export interface ServiceRuntime<Caller, Context extends object> {
   context(call: Call<Caller>, db: Db, transactional: boolean): Context;
   /** Writes what the handler left for the end of its transaction: journal rows. */
   beforeCommit?(context: Context): Promise<void>;
-  /** After the commit: wakes readers. Must not throw. The answer waits for what it returns. */
+  /** After the commit: wakes readers. Must not throw. The response waits for the returned promise. */
   committed?(context: Context): Promise<void> | void;
-  /** What the service counts of a refusal, before it is answered. */
+  /** Counts a refusal, before its response. */
   refused?(refusal: Refusal): void;
   /** The usual form of an error. */
   readonly render: RenderError;

@@ -51,16 +51,16 @@ export interface Input<P, Q, B, X = never> {
   readonly ifMatch: number;
   /** Present where the endpoint is `paging`. */
   readonly page: Page;
-  /** What `around` gave the command. */
+  /** The value that `around` passed to the command. */
   readonly prepared: X;
 }
 
-/** What happens around a command, outside of its transaction; see `EndpointSpec.around`. */
+/** The surroundings of a command, outside of its transaction; see `EndpointSpec.around`. */
 export interface Surroundings<X, C> {
   readonly incoming: Incoming;
   /** Its `db` is no transaction: each statement is its own, and waits its turn. */
   readonly context: C;
-  /** The Idempotency-Key of the call. What was answered under it before is answered again without `around`. */
+  /** The Idempotency-Key of the call. A stored response is replayed without `around`. */
   readonly keyed: KeyedCall | undefined;
   /**
    * Runs the command, as an endpoint without `around` would be run. Call it once.
@@ -69,14 +69,14 @@ export interface Surroundings<X, C> {
   command(prepared: X, sent?: object): Promise<Answer>;
 }
 
-/** What a request is answered. */
+/** The response to a request. */
 export interface Answer {
   readonly status: number;
   readonly body: unknown;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** An answer with a status of its own or with headers; everything else is the first status of `returns`. */
+/** A response with a status of its own or with headers; everything else is the first status of `returns`. */
 export class Reply<Body> {
   readonly status: number;
   readonly body: Body;
@@ -155,7 +155,7 @@ export interface EndpointSpec<
   ifMatchOptional?: boolean;
   /** The permission is checked before If-Match: 403 then comes before 428. */
   permissionFirst?: boolean;
-  /** The entity prefix of the ETag of the answer, from its `rowVersion` where it has one, else from its `version`. */
+  /** The entity prefix of the ETag of the response, from its `rowVersion` where it has one, else from its `version`. */
   etag?: string;
   paging?: boolean;
   /** A list that is requested by POST: it takes the turns of reads, and its statements have the timeout of a list. */
@@ -171,7 +171,7 @@ export interface EndpointSpec<
   /** It revokes access, so it doesn't queue behind other requests. */
   isEmergency?: boolean;
   /**
-   * Paths of secrets and tokens in the answer: null in the stored copy. The answer carries `Cache-Control: no-store`.
+   * Paths of secrets and tokens in the response: null in the stored copy. The response has `Cache-Control: no-store`.
    */
   secrets?: readonly string[];
   /** Fields of the body that hold secrets: the fingerprint of an Idempotency-Key leaves them out. */

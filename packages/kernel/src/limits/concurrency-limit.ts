@@ -2,9 +2,9 @@ import type { Pool } from '../database/db.ts';
 import { Refusal } from '../http/refusal.ts';
 
 export interface ConcurrencyBounds {
-  /** What of one key runs at once. */
+  /** The maximum of concurrent turns per key. */
   readonly runningMax: number;
-  /** What of one key waits for that. */
+  /** The maximum of waiting turns per key. */
   readonly queuedMax: number;
   readonly waitMsMax: number;
 }
@@ -159,7 +159,7 @@ const credentialReadsShare = 0.25;
 const credentialReadsQueuedMax = 2000;
 
 /**
- * Limits how many credentials of one kind are read at once in this process. Who sends them is not known yet, so they
+ * Limits how many credentials of one kind are read at once in this process. Their senders are not known yet, so they
  * share one line: a flood of unknown ones must not hold every connection.
  */
 export function credentialReads(connectionsMax: number): CredentialReads {

@@ -4,14 +4,14 @@ import { ConcurrencyLimit, Turns } from './concurrency-limit.ts';
 /** A body of this size takes a few milliseconds to read at most, and is read at once. */
 export const largeBodyBytesMin = 32_768;
 
-/** Of one tenant. What waits holds its body in memory: 64 MiB at most, since larger ones have taken a place. */
+/** Per tenant. A waiting request holds its body in memory: 64 MiB at most, since larger ones have taken a place. */
 const bounds = { runningMax: 1, queuedMax: 64, waitMsMax: 10_000 };
 
 /** A body of more than this takes a place where its endpoint has `largeBody`; so does one of no declared length. */
 export const placeBytesMin = 65_536;
-/** A body of 8 MiB takes up to 60 MiB until it is answered. */
+/** A body of 8 MiB takes up to 60 MiB until its response. */
 const placesMax = { process: 4, tenant: 2 };
-/** Who waits for a place has sent its headers only. */
+/** A request that waits for a place has sent only its headers. */
 const waiting = { queuedMax: 64, waitMsMax: 10_000 };
 const places = {
   tenant: new ConcurrencyLimit('large bodies of the tenant', { runningMax: placesMax.tenant, ...waiting }),

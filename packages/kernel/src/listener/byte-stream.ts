@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { ClientGone, InvalidRequest, Refusal } from '../http/refusal.ts';
 
-/** How long the bytes of a body, or of an answer, may take in all; the listener's own bound is that of other bodies. */
+/** The timeout of the bytes of a body or a response in total; other bodies have the listener's timeout. */
 export const streamMsMax = 600_000;
 /** And between two of them. */
 export const streamSilentMsMax = 30_000;
@@ -27,7 +27,7 @@ export interface Incoming {
 
 const late = { in: 'body', path: [], type: 'timeout', message: 'The body did not arrive in time' } as const;
 
-/** Reads a body without ever holding more of it than the chunks under way; see `Incoming.read`. */
+/** Reads a body without ever holding more of it than the present chunks; see `Incoming.read`. */
 export async function* readByteStream(
   raw: IncomingMessage,
   bytesMax: number,
@@ -35,7 +35,7 @@ export async function* readByteStream(
 ): AsyncGenerator<Buffer, void> {
   // The client may have left while its credential was checked; then no event follows.
   if (raw.destroyed) throw new ClientGone('aborted');
-  // The request stays open when the reader stops, so that it can be answered.
+  // The request stays open when the reader stops, so that it can get a response.
   const chunks = raw.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer, undefined>;
   let bytes = 0;
   for (;;) {

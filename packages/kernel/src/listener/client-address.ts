@@ -19,7 +19,7 @@ const entryCharactersMax = 80;
  * The address of the client that sent a request: that of the connection, or, where a trusted proxy made the connection,
  * the last address of X-Forwarded-For that is not a trusted proxy's. Every proxy appends the address it got the
  * request from, so anything further left was sent by the client and can be forged.
- * @param trusted the networks of the proxies whose header is believed
+ * @param trusted the networks of the trusted proxies
  * @returns behind an entry that is no address, or when all are trusted: the address of the last proxy that is known
  */
 export function clientAddressOf({ socket, headers }: IncomingMessage, trusted: Networks): string {

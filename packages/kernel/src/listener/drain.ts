@@ -2,10 +2,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 type Handler = (req: IncomingMessage, res: ServerResponse) => void;
 
-/** A handler that knows its requests under way, so that a stop can wait for them. */
+/** A handler that counts its requests in progress, so that a stop can wait for them. */
 export interface DrainableHandler {
   readonly handler: Handler;
-  /** From now on every answer ends its connection. Resolves when no request is under way, or after `waitMsMax`. */
+  /**
+   * From now on every response closes its connection. Resolves when no request is in progress, or after `waitMsMax`.
+   */
   drain(waitMsMax: number): Promise<void>;
 }
 

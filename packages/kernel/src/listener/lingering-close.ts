@@ -11,7 +11,7 @@ export const lingerMsMax = 2000;
  */
 export function lingerBeforeClose(req: IncomingMessage, msMax = lingerMsMax): void {
   const { socket } = req;
-  // What Node calls when the answer is with the system.
+  // Node calls it when the response was passed to the system.
   socket.destroySoon = () => {
     req.resume();
     socket.end();

@@ -37,7 +37,7 @@ export async function listenUntilStopped(
       const closed = new Promise<void>((end) => server.close(() => end()));
       service
         .close()
-        // Every answer is sent. Idle connections are left, which would delay the end.
+        // Every response is sent. Only idle connections remain, which would delay the end.
         .then(() => server.closeAllConnections())
         .then(() => closed)
         .then(done, refuse);

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { RunningService } from '../http/running-service.ts';
 import { boundBody } from './body-time.ts';
 
-/** What answers on a port. */
+/** The handlers of a port. */
 export type Listening = Pick<RunningService, 'handler' | 'upgrade' | 'unreadable'>;
 
 /**
@@ -19,7 +19,7 @@ export const listenerBounds = {
   streamMsMax: 600_000,
   /** Between two requests; longer than the 60 s of the usual reverse proxies, which then close first. */
   idleMsMax: 65_000,
-  /** Without a byte in either direction; longer than any answer takes (30 s of waiting for events). */
+  /** Without a byte in either direction; longer than any response takes (30 s of waiting for events). */
   silenceMsMax: 120_000,
   /** With 15,000 of them open streams, requests still find room. */
   connectionsMax: 18_000,
@@ -64,7 +64,7 @@ export function createListener(service: Listening, bounds = listenerBounds): Ser
 }
 
 /**
- * A fault in a service costs the connection that met it: thrown further, it would end the process, and with it all
+ * A fault in a service costs the connection that met it: rethrown, it would end the process, and with it all
  * others.
  */
 function isolated(connection: { destroy(): unknown }, serve: () => void): void {

@@ -20,7 +20,7 @@ const status = 400;
  */
 export function answerUnreadable(render: RenderError): UnreadableHandler {
   return (error, socket) => {
-    // An answer that is half out can't be followed by another one.
+    // A response that is half sent can't be followed by another one.
     const { _httpMessage: answering } = socket as Duplex & { _httpMessage?: ServerResponse | null };
     if (!socket.writable || error.code === 'ECONNRESET' || answering?.headersSent === true) {
       socket.destroy();

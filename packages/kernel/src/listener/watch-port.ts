@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createListener, openPort } from './listener.ts';
 
-/** What the port answers to GET on one path. */
+/** The response of the port to GET on one path. */
 export interface WatchAnswer {
   readonly status: number;
   readonly contentType: string;
@@ -10,7 +10,7 @@ export interface WatchAnswer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The answers by path; `authorization` is the header as it was sent. */
+/** The responses by path; `authorization` is the header as it was sent. */
 export type WatchAnswers = Readonly<
   Record<string, (authorization: string | undefined) => WatchAnswer | Promise<WatchAnswer>>
 >;
@@ -23,7 +23,7 @@ export interface WatchPort {
 
 /**
  * Opens a port on which operators watch a process (metrics, health) and nobody else calls it, so that a public route
- * never leads there. GET and HEAD only; any other path is 404, an answer that fails 500.
+ * never leads there. GET and HEAD only; any other path is 404, a response that fails 500.
  * @throws Error with one sentence that names the setting when the port can't be had
  */
 export async function openWatchPort(

@@ -26,13 +26,13 @@ const start = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#api', deepLinkin
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** What a service says of itself, open to everybody. */
+/** The public description of a service. */
 export interface ServiceDocs {
   /** Of the page. */
   readonly title: string;
-  /** What `/openapi.json` answers. Asked for once, by the first request. */
+  /** The content of `/openapi.json`. Called once, by the first request. */
   openapi(): Promise<object>;
-  /** What `/asyncapi.json` answers, where the service sends something by itself. */
+  /** The content of `/asyncapi.json`, if the service publishes events. */
   asyncapi?(): Promise<object>;
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type JsonSchema, referredName } from './schemas.ts';
 
-/** Where a value stands: the name of its field, the thing that the field is of, and the components around it. */
+/** The place of a value: the name of its field, the object of the field, and the components around it. */
 interface Place {
   readonly field: string;
   readonly owner: string;
@@ -9,7 +9,7 @@ interface Place {
   readonly components: Readonly<Record<string, JsonSchema>>;
 }
 
-/** What most fields of these names hold. The first expression that fits decides. */
+/** The usual values of fields with these names. The first matching expression decides. */
 const texts: readonly (readonly [RegExp, string])[] = [
   [/cursor$/i, 'WyJ0YXNrcyIsNDJd'],
   [/^publicId$/, 'TASK-000042'],
@@ -40,7 +40,7 @@ const moments: readonly (readonly [RegExp, string])[] = [
 ];
 const usualMoment = '2026-03-02T09:00:00.000Z';
 
-/** Fields that are null in the usual case: what has not happened, and what is only there after a failure. */
+/** Fields that are null in the usual case: those of later events, and those that only a failure sets. */
 const usuallyNull =
   /cursor$|reason$|error$|^next_?after$|^(revoked|ended|closed|released|disabled|finished|completed|cancel)/i;
 

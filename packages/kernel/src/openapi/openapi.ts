@@ -10,7 +10,7 @@ export type { RefusalForm } from './refusals.ts';
 /** A heading of the API: its operations in the order in which a newcomer needs them. */
 export interface Section<O extends Operation = Operation> {
   readonly tag: string;
-  /** What the operations are about, in one sentence. */
+  /** The subject of the operations, in one sentence. */
   readonly about: string;
   readonly endpoints: readonly O[];
 }
@@ -44,7 +44,7 @@ type Paths = Record<string, Record<string, OperationObject>>;
 
 /**
  * OpenAPI 3.1 from the declarations, with `x-permission`, `x-errors` and `x-events` on every operation. What several
- * operations share is declared once under `components`: named forms, headers, paging, and error answers that recur.
+ * operations share is declared once under `components`: named forms, headers, paging, and error responses that recur.
  * @throws Error when an operation id or a tag is declared twice, or two different forms have one name
  */
 export function openApi(api: ApiDescription, sections: readonly Section[]): object {
@@ -183,8 +183,8 @@ function mediaTypeOf(form: z.ZodType): string {
 }
 
 /**
- * Gives every JSON answer of a success an example, in place.
- * @returns the examples of named forms, for `components`: several operations answer with the same one
+ * Gives every JSON response of a success an example, in place.
+ * @returns the examples of named forms, for `components`: several operations return the same one
  */
 function addExamples(paths: Paths, schemas: Record<string, JsonSchema>): Record<string, object> {
   const examples: Record<string, object> = {};

@@ -4,7 +4,7 @@ import type { Operation } from '../http/service.ts';
 import type { SchemaComponents } from './schemas.ts';
 import { headersOf } from './shared.ts';
 
-/** How one code is answered at one endpoint. */
+/** The response for one code at one endpoint. */
 export interface RefusalForm {
   readonly status: number;
   readonly error: z.ZodType;
@@ -13,11 +13,11 @@ export interface RefusalForm {
 
 export interface RefusalRules {
   readonly errors: ErrorTable;
-  /** The form of every error answer, except where `refusalOf` names another. */
+  /** The form of every error response, except where `refusalOf` names another. */
   readonly error: z.ZodType;
-  /** How an endpoint answers a code, where that is not as the table of errors has it. */
+  /** The response for a code at an endpoint, if it differs from the table of errors. */
   refusalOf?(endpoint: Operation, code: string): RefusalForm;
-  /** The codes that the pipeline itself may answer at this endpoint. */
+  /** The codes that the pipeline itself may return at this endpoint. */
   pipelineCodesOf(endpoint: Operation): readonly string[];
 }
 
@@ -30,24 +30,24 @@ interface Answer {
   readonly text: string;
 }
 
-/** The name of an answer with more codes would be too long to be of use: it is described where it stands. */
+/** The name of a response with more codes would be too long: such a response is described inline. */
 const sharedCodesMax = 4;
 
 export interface Refusals {
-  /** The error answers of an operation by status. */
+  /** The error responses of an operation by status. */
   answersOf(endpoint: Operation): Record<string, object>;
-  /** The answers that stand at several operations, by name. */
+  /** The responses of several operations, by name. */
   readonly responses: Record<string, object>;
 }
 
-/** The codes that an operation may answer: its own in the order of its checks, then those of the pipeline. */
+/** The codes that an operation may return: its own in the order of its checks, then those of the pipeline. */
 export function codesOf(rules: RefusalRules, endpoint: Operation): string[] {
   return [...new Set([...endpoint.errors, ...rules.pipelineCodesOf(endpoint)])];
 }
 
 /**
- * Describes the error answers of all operations. An answer that recurs is described once and named by its codes.
- * @throws Error when two answers that recur would have one name
+ * Describes the error responses of all operations. A response that recurs is described once and named by its codes.
+ * @throws Error when two responses that recur would have one name
  */
 export function describeRefusals(
   rules: RefusalRules,
@@ -83,7 +83,7 @@ function answersAt(rules: RefusalRules, endpoint: Operation, schemas: SchemaComp
   );
   const places = Object.keys(rules.errors);
   return [...Map.groupBy(refused, ({ status }) => status)].map(([status, unordered]) => {
-    // In the order of the table, so that two operations with the same codes have the same answer.
+    // In the order of the table, so that two operations with the same codes have the same response.
     const group = unordered.toSorted((left, right) => places.indexOf(left.code) - places.indexOf(right.code));
     const codes = group.map(({ code }) => code);
     const content = group.map(({ mediaType, error }) => [
@@ -112,7 +112,7 @@ function namesAWait(status: number, codes: readonly string[]): boolean {
   return status === 429 || status === 503 || codes.includes('idempotency_in_flight');
 }
 
-/** `NotFound`; `ScimNotFound` for an answer in another form than `Error`. */
+/** `NotFound`; `ScimNotFound` for a response in another form than `Error`. */
 function nameOf(group: readonly { code: string; error: z.ZodType }[]): string {
   const codes = group.map(({ code }) =>
     code.replaceAll(/(?:^|_)([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()),

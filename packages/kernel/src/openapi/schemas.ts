@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 
 export type JsonSchema = Record<string, unknown>;
-/** A body that is sent is described by what the form takes, an answer by what it gives. */
+/** A request body is described by the form's input, a response by its output. */
 export type Direction = 'input' | 'output';
 
 const namePrefix = '#/components/schemas/';

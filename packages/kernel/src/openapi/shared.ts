@@ -1,6 +1,6 @@
 import { pageLimitDefault, pageLimitMax } from '../http/paging.ts';
 
-/** What is the same at many operations: described once under `components`, and referred to by name. */
+/** The parts that many operations share: described once under `components`, and referred to by name. */
 
 export const headers = {
   'X-Request-Id': {
@@ -64,7 +64,7 @@ export const parameters = {
   },
 } as const;
 
-/** The header objects of a response: the request id, which every answer has, and the named others. */
+/** The header objects of a response: the request id, which every response has, and the named others. */
 export function headersOf(...others: (keyof typeof headers)[]): Record<string, object> {
   const names = ['X-Request-Id', ...others] as const;
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));

@@ -1,6 +1,6 @@
 /** Requests to services whose addresses come from the operator's own settings: these are trusted. */
 
-/** No answer came in time, or none that can be read. The message names no header and no body. */
+/** The response is late, missing or unreadable. The message contains no header and no body. */
 export class RequestFailed extends Error {
   override readonly name = 'RequestFailed';
   /** Whether the time ran out: the request may have been done all the same. */
@@ -19,7 +19,7 @@ export interface JsonRequest {
   readonly body?: unknown;
   /** A body that is JSON already, instead of `body`. */
   readonly text?: string;
-  /** From the first byte of the request to the last of the answer. */
+  /** From the first byte of the request to the last of the response. */
   readonly timeoutMs: number;
   readonly answerBytesMax: number;
   /** Gives the request up before its time. */
@@ -35,7 +35,7 @@ export interface JsonAnswer {
 }
 
 /**
- * Sends a request and reads its answer, whatever the status. Redirects are not followed: what is sent may hold a
+ * Sends a request and reads its response, whatever the status. Redirects are not followed: the request may contain a
  * credential.
  * @throws RequestFailed
  */
@@ -48,7 +48,7 @@ export async function requestJson(url: string, request: JsonRequest): Promise<Js
 }
 
 /**
- * The same for an answer that is too long to be held: it is read piece by piece.
+ * The same for a response that is too long for memory: it is read piece by piece.
  * @param read gets the pieces as they arrive, together at most `answerBytesMax`; what it leaves unread is cancelled
  * @throws RequestFailed, and whatever `read` throws
  */

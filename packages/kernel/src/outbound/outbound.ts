@@ -59,7 +59,7 @@ export interface OutboundRequest {
 export interface OutboundAnswer {
   readonly status: number;
   readonly location: string | undefined;
-  /** The parsed body of a successful answer; undefined without one. Other bodies are not read. */
+  /** The parsed body of a successful response; undefined without one. Other bodies are not read. */
   readonly json: unknown;
 }
 
@@ -213,7 +213,7 @@ function parseJson(text: string, host: string): unknown {
   }
 }
 
-/** A resolver that answers only the checked addresses. */
+/** A resolver that returns only the checked addresses. */
 function answerWith(targets: readonly ResolvedAddress[]): LookupFunction {
   return (_host, options, answer) => {
     const [first] = targets;

@@ -56,7 +56,7 @@ export interface ServeOptions {
   readonly logged?: object;
 }
 
-/** The command `serve`: answers on a port of its own until SIGTERM or SIGINT. */
+/** The command `serve`: listens on a port of its own until SIGTERM or SIGINT. */
 export async function serve(
   create: () => Promise<RunningService>,
   { name, host, port, log, adminSecret, logged }: ServeOptions,

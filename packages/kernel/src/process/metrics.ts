@@ -2,9 +2,9 @@ import { Counter, Histogram, type Registry } from 'prom-client';
 
 const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-/** How every service counts its requests. No tenant, task or run is ever a label. */
+/** The request metrics of every service. No tenant, task or run is ever a label. */
 export interface RequestMetrics {
-  /** Counts one answered request; the time only of a successful one. */
+  /** Counts one request, and the time of a successful one. */
   count(method: string, status: number, seconds: number): void;
 }
 

@@ -1,12 +1,12 @@
 /**
- * What the tests see from inside: which codes were refused, which events were written, which secrets were made, what
- * was logged, and whether an answer has its declared form. In production there is no observer, and none of this costs
+ * Reports to the tests: the refused codes, the written events, the generated secrets, the log, and responses that don't
+ * have their declared form. In production there is no observer, and none of this costs
  * anything.
  */
 export interface Observer {
   refused(service: string, endpoint: string, code: string): void;
   emitted(service: string, endpoint: string, type: string): void;
-  /** A secret was made: the leak test must not find it in any log, table or answer. */
+  /** A secret was generated: the leak test must not find it in any log, table or response. */
   made(kind: string, secret: string): void;
   logged(line: string): void;
   /** A statement is sent to the database. */

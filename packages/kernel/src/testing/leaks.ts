@@ -58,7 +58,7 @@ export function keepPrivateKey(pem: string): void {
   for (const line of lines.slice(lines.length / 2)) keepSecret('private key', line);
 }
 
-/** The secrets in the headers and the body of a request or an answer. */
+/** The secrets in the headers and the body of a request or a response. */
 export function keepMessage(headers: Readonly<Record<string, string>>, body: unknown): void {
   if (leakDirectory() === undefined) return;
   for (const [name, value] of Object.entries(headers))

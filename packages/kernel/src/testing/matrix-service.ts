@@ -18,7 +18,7 @@ export type MatrixCaller =
   /** Has a token without any scope of this service. */
   | 'scopeless';
 
-/** What an answer must be: its status, and the code as the service's envelope shows it. */
+/** What a response must be: its status, and the code as the service's envelope shows it. */
 export interface Expected {
   readonly status: number;
   readonly code: string;
@@ -62,7 +62,7 @@ export interface MatrixAdapter {
   readonly ignoredChanges: readonly string[];
   /** The rules may differ by endpoint: SCIM has an envelope of its own. */
   rulesOf(endpoint: Operation): MatrixRules;
-  /** The code in an answer's envelope; undefined for one of another form. */
+  /** The code in a response's envelope; undefined for one of another form. */
   codeOf(body: unknown): string | undefined;
   keyRequired(endpoint: Operation): boolean;
   bodyBytesMax(endpoint: Operation): number;
@@ -192,14 +192,14 @@ export function sendAs(
   });
 }
 
-/** Asserts that an answer is the refusal expected, with the service's envelope. */
+/** Asserts that a response is the refusal expected, with the service's envelope. */
 export function assertRefused({ adapter }: Matrix, received: Received, expected: Expected | undefined): void {
   assert.ok(expected !== undefined, `${adapter.service} has no rule for this refusal`);
   const got = { status: received.status, code: adapter.codeOf(received.body) };
   assert.deepEqual(got, { status: expected.status, code: expected.code }, received.text);
 }
 
-/** Whether the pipeline keeps the answers of this endpoint under a key. */
+/** Whether the pipeline keeps the responses of this endpoint under a key. */
 export function keyed(endpoint: Operation): boolean {
   return endpoint.idempotency === 'accepted' || endpoint.idempotency === 'required';
 }

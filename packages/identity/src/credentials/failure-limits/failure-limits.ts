@@ -77,7 +77,7 @@ export class FailureLimits {
     refuseUntil(this.#ofAddresses.waitSeconds(address), 'address');
   }
 
-  /** Whether an error is the answer to a wrong, dead or forged credential, not to a good one that may not do this. */
+  /** Whether an error is the response to a wrong, dead or forged credential, not to a good one that may not do this. */
   isFailure(error: unknown): boolean {
     return error instanceof Refusal && (error.status ?? this.#errors[error.code]?.status) === 401;
   }

@@ -70,7 +70,7 @@ export const listQuery = {
 };
 export type ListQuery = z.infer<z.ZodObject<typeof listQuery>>;
 
-/** A token that was issued or rotated: its secret only in the first answer. */
+/** A token that was issued or rotated: its secret only in the first response. */
 export const IssuedToken = z
   .strictObject({
     credential: PlatformAccessToken,

@@ -77,7 +77,7 @@ export async function createPlatformAccessToken(
     idempotencyKey,
     fingerprint,
   });
-  // Another request with the same key was first: replay its answer. Any other clash is solved by a retry.
+  // Another request with the same key was first: replay its response. Any other clash is solved by a retry.
   if (made === undefined)
     return (await replayOf(db, tenantId, idempotencyKey, fingerprint)) ?? fail('credential_conflict');
   recordIssue(context, made);

@@ -23,7 +23,7 @@ import { findOwner, insertCredential, lockCredential, updateRotated } from './pl
  * ordinary token.
  *
  * The principal is locked before the token, in the order in which disabling locks them. The Idempotency-Key is looked
- * up under the token's lock: another request with the same key waits there, and then finds the answer.
+ * up under the token's lock: another request with the same key waits there, and then finds the response.
  * @throws Refusal, in the order of the endpoint's `errors`
  */
 export async function rotatePlatformAccessToken(

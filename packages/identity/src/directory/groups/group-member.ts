@@ -8,7 +8,7 @@ import { Source } from './group.ts';
 
 type MembershipColumns = RowOf<Tables['group_members']>;
 
-/** The answer to a new membership. */
+/** The response to a new membership. */
 export type MembershipRow = Pick<MembershipColumns, 'id' | 'tenant_id' | 'group_id' | 'principal_id'>;
 
 /** A principal, with the source and the beginning of its membership. */

@@ -10,7 +10,7 @@ export type GroupRow = Omit<RowOf<Tables['groups']>, 'deleted_at'>;
 
 export const Source = z.enum(['local', 'federated', 'scim']);
 
-/** The answer to a new group. */
+/** The response to a new group. */
 export const CreatedGroup = z
   .strictObject({ id: Uuid, tenant_id: Uuid, key: z.string(), name: z.string(), status: Status })
   .meta({ id: 'CreatedGroup' });

@@ -58,7 +58,7 @@ export const NewServiceAccount = z
   .meta({ id: 'NewServiceAccount' });
 export type NewServiceAccount = z.infer<typeof NewServiceAccount>;
 
-/** The answer to a new account: the only one that shows its secret. */
+/** The response to a new account: the only one that shows its secret. */
 export const CreatedServiceAccount = z
   .strictObject({ principalId: Uuid, clientId: z.string(), clientSecret: z.string() })
   .meta({ id: 'CreatedServiceAccount' });

@@ -78,7 +78,7 @@ export async function resolveCredential<Row extends CredentialRow>(
 }
 
 /**
- * Refuses a credential that is no longer valid. The answer is the same for every reason; the audit record has the
+ * Refuses a credential that is no longer valid. The response is the same for every reason; the audit record has the
  * reason.
  */
 export async function refuseCredential(
@@ -133,7 +133,7 @@ function refuseUnproven(context: Context, presented: Presented, row: CredentialR
   if (row === undefined) return failInvalid(context, presented, `${reasonPrefix} ${kinds[kind].unknown}`);
   const entry = auditEntryOf(presented, row, 'denied', 'wrong_secret');
   if (kind === 'client') {
-    // Not awaited: the answer must not take longer than the one to an unknown client.
+    // Not awaited: the response must not take longer than the one to an unknown client.
     context.ledger
       .record({ audit: auditDraft(context, entry) })
       .catch((error: unknown) => context.log.error({ err: error }, 'a refused client was not audited'));

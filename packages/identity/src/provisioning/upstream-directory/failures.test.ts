@@ -140,7 +140,7 @@ describe('a write that the directory does not take is 502 and leaves nothing', (
       const user = newUser();
       await made(source.client.post('/Users', user));
       const account = keycloak.accountOf(user.userName);
-      // The answer of a directory that merges people by their email address.
+      // The response of a directory that merges people by their email address.
       keycloak.overrides[mode] = (res) => {
         keycloak.overrides = {};
         send(res, { status: 201, json: { id: account?.id } });

@@ -36,7 +36,7 @@ export interface Protocol {
   create(realm: string, user: UpstreamUser): ProtocolRequest;
   setActive(realm: string, id: string, active: boolean): ProtocolRequest;
   search(realm: string, userName: string): ProtocolRequest;
-  /** The accounts in the answer to a search. */
+  /** The accounts in the response to a search. */
   accountsIn(json: unknown): FoundAccount[];
 }
 

@@ -16,7 +16,7 @@ interface Entry {
 
 const tokenForm = /^[\x21-\x7e]{1,16384}$/;
 const renewAheadSeconds = 30;
-/** If the answer has no `expires_in` (RFC 6749 leaves it open). */
+/** If the response has no `expires_in` (RFC 6749 leaves it open). */
 const lifetimeSeconds = 60;
 
 /** Access tokens of directories, got by client_credentials and kept in memory until 30 seconds before they expire. */

@@ -37,7 +37,7 @@ const late =
     await sleep(ms);
     send(res, outcome);
   };
-/** Acts, and the answer is lost. */
+/** Acts, and the response is lost. */
 const lost: Override = (res, act) => {
   act();
   res.destroy();
@@ -296,7 +296,7 @@ describe('changes of one user at the same time', () => {
     await held.reached();
     await made(client.patch(path, [{ op: 'replace', path: 'displayName', value: 'Grace' }]));
     const takenBack = barrier();
-    // The outcome comes as late as the answer.
+    // The outcome comes as late as the response.
     keycloak.overrides.scim = async (res, act) => {
       await takenBack.pass();
       send(res, act());

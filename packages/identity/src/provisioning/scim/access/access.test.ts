@@ -238,7 +238,7 @@ describe('a denied request', () => {
     const [ours, narrow] = [await accessToken(account), await accessToken(account, ['scim:other'])];
     const denials = async () =>
       (await auditOf(identity, tenantId)).filter(({ action }) => action === 'scim.access');
-    // The row is written after the answer.
+    // The row is written after the response.
     const recorded = async (count: number) => {
       for (let found = await denials(); ; found = await denials()) {
         assert.ok(found.length <= count, `${found.length} rows`);

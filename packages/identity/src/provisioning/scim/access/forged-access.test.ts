@@ -67,7 +67,7 @@ const input = (headerChanges: object = {}, claimChanges: object = {}) =>
   `${encode({ ...header, ...headerChanges })}.${encode({ ...claims, ...claimChanges })}`;
 const signed = (text: string, by = key) => signedToken(text, rsa(text, by));
 
-/** All refusals have the same answer. Nothing is stored, and the reason is in the log only. */
+/** All refusals have the same response. Nothing is stored, and the reason is in the log only. */
 async function refused(tokens: Record<string, string>): Promise<void> {
   const usual = await get('x');
   const face = ({ status, body, headers }: typeof usual) => [

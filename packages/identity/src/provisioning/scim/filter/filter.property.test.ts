@@ -153,7 +153,7 @@ before(async () => {
 });
 after(() => identity.close());
 
-/** An answer shows `groups` even if they are empty; a filter takes them as absent then. */
+/** A response shows `groups` even if they are empty; a filter takes them as absent then. */
 function withoutEmptyGroups(user: Resource): Resource {
   return user['groups'].length === 0 ? { ...user, groups: undefined } : user;
 }

@@ -8,11 +8,11 @@ import { isSelected, type Selection, selectAttributes } from '../protocol/select
 import { documentOf, type GroupRow } from './group.ts';
 import { findMembers } from './groups.sql.ts';
 
-/** Of all groups of an answer: 30 MB. */
+/** Of all groups of a response: 30 MB. */
 const membersMax = 100_000;
 
 /**
- * Groups as answers show them. The members of all groups are read at once, and only if the answer shows them.
+ * Groups as answers show them. The members of all groups are read at once, and only if the response shows them.
  * @throws Refusal `scim_too_many` beyond 100,000 members: `excludedAttributes=members` shows the group without them
  */
 export async function viewGroups(

@@ -4,7 +4,7 @@ import type { JsonObject } from '@baton/values/wire';
 import type { Tables } from '../../../service/schema.ts';
 import { optionalText, requiredText } from '../protocol/documents.ts';
 
-/** The columns of a group that its changes and its answers need; its members are rows of another table. */
+/** The columns of a group that its changes and its responses need; its members are rows of another table. */
 export type GroupRow = Pick<
   RowOf<Tables['scim_groups']>,
   'id' | 'group_id' | 'display_name' | 'external_id' | 'version' | 'created_at' | 'modified_at'

@@ -50,10 +50,10 @@ import {
   updateTenantGroup,
 } from './groups.sql.ts';
 
-/** With more members than this the answer to a PATCH is empty: to list them would cost more than the change. */
+/** With more members than this the response to a PATCH is empty: to list them would cost more than the change. */
 const shownMembersMax = 200;
 
-/** An answer with more members, 300 bytes each, is one of few that a source gets at a time. */
+/** A response with more members, 300 bytes each, is one of few that a source gets at a time. */
 const freelyShownMembersMax = 2000;
 
 type Answer<Body = JsonObject> = Promise<Reply<Body>>;

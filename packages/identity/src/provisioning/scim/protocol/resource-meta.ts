@@ -11,7 +11,7 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** The `meta` of a resource in an answer. */
+/** The `meta` of a resource in a response. */
 export function metaOf(
   context: Configured,
   kind: ResourceKind,
@@ -45,7 +45,7 @@ export function requireMatch(headers: Headers, version: number): void {
   if (wanted !== undefined && !namesTag(wanted, versionTag(version))) fail('scim_version_mismatch');
 }
 
-/** Whether the If-None-Match of the request names this version: the answer is 304. */
+/** Whether the If-None-Match of the request names this version: the response is 304. */
 export function isUnchanged(headers: Headers, version: number): boolean {
   return namesTag(headers['if-none-match'], versionTag(version));
 }

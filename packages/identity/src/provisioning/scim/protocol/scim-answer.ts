@@ -26,7 +26,7 @@ export const ScimListResponse = scimForm('ScimListResponse', {
   Resources: [],
 });
 
-/** An answer in the media type of SCIM, without a charset. */
+/** A response in the media type of SCIM, without a charset. */
 export function scimReply<Body extends JsonObject | undefined>(
   status: number,
   body: Body,

@@ -6,7 +6,8 @@ import { isObject } from './documents.ts';
 import { enterpriseUrn } from './schemas.ts';
 
 /**
- * The attributes that an answer shows (RFC 7644, section 3.9), as paths: `userName`, `name.givenName`, `urn:…:manager`.
+ * The attributes that a response shows (RFC 7644, section 3.9), as paths: `userName`, `name.givenName`,
+ * `urn:…:manager`.
  */
 export interface Selection {
   /** `attributes`; undefined shows all. */
@@ -51,7 +52,7 @@ export function selectAttributes(kind: ResourceKind, resource: JsonObject, selec
   return selected;
 }
 
-/** Whether an answer shows anything of a core attribute: what it does not show need not be read from the database. */
+/** Whether a response shows anything of a core attribute: what it does not show need not be read from the database. */
 export function isSelected(kind: ResourceKind, name: string, { only, without }: Selection): boolean {
   const { urn } = kind.core;
   const topNames = only?.map((path) => withoutUrn(path, urn).split('.')[0] as string);

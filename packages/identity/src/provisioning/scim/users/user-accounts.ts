@@ -21,7 +21,8 @@ const reservationWaitMsMax = 12_000;
 const reservationPollMs = 200;
 
 /**
- * Reserves the user name for a creation, and waits while another request has it: what that one does decides the answer.
+ * Reserves the user name for a creation, and waits while another request has it: what that one does decides the
+ * response.
  * @throws Refusal `scim_uniqueness` when there is such a user; `unavailable` after 12 seconds
  */
 export async function reserveUserName(
@@ -82,7 +83,7 @@ export async function releaseAccount(
   account: string,
 ): Promise<void> {
   try {
-    // False if the commit went through although its answer was lost, or if another request has the name.
+    // False if the commit went through although its response was lost, or if another request has the name.
     if (!(await name.note(context.pool, account))) return;
     // Before the name is released: the next request with the name may enable the account.
     try {

@@ -3,7 +3,7 @@ import type { JsonObject } from '@baton/values/wire';
 import type { Tables } from '../../../service/schema.ts';
 import { optionalText, requiredText } from '../protocol/documents.ts';
 
-/** The columns of a user that its changes and its answers need. `document` holds what has no column of its own. */
+/** The columns of a user that its changes and its responses need. `document` holds what has no column of its own. */
 export type UserRow = Pick<
   RowOf<Tables['scim_users'], { document: JsonObject }>,
   | 'id'
