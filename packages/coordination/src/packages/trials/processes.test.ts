@@ -361,7 +361,7 @@ describe('a test of a process', () => {
     const definition = specOf([human('a'), { id: 's', call: { process: 'p' } }]);
     const notSimulated: [object[], number, RegExp][] = [
       [[{ send: { event: 'task.cancelled', payload: { element: 's' } } }], 2, /which does not wait for that/],
-      [[{ complete: { element: 'a', output: 5 } }], 2, /no object/],
+      [[{ complete: { element: 'a', output: 5 } }], 2, /not an object/],
       [[{ advance: 'P999999D' }, { advance: 'P999999D' }, { advance: 'P999999D' }], 4, /beyond the year/],
     ];
     for (const [steps, at, message] of notSimulated) {
