@@ -193,8 +193,8 @@ export class RuleTest {
 
   #decisionOf(roots: RuleRoots): Created {
     const { approver, approverRole } = this.#rule.action.fields ?? {};
-    const textOf = (text: string | undefined): Json =>
+    const asText = (text: string | undefined): Json =>
       text === undefined ? null : renderText(text, roots, textMax).trim();
-    return { kind: 'approval', approver: textOf(approver), approverRole: textOf(approverRole) };
+    return { kind: 'approval', approver: asText(approver), approverRole: asText(approverRole) };
   }
 }

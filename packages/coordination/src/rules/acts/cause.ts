@@ -24,13 +24,13 @@ export interface Cause {
 export function causeOfEvent(event: EventRow): Cause {
   const payload = event.payload as JsonObject;
   const isObservation = event.type === 'observation.recorded';
-  const textOf = (value: Json | undefined) => (typeof value === 'string' ? value : null);
+  const asText = (value: Json | undefined) => (typeof value === 'string' ? value : null);
   return {
     trigger: {
       kind: isObservation ? 'observation' : 'event',
       ref: `event:${event.id}`,
-      type: isObservation ? (textOf(payload['kind']) ?? event.type) : event.type,
-      source: isObservation ? textOf(payload['source']) : null,
+      type: isObservation ? (asText(payload['kind']) ?? event.type) : event.type,
+      source: isObservation ? asText(payload['source']) : null,
       eventId: event.id,
       entityType: event.entity_type,
       entityId: event.entity_id,

@@ -30,14 +30,14 @@ export function caseOf(
   const key = keyOf(tools.evaluate(about.key));
   if (key === undefined) return undefined;
   const whole = {
-    case: { kind: 'case' as const, key, title: textOf(tools.render(about.title)) ?? key },
+    case: { kind: 'case' as const, key, title: nonEmptyText(tools.render(about.title)) ?? key },
     facts: facts.flatMap(({ predicate, object }) => {
-      const text = textOf(tools.render(object));
+      const text = nonEmptyText(tools.render(object));
       return text === undefined ? [] : [{ predicate, object: text }];
     }),
     entities: entities.flatMap((entity) => {
       const own = keyOf(tools.evaluate(entity.key));
-      const title = entity.title === undefined ? undefined : textOf(tools.render(entity.title));
+      const title = entity.title === undefined ? undefined : nonEmptyText(tools.render(entity.title));
       return own === undefined ? [] : [{ type: entity.type, key: own, title: title ?? own }];
     }),
     documents: documents ?? null,
@@ -54,7 +54,7 @@ function keyOf(value: Json): string | undefined {
   return eventText(text.trim().replaceAll(/\s+/g, '_')).slice(0, keyCharactersMax).toWellFormed();
 }
 
-function textOf(rendered: string): string | undefined {
+function nonEmptyText(rendered: string): string | undefined {
   return rendered.trim() === '' ? undefined : eventText(rendered.trim().toWellFormed());
 }
 

@@ -151,20 +151,20 @@ export function apply(text: string, data: JsonObject, status?: string): Json {
   return meaning(data, status);
 }
 
-const textOf = (of: Record<string, Meaning>) => fc.constantFrom(...Object.keys(of));
+const oneOfTexts = (of: Record<string, Meaning>) => fc.constantFrom(...Object.keys(of));
 const maybe = <Key extends string, Value>(key: Key, value: fc.Arbitrary<Value>, freq = 3) =>
   fc.option(value, { freq, nil: undefined }).map((given) => (given === undefined ? {} : { [key]: given }));
 const all = (...parts: fc.Arbitrary<object>[]) =>
   fc.tuple(...parts).map((given) => Object.assign({}, ...given) as object);
 
-const condition = textOf(conditions);
+const condition = oneOfTexts(conditions);
 const set = fc.oneof(
-  textOf(numbers).map((text) => ({ n: text })),
-  textOf(conditions).map((text) => ({ go: text })),
-  textOf(conditions).map((text) => ({ stop: text })),
-  textOf(words).map((text) => ({ x: text })),
-  textOf(words).map((text) => ({ y: text })),
-  textOf(instants).map((text) => ({ at: text })),
+  oneOfTexts(numbers).map((text) => ({ n: text })),
+  oneOfTexts(conditions).map((text) => ({ go: text })),
+  oneOfTexts(conditions).map((text) => ({ stop: text })),
+  oneOfTexts(words).map((text) => ({ x: text })),
+  oneOfTexts(words).map((text) => ({ y: text })),
+  oneOfTexts(instants).map((text) => ({ at: text })),
 );
 const seconds = fc.constantFrom('PT5S', 'PT30S', 'PT600S');
 const errorType = fc.constantFrom('bad', 'worse', 'timeout', 'task_cancelled', 'no_rights');
@@ -194,7 +194,7 @@ const exports = maybe(
   'export',
   fc.oneof(
     fc.constantFrom({ as: 'y' }, { as: 'z' }),
-    textOf(instants).map((text) => ({ as: { at: text } })),
+    oneOfTexts(instants).map((text) => ({ as: { at: text } })),
     fc.constant({ as: { n: 'data.n + 1', x: 'step.status' } }),
   ),
 );
@@ -335,7 +335,7 @@ const stage = all(
 
 const rules = fc.array(
   // oxlint-disable-next-line unicorn/no-thenable -- the wire name of a row's outputs
-  fc.tuple(condition, textOf(numbers)).map(([when, value]) => ({ when: [when], ['then']: [value] })),
+  fc.tuple(condition, oneOfTexts(numbers)).map(([when, value]) => ({ when: [when], ['then']: [value] })),
   { minLength: 1, maxLength: 3 },
 );
 

@@ -188,7 +188,7 @@ function owner(node: Node, key: Part | string, scope: Scope): Part {
 function member(isOptional: boolean, node: Node, key: Part | string, scope: Scope): Part {
   const given = owner(node, key, scope);
   const within = given.type.kind === 'optional' ? given.type.of : given.type;
-  const of = memberType(within, key, textOf(node));
+  const of = memberType(within, key, sourceText(node));
   const nameAt = typeof key === 'string' ? () => key : key.run;
   if (given.type.kind === 'optional' || isOptional) {
     return readRoot(optionalOf(of), (run) => {
@@ -212,7 +212,7 @@ function member(isOptional: boolean, node: Node, key: Part | string, scope: Scop
 
 const there = (value: Value | undefined) => (value === null ? undefined : value);
 
-function textOf(node: Node): string {
+function sourceText(node: Node): string {
   return node.input.slice(node.range.start, node.range.end).slice(0, 60);
 }
 
@@ -232,7 +232,7 @@ function has(node: Node, scope: Scope): Part {
   const [object, name] = node.args;
   const given = owner(object, name, scope);
   const within = given.type.kind === 'optional' ? given.type.of : given.type;
-  memberType(within, name, textOf(object));
+  memberType(within, name, sourceText(object));
   return part(bool, (run) => {
     const value = given.run(run);
     const inside = value instanceof Optional ? optionalValue(value) : value;
