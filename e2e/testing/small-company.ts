@@ -22,7 +22,7 @@ export function assertCompanyIsTold(stdout: string): void {
     ['10', 'the revision of Web shop of Nordwind'],
   ]);
   assert.match(stdout, /100 for the second are rejected: governance_weakened/);
-  const [due, sooner] = [...stdout.matchAll(/(?:end on|holiday said) +(.*)$/gm)].map(([, moment]) => moment);
+  const [due, sooner] = [...stdout.matchAll(/(?:end on|holiday gave) +(.*)$/gm)].map(([, moment]) => moment);
   assert.ok(due !== undefined && sooner !== undefined && due !== sooner, stdout);
   const finished = /^(TASK-\d+) "(.*)" was finished by demo agent/m.exec(stdout);
   assert.ok(finished !== null, stdout);
