@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { longTest } from '@baton/testing/depth';
 import { runChaos } from './chaos/chaos.ts';
 import { Deliveries } from './chaos/deliveries.ts';
-import { judgeConsumer, judgeJournal, type Writing } from './chaos/oracle.ts';
+import { checkConsumer, checkJournal, type Writing } from './chaos/oracle.ts';
 import { ServiceProcess } from './chaos/service-process.ts';
 
 const stored = ['a', 'b', 'c', 'd'].map((id) => ({
@@ -20,7 +20,7 @@ const stored = ['a', 'b', 'c', 'd'].map((id) => ({
 function consumed(ids: readonly string[], options = {}): string[] {
   const deliveries = new Deliveries('reader', 'first', options);
   for (const id of ids) deliveries.take(id);
-  return judgeConsumer(deliveries, stored);
+  return checkConsumer(deliveries, stored);
 }
 
 test('a consumer that got everything once, in order, has no problem; repeats after the first time are dropped', () => {
@@ -35,14 +35,18 @@ test('a consumer that got everything once, in order, has no problem; repeats aft
 
 test('what is missing, forged, of another tenant or out of order is found', () => {
   assert.deepEqual(consumed(['a', 'c']), ['reader: misses 1 (b)']);
-  assert.deepEqual(consumed(['a', 'b', 'c', 'x']), ['reader: received events that are not in the journal: 1 (x)']);
-  assert.deepEqual(consumed(['a', 'b', 'c', 'd']), ['reader: received events that are not in the journal: 1 (d)']);
+  assert.deepEqual(consumed(['a', 'b', 'c', 'x']), [
+    'reader: received events that are not in the journal: 1 (x)',
+  ]);
+  assert.deepEqual(consumed(['a', 'b', 'c', 'd']), [
+    'reader: received events that are not in the journal: 1 (d)',
+  ]);
   assert.deepEqual(consumed(['b', 'a', 'c']), ['reader: received events out of order']);
   assert.deepEqual(consumed([]), ['reader: misses 3 (a, b, c)']);
 });
 
 function journal(writing: Partial<Writing>): string[] {
-  return judgeJournal(stored, {
+  return checkJournal(stored, {
     committed: new Set(),
     rolledBack: new Set(),
     unknown: [],

@@ -1,4 +1,4 @@
-// A version of an event's type may only add fields (docs/reference/versions.md): the fields of consumers remain
+// A version of an event's type may only add fields (docs/reference/versions.md#events): the fields of consumers remain
 // unchanged.
 
 type Schema = Readonly<Record<string, unknown>>;

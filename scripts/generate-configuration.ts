@@ -9,10 +9,10 @@ const intro = `Settings are read from the environment when a process starts; a v
 with one sentence. Names are read in either case, an empty value is the default, and an unknown name is ignored. A value
 marked *secret* is never printed.`;
 
-const wholePurpose = `\`npm start\` runs everything behind one port. It reads these, and passes every setting of the services on; those it
-decides itself (databases, keys, secrets, addresses) may be given to it, too.`;
+const wholePurpose = `\`npm start\` runs everything behind one port. It reads these settings, and passes all settings of the services on; those that it
+sets itself (databases, keys, secrets, addresses) can be overridden.`;
 
-const consolePurpose = `\`baton console serve\` serves the console alone, and passes what its page asks on to services that run elsewhere.`;
+const consolePurpose = `\`baton console serve\` serves the console alone, and forwards the requests of its page to services that run elsewhere.`;
 
 /** Every setting with its default, its unit and a sentence. */
 export function writeConfiguration(services: readonly Service[]): GeneratedFile {

@@ -3,7 +3,7 @@ import { code, pageStart, tableOf, titleOf } from './markdown.ts';
 import type { Service } from './services.ts';
 
 const intro = `The permissions that a call requires; of several, any one suffices. \`admin\` covers all of them.
-The scopes of a token narrow what its principal holds: \`control-plane:read\` leaves the permissions that end in
+The scopes of a token restrict the permissions of its principal: \`control-plane:read\` leaves the permissions that end in
 \`.read\`, \`control-plane:write\` the others except \`admin\`, \`control-plane:admin\` all. Calls are named as in the API
 description (\`/docs\`).`;
 

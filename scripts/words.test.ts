@@ -16,6 +16,7 @@ describe('a refused word is found', () => {
     ['a message', 'a.ts', "\nfail('The rule is judged first');\n", 2],
     ['a message in double quotation marks', 'a.ts', 'fail("The rule isn\'t judged");\n', 1],
     ['a template of several lines', 'a.ts', 'const a = `one ${two}\nis judged`;\n', 2],
+    ['a template after code', 'a.ts', 'const a = `a \\`told\\` rule is judged`;\n', 1],
     ['the text of an element', 'a.tsx', 'const a = (\n  <p>\n    Judged first\n  </p>\n);\n', 3],
     ['a comment of a statement', 'a.sql.ts', 'sql`\n  -- Judged first.\n  select 1`;\n', 2],
     ['a paragraph', 'a.md', '# Rules\n\nA rule is\njudged first.\n', 4],
@@ -30,6 +31,14 @@ describe('a refused word is found', () => {
     });
 });
 
+test('a phrase on two lines of a comment is found', () => {
+  const [found = ''] = foundIn(
+    'a.ts',
+    '/**\n * The rule is looked\n * at first.\n */\nexport const a = 1;\n',
+  );
+  assert.match(found, /^a\.ts:2 "looked at": write check/);
+});
+
 describe('a word is not refused', () => {
   for (const [place, file, text] of [
     ['an identifier', 'a.ts', 'const judged = judge.judged(1);\n'],
@@ -38,6 +47,7 @@ describe('a word is not refused', () => {
     ['a regular expression', 'a.ts', 'const a = /is judged/;\n'],
     ['an expression of a template', 'a.ts', 'const a = `the ${judged} rule`;\n'],
     ['code in a comment', 'a.ts', '// Calls `judged` first.\n'],
+    ['code in a template', 'a.ts', 'const a = `one \\`is judged\\`, two \\`told\\``;\n'],
     ['a quotation', 'a.ts', '// The old text was "it is judged".\n'],
     ['a statement', 'a.sql.ts', 'sql`select judged from rules`;\n'],
     ['a quotation of a page', 'a.md', 'Its title was "a rule is\njudged first".\n'],

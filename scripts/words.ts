@@ -9,10 +9,9 @@ import { findProse } from './words/prose.ts';
 import { refusedWords } from './words/word-list.ts';
 
 const allowListFile = 'scripts/words.allow.json';
-const word = new RegExp(
-  refusedWords.map(({ form }, index) => `(?<_${index}>\\b(?:${form})\\b)`).join('|'),
-  'gi',
-);
+/** The words of a phrase may be on two lines of a comment. */
+const forms = refusedWords.map(({ form }) => form.replaceAll(' ', '(?:\\s|\\*)+'));
+const word = new RegExp(forms.map((form, index) => `(?<_${index}>\\b(?:${form})\\b)`).join('|'), 'gi');
 
 /** What is checked, by the beginning of the path; of several that fit, the longest counts. */
 const scopes: Readonly<Record<string, 'everything' | 'without tests' | 'nothing'>> = {
@@ -58,7 +57,7 @@ export function findRefusedWords(tree: Tree, file: string): string[] {
   return findProse(file, text).flatMap((prose) =>
     [...prose.text.matchAll(word)].map(({ 0: found, index, groups = {} }) => {
       const kind = Object.values(groups).findIndex((group) => group !== undefined);
-      return `${file}:${lineAt(text, prose.start + index)} "${found}": write ${refusedWords[kind]?.use}`;
+      return `${file}:${lineAt(text, prose.start + index)} "${found.replace(/[\s*]+/g, ' ')}": write ${refusedWords[kind]?.use}`;
     }),
   );
 }

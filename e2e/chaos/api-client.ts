@@ -13,7 +13,7 @@ export interface ApiCaller {
   readonly token: string;
 }
 
-export function anyOf<T>(items: readonly T[]): T {
+export function pickAny<T>(items: readonly T[]): T {
   return items[Math.floor(Math.random() * items.length)] as T;
 }
 
@@ -25,7 +25,7 @@ export async function send(
   init: { body?: unknown; headers?: Record<string, string> } = {},
 ): Promise<ApiAnswer | undefined> {
   try {
-    const response = await fetch(`${anyOf(urls)}/api/v1${path}`, {
+    const response = await fetch(`${pickAny(urls)}/api/v1${path}`, {
       method,
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...init.headers },
       signal: AbortSignal.timeout(answerMsMax),
@@ -39,6 +39,6 @@ export async function send(
 }
 
 /** Whether to retry: no response, or one that reports that the service or its database is temporarily unavailable. */
-export function isPassing(answer: ApiAnswer | undefined): answer is undefined {
+export function isTransientFailure(answer: ApiAnswer | undefined): answer is undefined {
   return answer === undefined || answer.status === 503 || answer.status === 429;
 }

@@ -12,7 +12,7 @@ import {
   type StoredEvent,
 } from './journal-table.sql.ts';
 import { type LaggingMemory, startLaggingMemory } from './lagging-memory.ts';
-import { judgeConsumer, judgeJournal, type Writing } from './oracle.ts';
+import { checkConsumer, checkJournal, type Writing } from './oracle.ts';
 import { readBySequence, readWithoutHorizon } from './planted.ts';
 import { startWebhookReceiver, type WebhookReceiver } from './webhook-receiver.ts';
 import { openWorld, type Tenant, type World, whenPossible } from './world.ts';
@@ -117,9 +117,9 @@ async function runIn(world: World, receivers: Receivers, options: ChaosOptions):
   const problems = [
     ...[...faults].map(([what, count]) => `${what}, ${count} times`),
     ...[...world.apis, world.worker, world.adapter].flatMap(({ unasked }) => unasked),
-    ...judgeJournal(after, writing),
+    ...checkJournal(after, writing),
     // The worker may have written since, but no consumer may get an event that is older than `stored` and not in it.
-    ...consumers.flatMap((one) => judgeConsumer(one, eventsFor(one, stored, after))),
+    ...consumers.flatMap((one) => checkConsumer(one, eventsFor(one, stored, after))),
   ];
   if (problems.length > 0) problems.push(...lastLines(world));
   const judged = [
@@ -128,7 +128,7 @@ async function runIn(world: World, receivers: Receivers, options: ChaosOptions):
   ];
   return {
     problems,
-    planted: new Map(judged.map((one) => [one.name, judgeConsumer(one, eventsFor(one, stored, after))])),
+    planted: new Map(judged.map((one) => [one.name, checkConsumer(one, eventsFor(one, stored, after))])),
     pruned: putAway.pruned,
     figures: figuresOf({
       stored: after,

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ApiCaller, anyOf, isPassing, send } from './api-client.ts';
+import { type ApiCaller, isTransientFailure, pickAny, send } from './api-client.ts';
 import type { Deliveries } from './deliveries.ts';
 
 /** When consumers end: they continue until they have read all events after the last write. */
@@ -39,7 +39,7 @@ export async function consumePages(consumer: Consumer & { limit: number }): Prom
   while (!ending.isOver) {
     const wasWritten = ending.isWritten;
     const answer = await send(consumer, 'GET', `/events?limit=${limit}&${filter}${cursor}`);
-    if (isPassing(answer)) {
+    if (isTransientFailure(answer)) {
       deliveries.interruptions += 1;
       await sleep(20 + upTo(200));
       continue;
@@ -86,7 +86,7 @@ function readStream(
   { urls, token, filter = '', deliveries, ending, crashes }: Consumer,
   noted: { cursor: string },
 ): Promise<number> {
-  const url = anyOf(urls).replace('http', 'ws');
+  const url = pickAny(urls).replace('http', 'ws');
   const ws = new WebSocket(`${url}/api/v1/events/ws?${filter}&after=${noted.cursor}`, [
     'baton',
     `bearer.${token}`,

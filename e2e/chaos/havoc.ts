@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from '@baton/kernel/database/sql';
-import { anyOf } from './api-client.ts';
+import { pickAny } from './api-client.ts';
 import { takeNumber, terminateBackends } from './journal-table.sql.ts';
 import { type World, whenPossible } from './world.ts';
 
@@ -12,8 +12,8 @@ export const acts = {
   },
   'database restarted fast': (world: World) => once(world.restartDatabase('fast')),
   'database restarted immediate': (world: World) => once(world.restartDatabase('immediate')),
-  'API processes killed': ({ apis }: World) => once(anyOf(apis).killAndRestart(upTo(1000))),
-  'API processes frozen': ({ apis }: World) => once(anyOf(apis).freeze(500 + upTo(2000))),
+  'API processes killed': ({ apis }: World) => once(pickAny(apis).killAndRestart(upTo(1000))),
+  'API processes frozen': ({ apis }: World) => once(pickAny(apis).freeze(500 + upTo(2000))),
   'workers killed': ({ worker }: World) => once(worker.killAndRestart(upTo(1000))),
   'context adapters killed': ({ adapter }: World) => once(adapter.killAndRestart(upTo(1000))),
   'idle transactions': (world: World) => once(holdBack(world, 1000 + upTo(2000))),

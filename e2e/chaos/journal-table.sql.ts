@@ -25,7 +25,7 @@ export const keepPruned = [
     for each row execute function chaos_keep_pruned()`,
 ];
 
-/** Every event in the promised order (docs/reference/journal.md), archived, pruned or neither. */
+/** Every event in the promised order (docs/reference/journal.md#order), archived, pruned or neither. */
 export function findStoredEvents() {
   return sql<StoredEvent>`
     select id, tenant_id, type, entity_id from (

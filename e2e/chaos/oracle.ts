@@ -23,7 +23,7 @@ const shownMax = 3;
  * @param stored all committed events, in the journal's order
  * @returns one line per problem
  */
-export function judgeConsumer(deliveries: Deliveries, stored: readonly StoredEvent[]): string[] {
+export function checkConsumer(deliveries: Deliveries, stored: readonly StoredEvent[]): string[] {
   const { tenantId, wants, isOrdered, faults } = deliveries;
   const ids = deliveries.inOrder();
   const expected = stored.filter((event) => event.tenant_id === tenantId && wants(event)).map(({ id }) => id);
@@ -53,7 +53,7 @@ function isSubsequence(ids: readonly string[], expected: readonly string[]): boo
 }
 
 /** Whether the journal contains the confirmed events of the writers, and no rolled back ones. */
-export function judgeJournal(stored: readonly StoredEvent[], writing: Writing): string[] {
+export function checkJournal(stored: readonly StoredEvent[], writing: Writing): string[] {
   const ids = new Set(stored.map(({ id }) => id));
   const lost = [...writing.committed].filter((id) => !ids.has(id));
   const undead = [...writing.rolledBack].filter((id) => ids.has(id));

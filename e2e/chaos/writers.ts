@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { writeEvents } from '@baton/coordination/testing/journal-writer';
 import type { Pool } from '@baton/kernel/database/db';
-import { type ApiAnswer, type ApiCaller, anyOf, isPassing, send } from './api-client.ts';
+import { type ApiAnswer, type ApiCaller, isTransientFailure, pickAny, send } from './api-client.ts';
 import type { Writing } from './oracle.ts';
 
 export interface Writer extends ApiCaller {
@@ -28,7 +28,7 @@ async function command(writer: Writer, method: string, path: string, body: unkno
   let answer: ApiAnswer | undefined;
   do {
     answer = await send(writer, method, path, { body, headers });
-    if (!isPassing(answer) && answer.body?.error?.code !== 'idempotency_in_flight') return answer;
+    if (!isTransientFailure(answer) && answer.body?.error?.code !== 'idempotency_in_flight') return answer;
     await sleep(50 + upTo(200));
   } while (performance.now() < deadline);
   return undefined;
@@ -43,9 +43,9 @@ interface OwnTask {
 export async function writeCommands(writer: Writer): Promise<void> {
   const tasks: OwnTask[] = [];
   while (writer.isWriting()) {
-    const task = tasks.length < 5 || Math.random() < 0.3 ? undefined : anyOf(tasks);
+    const task = tasks.length < 5 || Math.random() < 0.3 ? undefined : pickAny(tasks);
     const act =
-      task === undefined ? 'create' : anyOf(['change', 'change', 'comment', 'refused', 'claim'] as const);
+      task === undefined ? 'create' : pickAny(['change', 'change', 'comment', 'refused', 'claim'] as const);
     if (task === undefined) await createTask(writer, tasks);
     else if (act === 'change') await changeTask(writer, task, tasks);
     else if (act === 'comment') await comment(writer, task);

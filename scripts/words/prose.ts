@@ -45,6 +45,16 @@ interface SyntaxNode {
   readonly end: number;
 }
 
+interface TemplateElement extends SyntaxNode {
+  readonly value: { readonly raw: string };
+}
+
+/** In TypeScript, an element of a template includes its delimiters. */
+function innerOf({ type, start, end, value }: TemplateElement): SyntaxNode {
+  const innerStart = end - start > value.raw.length ? start + 1 : start;
+  return { type, start: innerStart, end: innerStart + value.raw.length };
+}
+
 function proseOfCode(file: string, text: string): Prose[] {
   const { program, comments } = parseSync(file, text);
   const found: Prose[] = comments.map(({ start, end }) =>
@@ -57,13 +67,14 @@ function proseOfCode(file: string, text: string): Prose[] {
     const { type } = node;
     if (type === 'JSXText' || (type === 'Literal' && isSentence(sourceOf(node)))) add(node);
     if (type === 'TemplateLiteral') {
-      const { quasis } = node as unknown as { quasis: SyntaxNode[] };
-      if (quasis.some((quasi) => sourceOf(quasi).includes(' '))) quasis.forEach(add);
+      const { quasis } = node as unknown as { quasis: TemplateElement[] };
+      if (quasis.some(({ value }) => value.raw.includes(' ')))
+        for (const quasi of quasis) add(innerOf(quasi));
     }
     if (type !== 'TaggedTemplateExpression') return true;
-    const { tag, quasi } = node as unknown as { tag: SyntaxNode; quasi: { quasis: SyntaxNode[] } };
+    const { tag, quasi } = node as unknown as { tag: SyntaxNode; quasi: { quasis: TemplateElement[] } };
     if (sourceOf(tag) !== 'sql') return true;
-    for (const part of quasi.quasis)
+    for (const part of quasi.quasis.map(innerOf))
       found.push(...matchesIn(sourceOf(part), part.start, /(?<=^|\s)--.*$/gm).map(blankInserts));
     return false;
   });
@@ -98,7 +109,7 @@ function blankInserts({ start, text }: Prose): Prose {
 /** The first and last quotation mark of a string in code are its own. */
 function blankQuotations({ start, text }: Prose): Prose {
   const isString = /^"[^]*"$/.test(text);
-  const inner = isString ? text.slice(1, -1) : text;
+  const inner = (isString ? text.slice(1, -1) : text).replaceAll('\\`', ' `');
   const blanked = inner.replace(/"[^"]*"|“[^”]*”|`[^`]*`/g, blank);
   return { start, text: isString ? `"${blanked}"` : blanked };
 }

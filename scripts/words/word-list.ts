@@ -1,4 +1,4 @@
-/** A word or phrase that the house style refuses ("Words" in CONTRIBUTING.md), with what to write instead. */
+/** A word or phrase that the house style refuses, with what to write instead. */
 export interface RefusedWord {
   /** As source of a regular expression, which matches whole words in any case. */
   readonly form: string;

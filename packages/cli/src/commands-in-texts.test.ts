@@ -8,7 +8,7 @@ import { type Command, CommanderError } from 'commander';
 import { repository } from '@baton/testing/baton-process';
 import { splitArgs } from './leading-options.ts';
 import { PlainError } from './plain-error.ts';
-import { buildProgram, leavesOf, otherPrograms, termOf } from './program.ts';
+import { buildProgram, formatCommand, listLeafCommands, otherPrograms } from './program.ts';
 
 // Every command that a text of this repository names: pages, help, messages, the console, comments. A text can't be
 // left out: all files are searched.
@@ -160,7 +160,7 @@ function knownOption(command: Command, name: string): boolean {
 /** Parses a whole line, and runs nothing. */
 async function faultOfLine(words: readonly string[]): Promise<string | undefined> {
   const parser = tree();
-  for (const leaf of leavesOf(parser)) leaf.action(() => undefined);
+  for (const leaf of listLeafCommands(parser)) leaf.action(() => undefined);
   try {
     await parser.parseAsync([...words], { from: 'user' });
     return undefined;
@@ -219,15 +219,15 @@ test('every command that a page names exists, and every line that it shows for a
 });
 
 test('every command is listed in help as it is typed, with its groups', () => {
-  for (const leaf of leavesOf(program)) {
-    const words = termOf(leaf)
+  for (const leaf of listLeafCommands(program)) {
+    const words = formatCommand(leaf)
       .split(' ')
       .filter((word) => /[a-z]/.test(word));
     let command: Command | undefined = program;
     for (const word of words) command = command?.commands.find((child) => child.name() === word);
-    assert.ok(command === leaf, termOf(leaf));
+    assert.ok(command === leaf, formatCommand(leaf));
     if (leaf.parent !== null && leaf.parent !== program)
-      assert.match(leaf.parent.helpInformation(), new RegExp(`^  ${termOf(leaf)}(?: |$)`, 'm'));
+      assert.match(leaf.parent.helpInformation(), new RegExp(`^  ${formatCommand(leaf)}(?: |$)`, 'm'));
   }
 });
 

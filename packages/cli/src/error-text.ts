@@ -9,7 +9,7 @@ const connectionHint = () =>
   `Is Baton running there? ${invocation()} start starts it here; ${invocation()} doctor looks closer.`;
 
 /** One sentence for an error: its code, what happened, the request's id for the operator, what to do. */
-export function textOf(error: BatonError): string {
+export function describeError(error: BatonError): string {
   const about = error.requestId === undefined ? '' : ` (request ${error.requestId})`;
   const hint = hintOf(error);
   return `${error.code}: ${error.message}${problemsIn(error)}${missingIn(error)}${wantedBy(error)}${about}${hint === undefined ? '' : `\n${hint}`}`;

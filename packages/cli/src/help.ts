@@ -1,5 +1,5 @@
 import type { Command, HelpConfiguration } from 'commander';
-import { anyResult, declaredResult, fieldNamesOf } from './result-form.ts';
+import { anyResult, declaredResult, listFieldNames } from './result-form.ts';
 
 /** What a newcomer needs first is first; every command of the first level is in one of these. */
 const helpGroups: readonly (readonly [heading: string, names: readonly string[]])[] = [
@@ -30,8 +30,8 @@ const helpGroups: readonly (readonly [heading: string, names: readonly string[]]
 
 /** The first page lists nouns with their verbs; the help of a noun lists its commands with their arguments. */
 export const helpConfiguration: HelpConfiguration = {
-  visibleCommands: (command) => (command.parent === null ? [...command.commands] : leavesOf(command)),
-  subcommandTerm: termOf,
+  visibleCommands: (command) => (command.parent === null ? [...command.commands] : listLeafCommands(command)),
+  subcommandTerm: formatCommand,
   subcommandDescription: (command) =>
     command.parent?.parent === null && command.commands.length > 0
       ? `${command.description()}: ${verbsOf(command)}`
@@ -53,7 +53,7 @@ export function addFieldsHelp(program: Command): void {
   for (const command of descendants(program)) {
     const result = declaredResult(command);
     if (result !== undefined && result !== anyResult)
-      command.addHelpText('after', () => `\nFields for --json: ${fieldNamesOf(result).join(', ')}`);
+      command.addHelpText('after', () => `\nFields for --json: ${listFieldNames(result).join(', ')}`);
   }
 }
 
@@ -70,12 +70,12 @@ export function descendants(command: Command): Command[] {
 /**
  * The executable commands below this one. A group of commands takes no options, unless it is a command too (`demo`).
  */
-export function leavesOf(command: Command): Command[] {
+export function listLeafCommands(command: Command): Command[] {
   return descendants(command).filter(({ commands, options }) => commands.length === 0 || options.length > 0);
 }
 
 /** A command as typed after `baton`, its arguments in capitals. */
-export function termOf(command: Command): string {
+export function formatCommand(command: Command): string {
   const groups: string[] = [];
   for (let at = command.parent; at?.parent; at = at.parent) groups.unshift(at.name());
   const args = command.registeredArguments.map((argument) => argument.name().toUpperCase());

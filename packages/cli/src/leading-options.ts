@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { invocation } from '../../../bin/invocation.mjs';
 import { commonOptionNames } from './command-context.ts';
 import { exitCodes } from './error-text.ts';
-import { termOf } from './help.ts';
+import { formatCommand } from './help.ts';
 import { PlainError } from './plain-error.ts';
 
 /** Parses a command line in which common options may precede the command: `baton --profile work task list`. */
@@ -31,7 +31,7 @@ export function splitArgs(args: readonly string[], { commands }: Command): Split
  * Sets the options before a command; those after it take precedence. @throws PlainError for a command without such an
  * option
  */
-export function applyLeading(command: Command, leading: readonly string[]): void {
+export function applyLeadingOptions(command: Command, leading: readonly string[]): void {
   const behind = command.options
     .map((option) => option.attributeName())
     .filter((name) => command.getOptionValueSource(name) === 'cli')
@@ -39,7 +39,7 @@ export function applyLeading(command: Command, leading: readonly string[]): void
   const { unknown } = command.parseOptions([...leading]);
   if (unknown.length > 0)
     throw new PlainError(
-      `${String(unknown[0])} can't precede ${termOf(command)}: see ${invocation()} ${termOf(command)} --help.`,
+      `${String(unknown[0])} can't precede ${formatCommand(command)}: see ${invocation()} ${formatCommand(command)} --help.`,
       { exitCode: exitCodes.usage },
     );
   for (const [name, value] of behind) command.setOptionValueWithSource(name, value, 'cli');

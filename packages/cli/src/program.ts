@@ -12,13 +12,13 @@ import { addConsole } from './console.command.ts';
 import { OutputClosed } from './console-output.ts';
 import { addDemo } from './demo/demo.command.ts';
 import { addDoctor } from './doctor.command.ts';
-import { docsHintFor, exitCodeFor, exitCodes, textOf } from './error-text.ts';
+import { describeError, docsHintFor, exitCodeFor, exitCodes } from './error-text.ts';
 import { addEventTail } from './events/event-tail.command.ts';
 import { addEvents } from './events/events.command.ts';
 import { addExport } from './export/export.command.ts';
 import { addFieldsHelp, descendants, groupCommands, helpConfiguration } from './help.ts';
 import { addImport } from './import/import.command.ts';
-import { applyLeading, splitArgs } from './leading-options.ts';
+import { applyLeadingOptions, splitArgs } from './leading-options.ts';
 import { withPresentName } from './old-names.ts';
 import { addOperations } from './operations/operations.command.ts';
 import { PlainError } from './plain-error.ts';
@@ -49,7 +49,7 @@ export const otherPrograms: readonly [command: string, sentence: string][] = [
 ];
 
 export { commonOptionNames } from './command-context.ts';
-export { leavesOf, termOf } from './help.ts';
+export { formatCommand, listLeafCommands } from './help.ts';
 
 /** The command `baton` with its subcommands. */
 export function buildProgram(context: CommandContext): Command {
@@ -100,7 +100,7 @@ export async function runProgram(args: readonly string[], context: CommandContex
   const program = buildProgram(context);
   const { leading, rest } = splitArgs(args, program);
   program.hook('preAction', (_program, command) => {
-    applyLeading(command, leading);
+    applyLeadingOptions(command, leading);
     return requireShowable(command);
   });
   try {
@@ -113,7 +113,7 @@ export async function runProgram(args: readonly string[], context: CommandContex
     if (error instanceof ForeignConnection && canAsk(context.output))
       return runIfAgreed(args, context, error);
     if (error instanceof BatonError) {
-      const lines = [textOf(error), docsHintFor(error)].filter((line) => line !== undefined);
+      const lines = [describeError(error), docsHintFor(error)].filter((line) => line !== undefined);
       context.output.progress(`${terminalText(lines.join('\n'))}\n`);
       return exitCodeFor(error);
     }

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { Command } from 'commander';
-import { buildProgram, leavesOf, otherPrograms, termOf } from './program.ts';
-import { anyResult, declaredResult, fieldNamesOf } from './result-form.ts';
+import { buildProgram, formatCommand, listLeafCommands, otherPrograms } from './program.ts';
+import { anyResult, declaredResult, listFieldNames } from './result-form.ts';
 import { runCommand } from './testing/run-command.ts';
 
 // Every command, against a service that counts and answers each request.
@@ -41,9 +41,9 @@ after(() => {
 const output = { line: () => undefined, progress: () => undefined, isTerminal: false, columns: 80 };
 const programs = otherPrograms.map(([command]) => command.replace(/ <.*/, ''));
 /** Every command of the tree that is no program of its own. */
-const commands = leavesOf(buildProgram({ config: { home: undefined, environment: {} }, output })).filter(
-  (command) => !programs.includes(wordsOf(command).join(' ')),
-);
+const commands = listLeafCommands(
+  buildProgram({ config: { home: undefined, environment: {} }, output }),
+).filter((command) => !programs.includes(wordsOf(command).join(' ')));
 
 function wordsOf(command: Command): string[] {
   return command.parent === null ? [] : [...wordsOf(command.parent), command.name()];
@@ -59,17 +59,17 @@ function lineOf(command: Command): string[] {
 }
 
 test('every command has --json and --jq, and declares the fields of its JSON', () => {
-  const without = commands.filter((command) => declaredResult(command) === undefined).map(termOf);
+  const without = commands.filter((command) => declaredResult(command) === undefined).map(formatCommand);
   assert.deepEqual(without, ['completion SHELL']);
   for (const command of commands) {
     const result = declaredResult(command);
     if (result === undefined) continue;
     const own = new Set([...command.options, ...(command.parent?.options ?? [])].map(({ long }) => long));
-    assert.ok(own.has('--json') && own.has('--jq'), termOf(command));
-    if (result !== anyResult) assert.ok(fieldNamesOf(result).length > 0, termOf(command));
+    assert.ok(own.has('--json') && own.has('--jq'), formatCommand(command));
+    if (result !== anyResult) assert.ok(listFieldNames(result).length > 0, formatCommand(command));
   }
   // What only the service knows, and demos, whose result is for tests.
-  assert.deepEqual(commands.filter((command) => declaredResult(command) === anyResult).map(termOf), [
+  assert.deepEqual(commands.filter((command) => declaredResult(command) === anyResult).map(formatCommand), [
     'demo',
     'demo live',
     'demo remove',
@@ -80,7 +80,7 @@ test('every command has --json and --jq, and declares the fields of its JSON', (
 test('no command sends anything before the fields of --json and the filter of --jq are found right', async () => {
   for (const command of commands.filter((one) => declaredResult(one) !== undefined)) {
     const line = lineOf(command);
-    const term = termOf(command);
+    const term = formatCommand(command);
     asked.length = 0;
     const filter = await runCommand([...line, '--jq', '.id | nonsense('], env);
     assert.deepEqual([filter.code, asked], [2, []], `${term}: ${filter.text}`);
@@ -100,8 +100,8 @@ test('a number that is none is refused before anything is sent, by every command
       for (const wrong of ['abc', '-1', '1.5', '0x10', '']) {
         asked.length = 0;
         const { code, text } = await runCommand([...lineOf(command), `${long}=${wrong}`], env);
-        assert.deepEqual([code, asked], [2, []], `${termOf(command)} ${flags} ${wrong}: ${text}`);
-        assert.match(text, /whole number|number from/, `${termOf(command)} ${flags}`);
+        assert.deepEqual([code, asked], [2, []], `${formatCommand(command)} ${flags} ${wrong}: ${text}`);
+        assert.match(text, /whole number|number from/, `${formatCommand(command)} ${flags}`);
       }
     }
   assert.ok(numbers > 20, String(numbers));

@@ -49,7 +49,7 @@ export async function requireShowable(command: Command): Promise<void> {
   const { json, jq } = command.optsWithGlobals<ShowOptions>();
   const result = declared.get(command);
   if (typeof json === 'string' && result !== undefined && result !== anyResult)
-    requireFields(namesIn(json), fieldNamesOf(result));
+    requireFields(namesIn(json), listFieldNames(result));
   if (jq !== undefined) await compileFilter(jq);
 }
 
@@ -63,7 +63,7 @@ export function requireFields(names: readonly string[], known: readonly string[]
 }
 
 /** The fields of one item, if the response is a list. @throws Error for an unknown operation */
-export function fieldNamesOf({ operations, names }: ResultForm): string[] {
+export function listFieldNames({ operations, names }: ResultForm): string[] {
   return [...new Set([...operations.flatMap(responseFields), ...names])];
 }
 

@@ -29,7 +29,7 @@ export function isFeature(issueType: string): boolean {
 }
 
 /** The part of the body of POST /tasks that depends on an issue's kind. */
-export function specialtyOf({
+export function chooseSpecialty({
   issue_type: type,
 }: {
   readonly issue_type: string;

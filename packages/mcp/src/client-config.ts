@@ -102,7 +102,7 @@ export type Place = { readonly url: string } | { readonly home: string };
  * their paths: a client starts its servers in any folder, and often without the PATH of a shell.
  * @param args of the server
  */
-export function configOf(name: ClientName, args: readonly string[], place: Place): ClientConfig {
+export function buildClientConfig(name: ClientName, args: readonly string[], place: Place): ClientConfig {
   const client: Client = clients[name];
   const isRemote = 'url' in place;
   const env: Record<string, string> = isRemote

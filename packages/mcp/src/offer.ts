@@ -7,7 +7,7 @@ export type Offer = Pick<ServerOptions, 'toolsets' | 'isReadOnly'>;
 export const usualToolsets = toolsets.filter((name) => name !== 'admin');
 
 /** @throws TypeError with a message for an invalid query */
-export function offerOf(url: string): Offer {
+export function readOffer(url: string): Offer {
   const { searchParams } = new URL(url, 'http://localhost');
   const readOnly = searchParams.get('read-only') ?? 'false';
   if (!['true', 'false', ''].includes(readOnly)) throw new TypeError('read-only is true or false.');

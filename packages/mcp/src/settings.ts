@@ -7,7 +7,13 @@ import {
   readLeaseSeconds,
   SettingsError,
 } from '@baton/values/program-options';
-import { type ClientConfig, type ClientName, clientNames, configOf, type Place } from './client-config.ts';
+import {
+  buildClientConfig,
+  type ClientConfig,
+  type ClientName,
+  clientNames,
+  type Place,
+} from './client-config.ts';
 import { toolsetsIn, usualToolsets } from './offer.ts';
 import { type Toolset, toolsets } from './tool.ts';
 
@@ -52,7 +58,7 @@ export function readClientConfig(
     ...(isReadOnly === true ? ['--read-only'] : []),
     ...(leaseSeconds === undefined ? [] : ['--lease-seconds', leaseSeconds]),
   ];
-  return configOf(config as ClientName, kept, placeOf(environment));
+  return buildClientConfig(config as ClientName, kept, placeOf(environment));
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;

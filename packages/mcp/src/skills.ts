@@ -8,7 +8,7 @@ const address =
   /^skill:\/\/([\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12})\/([a-z0-9-]{1,64})\/SKILL\.md$/;
 
 /** The skills that the principal may use now, by the extension `io.modelcontextprotocol/skills`. */
-export function skillsOf(baton: BatonClient): SkillsExtension {
+export function createSkillsExtension(baton: BatonClient): SkillsExtension {
   const detailOf = async (uri: string, signal: AbortSignal): Promise<ToolDetail | undefined> => {
     const [, id = '', name] = address.exec(uri) ?? [];
     if (id === '') return undefined;

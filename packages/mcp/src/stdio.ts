@@ -6,7 +6,7 @@ import { Listeners } from './listeners.ts';
 import { Pace } from './pace.ts';
 import { buildServer } from './server.ts';
 import type { McpSettings } from './settings.ts';
-import { skillsOf } from './skills.ts';
+import { createSkillsExtension } from './skills.ts';
 import { messageBytesMax } from './tool.ts';
 import { version } from './version.ts';
 import { Workplace } from './workplace.ts';
@@ -34,7 +34,7 @@ export async function serveOverStdio(settings: McpSettings, signal: AbortSignal)
   });
   const listeners = new Listeners(journal);
   transport.before = (message) => listeners.hear(message);
-  const skills = skillsOf(baton);
+  const skills = createSkillsExtension(baton);
   const options = { baton, workplace, permissions, toolsets, isReadOnly, version, skills, canListen: true };
   const handle = serveStdio(
     ({ era }) => {

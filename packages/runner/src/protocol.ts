@@ -15,7 +15,7 @@ export type Ask =
   | { readonly do: 'retry_after'; readonly seconds: number };
 
 /** A parsed line, and the changes that were necessary to store it. */
-export interface ReadAsk {
+export interface ParsedRequest {
   readonly ask: Ask;
   readonly changes: readonly string[];
 }
@@ -44,7 +44,7 @@ const retryAfterSecondsMax = 604_800;
  * @returns undefined for a line that is output
  * @throws TypeError for an invalid line for the runner; UnstorableError
  */
-export function askIn(line: string, mark: string): ReadAsk | undefined {
+export function parseRequest(line: string, mark: string): ParsedRequest | undefined {
   if (!line.startsWith(`${mark} `)) return undefined;
   const { value, changes } = readJson(line.slice(mark.length + 1));
   return { ask: askOf(object('the line', value)), changes };

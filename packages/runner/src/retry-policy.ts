@@ -19,7 +19,7 @@ const ofOldType: RetryPolicy = {
 const noPause = () => 0;
 
 /** Reads the policy of a task's type. If it can't be read, the service's own delay applies. */
-export async function retryPolicyOf(baton: BatonClient, { typeId }: Task): Promise<RetryPolicy> {
+export async function readRetryPolicy(baton: BatonClient, { typeId }: Task): Promise<RetryPolicy> {
   try {
     const { execution } = await baton.taskTypes.get(typeId);
     const retry = execution?.['retry'] as { maxAttempts?: number; retryOn?: readonly string[] } | undefined;

@@ -13,9 +13,16 @@ import type { CancelledTasks } from './cancelled-tasks.ts';
 import { Command, type CommandEnd } from './command.ts';
 import { acknowledgeMessages } from './control-messages.ts';
 import type { MarkedLine } from './marked-lines.ts';
-import { type Ask, askIn, createMark, fixedMark, lineBytesMax, type ReadAsk } from './protocol.ts';
+import {
+  type Ask,
+  createMark,
+  fixedMark,
+  lineBytesMax,
+  type ParsedRequest,
+  parseRequest,
+} from './protocol.ts';
 import { removeFolder } from './remove-folder.ts';
-import { type RetryPolicy, retryPolicyOf } from './retry-policy.ts';
+import { type RetryPolicy, readRetryPolicy } from './retry-policy.ts';
 import { Secrets, secretsMax } from './secrets.ts';
 import type { RunnerSettings } from './settings.ts';
 import { faultOfDocument, UnstorableError } from './storable.ts';
@@ -240,7 +247,7 @@ export class TaskRun {
     let what = 'a line for the runner';
     try {
       if (line.isTooLong) throw new UnstorableError(`it has more than ${lineBytesMax} bytes`);
-      const read = this.#askIn(line);
+      const read = this.#parseRequest(line);
       if (read === undefined) return this.#warnOfFixedMark(line);
       this.#asks += 1;
       if (this.#asks > asksMax) throw new TypeError(`a command may print ${asksMax} of them`);
@@ -271,9 +278,9 @@ export class TaskRun {
     await this.#comment([head, ...list].join('\n').slice(0, commentCharactersMax));
   }
 
-  #askIn({ text, isAtStart }: MarkedLine): ReadAsk | undefined {
+  #parseRequest({ text, isAtStart }: MarkedLine): ParsedRequest | undefined {
     try {
-      return askIn(this.#secrets.hidden(text), this.#mark);
+      return parseRequest(this.#secrets.hidden(text), this.#mark);
     } catch (error) {
       // For example, `sh -x` repeats a command with its mark.
       if (error instanceof TypeError && !isAtStart) return undefined;
@@ -388,7 +395,7 @@ export class TaskRun {
    * @param reason a code, a colon and a sentence, such as `exit_3: the command ended with code 3`
    */
   async #fail(reason: string): Promise<TaskEnd> {
-    const policy = await retryPolicyOf(this.#place.baton, this.#lease.task);
+    const policy = await readRetryPolicy(this.#place.baton, this.#lease.task);
     const sentence = reason.slice(reason.indexOf(':') + 2);
     if (!policy.limitsAttempts)
       await this.#block(`The runner ${this.#place.settings.name} failed: ${sentence}.`);
@@ -397,7 +404,7 @@ export class TaskRun {
   }
 
   async #retryLater(reason: string): Promise<TaskEnd> {
-    await this.#endAsFailed(reason, await retryPolicyOf(this.#place.baton, this.#lease.task));
+    await this.#endAsFailed(reason, await readRetryPolicy(this.#place.baton, this.#lease.task));
     return 'given back';
   }
 

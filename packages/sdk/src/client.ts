@@ -5,7 +5,7 @@ import type { CoordinationApi } from './generated/coordination-api.ts';
 import { coordinationOperations } from './generated/coordination-operations.ts';
 import type { IdentityApi } from './generated/identity-api.ts';
 import { identityOperations } from './generated/identity-operations.ts';
-import { pagesOf } from './pages.ts';
+import { paginate } from './pages.ts';
 import { type Call, type Caller, type Service, send } from './requests.ts';
 import { fetchTransport, type Transport } from './transport.ts';
 
@@ -195,7 +195,7 @@ function methodOf(caller: Caller, service: Service, operation: Operation) {
       query: (operation.hasBody ? options?.query : input) as Call['query'],
       options,
     };
-    if (operation.isPaged) return pagesOf(call, (page) => send(caller, service, page));
+    if (operation.isPaged) return paginate(call, (page) => send(caller, service, page));
     return send(caller, service, call);
   };
 }

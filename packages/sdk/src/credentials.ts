@@ -1,5 +1,5 @@
 import { BatonError } from './errors.ts';
-import { TimeLimit, unlessAborted } from './waiting.ts';
+import { TimeLimit, unlessAborted } from './wait.ts';
 
 /**
  * The client's credential, in one of these forms. The console in the browser passes access tokens that it has already.

@@ -66,7 +66,11 @@ export class LeaseLostError extends BatonError {
 const passingStatuses = new Set([429, 500, 502, 503, 504]);
 
 /** Returns the error that a response describes. */
-export function errorOf(status: number, text: string, header: (name: string) => string | null): BatonError {
+export function parseError(
+  status: number,
+  text: string,
+  header: (name: string) => string | null,
+): BatonError {
   const said = errorIn(text);
   const requestId = said?.requestId ?? header('x-request-id') ?? undefined;
   return new BatonError({

@@ -11,7 +11,7 @@ interface Page {
  * One page when awaited, all items from there on when iterated. The cursor of the next page is sent in the body, or in
  * the query of a call without a body.
  */
-export function pagesOf(call: Call, ask: (call: Call) => Promise<unknown>): Paged<Page, unknown> {
+export function paginate(call: Call, ask: (call: Call) => Promise<unknown>): Paged<Page, unknown> {
   const first = ask(call) as Promise<Page>;
   async function* items() {
     for (let page = await first; ; ) {

@@ -1,13 +1,13 @@
-import { textOf } from './answer-text.ts';
 import type { CallOptions, Matched, RawAnswer, RawBody } from './call.ts';
 import type { Operation } from './call-table.ts';
 import { certificateCodeOf } from './certificate-failure.ts';
 import type { AccessToken } from './credentials.ts';
-import { BatonError, errorOf, jsonIn } from './errors.ts';
+import { BatonError, jsonIn, parseError } from './errors.ts';
 import { keepEtag } from './etag.ts';
 import { newIdempotencyKey } from './idempotency-key.ts';
+import { readText } from './response-text.ts';
 import type { Transport, WireRequest } from './transport.ts';
-import { backoffMs, sleep, TimeLimit } from './waiting.ts';
+import { backoffMs, sleep, TimeLimit } from './wait.ts';
 
 /** The parts that the calls of one client share. */
 export interface Caller {
@@ -187,7 +187,7 @@ async function attemptOnce(
       limit.allow(endsAtMs - performance.now());
       return answer;
     }
-    text = await textOf(answer);
+    text = await readText(answer);
     limit.end();
   } catch (error) {
     limit.end();
@@ -196,7 +196,7 @@ async function attemptOnce(
     throw unanswered(request, limit.isOver, performance.now() >= endsAtMs, error);
   }
   const header = (name: string) => answer.headers.get(name);
-  if (answer.status >= 300) throw errorOf(answer.status, text, header);
+  if (answer.status >= 300) throw parseError(answer.status, text, header);
   if (header('content-type')?.startsWith('text/')) return text;
   const value = jsonIn(text);
   if (value === undefined && text !== '')

@@ -10,7 +10,7 @@ import { show } from '../show.ts';
 import type { Change, Planning } from './change.ts';
 import { declaredIn, onOneLine, Problems } from './documents.ts';
 import { readFiles } from './files.ts';
-import { planAll, refusalOf } from './plan.ts';
+import { describeRejection, planAll } from './plan.ts';
 import { planLines } from './plan-text.ts';
 import { World } from './world.ts';
 import { escaped } from './yaml-documents.ts';
@@ -134,7 +134,7 @@ function failureText(error: unknown, { document }: Change, done: number, all: nu
   const isConflict = error instanceof BatonError && conflictCodes.includes(error.code);
   return [
     `${document.placeOf(error instanceof BatonError ? placeIn(error) : '')}: ${kind} ${onOneLine(key)} was not changed:`,
-    error instanceof BatonError ? refusalOf(error) : error.message,
+    error instanceof BatonError ? describeRejection(error) : error.message,
     ...(error instanceof BatonError ? [keyRefusals[error.code] ?? []].flat() : []),
     ...(isConflict ? ['Somebody has changed it since the plan, and that was not overwritten.'] : []),
     `${done} of ${all} changes were made. Run it again: what is made already is unchanged then.`,

@@ -70,7 +70,7 @@ function isSame(name: string, before: unknown, after: unknown): boolean {
 }
 
 /** The members of a change for a PATCH; a merged object is sent whole, with its unchanged members. */
-export function patchOf(wanted: JsonObject, current: JsonObject): JsonObject {
+export function buildPatch(wanted: JsonObject, current: JsonObject): JsonObject {
   const changed = Object.entries(wanted).filter(
     ([name, after]) => differences({ [name]: after }, current).length > 0,
   );

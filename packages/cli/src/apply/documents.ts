@@ -59,7 +59,7 @@ export class Problems {
   /** @param pointer of the field within the document */
   add(document: Declared, pointer: string, message: string): void {
     const { number, kind, key } = document;
-    const field = pointer === '' ? '' : `, ${fieldOf(pointer)}`;
+    const field = pointer === '' ? '' : `, ${formatPointer(pointer)}`;
     const place = () =>
       `${document.placeOf(pointer)}: document ${number} (${kind} ${onOneLine(key)})${field}`;
     this.addAt(place, message);
@@ -86,7 +86,7 @@ export class Problems {
 }
 
 /** A pointer as people write it: `spec.roles.0`. */
-export function fieldOf(pointer: string): string {
+export function formatPointer(pointer: string): string {
   const parts = pointer.slice(1).split('/');
   return parts.map((part) => onOneLine(part.replaceAll('~1', '/').replaceAll('~0', '~'))).join('.');
 }
@@ -130,7 +130,7 @@ function declaredOf(
   };
   const before = problems.count;
   const wrong = (pointer: string, message: string) => {
-    const field = pointer === '' ? '' : `, ${fieldOf(pointer)}`;
+    const field = pointer === '' ? '' : `, ${formatPointer(pointer)}`;
     problems.addAt(() => `${placeOf(pointer)}: document ${number}${field}`, message);
   };
   if (!isObject(value)) {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { revealHidden } from '@baton/sdk';
 import type { Change, FieldChange } from './change.ts';
-import { fieldOf, isObject, onOneLine } from './documents.ts';
+import { formatPointer, isObject, onOneLine } from './documents.ts';
 import { escaped, type JsonObject } from './yaml-documents.ts';
 
 /** The plan of an apply for people to confirm. Nothing is truncated, because any part may matter. */
@@ -30,7 +30,9 @@ export function planLines(changes: readonly Change[]): string[] {
 function changedLines({ path, before, after }: FieldChange): string[] {
   if (!isObject(before) || !isObject(after) || isHash(before))
     // The two may differ only in a joiner.
-    return [`    ${fieldOf(path)}: ${valueText(before, { all: true })} → ${valueText(after, { all: true })}`];
+    return [
+      `    ${formatPointer(path)}: ${valueText(before, { all: true })} → ${valueText(after, { all: true })}`,
+    ];
   return [...new Set([...Object.keys(before), ...Object.keys(after)])]
     .map((name) => ({ path: `${path}/${escaped(name)}`, before: before[name], after: after[name] }))
     .filter((member) => !isDeepStrictEqual(member.before, member.after))
@@ -44,7 +46,7 @@ const isHash = (value: JsonObject): boolean => Object.keys(value).sort().join() 
 function createdLines({ path, after }: FieldChange): string[] {
   if (after === null || after === undefined) return [];
   const members = isObject(after) ? Object.entries(after) : [];
-  if (members.length === 0) return [`    ${fieldOf(path)}: ${valueText(after)}`];
+  if (members.length === 0) return [`    ${formatPointer(path)}: ${valueText(after)}`];
   return members.flatMap(([name, value]) =>
     createdLines({ path: `${path}/${escaped(name)}`, before: null, after: value }),
   );

@@ -1,5 +1,5 @@
 import { BatonError } from '@baton/sdk';
-import { textOf } from '../error-text.ts';
+import { describeError } from '../error-text.ts';
 import { PlainError } from '../plain-error.ts';
 import type { Change, Planning } from './change.ts';
 import { type Declared, kinds } from './documents.ts';
@@ -45,17 +45,17 @@ async function named<Value>(what: string, work: () => Promise<Value>): Promise<V
     return await work();
   } catch (error) {
     if (!(error instanceof BatonError) || error.status !== 403) throw error;
-    throw new PlainError(`${what}: ${refusalOf(error)}`, { cause: error });
+    throw new PlainError(`${what}: ${describeRejection(error)}`, { cause: error });
   }
 }
 
 /** The service's error, with the permissions that it requires. */
-export function refusalOf(error: BatonError): string {
+export function describeRejection(error: BatonError): string {
   const { required, missing, field, path } = error.details;
   const rights = [required, missing].flat().filter((one) => typeof one === 'string');
   const place = [field, path].find((one) => typeof one === 'string');
   return [
-    textOf(error),
+    describeError(error),
     ...(rights.length > 0 ? [`It takes ${rights.join(', ')}.`] : []),
     ...(place === undefined ? [] : [`It is about ${String(place)}.`]),
   ].join('\n');

@@ -1,6 +1,6 @@
 import type { BacklogPlan, PlannedTask } from '@baton/demo/backlog-plan';
-import { needsApproval, specialtyOf } from '@baton/demo/specialties';
-import { fateOf, type Issue, priorityOf, relationsIn } from '../import/forms/beads-lines.ts';
+import { chooseSpecialty, needsApproval } from '@baton/demo/specialties';
+import { type Issue, readFate, readPriority, relationsIn } from '../import/forms/beads-lines.ts';
 import { type Dropped, droppedLines, keptRelations } from '../import/relations.ts';
 
 const titleCharactersMax = 500;
@@ -30,13 +30,13 @@ function planTask(issue: Issue, reopen: boolean): Omit<PlannedTask, 'isGated'> {
   const { id, title, status, priority, issue_type } = issue;
   return {
     issueId: id,
-    fate: reopen ? 'open' : fateOf(status),
+    fate: reopen ? 'open' : readFate(status),
     issueType: issue_type,
     body: {
       title: title.trim().slice(0, titleCharactersMax) || id,
-      priority: priorityOf(priority),
+      priority: readPriority(priority),
       customFields: { issueId: id, issueType: issue_type },
-      ...specialtyOf(issue),
+      ...chooseSpecialty(issue),
     },
   };
 }

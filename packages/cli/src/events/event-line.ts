@@ -1,7 +1,7 @@
 import type { JournalEvent } from '@baton/sdk';
 
 /** An event as one line for people: time, type and object. */
-export function lineOf({
+export function formatEvent({
   occurredAt,
   type,
   entityType,

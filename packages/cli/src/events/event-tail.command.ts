@@ -4,7 +4,7 @@ import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } 
 import { responseOf } from '../result-form.ts';
 import { show } from '../show.ts';
 import { wholeNumber } from '../whole-number.ts';
-import { lineOf } from './event-line.ts';
+import { formatEvent } from './event-line.ts';
 import { beginningAt, sinceMs } from './since.ts';
 
 type Options = CommonOptions & { type: string[]; since?: number; max?: number };
@@ -62,7 +62,7 @@ async function tail(
     for await (const event of oneAfterTheOther(from?.first ?? [], following)) {
       if (at !== undefined && Date.parse(event.occurredAt) < at) continue;
       if (types.length > 0 && !types.some((prefix) => event.type.startsWith(prefix))) continue;
-      await show(output, options, event, () => [lineOf(event)]);
+      await show(output, options, event, () => [formatEvent(event)]);
       await output.drained?.();
       printed += 1;
       if (printed >= max) return;

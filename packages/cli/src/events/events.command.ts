@@ -6,7 +6,7 @@ import type { ConsoleOutput } from '../console-output.ts';
 import { responseOf } from '../result-form.ts';
 import { show } from '../show.ts';
 import { wholeNumber } from '../whole-number.ts';
-import { lineOf } from './event-line.ts';
+import { formatEvent } from './event-line.ts';
 
 type Options = CommonOptions & { follow?: boolean; tail: number; types?: string };
 
@@ -34,7 +34,7 @@ async function showEvents(baton: BatonClient, options: Options, output: ConsoleO
   let page = await baton.events.list({ tail: options.tail, limit: options.tail, ...filter });
   for (;;) {
     for (const event of page.items) {
-      await show(output, options, event, () => [lineOf(event)]);
+      await show(output, options, event, () => [formatEvent(event)]);
       await output.drained?.();
     }
     if (!options.follow) return;

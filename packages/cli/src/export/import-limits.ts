@@ -1,4 +1,4 @@
-import { readingBounds } from '../import/reading.ts';
+import { readingBounds } from '../import/read-source.ts';
 
 /** The reasons why `baton import baton` can't read an export unchanged, a sentence each; empty if it can. */
 export function beyondImport({ tasks, bytes }: { readonly tasks: number; readonly bytes: number }): string[] {

@@ -25,7 +25,7 @@ export interface ImportChange {
  * Compares an item with its state at the last import, not with the task: later changes of the task by people and agents
  * remain, unless the source changed, too.
  */
-export function changeOf(item: PlannedItem, known: KnownTask | undefined): ImportChange {
+export function compareItem(item: PlannedItem, known: KnownTask | undefined): ImportChange {
   const before: Omit<KnownTask, 'taskId'> = known ?? { fields: {}, links: [], comments: [] };
   // An import of an older version has not stored the fields that it didn't support.
   const unknown = before.fields['status'] === undefined ? undefined : digestOfNothing;

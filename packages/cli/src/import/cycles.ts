@@ -30,7 +30,7 @@ export function backEdges<E extends Edge>(edges: readonly E[]): E[] {
 }
 
 /** The strongly connected components of a graph: two nodes are on a common cycle just where they have the same number. */
-export function componentsOf(edges: readonly Edge[]): Map<string, number> {
+export function findComponents(edges: readonly Edge[]): Map<string, number> {
   const leaving = Map.groupBy(edges, ({ from }) => from);
   const [found, lowest] = [new Map<string, number>(), new Map<string, number>()];
   const components = new Map<string, number>();

@@ -1,6 +1,6 @@
 import { counted } from '@baton/values/counted';
 import type { ImportChange } from './compare.ts';
-import { visible } from './reading.ts';
+import { visible } from './read-source.ts';
 import type { ImportPlan, ImportResult } from './run-import.ts';
 
 const changesShownMax = 20;

@@ -16,7 +16,7 @@ import { readCsvTasks } from './forms/csv.ts';
 import { readGithub } from './forms/github.ts';
 import { readTaskmaster } from './forms/taskmaster.ts';
 import { planLines, resultItems, resultLines } from './import-report.ts';
-import { readSourceText, visible } from './reading.ts';
+import { readSourceText, visible } from './read-source.ts';
 import { planImport, runImport } from './run-import.ts';
 import type { Source, SourceStatus } from './source.ts';
 import { findTargets } from './targets.ts';

@@ -19,7 +19,7 @@ import { interceptBaton, refusal } from '../apply/testing/intercepted-baton.ts';
 import { Attempt, openAttempt } from '../attempt-keys.ts';
 import { readConfig } from '../config.ts';
 import { runCommand } from '../testing/run-command.ts';
-import { findHold, holdCapability } from './holding.ts';
+import { findHold, holdCapability } from './hold-tasks.ts';
 import { planImport, runImport } from './run-import.ts';
 import { LeftOut, type Link, type Source, type SourceItem } from './source.ts';
 import { findTargets, type TargetOptions } from './targets.ts';

@@ -1,4 +1,4 @@
-import { componentsOf, type Edge } from './cycles.ts';
+import { type Edge, findComponents } from './cycles.ts';
 import type { LeftOut, Link, SourceItem } from './source.ts';
 
 /** The maximum number of ancestors of an item, and of dependencies that it inherits. */
@@ -19,7 +19,7 @@ export function withInheritedWaits(
   const inherited = new Map(items.map((item) => [item.id, inheritedBy(item, known, waitsBelow, isHolding)]));
   const own = items.flatMap((item) => waitsOf(item).map((to): Edge => ({ from: item.id, to })));
   const added = [...inherited].flatMap(([from, { waits }]) => waits.map((to): Edge => ({ from, to })));
-  const components = componentsOf([...own, ...added]);
+  const components = findComponents([...own, ...added]);
   return items.map((item) => {
     const { waits, blockedBy, startDate } = inherited.get(item.id) as Inherited;
     const links = waits

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hasHappened, instantIn } from './instants.ts';
-import { resolutionOf } from './words.ts';
+import { readResolution } from './words.ts';
 
 test('dates of trackers are instants where their day and month are in no doubt', () => {
   for (const [text, instant] of [
@@ -36,7 +36,7 @@ test('a cell means that an event has happened by a date of any form, or by a yes
 
 test('a resolution means done or cancelled', () => {
   assert.deepEqual(
-    ['Done', 'Fixed', "Won't Do", 'Duplicate', 'Cannot Reproduce', 'Unresolved', ''].map(resolutionOf),
+    ['Done', 'Fixed', "Won't Do", 'Duplicate', 'Cannot Reproduce', 'Unresolved', ''].map(readResolution),
     [...(['done', 'done', 'cancelled', 'cancelled', 'cancelled', undefined, undefined] as const)],
   );
 });

@@ -2,22 +2,22 @@ import { type BatonClient, BatonError } from '@baton/sdk';
 import { forEachConcurrently } from '@baton/values/concurrently';
 import { type Attempt, keysNotKept } from '../attempt-keys.ts';
 import type { ConsoleOutput } from '../console-output.ts';
-import { textOf } from '../error-text.ts';
+import { describeError } from '../error-text.ts';
 import { PlainError } from '../plain-error.ts';
 import { Progress } from '../progress.ts';
-import { changeOf, type ImportChange } from './compare.ts';
+import { compareItem, type ImportChange } from './compare.ts';
 import { withHeldStarts } from './held-starts.ts';
 import {
+  cannotHoldReason,
   findHold,
   type Hold,
   heldIds,
   isOver,
   isUnfinished,
   makeHold,
-  notHeld,
   type Wait,
   waitsIn,
-} from './holding.ts';
+} from './hold-tasks.ts';
 import { concurrencyMax, findBegunTasks, findKnownTasks, type KnownTask } from './known-tasks.ts';
 import { planItems, withUsableIds } from './planned-item.ts';
 import { LeftOut, type Source } from './source.ts';
@@ -61,11 +61,11 @@ export async function planImport(
   const named = new Set([...ids, ...source.items.flatMap(({ links }) => links.map(({ to }) => to))]);
   const { known, begun } = await findKnown(baton, source, { ids, named }, output);
   const items = planItems(source, (id) => known.has(id), targets.assigneeIdOf);
-  const changes = items.map((item) => changeOf(item, known.get(item.id)));
+  const changes = items.map((item) => compareItem(item, known.get(item.id)));
   const held = heldIds(changes);
   const toHold = changes.filter(({ action, item }) => action === 'create' && held.has(item.id));
   const hold = toHold.length === 0 ? 'there' : await findHold(baton);
-  if (hold === 'impossible') for (const { item } of toHold) source.leftOut.add(notHeld, item.id);
+  if (hold === 'impossible') for (const { item } of toHold) source.leftOut.add(cannotHoldReason, item.id);
   return { source, changes, known, begun, held, hold };
 }
 
@@ -271,7 +271,7 @@ function reasonOf(error: BatonError): string {
     return 'The service has stored another request under the idempotency key of this write, so nothing was written. The keys of this import were discarded: run it again, with new ones.';
   if (error.code === 'idempotency_in_flight')
     return 'Another run of this import is creating it: run it again when that has ended.';
-  return textOf(error);
+  return describeError(error);
 }
 
 interface Shown {

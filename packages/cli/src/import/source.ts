@@ -1,5 +1,5 @@
 import { PlainError } from '../plain-error.ts';
-import { visible } from './reading.ts';
+import { visible } from './read-source.ts';
 import type { PlannedRelation } from './relations.ts';
 
 /** The status of an item in its tracker, in the terms shared by all formats. */

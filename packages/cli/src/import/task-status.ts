@@ -5,7 +5,7 @@ type Lifecycle = TaskType['lifecycleSchema'];
 type Status = Pick<PlannedItem, 'status' | 'statusKey'>;
 
 /** The status that an open item gets; undefined where its type has none of that category. */
-export function openStatusOf({ status, statusKey }: Status, lifecycle: Lifecycle): string | undefined {
+export function findOpenStatus({ status, statusKey }: Status, lifecycle: Lifecycle): string | undefined {
   const { statuses, claimStatus, initialStatus } = lifecycle;
   const category = status === 'open' ? 'active' : status;
   const named = statuses.find(({ key, category: own }) => key === statusKey && own === category);
@@ -17,12 +17,12 @@ export function openStatusOf({ status, statusKey }: Status, lifecycle: Lifecycle
 /**
  * The status in which to create a task, if not the initial one: the service also accepts one of the category backlog.
  */
-export function newStatusOf(item: Status, lifecycle: Lifecycle): string | undefined {
-  return item.status === 'backlog' ? openStatusOf(item, lifecycle) : undefined;
+export function findInitialStatus(item: Status, lifecycle: Lifecycle): string | undefined {
+  return item.status === 'backlog' ? findOpenStatus(item, lifecycle) : undefined;
 }
 
 /** The status of a cancelled task. */
-export function cancelledStatusOf(
+export function findCancelledStatus(
   statusKey: string | undefined,
   { statuses }: Lifecycle,
 ): string | undefined {
@@ -34,11 +34,11 @@ export function cancelledStatusOf(
  * The next status of an unfinished import's task; undefined if it doesn't change. A status that somebody has set
  * remains, except for `backlog`, in which imports of older versions held tasks back.
  */
-export function nextStatusOf(item: Status, task: Task, lifecycle: Lifecycle): string | undefined {
+export function findNextStatus(item: Status, task: Task, lifecycle: Lifecycle): string | undefined {
   const { systemStatusCategory: category, status } = task;
   if (category.startsWith('terminal_') || item.status === 'done') return undefined;
-  if (item.status === 'cancelled') return cancelledStatusOf(item.statusKey, lifecycle);
-  const wanted = openStatusOf(item, lifecycle);
+  if (item.status === 'cancelled') return findCancelledStatus(item.statusKey, lifecycle);
+  const wanted = findOpenStatus(item, lifecycle);
   return wanted === status || !isUntouched(task, lifecycle) ? undefined : wanted;
 }
 
@@ -49,7 +49,7 @@ function isUntouched({ status, systemStatusCategory: category }: Task, lifecycle
 /** Whether a task should be blocked, but its type has no such status that can be reached from the current one. */
 export function isBlockedInVain(item: Status, task: Task, lifecycle: Lifecycle): boolean {
   if (item.status !== 'blocked' || task.systemStatusCategory === 'blocked') return false;
-  const wanted = openStatusOf(item, lifecycle);
+  const wanted = findOpenStatus(item, lifecycle);
   const isWayOut = wanted !== undefined && isReachable(task.status, wanted, lifecycle);
   return !isWayOut && isUntouched(task, lifecycle);
 }

@@ -21,14 +21,14 @@ const statusWords: readonly (readonly [SourceStatus, RegExp])[] = [
 ];
 
 /** The meaning of a tracker's word; undefined for an unknown one. */
-export function knownStatusOf(word: string, { statuses }: Words): SourceStatus | undefined {
+export function findStatus(word: string, { statuses }: Words): SourceStatus | undefined {
   const plain = plainWord(word);
   return statuses.get(plain) ?? statusWords.find(([, form]) => form.test(plain))?.[0];
 }
 
 /** The meaning of a tracker's word; open for an unknown one. */
-export function statusOf(word: string, words: Words): SourceStatus {
-  return knownStatusOf(word, words) ?? 'open';
+export function readStatus(word: string, words: Words): SourceStatus {
+  return findStatus(word, words) ?? 'open';
 }
 
 /** Resolutions under which an issue was closed without being done. */
@@ -36,10 +36,10 @@ const cancellingResolution =
   /^(?:(?:can'?t|cannot|unable to) reproduce|not reproducible|incomplete|not a bug|not an issue|works as (?:designed|intended)|by design|out of scope|withdrawn|superseded)$/;
 
 /** The meaning of an issue's resolution; undefined for one without a meaning, such as `Unresolved`. */
-export function resolutionOf(word: string): 'done' | 'cancelled' | undefined {
+export function readResolution(word: string): 'done' | 'cancelled' | undefined {
   const plain = plainWord(word);
   if (/^(?:|unresolved|none|open|no resolution)$/.test(plain)) return undefined;
-  const isCancelled = knownStatusOf(plain, noWords) === 'cancelled' || cancellingResolution.test(plain);
+  const isCancelled = findStatus(plain, noWords) === 'cancelled' || cancellingResolution.test(plain);
   return isCancelled ? 'cancelled' : 'done';
 }
 

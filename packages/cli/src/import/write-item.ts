@@ -1,17 +1,23 @@
 import { type BatonClient, BatonError, type Task, type TaskChange } from '@baton/sdk';
 import type { Attempt } from '../attempt-keys.ts';
 import type { ImportChange } from './compare.ts';
-import { holdCapability, isUnfinished, notHeld, otherRequirements, type Requirements } from './holding.ts';
+import {
+  cannotHoldReason,
+  holdCapability,
+  isUnfinished,
+  otherRequirements,
+  type Requirements,
+} from './hold-tasks.ts';
 import { originOf, type SourceKind } from './known-tasks.ts';
 import type { FieldName, PlannedItem } from './planned-item.ts';
 import type { Targets } from './targets.ts';
 import {
-  cancelledStatusOf,
+  findCancelledStatus,
+  findInitialStatus,
+  findNextStatus,
+  findOpenStatus,
   isBlockedInVain,
   isReachable,
-  newStatusOf,
-  nextStatusOf,
-  openStatusOf,
 } from './task-status.ts';
 
 /** The context of writing items. */
@@ -66,7 +72,7 @@ async function createTask(writing: Writing, item: PlannedItem, isHeld: boolean):
   const { baton, attempt, kind, targets } = writing;
   const { lifecycleSchema, key } = targets.typeOf(item);
   const workspaceId = targets.workspaceIdOf(item);
-  const status = newStatusOf(item, lifecycleSchema);
+  const status = findInitialStatus(item, lifecycleSchema);
   const body = {
     ...valuesOf(item),
     typeKey: key,
@@ -80,7 +86,7 @@ async function createTask(writing: Writing, item: PlannedItem, isHeld: boolean):
   } catch (error) {
     if (!isHeld || !(error instanceof BatonError) || error.code !== 'unknown_requirement') throw error;
     // A caller who may not read capabilities gets the error about a missing one only here.
-    writing.leaveOut(notHeld, item.id);
+    writing.leaveOut(cannotHoldReason, item.id);
     return createTask(writing, item, false);
   }
 }
@@ -157,8 +163,8 @@ async function moveTask(writing: Writing, item: PlannedItem, task: Task): Promis
   if (isOver) return;
   const status =
     item.status === 'cancelled'
-      ? cancelledStatusOf(item.statusKey, lifecycleSchema)
-      : openStatusOf(item, lifecycleSchema);
+      ? findCancelledStatus(item.statusKey, lifecycleSchema)
+      : findOpenStatus(item, lifecycleSchema);
   const category = lifecycleSchema.statuses.find(({ key }) => key === status)?.category;
   if (status === undefined && item.status === 'blocked')
     leaveOut(`is blocked, and its task type has no such status: it remains in ${task.status}`, item.id);
@@ -215,7 +221,7 @@ function isBlockedHere({ targets, leaveOut }: Writing, item: PlannedItem, task: 
 
 function statusToGive({ targets, leaveOut }: Writing, item: PlannedItem, task: Task): string | undefined {
   const { lifecycleSchema } = targets.typeOf({ typeKey: task.typeKey });
-  const status = nextStatusOf(item, task, lifecycleSchema);
+  const status = findNextStatus(item, task, lifecycleSchema);
   if (status === undefined || item.status === 'cancelled') return status;
   if (isReachable(task.status, status, lifecycleSchema)) return status;
   leaveOut(`has a status that no step leads to from ${task.status}, where it stays`, item.id);
@@ -311,7 +317,7 @@ function holderIn(error: unknown): string | undefined {
 async function withdrawTask({ baton, targets }: Writing, taskId: string): Promise<Overtaken> {
   const task = await baton.tasks.get(taskId);
   const { lifecycleSchema } = targets.typeOf({ typeKey: task.typeKey });
-  const status = cancelledStatusOf(undefined, lifecycleSchema);
+  const status = findCancelledStatus(undefined, lifecycleSchema);
   const sentence = 'Somebody else imported it at the same time, and that task is used.';
   const toDo = `${sentence} Cancel ${task.publicId}, which this import created, and run it again.`;
   if (status === undefined) return new Overtaken(toDo);

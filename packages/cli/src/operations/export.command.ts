@@ -5,7 +5,7 @@ import { fieldsNamed } from '../result-form.ts';
 import { show } from '../show.ts';
 import { type EventLines, linesToFile, linesToOutput } from './event-lines.ts';
 import { type EventRange, eventsOf } from './event-range.ts';
-import { countOf } from './retention.ts';
+import { formatEventCount } from './retention.ts';
 
 type Options = CommonOptions & EventRange & { file?: string; resume?: boolean };
 
@@ -67,7 +67,7 @@ async function report(
   { file, ...options }: Options,
   { output }: CommandContext,
 ): Promise<void> {
-  const sentence = `${countOf(exported.events)} exported.${exported.cursor === null ? '' : ` To continue later: --after ${exported.cursor}`}`;
+  const sentence = `${formatEventCount(exported.events)} exported.${exported.cursor === null ? '' : ` To continue later: --after ${exported.cursor}`}`;
   if (file === undefined) output.progress(`${options.json ? JSON.stringify(exported) : sentence}\n`);
   else await show(output, options, exported, () => [sentence]);
 }

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { asCaller, type CommandContext } from '../command-context.ts';
 import { responseOf } from '../result-form.ts';
 import { show } from '../show.ts';
-import { countOf, type RetentionOptions, retentionOf, withRetentionOptions } from './retention.ts';
+import { formatEventCount, type RetentionOptions, readRetention, withRetentionOptions } from './retention.ts';
 
 /** `baton operations prune`: permanently deletes history from the archive. */
 export function addPrune(operations: Command, context: CommandContext): void {
@@ -11,11 +11,11 @@ export function addPrune(operations: Command, context: CommandContext): void {
     .description('permanently delete old history from the archive: export it first');
   withRetentionOptions(command, responseOf('pruneJournal')).action((options: RetentionOptions) =>
     asCaller(options, context, async (baton) => {
-      const answer = await baton.operations.pruneJournal(retentionOf(options));
+      const answer = await baton.operations.pruneJournal(readRetention(options));
       await show(context.output, options, answer, () => [
         answer.pruned === 0
           ? 'Nothing was deleted: no event of the archive is that old and confirmed by all consumers.'
-          : `${countOf(answer.pruned)} deleted. The journal begins after ${answer.archiveFloorCursor}.`,
+          : `${formatEventCount(answer.pruned)} deleted. The journal begins after ${answer.archiveFloorCursor}.`,
       ]);
     }),
   );

@@ -16,14 +16,14 @@ export function withRetentionOptions(command: Command, result: ResultForm): Comm
     .option('--max-events <number>', 'at most this many, the oldest first (default: 100000)', wholeNumber);
 }
 
-export function retentionOf({ beforeSeconds, maxEvents }: RetentionOptions): JournalRetention {
+export function readRetention({ beforeSeconds, maxEvents }: RetentionOptions): JournalRetention {
   return {
     ...(beforeSeconds !== undefined && { beforeSeconds }),
     ...(maxEvents !== undefined && { maxEvents }),
   };
 }
 
-export function countOf(events: number): string {
+export function formatEventCount(events: number): string {
   return events === 1 ? '1 event' : `${events} events`;
 }
 

@@ -1,7 +1,7 @@
 import type { Goal, Role, Rule, Session, TaskType, Workspace } from '@baton/sdk';
 import { findGoalId, findRoleId, findRuleId, findTaskTypeId, findWorkspaceId } from '../names.ts';
 import { responseOf } from '../result-form.ts';
-import { columnsOf, type Resource } from './resource.ts';
+import { defineColumns, type Resource } from './resource.ts';
 
 /** Workspaces, goals, rules, task types, roles and sessions: lists and views. */
 export const organisationResources: readonly Resource[] = [
@@ -10,7 +10,7 @@ export const organisationResources: readonly Resource[] = [
     summary: 'workspaces',
     list: {
       operation: 'listWorkspaces',
-      columns: columnsOf<Workspace>(
+      columns: defineColumns<Workspace>(
         ['ID', 'id'],
         ['STATUS', 'status'],
         ['SLUG', 'slug'],
@@ -47,7 +47,7 @@ export const organisationResources: readonly Resource[] = [
     summary: 'goals of tasks',
     list: {
       operation: 'listGoals',
-      columns: columnsOf<Goal>(
+      columns: defineColumns<Goal>(
         ['ID', 'id'],
         ['STATUS', 'status'],
         ['WORKSPACE', 'workspaceId'],
@@ -70,7 +70,7 @@ export const organisationResources: readonly Resource[] = [
     summary: 'work rules',
     list: {
       operation: 'listRules',
-      columns: columnsOf<Rule>(
+      columns: defineColumns<Rule>(
         ['ID', 'id'],
         ['STATUS', 'status'],
         ['KEY', 'key'],
@@ -90,7 +90,7 @@ export const organisationResources: readonly Resource[] = [
     summary: 'task types',
     list: {
       operation: 'listTaskTypes',
-      columns: columnsOf<TaskType>(
+      columns: defineColumns<TaskType>(
         ['ID', 'id'],
         ['STATUS', 'status'],
         ['KEY', 'key'],
@@ -114,7 +114,7 @@ export const organisationResources: readonly Resource[] = [
     summary: 'roles of principals',
     list: {
       operation: 'listRoles',
-      columns: columnsOf<Role>(
+      columns: defineColumns<Role>(
         ['ID', 'id'],
         ['SLUG', 'slug'],
         ['WORKSPACE', 'workspaceId'],
@@ -134,7 +134,7 @@ export const organisationResources: readonly Resource[] = [
     summary: 'sessions in which people and agents work',
     list: {
       operation: 'listSessions',
-      columns: columnsOf<Session>(
+      columns: defineColumns<Session>(
         ['ID', 'id'],
         ['STATUS', 'status'],
         ['PRINCIPAL', 'principalId'],

@@ -3,7 +3,7 @@ import { PlainError } from '../plain-error.ts';
 import type { Called } from './resource.ts';
 
 /** The secret of identity's administration, which only the owner of a Baton on this machine has. */
-export function tenantOf({ access, options }: Called): string {
+export function resolveTenant({ access, options }: Called): string {
   const tenant = (options['tenant'] as string | undefined) ?? access.tenantId;
   if (tenant === undefined || access.adminSecret === undefined)
     throw new PlainError(
@@ -14,7 +14,7 @@ export function tenantOf({ access, options }: Called): string {
 
 /** Identity's pages have a different form of cursor. */
 export async function* peopleOf(called: Called, q?: string): AsyncGenerator<identity.Principal> {
-  const tenant = tenantOf(called);
+  const tenant = resolveTenant(called);
   for (let after: string | null | undefined; after !== null; ) {
     const page = await called.baton.identity.principals.list(tenant, {
       ...(after !== undefined && { after }),

@@ -10,7 +10,7 @@ export type Column = readonly [header: string, cell: (item: Item) => unknown];
 export type Item = Readonly<Record<string, unknown>>;
 
 /** Columns of a type's fields: a missing field is a compile error. */
-export function columnsOf<Type>(
+export function defineColumns<Type>(
   ...columns: readonly (readonly [header: string, name: keyof Type & string])[]
 ): Column[] {
   return columns.map(([header, name]) => [header, (item: Item) => item[name]]);

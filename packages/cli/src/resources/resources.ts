@@ -20,8 +20,8 @@ import { wholeNumber } from '../whole-number.ts';
 import { createArtifact } from './artifact-create.ts';
 import { statusText, withIdentityStatus } from './identity-status.ts';
 import { organisationResources } from './organisation.ts';
-import { peopleOf, tenantOf } from './people.ts';
-import { type Called, columnsOf, type Item, type Resource } from './resource.ts';
+import { peopleOf, resolveTenant } from './people.ts';
+import { type Called, defineColumns, type Item, type Resource } from './resource.ts';
 
 const reason = ['--reason <text>', 'why, for the journal'] as const;
 
@@ -77,7 +77,7 @@ export const resources: readonly Resource[] = [
     summary: 'leases on tasks',
     list: {
       operation: 'listClaims',
-      columns: columnsOf<Claim>(
+      columns: defineColumns<Claim>(
         ['ID', 'id'],
         ['STATUS', 'status'],
         ['TOKEN', 'fencingToken'],
@@ -112,7 +112,7 @@ export const resources: readonly Resource[] = [
     summary: 'attempts at tasks',
     list: {
       operation: 'listRuns',
-      columns: columnsOf<Run>(
+      columns: defineColumns<Run>(
         ['ID', 'id'],
         ['STATUS', 'status'],
         ['ATTEMPT', 'attempt'],
@@ -148,7 +148,7 @@ export const resources: readonly Resource[] = [
     summary: 'requests for decisions of people',
     list: {
       operation: 'listApprovals',
-      columns: columnsOf<ListedApproval>(
+      columns: defineColumns<ListedApproval>(
         ['ID', 'id'],
         ['STATUS', 'status'],
         ['GATE', 'gate'],
@@ -168,7 +168,7 @@ export const resources: readonly Resource[] = [
     summary: 'results of work',
     list: {
       operation: 'listArtifacts',
-      columns: columnsOf<Artifact>(
+      columns: defineColumns<Artifact>(
         ['ID', 'id'],
         ['TYPE', 'type'],
         ['BYTES', 'sizeBytes'],
@@ -222,7 +222,7 @@ export const resources: readonly Resource[] = [
     summary: 'agents of the registry',
     list: {
       operation: 'listAgents',
-      columns: columnsOf<ListedAgent>(
+      columns: defineColumns<ListedAgent>(
         ['KEY', 'key'],
         ['STATE', 'state'],
         ['STATUS', 'status'],
@@ -246,7 +246,12 @@ export const resources: readonly Resource[] = [
     summary: 'capabilities of agents and services',
     list: {
       operation: 'listSkills',
-      columns: columnsOf<Skill>(['ID', 'id'], ['NAME', 'name'], ['VERSION', 'version'], ['STATUS', 'status']),
+      columns: defineColumns<Skill>(
+        ['ID', 'id'],
+        ['NAME', 'name'],
+        ['VERSION', 'version'],
+        ['STATUS', 'status'],
+      ),
       filters: [],
       call: ({ baton }, query) => baton.skills.list(query),
     },
@@ -261,7 +266,7 @@ export const resources: readonly Resource[] = [
     summary: 'projects',
     list: {
       operation: 'listProjects',
-      columns: columnsOf<Project>(
+      columns: defineColumns<Project>(
         ['ID', 'id'],
         ['STATUS', 'statusKey'],
         ['TEMPLATE', 'templateKey'],
@@ -282,7 +287,7 @@ export const resources: readonly Resource[] = [
     summary: 'instances of processes',
     list: {
       operation: 'listProcessInstances',
-      columns: columnsOf<ProcessInstance>(
+      columns: defineColumns<ProcessInstance>(
         ['ID', 'id'],
         ['STATUS', 'status'],
         ['DEFINITION', 'definitionKey'],
@@ -344,9 +349,9 @@ export const resources: readonly Resource[] = [
     list: {
       operation: 'listPrincipals',
       columns: [
-        ...columnsOf<Principal>(['ID', 'id'], ['KIND', 'kind']),
+        ...defineColumns<Principal>(['ID', 'id'], ['KIND', 'kind']),
         ['STATUS', statusText],
-        ...columnsOf<Principal>(['NAME', 'displayName']),
+        ...defineColumns<Principal>(['NAME', 'displayName']),
       ],
       filters: [
         ['--q <words>', 'with words of the name, or an e-mail address, that begin like this'],
@@ -389,7 +394,7 @@ export const resources: readonly Resource[] = [
     summary: 'people, agents and services at identity, for the operator',
     list: {
       operation: 'identity.listPrincipals',
-      columns: columnsOf<identity.Principal>(
+      columns: defineColumns<identity.Principal>(
         ['ID', 'id'],
         ['KIND', 'kind'],
         ['STATUS', 'status'],
@@ -403,7 +408,7 @@ export const resources: readonly Resource[] = [
       operation: 'identity.getPrincipal',
       call: async (called) =>
         called.baton.identity.principals.get(
-          tenantOf(called),
+          resolveTenant(called),
           await findPersonId(called, called.args[0] ?? ''),
         ),
     },
@@ -415,7 +420,7 @@ export const resources: readonly Resource[] = [
         options: [reason],
         call: async (called) =>
           called.baton.identity.principals.disable(
-            tenantOf(called),
+            resolveTenant(called),
             await findPersonId(called, called.args[0] ?? ''),
             because(called),
           ),
@@ -427,7 +432,7 @@ export const resources: readonly Resource[] = [
         result: responseOf('identity.enablePrincipal'),
         call: async (called) =>
           called.baton.identity.principals.enable(
-            tenantOf(called),
+            resolveTenant(called),
             await findPersonId(called, called.args[0] ?? ''),
           ),
         says: () => 'Enabled.',
@@ -439,7 +444,7 @@ export const resources: readonly Resource[] = [
     summary: 'personal access tokens, for the operator',
     list: {
       operation: 'identity.listPlatformAccessTokens',
-      columns: columnsOf<identity.PlatformAccessToken>(
+      columns: defineColumns<identity.PlatformAccessToken>(
         ['ID', 'id'],
         ['PREFIX', 'publicPrefix'],
         ['EXPIRES', 'expiresAt'],
@@ -448,7 +453,7 @@ export const resources: readonly Resource[] = [
       ),
       filters: [],
       async *call(called) {
-        yield* await called.baton.identity.platformAccessTokens.list(tenantOf(called));
+        yield* await called.baton.identity.platformAccessTokens.list(resolveTenant(called));
       },
     },
     acts: [
@@ -461,7 +466,7 @@ export const resources: readonly Resource[] = [
           const [principal = '', name = ''] = called.args;
           const days = Number(called.options['days'] ?? 30);
           const principalId = await findPersonId(called, principal);
-          return called.baton.identity.principals.createToken(tenantOf(called), principalId, {
+          return called.baton.identity.principals.createToken(resolveTenant(called), principalId, {
             name,
             audiences: ['control-plane'],
             scopeCeiling: ['control-plane:read', 'control-plane:write'],
@@ -477,7 +482,7 @@ export const resources: readonly Resource[] = [
         options: [reason],
         async call(called) {
           const [id = ''] = called.args;
-          await called.baton.identity.platformAccessTokens.revoke(tenantOf(called), id, because(called));
+          await called.baton.identity.platformAccessTokens.revoke(resolveTenant(called), id, because(called));
           return { id };
         },
         says: ({ id }) => `Token ${String(id)} is revoked.`,

@@ -40,12 +40,12 @@ export async function readSurroundings(
     artifacts: artifacts?.items ?? [],
     workspace: workspace?.slug ?? task.workspaceId ?? undefined,
     form,
-    nameOf: await namesOf(baton, people),
+    nameOf: await readNames(baton, people),
   };
 }
 
 /** Names of these principals, as far as the caller may read them. */
-export async function namesOf(
+export async function readNames(
   baton: BatonClient,
   ids: readonly (string | null)[],
 ): Promise<(principalId: string) => string> {

@@ -3,9 +3,9 @@ import open from 'open';
 import type { BatonClient, Task, TaskComment } from '@baton/sdk';
 import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
 import { fieldLines } from '../resources/resource.command.ts';
-import { fieldNamesOf, requireFields, responseOf } from '../result-form.ts';
+import { listFieldNames, requireFields, responseOf } from '../result-form.ts';
 import { namesIn, show } from '../show.ts';
-import { commentLines, namesOf, readSurroundings, shownComments, summaryLines } from './task-summary.ts';
+import { commentLines, readNames, readSurroundings, shownComments, summaryLines } from './task-summary.ts';
 
 type ViewOptions = CommonOptions & { comments?: boolean; fields?: string; web?: boolean };
 
@@ -69,7 +69,7 @@ const isForProgram = ({ json, jq }: CommonOptions) => Boolean(json) || jq !== un
 /** @throws PlainError for an unknown field */
 function fieldsIn(given: string | undefined): readonly string[] | undefined {
   if (given === undefined) return undefined;
-  const known = fieldNamesOf(responseOf('getTask'));
+  const known = listFieldNames(responseOf('getTask'));
   if (given === 'all') return known;
   const names = namesIn(given);
   requireFields(names, known);
@@ -124,7 +124,7 @@ async function readComments(baton: BatonClient, ref: string): Promise<Said> {
 const authorsOf = (comments: readonly TaskComment[]) => comments.map((one) => one.authorPrincipalId);
 
 async function saidLines(baton: BatonClient, { comments, older, isCut }: Said): Promise<string[]> {
-  const nameOf = await namesOf(baton, authorsOf(comments));
+  const nameOf = await readNames(baton, authorsOf(comments));
   return [
     ...(older === 0 ? [] : [`${older} older comment${older === 1 ? ' is' : 's are'} not shown.`, '']),
     ...comments.flatMap((one, at) => [...(at === 0 ? [] : ['']), ...commentLines(one, nameOf)]),

@@ -3,7 +3,7 @@ import { type BatonClient, BatonError, etagOf, type NewTask, type TaskChange } f
 import { invocation } from '../../../../bin/invocation.mjs';
 import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
 import { exitCodes } from '../error-text.ts';
-import { readSourceText } from '../import/reading.ts';
+import { readSourceText } from '../import/read-source.ts';
 import { findPrincipalId, findProjectId, findTaskTypeId, findWorkspaceId } from '../names.ts';
 import { PlainError } from '../plain-error.ts';
 import { addResource } from '../resources/resource.command.ts';
@@ -11,7 +11,7 @@ import type { Resource } from '../resources/resource.ts';
 import { responseOf } from '../result-form.ts';
 import { show } from '../show.ts';
 import { addTaskMoves } from './task-moves.command.ts';
-import { holdersIn, namesOf, unassigned } from './task-summary.ts';
+import { holdersIn, readNames, unassigned } from './task-summary.ts';
 import { addTaskView } from './task-view.command.ts';
 import { whyLines } from './why-lines.ts';
 
@@ -227,7 +227,7 @@ function addWhy(task: Command, context: CommandContext): void {
     (ref: string, options: CommonOptions) =>
       asCaller(options, context, async (baton) => {
         const answer = await baton.tasks.getClaimability(ref);
-        const nameOf = await namesOf(baton, holdersIn(answer));
+        const nameOf = await readNames(baton, holdersIn(answer));
         await show(context.output, options, answer, () => whyLines(ref, answer, nameOf));
       }),
   );

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { createMcpHandler, InMemoryServerEventBus, type McpHttpHandler } from '@modelcontextprotocol/server';
 import { BatonError, createClient, type Transport } from '@baton/sdk';
 import { cursorKey, JournalWatch } from '../journal-watch.ts';
-import { offerOf } from '../offer.ts';
+import { readOffer } from '../offer.ts';
 import { buildServer } from '../server.ts';
-import { skillsOf } from '../skills.ts';
+import { createSkillsExtension } from '../skills.ts';
 import { messageBytesMax } from '../tool.ts';
 import { version } from '../version.ts';
 import { Workplace } from '../workplace.ts';
@@ -168,7 +168,7 @@ export class ServedClients {
     const newClient = () => createClient({ url: this.#url, credential, ...(transport && { transport }) });
     const baton = newClient();
     const workplace = new Workplace(baton, { version, leaseSeconds: this.#bounds.leaseSeconds });
-    const skills = skillsOf(baton);
+    const skills = createSkillsExtension(baton);
     const bus = new InMemoryServerEventBus();
     const journal = new JournalWatch(baton, ({ uri, cursor }) =>
       bus.publish({ kind: 'resource_updated', uri, params: { _meta: { [cursorKey]: cursor } } }),
@@ -192,7 +192,7 @@ export class ServedClients {
             // Clients of 2025 have no stream here that outlives a request.
             canListen: era === 'modern',
             isModern: era === 'modern',
-            ...offerOf(requestInfo?.url ?? ''),
+            ...readOffer(requestInfo?.url ?? ''),
           }),
         {
           bus,

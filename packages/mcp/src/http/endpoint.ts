@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import type { ReadableStream as NodeReadableStream } from 'node:stream/web';
 import type { Transport } from '@baton/sdk';
 import { listenedIn } from '../listeners.ts';
-import { offerOf } from '../offer.ts';
+import { readOffer } from '../offer.ts';
 import { Bodies, messageIn } from './bodies.ts';
 import { type ClientBounds, clientBounds, type ServedClient, ServedClients } from './clients.ts';
 import { answer, metadataPath, refuse, refuseBody } from './refusals.ts';
@@ -99,7 +99,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
     base: string,
   ): Promise<void> {
     try {
-      offerOf(req.url ?? '');
+      readOffer(req.url ?? '');
     } catch (error) {
       return answer(res, 400, { error: 'invalid_request', error_description: (error as Error).message });
     }

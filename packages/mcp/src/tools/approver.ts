@@ -21,7 +21,7 @@ export class NoApproverError extends Error {
  * Resolves the approver of a request: the named person or role, or otherwise the owner of the task.
  * @throws TypeError if both are named; NoApproverError if nobody could decide
  */
-export async function approverOf(
+export async function resolveApprover(
   asked: Asked,
 ): Promise<{ assignedPrincipalId: string } | { requiredRoleId: string }> {
   const { baton, task, personId, role, signal } = asked;

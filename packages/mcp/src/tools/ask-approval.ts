@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { leaseId, shortText, taskRef } from '../inputs.ts';
 import { lines, tool } from '../tool.ts';
-import { approverOf, decidersText } from './approver.ts';
+import { decidersText, resolveApprover } from './approver.ts';
 import { workPermissions } from './work-permissions.ts';
 
 export const askApproval = tool({
@@ -19,7 +19,7 @@ export const askApproval = tool({
   }),
   async run({ lease: id, question, personId, role }, { baton, workplace, signal }) {
     const lease = workplace.find(id);
-    const approver = await approverOf({ baton, task: lease.task, personId, role, signal });
+    const approver = await resolveApprover({ baton, task: lease.task, personId, role, signal });
     const approval = await lease.askApproval({ comment: question, ...approver }, { signal });
     const text = lines(
       `The approval is requested (approval ${approval.id}), and ${lease.task.publicId} is suspended: you no longer hold it. Stop working on it.`,

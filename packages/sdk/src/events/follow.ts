@@ -2,7 +2,7 @@ import type { Api } from '../client.ts';
 import { BatonError } from '../errors.ts';
 import type { JournalEvent } from '../generated/coordination-types.ts';
 import type { Store } from '../store.ts';
-import { backoffMs, sleep } from '../waiting.ts';
+import { backoffMs, sleep } from '../wait.ts';
 import { RecentIds } from './recent-ids.ts';
 import { eventsBySocket, SocketRefusal } from './socket.ts';
 

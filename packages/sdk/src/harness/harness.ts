@@ -4,7 +4,7 @@ import type { CallOptions } from '../call.ts';
 import type { Api } from '../client.ts';
 import { BatonError } from '../errors.ts';
 import type { Claim, ClaimNextRequest, OwnRun, Session, Task } from '../generated/coordination-types.ts';
-import { sleep, unlessAborted } from '../waiting.ts';
+import { sleep, unlessAborted } from '../wait.ts';
 import type { HarnessOptions, WorkOptions } from './harness-options.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { isLoss, Lease, type LeaseEnd } from './lease.ts';

@@ -1,5 +1,5 @@
 import { BatonError } from '../errors.ts';
-import { sleep } from '../waiting.ts';
+import { sleep } from '../wait.ts';
 import { LeaseClock } from './lease-clock.ts';
 
 export interface HeartbeatOptions {

@@ -16,7 +16,7 @@ import type {
   TaskChange,
   TaskComment,
 } from '../generated/coordination-types.ts';
-import { unlessAborted } from '../waiting.ts';
+import { unlessAborted } from '../wait.ts';
 import { Heartbeat } from './heartbeat.ts';
 import type { Moment } from './lease-clock.ts';
 

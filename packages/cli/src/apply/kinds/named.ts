@@ -1,5 +1,12 @@
 import type { PackageLink } from '@baton/sdk';
-import { type Change, differences, type FieldChange, type Planning, patchOf, unchanged } from '../change.ts';
+import {
+  buildPatch,
+  type Change,
+  differences,
+  type FieldChange,
+  type Planning,
+  unchanged,
+} from '../change.ts';
 import type { Declared } from '../documents.ts';
 import { checkForm, type Form } from '../form.ts';
 import type { JsonObject } from '../yaml-documents.ts';
@@ -70,7 +77,7 @@ export async function planNamed(planning: Planning, document: Declared): Promise
     action: 'change',
     fields,
     async carryOut() {
-      const patch = patchOf(spec, found as unknown as JsonObject);
+      const patch = buildPatch(spec, found as unknown as JsonObject);
       await kind.update(planning, found.id, patch, `"${kind.tag}-${found.version}"`);
     },
   };

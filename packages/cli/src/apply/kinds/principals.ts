@@ -1,6 +1,13 @@
 import type { IamBinding, Principal } from '@baton/sdk';
 import { PlainError } from '../../plain-error.ts';
-import { type Change, differences, type FieldChange, type Planning, patchOf, unchanged } from '../change.ts';
+import {
+  buildPatch,
+  type Change,
+  differences,
+  type FieldChange,
+  type Planning,
+  unchanged,
+} from '../change.ts';
 import { type Declared, isObject } from '../documents.ts';
 import { checkFields, checkForm, type Form } from '../form.ts';
 import { principalKeyMember, withdrawnMember } from '../world.ts';
@@ -26,7 +33,7 @@ const profileForm: Form = {
   required: [],
 };
 
-/** Its identity and its permissions: a binding (docs/reference/directory.md). */
+/** Its identity and its permissions: a binding (docs/reference/access.md#bindings). */
 const accessForm: Form = {
   fields: {
     identity: 'text',
@@ -287,7 +294,7 @@ async function changePrincipal(
   held: Held,
 ): Promise<void> {
   const { principals } = planning.baton;
-  const { kind: _kind, ...patch } = patchOf(wanted.own, found);
+  const { kind: _kind, ...patch } = buildPatch(wanted.own, found);
   if (Object.keys(patch).length > 0)
     await principals.update(found.id, patch, { ifMatch: `"principal-${found.version}"` });
   if (wanted.status === 'active' && found.status !== 'active') await principals.enable(found.id, {});

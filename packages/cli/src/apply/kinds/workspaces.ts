@@ -1,7 +1,7 @@
 import type { Project, Workspace } from '@baton/sdk';
 import { invocation } from '../../../../../bin/invocation.mjs';
 import { PlainError } from '../../plain-error.ts';
-import { type Change, differences, type Planning, patchOf, unchanged } from '../change.ts';
+import { buildPatch, type Change, differences, type Planning, unchanged } from '../change.ts';
 import type { Declared } from '../documents.ts';
 import { checkForm, type Form } from '../form.ts';
 import type { JsonObject } from '../yaml-documents.ts';
@@ -51,7 +51,7 @@ export async function planWorkspace(planning: Planning, document: Declared): Pro
     action: 'change',
     fields,
     async carryOut() {
-      const { type: typeKey, ...patch } = patchOf(spec, current);
+      const { type: typeKey, ...patch } = buildPatch(spec, current);
       const body = { ...patch, ...(typeKey !== undefined && { typeKey: typeKey as string }) };
       await baton.workspaces.update(found.id, body, { ifMatch: `"workspace-${found.version}"` });
     },
@@ -153,7 +153,7 @@ export async function planProject(planning: Planning, document: Declared): Promi
     document,
     action: 'change',
     fields,
-    carryOut: () => changeProject(planning, found, patchOf(spec, current)),
+    carryOut: () => changeProject(planning, found, buildPatch(spec, current)),
   };
 }
 

@@ -1,6 +1,6 @@
 import { readDocuments, TextFault } from '../../apply/yaml-documents.ts';
 import { filled, type LeftOut, namesIn, type SourceItem, type SourceStatus, textIn } from '../source.ts';
-import { knownStatusOf, plainWord, priorityIn, type Words } from '../words.ts';
+import { findStatus, plainWord, priorityIn, type Words } from '../words.ts';
 import { bodyIn } from './backlog-md-body.ts';
 import type { BacklogMdConfig } from './backlog-md-config.ts';
 
@@ -118,7 +118,7 @@ function statusIn(
   { doneStatus }: BacklogMdConfig,
   folderStatus: SourceStatus | undefined,
 ): SourceStatus {
-  const known = knownStatusOf(word, words);
+  const known = findStatus(word, words);
   const own = known ?? (plainWord(word) !== '' && plainWord(word) === doneStatus ? 'done' : 'open');
   return folderStatus === undefined || own === 'done' ? own : folderStatus;
 }

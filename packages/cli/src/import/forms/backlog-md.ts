@@ -1,7 +1,7 @@
 import { lstat, readdir, readFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { PlainError } from '../../plain-error.ts';
-import { visible } from '../reading.ts';
+import { visible } from '../read-source.ts';
 import { LeftOut, type Link, type Source, type SourceItem, type SourceStatus } from '../source.ts';
 import type { Words } from '../words.ts';
 import { type BacklogMdConfig, readBacklogMdConfig } from './backlog-md-config.ts';

@@ -1,6 +1,6 @@
 import { invocation } from '../../../../../bin/invocation.mjs';
 import { PlainError } from '../../plain-error.ts';
-import { linesOf, type NumberedLine, readingBounds, readJson } from '../reading.ts';
+import { type NumberedLine, readingBounds, readJson, splitLines } from '../read-source.ts';
 import {
   type ExternalName,
   LeftOut,
@@ -41,7 +41,7 @@ const categories: Readonly<Record<string, SourceStatus>> = {
 export function readExport(text: string, name: string): Source & { readonly tenant: ExportedTenant } {
   // Few lines of an export are tasks, and a task has all its comments on its line: the limit of the file bounds both.
   const bounds = { linesMax: readingBounds.fileBytesMax, lineCharactersMax: readingBounds.fileBytesMax };
-  const numbered = linesOf(text, name, bounds);
+  const numbered = splitLines(text, name, bounds);
   const [first, last] = [numbered[0], numbered.at(-1)].map((line) => line && exportLineIn(line));
   const tenant = tenantIn(first !== undefined && 'fields' in first ? first.fields : {}, name);
   if (last === undefined || !('kind' in last) || last.kind !== 'end')

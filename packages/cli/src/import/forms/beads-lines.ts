@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { PlainError } from '../../plain-error.ts';
-import { linesOf, type NumberedLine, readingBounds, readJson, visible } from '../reading.ts';
+import { type NumberedLine, readingBounds, readJson, splitLines, visible } from '../read-source.ts';
 import type { Fate, PlannedRelation } from '../relations.ts';
 import { LeftOut } from '../source.ts';
 
@@ -63,7 +63,7 @@ export function backlogLines(text: string, name: string, leftOut: LeftOut): Back
   const seen = new Set<string>();
   const onTooLong = (number: number) =>
     leftOut.addUnreadable(`has more than ${readingBounds.lineCharactersMax} characters`, `line ${number}`);
-  return linesOf(text, name, {}, onTooLong).flatMap((numbered) => {
+  return splitLines(text, name, {}, onTooLong).flatMap((numbered) => {
     const place = `line ${numbered.number}`;
     const read = backlogLine(numbered, place, leftOut);
     if (read === undefined) return [];
@@ -126,7 +126,7 @@ function dependenciesIn(value: unknown): Dependency[] | undefined {
 }
 
 /** Closed issues are done and tombstones deleted; all others are open. */
-export function fateOf(status: string): Fate {
+export function readFate(status: string): Fate {
   if (status === 'closed') return 'done';
   return status === 'tombstone' ? 'deleted' : 'open';
 }
@@ -134,7 +134,7 @@ export function fateOf(status: string): Fate {
 const priorityNames = ['critical', 'high', 'medium', 'low', 'low'] as const;
 
 /** The priority that a number of beads means. */
-export function priorityOf(priority: number): (typeof priorityNames)[number] {
+export function readPriority(priority: number): (typeof priorityNames)[number] {
   return priorityNames[priority] ?? 'medium';
 }
 

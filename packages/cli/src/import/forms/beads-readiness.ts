@@ -1,8 +1,8 @@
-import { readJson } from '../reading.ts';
+import { readJson } from '../read-source.ts';
 import type { LeftOut, Link, SourceItem, SourceStatus } from '../source.ts';
 import { textIn } from '../source.ts';
-import { knownStatusOf, plainWord, type Words } from '../words.ts';
-import { type BacklogLine, type Dependency, fateOf, relationType, waitingTypes } from './beads-lines.ts';
+import { findStatus, plainWord, type Words } from '../words.ts';
+import { type BacklogLine, type Dependency, readFate, relationType, waitingTypes } from './beads-lines.ts';
 
 /** Types of records that `bd ready` never lists, and events, which are done when they are written. */
 const typesOfNoWork: ReadonlySet<string> = new Set(
@@ -55,20 +55,20 @@ export function statusIn(line: BacklogLine, graph: BeadsGraph): SourceStatus {
     leftOut.add('waits for something outside of the file: blocked', issue.id);
     return 'blocked';
   }
-  const read = knownStatusOf(issue.status, words) ?? 'open';
+  const read = findStatus(issue.status, words) ?? 'open';
   // An issue that waits for another is held back by that relation, until the other one is done.
   return read === 'blocked' && issue.status === 'blocked' && waitsForOpen(line, graph) ? 'open' : read;
 }
 
 function endOf({ issue, fields }: BacklogLine, words: Words): 'done' | 'cancelled' | undefined {
   const chosen = words.statuses.get(plainWord(issue.status));
-  const read = chosen ?? knownStatusOf(issue.status, words);
-  const fate = chosen === undefined ? fateOf(issue.status) : 'open';
+  const read = chosen ?? findStatus(issue.status, words);
+  const fate = chosen === undefined ? readFate(issue.status) : 'open';
   if (read === 'cancelled' || fate === 'deleted') return 'cancelled';
   if (read !== 'done' && fate !== 'done') return undefined;
   // Only a reason that is one of these words: the others are free texts.
   const reason = textIn(fields['close_reason']);
-  return reason !== undefined && knownStatusOf(reason, words) === 'cancelled' ? 'cancelled' : 'done';
+  return reason !== undefined && findStatus(reason, words) === 'cancelled' ? 'cancelled' : 'done';
 }
 
 function noWorkIn({ issue, fields }: BacklogLine): string | undefined {
@@ -92,11 +92,11 @@ function waitsForOpen({ issue }: BacklogLine, { lines, words }: BeadsGraph): boo
 
 /** Whether nobody should start with the children of an issue: it is deferred, blocked or a template. */
 export function holdsChildren({ issue, fields }: BacklogLine, { words }: BeadsGraph): boolean {
-  return fields['is_template'] === true || knownStatusOf(issue.status, words) === 'blocked';
+  return fields['is_template'] === true || findStatus(issue.status, words) === 'blocked';
 }
 
 /** The relations of an issue, from it to others. */
-export function linksOf({ issue }: BacklogLine, graph: BeadsGraph): SourceItem['links'] {
+export function resolveLinks({ issue }: BacklogLine, graph: BeadsGraph): SourceItem['links'] {
   const { lines, leftOut } = graph;
   return (issue.dependencies ?? []).flatMap((dependency): Link[] => {
     const { on: to, type } = dependency;

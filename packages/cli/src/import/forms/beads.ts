@@ -10,8 +10,8 @@ import {
   textIn,
 } from '../source.ts';
 import type { Words } from '../words.ts';
-import { type BacklogLine, backlogLines, priorityOf } from './beads-lines.ts';
-import { type BeadsGraph, beadsGraph, holdsChildren, linksOf, statusIn } from './beads-readiness.ts';
+import { type BacklogLine, backlogLines, readPriority } from './beads-lines.ts';
+import { type BeadsGraph, beadsGraph, holdsChildren, resolveLinks, statusIn } from './beads-readiness.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -59,7 +59,7 @@ function itemOf(line: BacklogLine, graph: BeadsGraph): SourceItem {
     title: issue.title,
     description: descriptionOf(fields),
     status: statusIn(line, graph),
-    priority: priorityOf(issue.priority),
+    priority: readPriority(issue.priority),
     ...(assignee !== undefined && { assignee }),
     ...(dueDate !== undefined && { dueDate }),
     ...(startDate !== undefined && { startDate }),
@@ -79,7 +79,7 @@ function itemOf(line: BacklogLine, graph: BeadsGraph): SourceItem {
         }),
       },
     }),
-    links: linksOf(line, graph),
+    links: resolveLinks(line, graph),
     comments: commentsIn(fields['comments']),
   };
 }

@@ -1,6 +1,6 @@
 import { exitCodes } from '../../error-text.ts';
 import { PlainError } from '../../plain-error.ts';
-import { visible } from '../reading.ts';
+import { visible } from '../read-source.ts';
 import { plainWord } from '../words.ts';
 
 /**

@@ -1,11 +1,11 @@
 import { hasHappened } from '../instants.ts';
 import type { LeftOut, Priority, SourceStatus } from '../source.ts';
-import { knownStatusOf, plainWord, priorityIn, resolutionOf, type Words } from '../words.ts';
+import { findStatus, plainWord, priorityIn, readResolution, type Words } from '../words.ts';
 
 /** A tracker whose numbers mean something of their own. */
 export type CsvProduct = 'clickup' | 'ticktick' | undefined;
 
-export function csvProductOf(header: readonly string[]): CsvProduct {
+export function detectCsvProduct(header: readonly string[]): CsvProduct {
   const plain = new Set(header.map(plainWord));
   if (plain.has('is check list') && plain.has('list name')) return 'ticktick';
   const isClickUp = plain.has('task id') && plain.has('task name');
@@ -36,7 +36,7 @@ export function rowStatus(
   if (chosen !== undefined) return chosen;
   const number = product === 'ticktick' ? tickTickStatus(row.status) : undefined;
   if (number !== undefined && number !== 'open') return number;
-  const known = knownStatusOf(row.status, words);
+  const known = findStatus(row.status, words);
   const end = endOf(row, known, leftOut, own);
   if (end !== undefined) return end;
   if (product === 'ticktick' && /^note$/i.test(row.type)) {
@@ -58,7 +58,7 @@ function endOf(
       if (said === undefined) leftOut.add('has an end that is neither a date nor a yes', `${own}: ${cell}`);
       return said === true;
     });
-  const resolved = resolutionOf(resolution);
+  const resolved = readResolution(resolution);
   if (known === 'cancelled' || resolved === 'cancelled' || happened(cancelled)) return 'cancelled';
   const isDone = known === 'done' || resolved === 'done' || /^(?:done|completed?)$/i.test(category.trim());
   if (isDone || happened(completed)) return 'done';

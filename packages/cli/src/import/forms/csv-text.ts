@@ -1,5 +1,5 @@
 import { PlainError } from '../../plain-error.ts';
-import { readingBounds } from '../reading.ts';
+import { readingBounds } from '../read-source.ts';
 
 /** A table of texts, as a file of comma-separated values holds it. */
 export interface Table {

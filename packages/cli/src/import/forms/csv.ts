@@ -5,7 +5,7 @@ import { withTurnedBlocks } from '../turned-blocks.ts';
 import type { Words } from '../words.ts';
 import { labelIn, plainCell, valuesIn } from './csv-cells.ts';
 import { type CsvColumns, type CsvField, csvColumns, isTaskHeader, usedColumns } from './csv-columns.ts';
-import { type CsvProduct, csvProductOf, rowPriority, rowStatus } from './csv-products.ts';
+import { type CsvProduct, detectCsvProduct, rowPriority, rowStatus } from './csv-products.ts';
 import { kindOfRelation, RowNames, referencesIn } from './csv-references.ts';
 import { readCsv, type Table, type TableRow } from './csv-text.ts';
 
@@ -33,7 +33,7 @@ export function readCsvTasks(text: string, name: string, words: Words, options: 
   const rows = rowsOf(table, columns, leftOut);
   const names = new RowNames();
   for (const { own, ids, cell } of rows) names.add(own, ids, cell('title'));
-  const product = csvProductOf(table.header);
+  const product = detectCsvProduct(table.header);
   const used = usedColumns(columns);
   const reading: Reading = { table, used, columns, words, source, product, names, leftOut };
   const read = rows.map((row) => itemOf(row, reading));

@@ -6,7 +6,7 @@ import { after, test } from 'node:test';
 import { linesToNewFile } from '../../export/export-lines.ts';
 import { beyondImport } from '../../export/import-limits.ts';
 import { planItems } from '../planned-item.ts';
-import { readSourceText } from '../reading.ts';
+import { readSourceText } from '../read-source.ts';
 import type { Source, SourceItem } from '../source.ts';
 import { plainWord } from '../words.ts';
 import { readBacklogMd } from './backlog-md.ts';

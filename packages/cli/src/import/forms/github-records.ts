@@ -1,5 +1,5 @@
 import { PlainError } from '../../plain-error.ts';
-import { readingBounds, readJson } from '../reading.ts';
+import { readingBounds, readJson } from '../read-source.ts';
 import type { LeftOut } from '../source.ts';
 
 /** A value of a list of issues, and where it is. */
@@ -120,7 +120,7 @@ function nodesBelow(data: object): unknown[] | undefined {
 }
 
 /** The members of a list, or of a connection of GraphQL (`{nodes: […]}`). */
-export function membersOf(value: unknown): unknown[] {
+export function listMembers(value: unknown): unknown[] {
   if (Array.isArray(value)) return value as unknown[];
   if (typeof value !== 'object' || value === null)
     return value === undefined || value === null ? [] : [value];

@@ -12,7 +12,7 @@ import {
 } from '../source.ts';
 import { withTurnedBlocks } from '../turned-blocks.ts';
 import { plainWord, priorityIn, type Words } from '../words.ts';
-import { githubRecords, membersOf } from './github-records.ts';
+import { githubRecords, listMembers } from './github-records.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -76,8 +76,8 @@ function itemOf(
   words: Words,
   leftOut: LeftOut,
 ): SourceItem {
-  const labels = namesIn(membersOf(fields['labels']));
-  const people = namesIn(membersOf(fields['assignees'] ?? fields['assignee']), 'login');
+  const labels = namesIn(listMembers(fields['labels']));
+  const people = namesIn(listMembers(fields['assignees'] ?? fields['assignee']), 'login');
   if (people.length > 1)
     leftOut.add('has several assignees: the first one gets it, all are kept in its fields', id);
   const comments = commentsIn(fields['comments']);
@@ -149,7 +149,7 @@ function linksOf(fields: Fields, id: string): Link[] {
   const parent = idIn(fields['parent'] ?? fields['parent_issue_url'], repository);
   const linksTo = (names: readonly string[], type: Link['type']) =>
     names
-      .flatMap((name) => membersOf(fields[name]))
+      .flatMap((name) => listMembers(fields[name]))
       .flatMap((one) => idIn(one, repository) ?? [])
       .map((to): Link => ({ to, type }));
   return [
@@ -179,7 +179,7 @@ interface Neighbours {
 
 function neighboursIn(fields: Fields, id: string): Neighbours {
   const [repository = ''] = id.split('#', 1);
-  const of = (...names: string[]) => names.flatMap((name) => membersOf(fields[name]));
+  const of = (...names: string[]) => names.flatMap((name) => listMembers(fields[name]));
   const isOpen = (one: unknown) => !/^closed$/i.test(textIn(objectIn(one)['state']) ?? '');
   const { blocked_by: count } = objectIn(fields['issue_dependencies_summary']);
   return {
@@ -225,7 +225,7 @@ function withForeignBlockers(
 /** `gh` prints the comments; the REST API only their number. */
 function commentsIn(value: unknown): SourceComment[] {
   if (typeof value !== 'object') return [];
-  return membersOf(value).flatMap((one) => {
+  return listMembers(value).flatMap((one) => {
     const { body, author, user, createdAt, created_at } = objectIn(one);
     const said = textIn(body);
     const [who, at] = [namesIn(author ?? user, 'login')[0], textIn(createdAt) ?? textIn(created_at)];

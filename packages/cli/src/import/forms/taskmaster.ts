@@ -2,10 +2,10 @@ import { lstat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { PlainError } from '../../plain-error.ts';
 import { withInheritedWaits } from '../inherited-waits.ts';
-import { parsedJson, readingBounds, readSourceText, visible } from '../reading.ts';
+import { parsedJson, readingBounds, readSourceText, visible } from '../read-source.ts';
 import { filled, LeftOut, type Link, namesIn, type Source, type SourceItem, textIn } from '../source.ts';
 import { cut, storable } from '../storable-text.ts';
-import { priorityIn, statusOf, type Words } from '../words.ts';
+import { priorityIn, readStatus, type Words } from '../words.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -115,7 +115,7 @@ function readTask(value: unknown, where: Where, reading: Reading): void {
     return;
   }
   const status = textIn(fields['status']) ?? 'pending';
-  const sourceStatus = statusOf(status, words);
+  const sourceStatus = readStatus(status, words);
   const isOver = sourceStatus === 'done' || sourceStatus === 'cancelled';
   const strategy = textIn(storable(textIn(fields['testStrategy']) ?? ''));
   items.set(id, {

@@ -7,7 +7,7 @@ import {
 } from '../../command-context.ts';
 import { responseOf } from '../../result-form.ts';
 import { show } from '../../show.ts';
-import { linesOf } from './adapter-state.ts';
+import { formatAdapterState } from './adapter-state.ts';
 
 /**
  * `baton operations adapter rebuild`: delivers the journal to the memory service again, from its beginning or a cursor.
@@ -29,7 +29,7 @@ export function addAdapterRebuild(adapter: Command, context: CommandContext): vo
         });
         await show(context.output, options, state, () => [
           'The delivery starts again now.',
-          ...linesOf(state),
+          ...formatAdapterState(state),
         ]);
       }),
   );

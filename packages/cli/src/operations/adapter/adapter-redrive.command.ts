@@ -7,7 +7,7 @@ import {
 } from '../../command-context.ts';
 import { responseOf } from '../../result-form.ts';
 import { show } from '../../show.ts';
-import { linesOf } from './adapter-state.ts';
+import { formatAdapterState } from './adapter-state.ts';
 
 /** `baton operations adapter redrive`: retries the event at which the tenant's delivery is on hold. */
 export function addAdapterRedrive(adapter: Command, context: CommandContext): void {
@@ -22,7 +22,10 @@ export function addAdapterRedrive(adapter: Command, context: CommandContext): vo
         const { reason } = options;
         const body = reason === undefined ? {} : { reason };
         const state = await baton.operations.redriveContextAdapter(tenantId, body);
-        await show(context.output, options, state, () => ['It is retried now.', ...linesOf(state)]);
+        await show(context.output, options, state, () => [
+          'It is retried now.',
+          ...formatAdapterState(state),
+        ]);
       }),
   );
 }

@@ -7,7 +7,7 @@ import {
 } from '../../command-context.ts';
 import { responseOf } from '../../result-form.ts';
 import { show } from '../../show.ts';
-import { linesOf } from './adapter-state.ts';
+import { formatAdapterState } from './adapter-state.ts';
 
 /** `baton operations adapter show`: the progress of the delivery to the memory service, and where it is on hold. */
 export function addAdapterShow(adapter: Command, context: CommandContext): void {
@@ -17,7 +17,7 @@ export function addAdapterShow(adapter: Command, context: CommandContext): void 
   withCommonOptions(command, responseOf('getContextAdapter')).action((options: CommonOptions) =>
     asCaller(options, context, async (baton) => {
       const state = await baton.operations.getContextAdapter();
-      await show(context.output, options, state, () => linesOf(state));
+      await show(context.output, options, state, () => formatAdapterState(state));
     }),
   );
 }

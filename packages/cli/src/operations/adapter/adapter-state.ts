@@ -1,7 +1,7 @@
 import type { AdapterState } from '@baton/sdk';
 
 /** The state in a few lines for a person. */
-export function linesOf(state: AdapterState): string[] {
+export function formatAdapterState(state: AdapterState): string[] {
   if (state.cursor === null) return ['The context adapter has not run yet.'];
   const lag = state.lagCapped ? `more than ${state.lagEvents}` : `${state.lagEvents}`;
   const lines = [

@@ -7,7 +7,7 @@ import {
 } from '../../command-context.ts';
 import { responseOf } from '../../result-form.ts';
 import { show } from '../../show.ts';
-import { lineOf } from './undelivered.ts';
+import { formatUndelivered } from './undelivered.ts';
 
 /** `baton operations outbox drop ID`: give up the delivery of an event to a sink. */
 export function addOutboxDrop(outbox: Command, context: CommandContext): void {
@@ -20,7 +20,7 @@ export function addOutboxDrop(outbox: Command, context: CommandContext): void {
     .action((id: string, options: CommonOptions & { reason: string }) =>
       asCaller(options, context, async (baton) => {
         const answer = await baton.operations.dropUndeliveredEvent(id, { reason: options.reason });
-        await show(context.output, options, answer, () => [`dropped: ${lineOf(answer)}`]);
+        await show(context.output, options, answer, () => [`dropped: ${formatUndelivered(answer)}`]);
       }),
     );
 }

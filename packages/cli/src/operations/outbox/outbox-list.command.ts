@@ -9,7 +9,7 @@ import {
 import { withLimit } from '../../limit.ts';
 import { responseOf } from '../../result-form.ts';
 import { show } from '../../show.ts';
-import { lineOf } from './undelivered.ts';
+import { formatUndelivered } from './undelivered.ts';
 
 type Options = CommonOptions & { status?: 'pending' | 'dead'; limit: number; cursor?: string };
 
@@ -34,5 +34,8 @@ export function addOutboxList(outbox: Command, context: CommandContext): void {
 
 function linesOf({ items, nextCursor }: UndeliveredEventPage): string[] {
   if (items.length === 0) return ['No event is pending.'];
-  return [...items.map(lineOf), ...(nextCursor === null ? [] : [`There are more: --cursor ${nextCursor}`])];
+  return [
+    ...items.map(formatUndelivered),
+    ...(nextCursor === null ? [] : [`There are more: --cursor ${nextCursor}`]),
+  ];
 }

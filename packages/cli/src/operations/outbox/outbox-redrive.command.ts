@@ -9,7 +9,7 @@ import {
 import { PlainError } from '../../plain-error.ts';
 import { responseOf } from '../../result-form.ts';
 import { show } from '../../show.ts';
-import { lineOf } from './undelivered.ts';
+import { formatUndelivered } from './undelivered.ts';
 
 type Options = CommonOptions & { reason: string; all?: boolean; sink?: string };
 
@@ -29,7 +29,7 @@ export function addOutboxRedrive(outbox: Command, context: CommandContext): void
         if (options.sink !== undefined && id !== undefined) throw new PlainError('--sink goes with --all.');
         if (id === undefined) return redriveAll(baton, options, context);
         const answer = await baton.operations.redriveUndeliveredEvent(id, { reason: options.reason });
-        await show(context.output, options, answer, () => [`retried: ${lineOf(answer)}`]);
+        await show(context.output, options, answer, () => [`retried: ${formatUndelivered(answer)}`]);
       }),
     );
 }

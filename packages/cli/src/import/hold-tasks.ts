@@ -9,7 +9,7 @@ import type { ImportChange } from './compare.ts';
 export const holdCapability = 'import-finished';
 
 /** Why tasks of an import can't be held back. */
-export const notHeld = `can't be held back until it is complete, so an agent may take it too early: a person with org.manage must create the capability ${holdCapability} once`;
+export const cannotHoldReason = `can't be held back until it is complete, so an agent may take it too early: a person with org.manage must create the capability ${holdCapability} once`;
 
 /**
  * Whether tasks can be held back: the capability exists, the caller may create it, neither, or the first creation

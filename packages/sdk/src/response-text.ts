@@ -8,7 +8,7 @@ const answerBytesMax = 64 * 1024 * 1024;
  * Reads the text of a response.
  * @throws BatonError `unreadable_answer` if it is larger than any response of the services
  */
-export async function textOf(answer: RawAnswer): Promise<string> {
+export async function readText(answer: RawAnswer): Promise<string> {
   const { body, headers } = answer;
   const announced = Number(headers.get('content-length') ?? Number.NaN);
   if (announced > answerBytesMax) throw await tooLarge(answer);

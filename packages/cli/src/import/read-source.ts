@@ -105,7 +105,7 @@ export interface NumberedLine {
  * @param onTooLong called with the number of a line that is too long, which is then skipped
  * @throws PlainError for none, too many, and one that is too long where `onTooLong` is absent
  */
-export function linesOf(
+export function splitLines(
   text: string,
   name: string,
   {
