@@ -67,3 +67,30 @@ export function createDueJob<Row>(
     },
   };
 }
+
+/**
+ * A job that walks a queue of old entries and deletes each batch in one statement, which keeps those that are still
+ * needed.
+ * @param queue.remove deletes what it can of a batch; returns a row for each deleted entry
+ */
+export function createDeletionJob<Row extends { id: string; tenant_id: string }>(
+  { name, batchMax }: Pick<Job, 'name' | 'batchMax'>,
+  queue: {
+    find(after: QueuePosition): Promise<Row[]>;
+    positionOf(row: Row): QueuePosition;
+    remove(ids: readonly string[], tenantIds: readonly string[]): Promise<readonly unknown[]>;
+  },
+): Job {
+  const walk = createWalk(batchMax, queue.find, queue.positionOf);
+  return {
+    name,
+    batchMax,
+    async run() {
+      const old = await walk.next();
+      if (old.length === 0) return 0;
+      const ids = old.map(({ id }) => id);
+      const tenantIds = old.map(({ tenant_id: tenantId }) => tenantId);
+      return walk.handledOf(old, (await queue.remove(ids, tenantIds)).length);
+    },
+  };
+}

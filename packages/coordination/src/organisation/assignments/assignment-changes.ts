@@ -1,5 +1,7 @@
+import type { z } from 'zod';
 import type { Db } from '@baton/kernel/database/db';
 import type { Statement } from '@baton/kernel/database/sql';
+import type { EventDeclaration } from '@baton/kernel/http/service';
 import { newId } from '@baton/values/ids';
 import type { JsonObject } from '@baton/values/wire';
 import { getPrincipalRow } from '../../access/principals/principals.ts';
@@ -35,6 +37,7 @@ import {
   insertCapabilityAssignment,
   insertRoleAssignment,
   insertSkillAssignment,
+  type NewAssignment,
   shareCapabilityAssignment,
   shareRoleAssignment,
   shareSkillAssignment,
@@ -48,64 +51,62 @@ const attemptsMax = 3;
  * returns the existing assignment.
  * @throws Refusal `not_found`, `workspace_archived`
  */
-export async function assignRole(
+export function assignRole(
   context: Context,
   principalId: string,
   { roleId, workspaceId = null }: { roleId: string; workspaceId?: string | null | undefined },
 ): Promise<RoleAssignment> {
-  await getPrincipalRow(context, principalId);
-  const role = await getRoleRow(context, roleId);
-  if (workspaceId !== null) await enterWorkspace(context, workspaceId);
-  const ids = { id: newId(), tenantId: context.tenantId, principalId };
-  const { row, isNew } = await storeOnce(
-    context.db,
-    insertRoleAssignment({ ...ids, roleId, workspaceId }),
-    shareRoleAssignment(principalId, roleId, workspaceId),
-  );
-  if (isNew) emit(context, roleAssigned, { entityId: principalId, workspaceId }, { roleId, workspaceId });
-  return roleAssignmentOf(row, role);
+  return assign(context, principalId, {
+    async find() {
+      const role = await getRoleRow(context, roleId);
+      if (workspaceId !== null) await enterWorkspace(context, workspaceId);
+      return role;
+    },
+    insert: (ids) => insertRoleAssignment({ ...ids, roleId, workspaceId }),
+    share: shareRoleAssignment(principalId, roleId, workspaceId),
+    event: roleAssigned,
+    details: { roleId, workspaceId },
+    workspaceId,
+    itemOf: roleAssignmentOf,
+  });
 }
 
 /** @throws Refusal `not_found`, `invalid_document`, `payload_too_large`, `payload_too_deep`, `secret_material_rejected` */
-export async function assignCapability(
+export function assignCapability(
   context: Context,
   principalId: string,
   { capabilityId, metadata }: { capabilityId: string; metadata: unknown },
 ): Promise<CapabilityAssignment> {
-  await getPrincipalRow(context, principalId);
-  const capability = await getCapabilityRow(context, capabilityId);
-  const given = { capabilityId, metadata: parseMetadata(metadata) };
-  const ids = { id: newId(), tenantId: context.tenantId, principalId };
-  const { row, isNew } = await storeOnce(
-    context.db,
-    insertCapabilityAssignment({ ...ids, ...given }),
-    shareCapabilityAssignment(principalId, capabilityId),
-  );
-  if (isNew) emit(context, capabilityAssigned, { entityId: principalId }, { capabilityId });
-  return capabilityAssignmentOf(row, capability);
+  return assign(context, principalId, {
+    find: () => getCapabilityRow(context, capabilityId),
+    insert: (ids) => insertCapabilityAssignment({ ...ids, capabilityId, metadata: parseMetadata(metadata) }),
+    share: shareCapabilityAssignment(principalId, capabilityId),
+    event: capabilityAssigned,
+    details: { capabilityId },
+    itemOf: capabilityAssignmentOf,
+  });
 }
 
 /**
  * @throws Refusal `not_found`, `skill_disabled`, `invalid_document`, `payload_too_large`, `payload_too_deep`,
  * `secret_material_rejected`
  */
-export async function assignSkill(
+export function assignSkill(
   context: Context,
   principalId: string,
   { skillId, metadata }: { skillId: string; metadata: unknown },
 ): Promise<SkillAssignment> {
-  await getPrincipalRow(context, principalId);
-  const skill = await holdSkill(context, skillId);
-  if (skill.status === 'disabled') fail('skill_disabled', { skillId });
-  const given = { skillId, metadata: parseMetadata(metadata) };
-  const ids = { id: newId(), tenantId: context.tenantId, principalId };
-  const { row, isNew } = await storeOnce(
-    context.db,
-    insertSkillAssignment({ ...ids, ...given }),
-    shareSkillAssignment(principalId, skillId),
-  );
-  if (isNew) emit(context, skillAssigned, { entityId: principalId }, { skillId });
-  return skillAssignmentOf(row, skill, true);
+  return assign(context, principalId, {
+    async find() {
+      const skill = await holdSkill(context, skillId);
+      return skill.status === 'disabled' ? fail('skill_disabled', { skillId }) : skill;
+    },
+    insert: (ids) => insertSkillAssignment({ ...ids, skillId, metadata: parseMetadata(metadata) }),
+    share: shareSkillAssignment(principalId, skillId),
+    event: skillAssigned,
+    details: { skillId },
+    itemOf: (row, skill) => skillAssignmentOf(row, skill, true),
+  });
 }
 
 /**
@@ -122,11 +123,8 @@ export async function revokeRole(
   await getPrincipalRow(context, principalId);
   await getRoleRow(context, roleId);
   if (!(await isInSight(context, workspaceId))) return undefined;
-  const { db, tenantId } = context;
-  const row = await db.row(deleteRoleAssignment(tenantId, principalId, roleId, workspaceId));
-  if (row !== undefined)
-    emit(context, roleRevoked, { entityId: principalId, workspaceId }, { roleId, workspaceId });
-  return undefined;
+  const statement = deleteRoleAssignment(context.tenantId, principalId, roleId, workspaceId);
+  return revoke(context, statement, roleRevoked, principalId, { roleId, workspaceId }, workspaceId);
 }
 
 /** @throws Refusal `not_found` */
@@ -137,9 +135,8 @@ export async function revokeCapability(
 ): Promise<undefined> {
   await getPrincipalRow(context, principalId);
   await getCapabilityRow(context, capabilityId);
-  const row = await context.db.row(deleteCapabilityAssignment(context.tenantId, principalId, capabilityId));
-  if (row !== undefined) emit(context, capabilityRevoked, { entityId: principalId }, { capabilityId });
-  return undefined;
+  const statement = deleteCapabilityAssignment(context.tenantId, principalId, capabilityId);
+  return revoke(context, statement, capabilityRevoked, principalId, { capabilityId });
 }
 
 /** @throws Refusal `not_found` */
@@ -150,15 +147,53 @@ export async function revokeSkill(
 ): Promise<undefined> {
   await getPrincipalRow(context, principalId);
   await getSkillRow(context, skillId);
-  const row = await context.db.row(deleteSkillAssignment(context.tenantId, principalId, skillId));
-  if (row !== undefined) emit(context, skillRevoked, { entityId: principalId }, { skillId });
-  return undefined;
+  const statement = deleteSkillAssignment(context.tenantId, principalId, skillId);
+  return revoke(context, statement, skillRevoked, principalId, { skillId });
 }
 
 function parseMetadata(metadata: unknown): JsonObject {
   checkDocument(metadata, { field: 'metadata' });
   refuseSecretKeys(metadata, 'metadata');
   return metadata;
+}
+
+/** The parts in which the assignments of roles, capabilities and skills differ. */
+interface AssignmentParts<Subject, Row extends object, Payload extends z.ZodType, Item> {
+  /** Finds what is assigned, and validates the request. */
+  find(): Promise<Subject>;
+  insert(ids: NewAssignment): Statement<Row>;
+  readonly share: Statement<Row>;
+  readonly event: EventDeclaration<Payload>;
+  readonly details: z.input<Payload>;
+  readonly workspaceId?: string | null;
+  itemOf(row: Row, subject: Subject): Item;
+}
+
+async function assign<Subject, Row extends object, Payload extends z.ZodType, Item>(
+  context: Context,
+  principalId: string,
+  parts: AssignmentParts<Subject, Row, Payload, Item>,
+): Promise<Item> {
+  await getPrincipalRow(context, principalId);
+  const subject = await parts.find();
+  const { workspaceId = null } = parts;
+  const insert = parts.insert({ id: newId(), tenantId: context.tenantId, principalId });
+  const { row, isNew } = await storeOnce(context.db, insert, parts.share);
+  if (isNew) emit(context, parts.event, { entityId: principalId, workspaceId }, parts.details);
+  return parts.itemOf(row, subject);
+}
+
+async function revoke<Payload extends z.ZodType>(
+  context: Context,
+  statement: Statement<{ id: string }>,
+  event: EventDeclaration<Payload>,
+  principalId: string,
+  details: z.input<Payload>,
+  workspaceId: string | null = null,
+): Promise<undefined> {
+  const row = await context.db.row(statement);
+  if (row !== undefined) emit(context, event, { entityId: principalId, workspaceId }, details);
+  return undefined;
 }
 
 /** Returns the new assignment or the existing one, which a concurrent revoke may remove between the two statements. */

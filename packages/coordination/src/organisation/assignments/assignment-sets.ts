@@ -1,3 +1,6 @@
+import type { z } from 'zod';
+import type { Statement } from '@baton/kernel/database/sql';
+import type { EventDeclaration } from '@baton/kernel/http/service';
 import { newId } from '@baton/values/ids';
 import { emit } from '../../ledger/journal/journal.ts';
 import type { Context } from '../context.ts';
@@ -10,9 +13,11 @@ import {
   skillRevoked,
 } from './assignments.events.ts';
 import {
+  type Added,
   deleteCapabilityAssignments,
   deleteRoleAssignments,
   deleteSkillAssignments,
+  type Holder,
   insertCapabilityAssignments,
   insertRoleAssignments,
   insertSkillAssignments,
@@ -37,26 +42,52 @@ export async function changeAssignments(
   before: AssignmentSet,
   after: AssignmentSet,
 ): Promise<void> {
+  await changeKind(context, principalId, before.roleIds, after.roleIds, {
+    insert: insertRoleAssignments,
+    remove: deleteRoleAssignments,
+    assigned: roleAssigned,
+    revoked: roleRevoked,
+    detailsOf: (roleId) => ({ roleId, workspaceId: null }),
+  });
+  await changeKind(context, principalId, before.capabilityIds, after.capabilityIds, {
+    insert: insertCapabilityAssignments,
+    remove: deleteCapabilityAssignments,
+    assigned: capabilityAssigned,
+    revoked: capabilityRevoked,
+    detailsOf: (capabilityId) => ({ capabilityId }),
+  });
+  await changeKind(context, principalId, before.skillIds, after.skillIds, {
+    insert: insertSkillAssignments,
+    remove: deleteSkillAssignments,
+    assigned: skillAssigned,
+    revoked: skillRevoked,
+    detailsOf: (skillId) => ({ skillId }),
+  });
+}
+
+/** The parts in which the sets of roles, capabilities and skills differ. */
+interface SetKind<Payload extends z.ZodType> {
+  insert(of: Holder, added: Added): Statement<{ id: string }>;
+  remove(of: Holder, ids: readonly string[]): Statement<{ id: string }>;
+  readonly assigned: EventDeclaration<Payload>;
+  readonly revoked: EventDeclaration<Payload>;
+  detailsOf(id: string): z.input<Payload>;
+}
+
+async function changeKind<Payload extends z.ZodType>(
+  context: Context,
+  principalId: string,
+  before: readonly string[],
+  after: readonly string[],
+  { insert, remove, assigned, revoked, detailsOf }: SetKind<Payload>,
+): Promise<void> {
   const { db, tenantId } = context;
   const about = { entityId: principalId };
-  const of = { tenantId, principalId };
-  const [roles, capabilities, skills] = [
-    differenceOf(before.roleIds, after.roleIds),
-    differenceOf(before.capabilityIds, after.capabilityIds),
-    differenceOf(before.skillIds, after.skillIds),
-  ];
-  for (const { id: roleId } of await db.rows(insertRoleAssignments(of, roles.added)))
-    emit(context, roleAssigned, about, { roleId, workspaceId: null });
-  for (const { id: roleId } of await db.rows(deleteRoleAssignments(of, roles.removed)))
-    emit(context, roleRevoked, about, { roleId, workspaceId: null });
-  for (const { id: capabilityId } of await db.rows(insertCapabilityAssignments(of, capabilities.added)))
-    emit(context, capabilityAssigned, about, { capabilityId });
-  for (const { id: capabilityId } of await db.rows(deleteCapabilityAssignments(of, capabilities.removed)))
-    emit(context, capabilityRevoked, about, { capabilityId });
-  for (const { id: skillId } of await db.rows(insertSkillAssignments(of, skills.added)))
-    emit(context, skillAssigned, about, { skillId });
-  for (const { id: skillId } of await db.rows(deleteSkillAssignments(of, skills.removed)))
-    emit(context, skillRevoked, about, { skillId });
+  const { added, removed } = differenceOf(before, after);
+  for (const { id } of await db.rows(insert({ tenantId, principalId }, added)))
+    emit(context, assigned, about, detailsOf(id));
+  for (const { id } of await db.rows(remove({ tenantId, principalId }, removed)))
+    emit(context, revoked, about, detailsOf(id));
 }
 
 /** New assignments get their ids here. */

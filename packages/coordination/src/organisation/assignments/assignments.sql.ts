@@ -16,7 +16,7 @@ import type { RoleRow } from '../roles/role.ts';
 import type { SkillRow } from '../skills/skill.ts';
 import type { CapabilityAssignmentRow, RoleAssignmentRow, SkillAssignmentRow } from './assignment.ts';
 
-interface NewAssignment {
+export interface NewAssignment {
   id: string;
   tenantId: string;
   principalId: string;
@@ -101,13 +101,13 @@ export function deleteSkillAssignment(tenantId: string, principalId: string, ski
 }
 
 /** The principal whose whole set of assignments changes. */
-interface Holder {
+export interface Holder {
   readonly tenantId: string;
   readonly principalId: string;
 }
 
 /** New assignments, each with its own id and that of the role, capability or skill. */
-type Added = readonly { readonly id: string; readonly subjectId: string }[];
+export type Added = readonly { readonly id: string; readonly subjectId: string }[];
 
 const idsOf = (added: Added) => [added.map(({ id }) => id), added.map(({ subjectId }) => subjectId)] as const;
 

@@ -1,5 +1,5 @@
 import type { Job, JobTools } from '../../../service/job.ts';
-import { createWalk } from '../../../service/queue-walk.ts';
+import { createDeletionJob } from '../../../service/queue-walk.ts';
 import type { Context } from '../../context.ts';
 import { deleteUnreadInvocations, findOldInvocations, type OldInvocationRow } from './old-invocations.sql.ts';
 
@@ -12,20 +12,12 @@ const batchMax = 200;
  */
 export function deleteOldInvocations({ pool, settings }: JobTools<Context>): Job {
   const { CP_SKILL_INVOCATIONS_RETENTION_SECONDS: ageSeconds } = settings;
-  const walk = createWalk<OldInvocationRow>(
-    batchMax,
-    (after) => pool.rows(findOldInvocations(after, ageSeconds, batchMax)),
-    ({ finished_at: at, id }) => [at, id],
-  );
-  return {
-    name: 'old-skill-calls',
-    batchMax,
-    async run() {
-      const old = await walk.next();
-      if (old.length === 0) return 0;
-      const ids = old.map(({ id }) => id);
-      const tenantIds = old.map(({ tenant_id: tenantId }) => tenantId);
-      return walk.handledOf(old, (await pool.rows(deleteUnreadInvocations(ids, tenantIds))).length);
+  return createDeletionJob<OldInvocationRow>(
+    { name: 'old-skill-calls', batchMax },
+    {
+      find: (after) => pool.rows(findOldInvocations(after, ageSeconds, batchMax)),
+      positionOf: ({ finished_at: at, id }) => [at, id],
+      remove: (ids, tenantIds) => pool.rows(deleteUnreadInvocations(ids, tenantIds)),
     },
-  };
+  );
 }
