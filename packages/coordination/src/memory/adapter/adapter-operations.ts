@@ -114,7 +114,7 @@ function placeFor(cursor: string, current: JournalPosition, floor: JournalPositi
  * The part of a tenant's journal that memory has received, for the caller of a context. See
  * docs/reference/memory.md#context.
  */
-export interface Told {
+export interface DeliveryProgress {
   readonly memoryCursor: string | null;
   readonly memoryLagEvents: number | null;
   readonly memoryLagCapped: boolean;
@@ -131,7 +131,7 @@ export interface Told {
  * Counts at most 1,001 events of a backlog. The event at which a tenant is on hold may belong to any workspace, and the
  * memory service's message may repeat a part of it: both are for callers who may read the whole journal.
  */
-export async function getFreshness(context: Context): Promise<Told> {
+export async function getFreshness(context: Context): Promise<DeliveryProgress> {
   const { db, tenantId, caller } = context;
   const readsAll = holds(caller.permissions, 'events.read') && (await viewerOf(context)) === null;
   const state = adapterStateOf((await db.row(findState(tenantId, consumer, lagMax + 1))) as StateRow);

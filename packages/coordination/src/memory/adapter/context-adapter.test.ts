@@ -239,12 +239,12 @@ test('settings that could only fail later stop the start with one sentence', asy
   const secret = 'client-secret-of-the-tests-0987';
   keepSecret('client secret', secret);
   for (const [settings, sentence] of [
-    [{ CP_CONTEXT_BASE_URL: 'ftp://memory' }, /^CP_CONTEXT_BASE_URL is an http or https address/],
+    [{ CP_CONTEXT_BASE_URL: 'ftp://memory' }, /^CP_CONTEXT_BASE_URL must be an http or https address/],
     [
       { CP_CONTEXT_BASE_URL: `http://me:${secret}@memory` },
-      /^CP_CONTEXT_BASE_URL is an http or https address/,
+      /^CP_CONTEXT_BASE_URL must be an http or https address/,
     ],
-    [{ CP_CONTEXT_AUTH: 'api_key' }, /^CP_CONTEXT_AUTH api_key needs CP_CONTEXT_API_KEY/],
+    [{ CP_CONTEXT_AUTH: 'api_key' }, /^CP_CONTEXT_AUTH api_key requires CP_CONTEXT_API_KEY/],
     [{ CP_CONTEXT_AUTH: 'iam' }, /^CP_CONTEXT_AUTH iam needs CP_IAM_CLIENT_ID and CP_IAM_CLIENT_SECRET/],
     [
       { CP_IAM_CLIENT_ID: 'iam_sa_1' },
@@ -252,7 +252,7 @@ test('settings that could only fail later stop the start with one sentence', asy
     ],
     [
       { CP_IAM_CLIENT_ID: 'iam_sa_1', CP_IAM_CLIENT_SECRET: secret, CP_IAM_BASE_URL: 'identity:8010' },
-      /^CP_IAM_BASE_URL is an http or https address/,
+      /^CP_IAM_BASE_URL must be an http or https address/,
     ],
     [{ CP_CONTEXT_BATCH_SIZE: '501' }, /^CP_CONTEXT_BATCH_SIZE must be an integer from 1 to 500/],
   ] as const)

@@ -271,7 +271,7 @@ test('a memory service that is out of reach, or silent, parks the tenant in time
   await startDelivery(baton, { ...memory, url: `http://127.0.0.1:${await freePort()}` }).turns();
   assert.match(
     (await consumerOf(baton, tenantId)).parked_reason ?? '',
-    /out of reach: the connection failed: ECONNREFUSED/,
+    /unreachable: the connection failed: ECONNREFUSED/,
   );
   memory.behave({ delayMs: 60_000 }, namespaceOf(tenantId));
   await retryNow(tenantId);

@@ -128,13 +128,13 @@ const nothingOf = (turn: TurnRow): TurnEnd => ({
   duplicates: 0,
 });
 
-interface Told {
+interface BatchItem {
   readonly row: EventRow;
   readonly item: MemoryItem;
   readonly bytes: number;
 }
 
-function batchOf(rows: readonly EventRow[]): Told[] {
+function batchOf(rows: readonly EventRow[]): BatchItem[] {
   return rows.flatMap((row) => {
     const item = memoryItemOf(row);
     return item === undefined ? [] : [{ row, item, bytes: Buffer.byteLength(JSON.stringify(item)) }];
@@ -165,13 +165,13 @@ class Stopped extends Error {
 class Sending {
   readonly #tools: DeliveryTools;
   readonly #namespace: string;
-  readonly #batch: readonly Told[];
+  readonly #batch: readonly BatchItem[];
   readonly #signal: AbortSignal;
   /** The items that were confirmed in this turn. */
   readonly #isConfirmed: boolean[];
   duplicates = 0;
 
-  constructor(tools: DeliveryTools, tenantId: string, batch: readonly Told[], signal: AbortSignal) {
+  constructor(tools: DeliveryTools, tenantId: string, batch: readonly BatchItem[], signal: AbortSignal) {
     this.#tools = tools;
     this.#namespace = `${tools.settings.CP_CONTEXT_NAMESPACE_PREFIX}${tenantId}`;
     this.#batch = batch;
@@ -213,7 +213,7 @@ class Sending {
 
   async #send(from: number, to: number): Promise<void> {
     if (this.#isConfirmed.slice(from, to).every(Boolean)) return;
-    const refusal = await this.#ask(from, to);
+    const refusal = await this.#sendSlice(from, to);
     if (refusal === undefined) return;
     if (to - from === 1) throw this.#stop(`the memory service refuses this event: ${refusal}`);
     const middle = Math.ceil((from + to) / 2);
@@ -222,7 +222,7 @@ class Sending {
   }
 
   /** Sends one slice. @returns why it was refused; undefined when all of it is confirmed */
-  async #ask(from: number, to: number): Promise<string | undefined> {
+  async #sendSlice(from: number, to: number): Promise<string | undefined> {
     if (this.#signal.aborted) throw new Stopped(undefined);
     const items = this.#batch.slice(from, to).map(({ item }) => item);
     const result = await this.#tools.memory.ingest(this.#namespace, items, this.#signal);

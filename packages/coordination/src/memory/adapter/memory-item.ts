@@ -21,8 +21,8 @@ const scopeTypes: readonly (readonly [field: string, type: string])[] = [
 
 /** The item for an event; undefined for an event that is not on the whitelist. Never throws. */
 export function memoryItemOf(event: EventRow): MemoryItem | undefined {
-  const told = Object.hasOwn(whitelist, event.type) ? whitelist[event.type] : undefined;
-  if (told === undefined) return undefined;
+  const entry = Object.hasOwn(whitelist, event.type) ? whitelist[event.type] : undefined;
+  if (entry === undefined) return undefined;
   const payload = event.payload as JsonObject;
   const isObservation = event.type === 'observation.recorded';
   const { kind, observedAt, assertions } = payload;
@@ -32,9 +32,9 @@ export function memoryItemOf(event: EventRow): MemoryItem | undefined {
     occurred_at: isObservation && typeof observedAt === 'string' ? observedAt : event.occurred_at,
     subject: { type: event.entity_type, id: event.entity_id },
     scopes: scopesOf(event, payload),
-    content: contentOf(told, payload),
+    content: contentOf(entry, payload),
     data: {
-      ...fieldsOf(told, payload),
+      ...fieldsOf(entry, payload),
       mappingVersion,
       eventSequence: event.sequence,
       traceRunId: event.trace_run_id,
@@ -59,13 +59,13 @@ function scopesOf(event: EventRow, payload: JsonObject): MemoryRef[] {
 }
 
 function fieldsOf({ fields }: ToldEvent, payload: JsonObject): JsonObject {
-  const told: JsonObject = {};
+  const result: JsonObject = {};
   for (const one of fields) {
     const [as, field] = typeof one === 'string' ? [one, one] : one;
     const value = payload[field];
-    if (value !== undefined) told[as] = field === 'data' ? value : tellable(value);
+    if (value !== undefined) result[as] = field === 'data' ? value : tellable(value);
   }
-  return told;
+  return result;
 }
 
 /** Omits fields that never leave; `data` was published by the tenant itself. */

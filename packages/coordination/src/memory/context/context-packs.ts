@@ -40,12 +40,12 @@ export async function replayContextPack(
 ): Promise<Answer> {
   const row = await getPackRow(context, id);
   const memory = requireMemory(context);
-  const told = await requestTypedPack(memory, context, {
+  const result = await requestTypedPack(memory, context, {
     ...row.question,
     asOf: row.as_of,
     budgetTokens: row.budget_tokens,
   });
-  const { pack } = requireResponse(told).value;
+  const { pack } = requireResponse(result).value;
   const drift = driftBetween(row.pack, pack);
   const reproduced = Object.values(drift).every((keys) => keys.length === 0);
   return command({ contextPack: contextPackOf(row), reproduced, drift, pack });

@@ -120,10 +120,10 @@ async function readOperational(
   const harness = await getHarnessContext(context);
   const focus = task === undefined ? null : await readFocus(context, task);
   const about = project === undefined ? null : await readProject(context, project, includeSubprojects);
-  const told = await getFreshness(context);
+  const result = await getFreshness(context);
   return {
     operational: { ...harness, focus, project: about },
-    freshness: { currentCursor: harness.eventCursor, ...told },
+    freshness: { currentCursor: harness.eventCursor, ...result },
   };
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { JsonObject } from '@baton/values/wire';
 import type { Context } from '../context.ts';
-import type { MemoryGateway, Question, Told } from '../gateway/gateway.ts';
+import type { MemoryGateway, MemoryRequest, MemoryResult } from '../gateway/gateway.ts';
 import type { ContextRequest, MemoryStatus } from './context-answer.ts';
 import type { Focus } from './focus.ts';
 
@@ -51,20 +51,20 @@ export async function requestMemoryPack(
   const wholeMs = context.settings.CP_CONTEXT_TIMEOUT_SECONDS * 1000;
   const endsAtMs = performance.now() + wholeMs;
   const maxTokens = budgetOf(request, context);
-  const ask = (names: readonly string[], timeoutMs: number) =>
-    memory.ask(questionOf(context, request, { focus, namespaces: names, maxTokens, timeoutMs }));
-  const told = await ask(namespaces, wholeMs);
-  const isRefused = told.kind === 'refused' && namespaceRefusals.includes(told.status);
-  if (!isRefused || namespaces.length === 1) return partOf(told, maxTokens, []);
+  const send = (names: readonly string[], timeoutMs: number) =>
+    memory.send(requestFor(context, request, { focus, namespaces: names, maxTokens, timeoutMs }));
+  const result = await send(namespaces, wholeMs);
+  const isRefused = result.kind === 'refused' && namespaceRefusals.includes(result.status);
+  if (!isRefused || namespaces.length === 1) return partOf(result, maxTokens, []);
   const leftMs = Math.max(1, Math.floor(endsAtMs - performance.now()));
-  return partOf(await ask(namespaces.slice(0, 1), leftMs), maxTokens, ['memory_namespaces_refused']);
+  return partOf(await send(namespaces.slice(0, 1), leftMs), maxTokens, ['memory_namespaces_refused']);
 }
 
-function questionOf(
+function requestFor(
   { tenantId, traceRunId }: Pick<Context, 'tenantId' | 'traceRunId'>,
   { query, anchors, strategy, asOf }: ContextRequest,
   asked: { focus: Focus; namespaces: readonly string[]; maxTokens: number; timeoutMs: number },
-): Question<JsonObject> {
+): MemoryRequest<JsonObject> {
   const { task, workspaceId } = asked.focus;
   const scopes = [
     ...(task === undefined ? [] : [{ type: 'task', id: task.id }]),
@@ -101,14 +101,19 @@ function ephemeralOf({ task }: Focus): JsonObject | null {
   return { task: { id, publicId, title, status, priority, version } };
 }
 
-function partOf(told: Told<JsonObject>, maxTokens: number, warnings: readonly string[]): MemoryPart {
-  if (told.kind === 'late') return withoutMemory('timeout', warnings);
-  if (told.kind === 'refused') return withoutMemory('unavailable', [...warnings, 'memory_refused']);
-  if (told.kind === 'away') return withoutMemory('unavailable', [...warnings, `memory_${told.why}`]);
-  const { token_estimate: tokens, trace_id: memoryTraceId = null } = PackAnswer.parse(told.value);
+function partOf(
+  result: MemoryResult<JsonObject>,
+  maxTokens: number,
+  warnings: readonly string[],
+): MemoryPart {
+  if (result.kind === 'timeout') return withoutMemory('timeout', warnings);
+  if (result.kind === 'refused') return withoutMemory('unavailable', [...warnings, 'memory_refused']);
+  if (result.kind === 'unavailable')
+    return withoutMemory('unavailable', [...warnings, `memory_${result.why}`]);
+  const { token_estimate: tokens, trace_id: memoryTraceId = null } = PackAnswer.parse(result.value);
   const isOver = tokens != null && tokens > maxTokens;
   return {
-    memory: told.value,
+    memory: result.value,
     memoryStatus: 'ok',
     memoryTraceId,
     warnings: isOver ? [...warnings, 'memory_over_budget'] : warnings,

@@ -43,7 +43,7 @@ export async function recallKnowledge(
   const memory = requireMemory(context);
   const asOf = request.asOf ?? ((await context.db.row(readClock())) as { now: string }).now;
   const anchors = anchor == null ? [] : [anchor];
-  const told = await requestTypedPack(memory, context, {
+  const result = await requestTypedPack(memory, context, {
     anchors,
     kinds: kind == null ? kinds : [kind],
     relations,
@@ -54,7 +54,7 @@ export async function recallKnowledge(
     budgetTokens,
     more: { ...(query != null && { query }), direction, limit, where },
   });
-  const { value } = requireResponse(told, { 400: 'invalid_recall_request', 422: 'invalid_recall_request' });
+  const { value } = requireResponse(result, { 400: 'invalid_recall_request', 422: 'invalid_recall_request' });
   return command({
     anchors: value.anchors ?? anchors,
     semantic: query != null,

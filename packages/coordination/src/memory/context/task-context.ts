@@ -39,7 +39,7 @@ export interface PreparedTaskContext {
   readonly recorded: ContextPackRow | undefined;
   /** Whether the caller may read the whole recorded pack. */
   readonly mayReplay: boolean;
-  readonly question: TypedQuestion;
+  readonly request: TypedQuestion;
   /** The part of the response that needs no memory. */
   readonly base: TaskContext;
 }
@@ -76,7 +76,7 @@ export async function prepareTaskContext(
     claim,
     recorded,
     mayReplay: recorded !== undefined && mayReadPack(context, recorded),
-    question: { anchors, kinds, relations, depth, strategy, namespaces, asOf, budgetTokens },
+    request: { anchors, kinds, relations, depth, strategy, namespaces, asOf, budgetTokens },
     base: {
       status: 'disabled',
       contextPackId: recorded?.id ?? null,
@@ -102,7 +102,7 @@ export type Asking = { readonly memory: MemoryGateway } | { readonly status: 'di
  */
 export async function requestTaskContext(
   context: Context,
-  { task, claim, recorded, mayReplay, question, base }: PreparedTaskContext,
+  { task, claim, recorded, mayReplay, request, base }: PreparedTaskContext,
   asking: Asking,
 ): Promise<AskedTaskContext> {
   const only = (answer: Partial<TaskContext>) => ({ answer: { ...base, ...answer }, toRecord: undefined });
@@ -113,15 +113,15 @@ export async function requestTaskContext(
   }
   if (!('memory' in asking)) return only({ status: asking.status });
   // All anchors of the type were dropped: there is nothing to request.
-  if (question.anchors.length === 0 && base.warnings.length > 0) return only({ status: 'empty' });
-  const told = await requestTypedPack(asking.memory, context, question);
-  if (told.kind === 'late') return only({ status: 'timeout' });
-  if (told.kind !== 'told') {
-    const why = told.kind === 'refused' ? 'memory_refused' : `memory_${told.why}`;
+  if (request.anchors.length === 0 && base.warnings.length > 0) return only({ status: 'empty' });
+  const result = await requestTypedPack(asking.memory, context, request);
+  if (result.kind === 'timeout') return only({ status: 'timeout' });
+  if (result.kind !== 'ok') {
+    const why = result.kind === 'refused' ? 'memory_refused' : `memory_${result.why}`;
     return only({ status: 'unavailable', warnings: [...base.warnings, why] });
   }
-  const { pack, traceId } = told.value;
-  const { asOf, budgetTokens, more: _, ...asked } = question;
+  const { pack, traceId } = result.value;
+  const { asOf, budgetTokens, more: _, ...asked } = request;
   const mayRecord = claim?.holder_id === context.caller.principalId && recorded === undefined;
   return {
     answer: { ...base, status: isEmptyPack(pack) ? 'empty' : 'ok', pack },

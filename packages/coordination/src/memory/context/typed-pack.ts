@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Context } from '../context.ts';
-import type { MemoryGateway, Told } from '../gateway/gateway.ts';
+import type { MemoryGateway, MemoryResult } from '../gateway/gateway.ts';
 import type { KnownEntity, KnownFact, KnownPack, PackQuestion } from './context-pack.ts';
 
 const text = z.string().min(1).max(1000);
@@ -47,8 +47,8 @@ export function requestTypedPack(
     answerBytesMax,
     more,
   }: TypedQuestion,
-): Promise<Told<TypedAnswer>> {
-  return memory.ask({
+): Promise<MemoryResult<TypedAnswer>> {
+  return memory.send({
     tenantId,
     path: '/api/memory/context/typed',
     method: 'POST',

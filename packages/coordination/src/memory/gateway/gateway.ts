@@ -9,21 +9,21 @@ import { foreignTo } from './namespaces.ts';
 import { openWire, type WireRequest } from './wire.ts';
 
 /** The result of a request to the memory service, without any text of its response. */
-export type Told<T> =
-  | { readonly kind: 'told'; readonly status: number; readonly value: T }
+export type MemoryResult<T> =
+  | { readonly kind: 'ok'; readonly status: number; readonly value: T }
   /** It responded with 4xx: the same request would be refused again. */
   | { readonly kind: 'refused'; readonly status: number }
   /** It did not respond in time; the request may have taken effect. */
-  | { readonly kind: 'late' }
+  | { readonly kind: 'timeout' }
   /** It failed, sent an unreadable response, or is not called now. */
   | {
-      readonly kind: 'away';
+      readonly kind: 'unavailable';
       readonly status: number | null;
       readonly why: 'failed' | 'unreadable' | 'circuit_open' | 'busy';
       readonly retryAfterSeconds?: number;
     };
 
-export interface Question<T> extends Omit<WireRequest, 'answerBytesMax'> {
+export interface MemoryRequest<T> extends Omit<WireRequest, 'answerBytesMax'> {
   /**
    * The tenant of the request: determines its circuit, its share of the calls, and the namespaces that a response may
    * contain.
@@ -38,7 +38,7 @@ export interface Question<T> extends Omit<WireRequest, 'answerBytesMax'> {
 
 /** Calls the memory service for requests of the API. Never throws on a response or its absence. */
 export interface MemoryGateway {
-  ask<T>(question: Question<T>): Promise<Told<T>>;
+  send<T>(request: MemoryRequest<T>): Promise<MemoryResult<T>>;
 }
 
 /** Extra time for a service that trickles its response, or a token that takes long. */
@@ -66,30 +66,31 @@ export function openGateway(settings: Settings, counters: GatewayCounters): Memo
   counters.contextCircuits.add(() => circuits.openCount());
   const limits = limitsOfCalls();
 
-  async function answerTo<T>(question: Question<T>): Promise<Told<T>> {
-    const { tenantId, path, read, answerBytesMax = answerBytesUsualMax, ...request } = question;
+  async function resultFor<T>(request: MemoryRequest<T>): Promise<MemoryResult<T>> {
+    const { tenantId, path, read, answerBytesMax = answerBytesUsualMax, ...wireRequest } = request;
     const answer = await inTime(request.timeoutMs + graceMs, (signal) =>
-      wire.request(path, { ...request, answerBytesMax, signal }),
+      wire.request(path, { ...wireRequest, answerBytesMax, signal }),
     );
-    if (answer === undefined) return { kind: 'late' };
-    return judge(answer, read, foreignTo(settings, tenantId));
+    if (answer === undefined) return { kind: 'timeout' };
+    return readResponse(answer, read, foreignTo(settings, tenantId));
   }
 
   return {
-    async ask(question) {
-      const { tenantId } = question;
+    async send(request) {
+      const { tenantId } = request;
       const turns = takeTurns(limits, tenantId);
-      if (turns === undefined) return { kind: 'away', status: null, why: 'busy', retryAfterSeconds: 1 };
+      if (turns === undefined)
+        return { kind: 'unavailable', status: null, why: 'busy', retryAfterSeconds: 1 };
       try {
         const waitSeconds = circuits.enter(tenantId);
         if (waitSeconds !== undefined)
-          return { kind: 'away', status: null, why: 'circuit_open', retryAfterSeconds: waitSeconds };
-        const told = await answerTo(question);
-        if (told.kind === 'late' || told.kind === 'away') {
+          return { kind: 'unavailable', status: null, why: 'circuit_open', retryAfterSeconds: waitSeconds };
+        const result = await resultFor(request);
+        if (result.kind === 'timeout' || result.kind === 'unavailable') {
           circuits.failed(tenantId);
           counters.contextProviderFailures.inc();
         } else circuits.succeeded(tenantId);
-        return told;
+        return result;
       } catch (error) {
         circuits.abandoned(tenantId);
         throw error;
@@ -146,16 +147,18 @@ async function inTime(
   }
 }
 
-function judge<T>(
+function readResponse<T>(
   answer: JsonAnswer | RequestFailed,
-  read: Question<T>['read'],
+  read: MemoryRequest<T>['read'],
   isForeign: (namespace: string) => boolean,
-): Told<T> {
-  if (answer instanceof RequestFailed) return { kind: 'away', status: null, why: 'failed' };
+): MemoryResult<T> {
+  if (answer instanceof RequestFailed) return { kind: 'unavailable', status: null, why: 'failed' };
   const { status, json, retryAfterSeconds } = answer;
   if (status >= 400 && status < 500 && !passingStatuses.includes(status)) return { kind: 'refused', status };
   const retryAfter = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
-  if (status < 200 || status >= 300) return { kind: 'away', status, why: 'failed', ...retryAfter };
+  if (status < 200 || status >= 300) return { kind: 'unavailable', status, why: 'failed', ...retryAfter };
   const value = isUsableResponse(json, isForeign) ? read(json) : undefined;
-  return value === undefined ? { kind: 'away', status, why: 'unreadable' } : { kind: 'told', status, value };
+  return value === undefined
+    ? { kind: 'unavailable', status, why: 'unreadable' }
+    : { kind: 'ok', status, value };
 }

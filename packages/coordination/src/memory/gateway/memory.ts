@@ -101,7 +101,7 @@ function resultOf(
   credential: string | undefined,
 ): BatchResult {
   if (status >= 200 && status < 300)
-    return judgementOf(json, sent, credential) ?? failed(`an unreadable response with status ${status}`);
+    return resultsOf(json, sent, credential) ?? failed(`an unreadable response with status ${status}`);
   const isRefusal = status >= 400 && status < 500 && !passingStatuses.includes(status);
   return isRefusal
     ? { kind: 'refused', reason: `the memory service responded with ${status}` }
@@ -113,7 +113,7 @@ function failed(reason: string, retryAfterSeconds?: number): BatchResult {
 }
 
 /** Undefined for a response that contradicts itself or the request: it confirms nothing. */
-function judgementOf(json: unknown, sent: number, credential: string | undefined): BatchResult | undefined {
+function resultsOf(json: unknown, sent: number, credential: string | undefined): BatchResult | undefined {
   const answer = BatchAnswer.safeParse(json);
   if (!answer.success) return undefined;
   const { results, accepted, duplicates, failed: refused } = answer.data;
@@ -135,8 +135,8 @@ function isPresent(value: unknown): boolean {
  */
 function describeRefusal(error: unknown, credential: string | undefined): string {
   const text = typeof error === 'string' ? error : jsonOf(error);
-  const told = credential === undefined ? text : withoutSecret(text, credential);
-  return withoutAddresses(told).slice(0, refusalLengthMax).toWellFormed();
+  const result = credential === undefined ? text : withoutSecret(text, credential);
+  return withoutAddresses(result).slice(0, refusalLengthMax).toWellFormed();
 }
 
 /** Handles documents that are nested too deep to serialize: parsing has no such limit. */

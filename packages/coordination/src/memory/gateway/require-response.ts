@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts';
 import { type ErrorCode, fail } from '../errors.ts';
-import type { MemoryGateway, Told } from './gateway.ts';
+import type { MemoryGateway, MemoryResult } from './gateway.ts';
 
 /** @throws Refusal `memory_disabled` where no memory service is set up */
 export function requireMemory({ memory }: Context): MemoryGateway {
@@ -13,19 +13,19 @@ export function requireMemory({ memory }: Context): MemoryGateway {
  * @throws Refusal those codes, `memory_timeout`, `memory_unavailable` with `memoryStatus` and `retryable`
  */
 export function requireResponse<T>(
-  told: Told<T>,
+  result: MemoryResult<T>,
   refusals: Readonly<Record<number, ErrorCode>> = {},
 ): { value: T; status: number } {
-  if (told.kind === 'told') return told;
-  if (told.kind === 'late') return fail('memory_timeout', {}, { headers: { 'retry-after': '1' } });
-  if (told.kind === 'away') {
-    const { status, why, retryAfterSeconds = 1 } = told;
+  if (result.kind === 'ok') return result;
+  if (result.kind === 'timeout') return fail('memory_timeout', {}, { headers: { 'retry-after': '1' } });
+  if (result.kind === 'unavailable') {
+    const { status, why, retryAfterSeconds = 1 } = result;
     // An unreadable response would be the same again.
     const retryable = why !== 'unreadable';
     const headers: Record<string, string> = retryable ? { 'retry-after': String(retryAfterSeconds) } : {};
     return fail('memory_unavailable', { memoryStatus: status, retryable }, { headers, reason: why });
   }
-  const code = refusals[told.status];
+  const code = refusals[result.status];
   if (code !== undefined) return fail(code);
-  return fail('memory_unavailable', { memoryStatus: told.status, retryable: false });
+  return fail('memory_unavailable', { memoryStatus: result.status, retryable: false });
 }

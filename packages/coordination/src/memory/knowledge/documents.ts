@@ -89,8 +89,8 @@ export const documentKind: KnowledgeKind<Stored, DocumentFacts, z.infer<typeof S
   async record(context, facts) {
     const { workspaceId, naturalKey } = facts;
     await context.db.run(putDocument(context.tenantId, naturalKey, facts));
-    const told = { ...facts, title: eventText(facts.title) };
-    emit(context, documentStored, { entityId: workspaceId, workspaceId }, told);
+    const result = { ...facts, title: eventText(facts.title) };
+    emit(context, documentStored, { entityId: workspaceId, workspaceId }, result);
   },
   replyOf(_context, { naturalKey, type, chunkCount, linkCount }, { value }) {
     return Promise.resolve(reply(200, { naturalKey, type, chunkCount, linkCount, ...value }));

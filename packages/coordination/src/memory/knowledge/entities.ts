@@ -66,7 +66,7 @@ export async function queryEntities(
   const memory = requireMemory(context);
   const { kinds, where, asOf, limit, cursor, include } = query;
   const { tenantId, traceRunId, settings } = context;
-  const told = await memory.ask({
+  const result = await memory.send({
     tenantId,
     path: '/api/memory/entities:query',
     method: 'POST',
@@ -89,5 +89,5 @@ export async function queryEntities(
       return { items: (json as { items: JsonObject[] }).items, nextCursor: found.data.next_cursor ?? null };
     },
   });
-  return command(requireResponse(told, { 400: 'entities_query_invalid' }).value);
+  return command(requireResponse(result, { 400: 'entities_query_invalid' }).value);
 }

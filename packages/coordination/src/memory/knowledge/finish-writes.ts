@@ -62,11 +62,11 @@ export function finishWrites(tools: Tools): Job {
 async function finish({ pool, settings, log, command }: Tools, memory: MemoryGateway, intent: IntentRow) {
   const { id, tenant_id: tenantId, attempts } = intent;
   const kind = kinds[intent.kind];
-  const told = await requestWrite(memory, kind, intent, settings);
-  if (told.kind === 'told')
-    return command('knowledge', tenantId, (context) => settle(context, kind, intent, told));
+  const result = await requestWrite(memory, kind, intent, settings);
+  if (result.kind === 'ok')
+    return command('knowledge', tenantId, (context) => settle(context, kind, intent, result));
   // Memory itself refused: it does not have the write and will not accept it.
-  const isRefused = told.kind === 'refused' && kind.refusals[told.status] !== undefined;
+  const isRefused = result.kind === 'refused' && kind.refusals[result.status] !== undefined;
   if (!isRefused && attempts < attemptsMax)
     return pool.run(postponeIntent(intent, Math.min(2 ** attempts, waitSecondsMax)));
   log.warn(

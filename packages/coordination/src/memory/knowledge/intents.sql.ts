@@ -54,7 +54,7 @@ export function postponeIntent({ tenant_id, id }: IntentRow, waitSeconds: number
 
 /** Whether one of the newest 1,000 events of an object has this type and contains these facts. */
 export function findWrittenEvent(tenantId: string, entityId: string, type: string, facts: JsonObject) {
-  return sql<{ told: boolean }>`
+  return sql<{ written: boolean }>`
     select exists (
       select from (
         (select type, payload from events where tenant_id = ${tenantId} and entity_id = ${entityId}
@@ -64,5 +64,5 @@ export function findWrittenEvent(tenantId: string, entityId: string, type: strin
           order by position desc, sequence desc limit 1000)
       ) newest
       where type = ${type} and payload @> ${JSON.stringify(facts)}::jsonb
-    ) as told`;
+    ) as written`;
 }

@@ -56,8 +56,8 @@ export const packKind: KnowledgeKind<{ status: string }, PackFacts, RegisteredPa
     const { db, tenantId } = context;
     const entityId = packIdOf(scope === 'tenant' ? tenantId : '', name, version);
     // 200: it existed. Nothing changed, unless the response to its first registration was lost.
-    const told = await db.row(findWrittenEvent(tenantId, entityId, packRegistered.type, { name, version }));
-    if (status !== 201 && told?.told === true) return;
+    const result = await db.row(findWrittenEvent(tenantId, entityId, packRegistered.type, { name, version }));
+    if (status !== 201 && result?.written === true) return;
     emit(context, packRegistered, { entityId }, { name, version, status: value.status, scope });
   },
   replyOf(_context, { name, version, scope }, { status, value }) {
@@ -131,7 +131,7 @@ export async function getPack(
   const { tenantId, traceRunId, settings } = context;
   const namespace = tenantNamespace(settings, tenantId);
   if (!mayReadAll(context, [namespace])) refuseMemory(context);
-  const told = await requireMemory(context).ask({
+  const result = await requireMemory(context).send({
     tenantId,
     path: `${path}/${encodeURIComponent(ref)}?namespace=${encodeURIComponent(namespace)}`,
     method: 'GET',
@@ -140,5 +140,5 @@ export async function getPack(
     read: (json) =>
       typeof json === 'object' && json !== null && !Array.isArray(json) ? (json as JsonObject) : undefined,
   });
-  return command(requireResponse(told, { 404: 'not_found' }).value);
+  return command(requireResponse(result, { 404: 'not_found' }).value);
 }

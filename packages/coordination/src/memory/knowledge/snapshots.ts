@@ -100,9 +100,9 @@ function readReconciled(json: unknown, isDry: boolean): ReconciledSnapshot | und
 }
 
 /** The number of changes of each kind, and memory's further counts. */
-function countersOf(changes: Changes, told: object | null | undefined): Record<string, number> {
+function countersOf(changes: Changes, result: object | null | undefined): Record<string, number> {
   const counted = Object.entries(changes).map(([name, list]) => [name, list.length] as const);
-  const numbers = Object.entries({ ...Object.fromEntries(counted), ...told }).filter(
+  const numbers = Object.entries({ ...Object.fromEntries(counted), ...result }).filter(
     (entry): entry is [string, number] =>
       typeof entry[1] === 'number' && entry[0].length <= counterNameCharactersMax,
   );
@@ -135,10 +135,10 @@ export const snapshotKind: KnowledgeKind<ReconciledSnapshot, SnapshotFacts, Reco
     );
     if (duplicate || all.length === 0) return;
     const count = changes.opened.length + changes.changed.length + changes.closed.length;
-    const told = all.slice(0, changesToldMax);
+    const result = all.slice(0, changesToldMax);
     emit(context, knowledgeChanged, entity, {
       ...about,
-      changes: told,
+      changes: result,
       truncated: count > changesToldMax,
       counters,
     });
@@ -156,7 +156,7 @@ async function isTold(
 ): Promise<boolean> {
   const about = { snapshotId, namespace };
   return (
-    (await db.row(findWrittenEvent(tenantId, workspaceId, snapshotReconciled.type, about)))?.told === true
+    (await db.row(findWrittenEvent(tenantId, workspaceId, snapshotReconciled.type, about)))?.written === true
   );
 }
 
@@ -203,7 +203,7 @@ export async function previewSnapshot(
 ): Promise<Answer> {
   const { text } = await openSnapshot(context, body, true);
   const { tenantId, traceRunId, settings } = context;
-  const told = await requireMemory(context).ask({
+  const result = await requireMemory(context).send({
     tenantId,
     path,
     method: 'POST',
@@ -213,7 +213,7 @@ export async function previewSnapshot(
     answerBytesMax: writeAnswerBytesMax,
     read: (json) => readReconciled(json, true),
   });
-  return command(requireWritten(told, snapshotKind.refusals).value);
+  return command(requireWritten(result, snapshotKind.refusals).value);
 }
 
 /** Validates a snapshot before the request to memory, and builds that request. */

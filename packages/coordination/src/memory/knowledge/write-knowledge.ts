@@ -10,7 +10,7 @@ import type { JsonObject } from '@baton/values/wire';
 import { requireActiveCaller } from '../../access/authn/principal-lock.ts';
 import type { Context } from '../context.ts';
 import type { ErrorCode } from '../errors.ts';
-import { graceMs, type MemoryGateway, type Told } from '../gateway/gateway.ts';
+import { graceMs, type MemoryGateway, type MemoryResult } from '../gateway/gateway.ts';
 import { requireMemory, requireResponse } from '../gateway/require-response.ts';
 import type { Settings } from '../settings.ts';
 import {
@@ -104,9 +104,9 @@ export async function writeKnowledge<A, Facts extends object>(
     const intent = intentOf(context, kind.kind, write, keyed);
     const stored = await begin(context, intent, keyed, leaseSecondsOf(kind, settings));
     if (stored !== undefined) return replayed(stored);
-    const told = await requestWrite(memory, kind, intent, settings);
-    if (told.kind !== 'told') await db.run(deleteIntent(tenantId, intent.id));
-    const { status, value } = requireWritten(told, kind.refusals);
+    const result = await requestWrite(memory, kind, intent, settings);
+    if (result.kind !== 'ok') await db.run(deleteIntent(tenantId, intent.id));
+    const { status, value } = requireWritten(result, kind.refusals);
     return command({ intentId: intent.id, facts: write.facts, answer: { status, value } });
   });
 }
@@ -187,8 +187,8 @@ export function requestWrite<A>(
   kind: Pick<KnowledgeKind<A, never, object>, 'method' | 'timeoutSeconds' | 'read'>,
   intent: Pick<NewIntent, 'tenant_id' | 'path' | 'body' | 'trace_run_id'>,
   settings: Settings,
-): Promise<Told<A>> {
-  return memory.ask({
+): Promise<MemoryResult<A>> {
+  return memory.send({
     tenantId: intent.tenant_id,
     path: intent.path,
     method: kind.method,
@@ -205,11 +205,11 @@ export function requestWrite<A>(
  * @throws Refusal those of `refusals`, `memory_unavailable`
  */
 export function requireWritten<A>(
-  told: Told<A>,
+  result: MemoryResult<A>,
   refusals: Readonly<Record<number, ErrorCode>>,
 ): WriteAnswer<A> {
   return requireResponse(
-    told.kind === 'late' ? { kind: 'away', status: null, why: 'failed' } : told,
+    result.kind === 'timeout' ? { kind: 'unavailable', status: null, why: 'failed' } : result,
     refusals,
   );
 }

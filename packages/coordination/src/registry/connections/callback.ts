@@ -163,7 +163,7 @@ export async function finishAuthorization(
   return replyOf(context, { result: 'active', connection: key });
 }
 
-interface Told {
+interface CallbackResult {
   readonly result: 'active' | 'failed' | 'invalid_state';
   readonly connection?: string;
   readonly reason?: CallbackReason;
@@ -178,27 +178,27 @@ const headers = {
 };
 
 /** 303 to the configured page; without one a line of text, with 200 if the connection is active, else 400. */
-function answerOf({ settings }: Context, told: Told): Answer {
+function answerOf({ settings }: Context, callback: CallbackResult): Answer {
   const { CP_CONNECTIONS_RETURN_URL: page } = settings;
   if (page !== '') {
     const url = new URL(page);
-    for (const [name, value] of Object.entries(told)) url.searchParams.set(name, value);
+    for (const [name, value] of Object.entries(callback)) url.searchParams.set(name, value);
     return { status: 303, body: undefined, headers: { ...headers, location: url.href } };
   }
-  const status = told.result === 'active' ? 200 : 400;
+  const status = callback.result === 'active' ? 200 : 400;
   return {
     status,
-    body: sentenceOf(told),
+    body: sentenceOf(callback),
     headers: { ...headers, 'content-type': 'text/plain; charset=utf-8' },
   };
 }
 
-function replyOf(context: Context, told: Told): Reply<string> {
-  const { status, body, headers: all } = answerOf(context, told);
+function replyOf(context: Context, callback: CallbackResult): Reply<string> {
+  const { status, body, headers: all } = answerOf(context, callback);
   return reply(status, body as string, all);
 }
 
-function sentenceOf({ result, connection, reason }: Told): string {
+function sentenceOf({ result, connection, reason }: CallbackResult): string {
   if (result === 'active') return `The connection ${connection} is active. You can close this page.\n`;
   if (result === 'failed') return `The connection ${connection} could not be connected: ${reason}.\n`;
   return 'This authorization request is unknown or has expired: invalid_state. Start again.\n';
