@@ -571,7 +571,10 @@ test('nobody signed in, and a task that is not there', async () => {
   assert.equal(nobody.code, 4);
   const missing = await run(['task', 'view', 'TASK-999999']);
   assert.equal(missing.code, 1);
-  assert.match(missing.text, /^not_found: .* \(\/api\/v1\/tasks\/TASK-999999\) \(request req_\w+\)\nSee docs\/errors\.md#not_found\n$/);
+  assert.match(
+    missing.text,
+    /^not_found: .* \(\/api\/v1\/tasks\/TASK-999999\) \(request req_\w+\)\nSee docs\/errors\.md#not_found\n$/,
+  );
   const assignee = '00000000-0000-4000-8000-000000000000';
   const { publicId } = await baton.admin.tasks.create({ title: 'For nobody' });
   const unknown = await run(['task', 'edit', publicId, '--assignee', assignee]);

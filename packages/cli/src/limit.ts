@@ -9,7 +9,7 @@ const usual = 50;
 export function withLimit(command: Command, max: number): Command {
   return command.option(
     '--limit <number>',
-    `at most this many, up to ${max}; ${usual} without it`,
+    `at most this many, up to ${max}; ${usual} by default`,
     wholeNumber(1, max),
     usual,
   );

@@ -7,7 +7,7 @@ import { show } from './show.ts';
 export function addWhoami(program: Command, context: CommandContext): void {
   const command = program
     .command('whoami')
-    .description('show your principal, what signs you in, and your permissions');
+    .description('show your principal, your credential, and your permissions');
   withCommonOptions(command, fieldsNamed('tenant', 'principal', 'permissions', 'url', 'source')).action(
     (options: CommonOptions) =>
       asCaller(options, context, async (baton, { coordinationUrl: url, source }) => {

@@ -41,15 +41,15 @@ export function addDemo(program: Command, context: CommandContext): void {
   addLiveDemo(command, context);
   withCommonOptions(command, anyResult)
     .option('--from <file>', 'a backlog, one JSON issue per line (default: a generated one)')
-    .option('--agents <number>', 'how many agents', wholeNumber(1, 200), 16)
+    .option('--agents <number>', 'the number of agents', wholeNumber(1, 200), 16)
     .option(
       '--tasks <number>',
-      `how many issues of the file to take, or to generate (default: all, or ${generatedTasks})`,
+      `the number of issues to take from the file, or to generate (default: all, or ${generatedTasks})`,
       wholeNumber(1, 100_000),
     )
     .option('--kill', 'kill agents at random while they hold leases')
     .option('--keep-status', 'keep closed and deleted issues (default: all are done again)')
-    .option('--work-ms <number>', 'how long an agent works on a task, on average', wholeNumber(0, 600_000), 0)
+    .option('--work-ms <number>', 'the average duration of the work on a task', wholeNumber(0, 600_000), 0)
     .option('--organisation', 'set up a small company instead, and show the effects of one finished task')
     .action((options: Options) => {
       if (options.organisation === true) return demonstrateOrganisation(options, context);

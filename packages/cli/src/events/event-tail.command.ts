@@ -23,7 +23,7 @@ export function addEventTail(program: Command, context: CommandContext): void {
     .command('event')
     .description('the journal, live')
     .command('tail')
-    .description('print events as they happen, until Ctrl-C; --json prints one JSON a line');
+    .description('print events as they happen, until Ctrl-C; --json prints one JSON object per line');
   withCommonOptions(command, responseOf('listEvents'))
     .option(
       '--type <prefixes>',

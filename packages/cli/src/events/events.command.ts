@@ -16,7 +16,7 @@ const followPauseMs = 500;
 export function addEvents(program: Command, context: CommandContext): void {
   const command = program.command('events').description('show the newest events of the journal');
   withCommonOptions(command, responseOf('listEvents'))
-    .option('--follow', 'keep printing new events until stopped')
+    .option('--follow', 'continue with new events until stopped')
     .option(
       '--tail <number>',
       'how many of the newest events, up to 200; 20 by default',

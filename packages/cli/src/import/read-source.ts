@@ -101,7 +101,7 @@ export interface NumberedLine {
 
 /**
  * Returns the lines of a text with content.
- * @param bounds how many, and how long; those of a source whose lines are its items without it
+ * @param bounds how many, and how long; by default those of a source with one item per line
  * @param onTooLong called with the number of a line that is too long, which is then skipped
  * @throws PlainError for none, too many, and one that is too long where `onTooLong` is absent
  */

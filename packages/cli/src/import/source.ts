@@ -78,7 +78,7 @@ export class LeftOut {
   readonly #reasons = new Map<string, { count: number; examples: string[] }>();
   #unreadable = 0;
 
-  /** @param given the reason, a sentence without its subject, as `is a pull request, no issue` */
+  /** @param given the reason, a sentence without its subject, such as `is a pull request, not an issue` */
   add(given: string, example: string): void {
     const isBeyond = this.#reasons.size >= reasonsMax && !this.#reasons.has(given);
     const reason = isBeyond ? 'is left out or changed for further reasons' : given;

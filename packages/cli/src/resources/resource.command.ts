@@ -64,7 +64,7 @@ function addView(
   context: CommandContext,
 ): void {
   withCommonOptions(
-    group.command(`view <${argument}>`).description(`show one by its ${argument}`),
+    group.command(`view <${argument}>`).description('show one'),
     responseOf(operation),
   ).action((arg: string, options: Options) =>
     asCaller(options, context, async (baton, access) => {

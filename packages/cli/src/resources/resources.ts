@@ -109,7 +109,7 @@ export const resources: readonly Resource[] = [
   },
   {
     noun: 'run',
-    summary: 'attempts at tasks',
+    summary: 'attempts of tasks',
     list: {
       operation: 'listRuns',
       columns: defineColumns<Run>(
@@ -135,7 +135,7 @@ export const resources: readonly Resource[] = [
     acts: [
       {
         usage: 'cancel <id>',
-        summary: 'request its holder to stop',
+        summary: 'request a run to stop',
         result: responseOf('requestRunCancel'),
         options: [reason],
         call: (called) => called.baton.runs.requestCancel(called.args[0] ?? '', because(called)),
@@ -205,7 +205,7 @@ export const resources: readonly Resource[] = [
       },
       {
         usage: 'download <id> <file>',
-        summary: 'write its bytes into a file',
+        summary: 'write the content to a file',
         result: fieldsNamed('file', 'sizeBytes'),
         call: async ({ baton, args: [id = '', file = ''] }) => {
           const answer = await baton.artifacts.getContent(id);
@@ -305,7 +305,7 @@ export const resources: readonly Resource[] = [
     acts: [
       {
         usage: 'start <process> <key>',
-        summary: 'start one with the newest version of its definition; its key must be unique',
+        summary: 'start an instance with the newest version of its definition; its key must be unique',
         result: responseOf('createProcessInstance'),
         options: [
           ['--data <json>', 'its initial data, as a JSON object'],
@@ -326,7 +326,7 @@ export const resources: readonly Resource[] = [
       },
       {
         usage: 'resume <id>',
-        summary: 'resume a suspended one',
+        summary: 'resume a suspended instance',
         result: responseOf('resumeProcessInstance'),
         options: [reason],
         call: (called) => called.baton.processInstances.resume(called.args[0] ?? '', because(called)),
@@ -334,7 +334,7 @@ export const resources: readonly Resource[] = [
       },
       {
         usage: 'cancel <id>',
-        summary: 'cancel one',
+        summary: 'cancel an instance',
         result: responseOf('cancelProcessInstance'),
         options: [reason],
         call: (called) =>

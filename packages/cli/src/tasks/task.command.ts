@@ -124,7 +124,7 @@ function withFields(command: Command, operation: string): Command {
     .addOption(new Option('--priority <word>', 'its priority').choices(priorities))
     .option(
       '--assignee <principal>',
-      `its assignee: a name, an e-mail address or an id; \`me\` is yourself, \`${unassigned}\` unassigns it`,
+      `its assignee: a name, an e-mail address or an id; \`me\` is yourself, \`${unassigned}\` leaves it unassigned`,
     )
     .option('--start <date>', 'its start date, such as 2026-12-24 or 2026-12-24T12:00:00Z')
     .option('--due <date>', 'its due date, such as 2026-12-24T12:00:00Z');

@@ -21,7 +21,7 @@ const bounds = { filesMax: 20_000, fileBytesMax: 1024 * 1024, otherFoldersMax: 1
 
 /**
  * Reads a folder of Backlog.md: `backlog`, or the one around it.
- * @param project what the ids belong to; the name of the folder around `backlog` without it
+ * @param project the namespace of the ids; the name of the folder around `backlog` by default
  * @throws PlainError for a folder without tasks, and past the bounds
  */
 export async function readBacklogMd(path: string, words: Words, project?: string): Promise<Source> {

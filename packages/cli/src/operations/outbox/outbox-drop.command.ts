@@ -9,12 +9,12 @@ import { responseOf } from '../../result-form.ts';
 import { show } from '../../show.ts';
 import { formatUndelivered } from './undelivered.ts';
 
-/** `baton operations outbox drop ID`: give up the delivery of an event to a sink. */
+/** `baton operations outbox drop ID`: discards an event for a sink. */
 export function addOutboxDrop(outbox: Command, context: CommandContext): void {
   const command = outbox
     .command('drop')
     .argument('<id>', 'from the list')
-    .description('give up the delivery of an event to a sink');
+    .description('discard an event for a sink');
   withCommonOptions(command, responseOf('dropUndeliveredEvent'))
     .requiredOption('--reason <text>', 'why, for the journal')
     .action((id: string, options: CommonOptions & { reason: string }) =>
