@@ -37,7 +37,7 @@ import { serveMetrics } from './metrics/metrics-server.ts';
 import { identityRuntime } from './runtime.ts';
 import { readIdentitySettings, type Settings } from './settings.ts';
 
-/** How long requests under way may take while the service stops. */
+/** The time for requests in progress while the service stops. */
 const drainMsMax = 20_000;
 
 export interface IdentityOptions {
@@ -81,7 +81,7 @@ export async function createIdentity({
   };
 }
 
-/** The same without touching the process: what tests use. */
+/** The same without changing the process, for tests. */
 export async function openIdentity(
   settings: Settings,
   log: Logger,
@@ -112,7 +112,7 @@ export async function openIdentity(
     endpoints,
     docs: { title: 'Baton identity', openapi: () => generatedDocument('identity.json') },
     drainMsMax,
-    // A reader that waits for an event would hold up the drain.
+    // A reader that waits for an event would delay the drain.
     beforeDrained: () => journalWatch.close(),
     async afterDrained() {
       await reloading;
@@ -135,12 +135,12 @@ export async function openIdentity(
   };
 }
 
-/** Does a batch of what a request left to do. @returns how many rows it changed */
+/** Processes a batch of work that a request left for later. @returns the number of changed rows */
 function continueEnding(ending: Ending): Promise<number> {
   return ending.row.group_id === null ? continueRevocation(ending) : continueDeletion(ending);
 }
 
-/** Opens the store, loads the signing keys and makes what the requests share. */
+/** Opens the database, loads the signing keys and creates the shared parts of the contexts. */
 async function openTools(
   settings: Settings,
   log: Logger,
@@ -182,7 +182,7 @@ async function openTools(
   };
 }
 
-/** What is read from files at the start and at each reload, besides the signing keys. */
+/** The files that are read at the start and at each reload, except the signing keys. */
 async function readSecrets(settings: Settings) {
   return {
     admin: await readAdminSecrets(settings),

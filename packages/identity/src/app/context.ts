@@ -7,7 +7,7 @@ import type { ErrorCode } from '../provisioning/errors.ts';
 import type { Auth } from '../service/auth.ts';
 import type { Settings } from './settings.ts';
 
-/** What a handler of this layer works with. */
+/** The context of this layer's handlers. */
 export interface Context extends LowerContext {
   readonly settings: Settings;
 }
@@ -24,7 +24,7 @@ type OfRequest =
   | 'audits'
   | 'eventTypes';
 
-/** What the requests of one process share: the rest of their contexts. */
+/** The parts of a context that the requests of one process share. */
 export type Tools = Omit<Context, OfRequest>;
 
 export function contextOf(tools: Tools, call: Call<Caller>, db: Db): Context {

@@ -77,7 +77,7 @@ export function describeApi(): object {
   );
 }
 
-/** As the service itself would answer. */
+/** The response of the service itself. */
 function refusalOf(endpoint: Operation, code: string): RefusalForm {
   const envelope = envelopeAt(standardEnvelopes(), endpoint.path);
   const render = envelope?.render ?? errorRenderer();

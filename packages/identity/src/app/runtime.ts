@@ -21,9 +21,9 @@ export function bodyBytesMaxOf({ auth, bodyBytesMax }: Pick<Operation, 'auth' | 
   return bodyBytesMax ?? (hasHeader ? adminBodyBytesMax : strangersBodyBytesMax);
 }
 
-/** What waits for a turn: as many and as long as would otherwise wait for a connection. */
+/** The queue for a turn: as long, in number and time, as the queue for a connection would be. */
 const turnBounds = { queuedMax: 500, waitMsMax: 5000 };
-/** Of the connections, what calls about one tenant may hold at once: those about others always find one free. */
+/** The share of the connections for calls about one tenant: others always find a free one. */
 const shares = { reads: 0.25, writes: 0.6, presented: 0.25 };
 
 /**
@@ -66,7 +66,7 @@ function isScimWrite(scim: Caller['scim'], method: string): boolean {
   return scim !== undefined && method !== 'GET' && method !== 'HEAD';
 }
 
-/** What every SCIM endpoint may answer before its own checks. */
+/** The codes of every SCIM endpoint before its own checks. */
 const provisioningCodes: readonly ErrorCode[] = [
   'rate_limited',
   'scim_unauthorized',
@@ -77,7 +77,7 @@ const provisioningCodes: readonly ErrorCode[] = [
   'scim_unsupported_media_type',
 ];
 
-/** What any endpoint may answer without declaring it: the codes of the pipeline's own steps. */
+/** The codes that any endpoint may return without declaring them: those of the pipeline's steps. */
 export const pipelineCodes: readonly ErrorCode[] = [
   'unauthorized',
   'not_found',
@@ -90,7 +90,7 @@ export const pipelineCodes: readonly ErrorCode[] = [
   ...provisioningCodes,
 ];
 
-/** Those codes of the pipeline that one endpoint can really answer, for its documentation. */
+/** The codes of the pipeline that one endpoint can actually return, for its documentation. */
 export function pipelineCodesOf(endpoint: Operation): readonly ErrorCode[] {
   const isPossible = (code: ErrorCode) =>
     endpoint.body !== undefined || code !== 'scim_unsupported_media_type';

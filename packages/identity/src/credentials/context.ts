@@ -5,7 +5,7 @@ import type { ErrorCode } from './errors.ts';
 import type { FailureLimits } from './failure-limits/failure-limits.ts';
 import type { Settings } from './settings.ts';
 
-/** What a handler of this layer works with. */
+/** The context of this layer's handlers. */
 export interface Context extends LowerContext {
   readonly settings: Settings;
   readonly failureLimits: FailureLimits;

@@ -4,7 +4,7 @@ import type { Auth } from '../service/auth.ts';
 import type { SigningAlgorithms } from './audiences/audience.ts';
 import type { ErrorCode } from './errors.ts';
 
-/** What a handler of this layer works with. */
+/** The context of this layer's handlers. */
 export interface Context extends LowerContext {
   readonly signingAlgorithms: SigningAlgorithms;
 }

@@ -8,7 +8,7 @@ import type { RevocationFeed } from './revocations/revocation-feed.ts';
 import type { Settings } from './settings.ts';
 import type { SigningKeys } from './signing-keys/signing-keys.ts';
 
-/** What a handler of this layer works with. */
+/** The context of this layer's handlers. */
 export interface Context extends LowerContext {
   readonly settings: Settings;
   readonly signingKeys: SigningKeys;

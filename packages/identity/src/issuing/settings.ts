@@ -113,7 +113,7 @@ export interface Settings extends SettingValues<typeof settings> {
   readonly resources: ReadonlyMap<string, string>;
 }
 
-/** The settings with what follows from them. */
+/** The settings with the values derived from them. */
 export function deriveSettings<Values extends SettingValues<typeof settings>>(
   values: Values,
 ): Values & Settings {

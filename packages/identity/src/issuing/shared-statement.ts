@@ -17,7 +17,7 @@ const separateEntriesMax = 2;
 
 /**
  * Runs one statement for all callers that need it at the same time: those of one turn of the event loop, or those that
- * come while the statement before is under way. A single call runs at once; a busy service makes far fewer round trips.
+ * arrive while the previous statement runs. A single call runs at once; a busy service makes far fewer round trips.
  */
 export class SharedStatement<Entry, Result> {
   readonly #run: (entries: readonly Entry[]) => Promise<readonly Result[]>;
@@ -31,7 +31,7 @@ export class SharedStatement<Entry, Result> {
   #stopGathering: (() => void) | undefined;
 
   /**
-   * @param run answers a batch, with the result of each entry at its index
+   * @param run executes a batch and returns the result of each entry at its index
    * @param busy undefined when results can be used at once, else a promise of that moment: a small batch waits for it
    */
   constructor(

@@ -6,7 +6,7 @@ import type { ErrorCode } from './errors.ts';
 import type { Settings } from './settings.ts';
 import type { UpstreamDirectory } from './upstream-directory/upstream-directory.ts';
 
-/** What a handler of this layer works with. */
+/** The context of this layer's handlers. */
 export interface Context extends LowerContext {
   readonly settings: Settings;
   readonly caller: Caller;

@@ -7,7 +7,7 @@ import type { ErrorCode } from './errors.ts';
 import type { JournalWatch } from './journal/journal-watch.ts';
 import type { Settings } from './settings.ts';
 
-/** What a handler of this layer works with. */
+/** The context of this layer's handlers. */
 export interface Context extends LowerContext {
   readonly settings: Settings;
   readonly journalWatch: JournalWatch;

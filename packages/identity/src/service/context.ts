@@ -3,7 +3,7 @@ import type { Logger } from '@baton/kernel/process/log';
 import type { Caller } from './caller.ts';
 import type { Counters } from './counters.ts';
 
-/** What every handler works with; a layer adds its own settings and tools in a `context.ts` of its own. */
+/** The context of every handler; a layer adds its own settings and tools in its own `context.ts`. */
 export interface Context {
   /** The transaction of a command; the pool where the endpoint has none. */
   readonly db: Db;
@@ -16,7 +16,7 @@ export interface Context {
   readonly requestId: string;
   /** Where the request came from: the peer of its connection. */
   readonly address: string;
-  /** Calls the listener when the client has left, at the latest once the response is sent. */
+  /** Calls the listener when the client has disconnected, at the latest once the response is sent. */
   readonly whenGone: (listener: () => void) => void;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }

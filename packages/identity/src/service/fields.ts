@@ -24,7 +24,7 @@ export const Key = z.string().regex(/^[a-z0-9][a-z0-9._-]{1,118}[a-z0-9]$/);
 export const audienceLengthMax = 120;
 export const Issuer = characters(1, 500);
 
-/** A list of names, read without repeats and in the order of code points, as answers show it. */
+/** A list of names, parsed without repetitions and in the order of code points, as in responses. */
 export const NameSet = names().transform(sortedSet);
 
 /** Names whose own forms, with a code of their own, are stricter. */

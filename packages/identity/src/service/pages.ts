@@ -12,7 +12,7 @@ const start: CreatedPosition = ['-infinity', '00000000-0000-0000-0000-0000000000
 
 export const rowsPerPageMax = 500;
 
-/** What the statement of a page needs: it reads `limit + 1` rows after `after`, by creation, then id. */
+/** The parameters of a page's statement: it reads `limit + 1` rows after `after`, by creation, then id. */
 export interface CreatedPage {
   limit: number;
   after: CreatedPosition;
@@ -30,7 +30,7 @@ export const NextAfter = z
 /** Of a list in the order of a sequence. */
 export const NextSequence = z.int().nullable().describe('The start of the next page; null on the last page.');
 
-/** A page as it is answered. Its name in the API description is that of the item and `Page`. */
+/** The form of a page. Its name in the API description is that of the item and `Page`. */
 export function pageForm<Item extends z.ZodType, Next extends z.ZodType>(item: Item, next: Next) {
   const { id } = item.meta() ?? {};
   const page = z.strictObject({ items: z.array(item), next_after: next });
@@ -38,7 +38,8 @@ export function pageForm<Item extends z.ZodType, Next extends z.ZodType>(item: I
 }
 
 /**
- * A list in pages by creation, then id: the parameters of its query, the form of its response, and what reads a page.
+ * A list in pages by creation, then id: the parameters of its query, the form of its response, and the function that
+ * reads a page.
  * @param name binds the cursors to this list
  */
 export function pagesByCreation<Item extends z.ZodType>(name: string, item: Item) {
@@ -77,7 +78,7 @@ export function cursorParam(name: string) {
     .describe('The cursor of the previous page; absent for the first page.');
 }
 
-/** The rows of a page out of one more that was read, and the cursor after them; null when no more exist. */
+/** The rows of a page, out of one more that was read, and the cursor of the next page; null on the last one. */
 export function cutPage<Row extends Positioned>(
   name: string,
   found: readonly Row[],

@@ -52,7 +52,7 @@ export function secretHash(secret: string): string {
 }
 
 /**
- * Whether `presented` is the secret behind a stored hash. Without a stored hash it is compared with a hash that no
+ * Whether `presented` is the secret of a stored hash. Without a stored hash it is compared with a hash that no
  * secret has, so that an unknown credential takes as long as a known one.
  */
 export function isSecretOf(presented: string, stored: string | undefined): boolean {

@@ -4,7 +4,7 @@ import type { Settings } from '../settings.ts';
 
 /**
  * Serves `/metrics` on a port of its own, so that a public route never reaches it.
- * @returns what stops it
+ * @returns a function that stops it
  */
 export async function serveMetrics(registry: Registry, settings: Settings): Promise<() => Promise<void>> {
   const { IAM_METRICS_PORT: port, IAM_HOST: host } = settings;

@@ -24,7 +24,7 @@ class FailureWindows {
     this.#windowMs = windowSeconds * 1000;
   }
 
-  /** How long until the name may fail again; 0 when it may now. */
+  /** The time until the name may fail again; 0 if it may now. */
   waitSeconds(name: string): number {
     if (this.#failuresMax === 0) return 0;
     const window = this.#windows.get(this.#keyOf(name));
@@ -47,19 +47,19 @@ class FailureWindows {
 }
 
 /**
- * How often presented secrets may fail in this process (see docs/reference/tokens.md#failure-limits). Both limits are
- * off by default.
+ * Limits how often presented secrets may fail in this process (see docs/reference/tokens.md#failure-limits). Both
+ * limits are off by default.
  */
 export class FailureLimits {
   readonly #ofCredentials: FailureWindows;
   readonly #ofAddresses: FailureWindows;
   readonly #errors: ErrorTable;
 
-  /** @param errors the codes of all layers: which of them answer 401 */
+  /** @param errors the codes of all layers, to find those with status 401 */
   constructor(settings: Settings, errors: ErrorTable) {
     this.#errors = errors;
     const windowSeconds = settings.IAM_FAILURE_WINDOW_SECONDS;
-    // Hashed: a name that a client sends may be as long as a body, or keep the body in memory that it is a slice of.
+    // Hashed: a name from a client may be as long as a body, or keep in memory the body that it is a slice of.
     this.#ofCredentials = new FailureWindows(
       settings.IAM_FAILURES_PER_CREDENTIAL_MAX,
       windowSeconds,

@@ -9,7 +9,7 @@ import type { Tables } from '../../service/schema.ts';
 /** Every column; the hash of the secret never leaves the statements that compare it. */
 export type TokenColumns = RowOf<Tables['platform_access_tokens']>;
 
-/** What is shown of a token. */
+/** The metadata of a token. */
 export type PlatformAccessTokenRow = Pick<
   TokenColumns,
   | 'id'

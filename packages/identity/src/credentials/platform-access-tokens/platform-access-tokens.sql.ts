@@ -43,7 +43,7 @@ export function insertCredential(made: NewCredential) {
       last_used_at, revoked_at, revoke_reason, rotated_from_id`;
 }
 
-/** As all that show a token: one that a disable has left to the job is shown as the job will leave it. */
+/** Like every read of a token: a token whose revocation by a disable is pending is returned as revoked. */
 export function findByIdempotencyKey(tenantId: string, key: string) {
   return sql<PlatformAccessTokenRow & Pick<TokenColumns, 'idempotency_fingerprint'>>`
     select t.id, t.tenant_id, t.principal_id, kind, name, public_prefix, audiences, scope_ceiling, created_at, expires_at,

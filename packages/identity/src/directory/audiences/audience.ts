@@ -4,7 +4,7 @@ import { Uuid } from '@baton/values/wire';
 import { Key, NameSet, Status } from '../../service/fields.ts';
 import type { Tables } from '../../service/schema.ts';
 
-/** What may sign the access tokens of an audience. */
+/** The algorithms that can sign the access tokens of an audience. */
 export const SigningAlgorithm = z.enum(['RS256', 'ES256', 'EdDSA']);
 export type SigningAlgorithm = z.infer<typeof SigningAlgorithm>;
 
@@ -13,7 +13,7 @@ export interface SigningAlgorithms {
   isAvailable(algorithm: SigningAlgorithm): boolean;
 }
 
-/** What is shown of an audience. */
+/** An audience in responses. */
 export type AudienceRow = Omit<RowOf<Tables['audiences']>, 'created_at'>;
 
 export const Audience = z

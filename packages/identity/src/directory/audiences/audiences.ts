@@ -91,7 +91,7 @@ export async function allowedScopesOf(db: Db, tenantId: string, keys: readonly s
   return sortedSet(audiences.flatMap((audience) => audience.allowed_scopes));
 }
 
-/** @throws Refusal `invalid_scope_ceiling` when `ceiling` holds a scope that isn't allowed */
+/** @throws Refusal `invalid_scope_ceiling` when `ceiling` contains a scope that isn't allowed */
 export function refuseWiderCeiling(ceiling: readonly string[], allowedScopes: readonly string[]): void {
   const allowed = new Set(allowedScopes);
   if (ceiling.some((scope) => !allowed.has(scope))) fail('invalid_scope_ceiling');
@@ -102,7 +102,7 @@ function refuseInvalidScopes(scopes: readonly string[]): void {
 }
 
 /**
- * RS256 never needs to be opted in: without its key, exchanges answer 500 (see docs/reference/tokens.md#signing-keys).
+ * RS256 is always available: without its key, exchanges fail with 500 (see docs/reference/tokens.md#signing-keys).
  */
 function refuseUnavailable({ signingAlgorithms }: Context, algorithm: SigningAlgorithm | undefined): void {
   if (algorithm !== undefined && algorithm !== 'RS256' && !signingAlgorithms.isAvailable(algorithm))

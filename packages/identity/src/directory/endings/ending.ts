@@ -4,10 +4,10 @@ import type { Emitting } from '../../records/journal/journal.ts';
 import type { Tables } from '../../service/schema.ts';
 import type { Context } from '../context.ts';
 
-/** What a request left to do when it was acknowledged. */
+/** Work that a request left for later when it was acknowledged. */
 export type EndingRow = RowOf<Tables['endings']>;
 
-/** What changes and records: a request, or later the job in its name. */
+/** The actor of the changes and records: a request, or later the job in its name. */
 export type Acting = Auditing & Emitting & Pick<Context, 'db'>;
 
 /** One that the job has locked, and does a batch of. */

@@ -46,7 +46,7 @@ export async function leaveEnding(
   );
 }
 
-/** Nothing of it is left. */
+/** All of it is done. */
 export async function removeEnding(db: Db, { id }: EndingRow): Promise<void> {
   await db.run(deleteEnding(id));
 }
@@ -60,9 +60,9 @@ interface Finishing {
 }
 
 /**
- * Does what requests left to do when they were acknowledged, at the start and every second. Any number of processes may
+ * Does the work that requests left for later, at the start and every second. Any number of processes may
  * do so: one at a time works on each.
- * @returns what ends it, after the batch under way
+ * @returns a function that stops it, after the present batch
  */
 export function startEndings(finishing: Finishing): () => Promise<void> {
   return startJob({
@@ -75,7 +75,7 @@ export function startEndings(finishing: Finishing): () => Promise<void> {
 }
 
 /**
- * A batch of each, in turn, until there is nothing to do. What fails holds up no other; the first failure is thrown.
+ * A batch of each, in turn, until there is nothing to do. A failure delays no other; the first one is thrown.
  */
 async function finishEndings(finishing: Finishing, stopping: AbortSignal): Promise<void> {
   const failures: unknown[] = [];

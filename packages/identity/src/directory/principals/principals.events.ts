@@ -3,7 +3,7 @@ import { defineEvent } from '@baton/kernel/http/service';
 import { Timestamp, Uuid } from '@baton/values/wire';
 import { PrincipalKind } from './principal.ts';
 
-/** Who made it, where it wasn't the admin. */
+/** The creator, if it isn't the admin. */
 const origin = { identityProvider: z.string().optional(), provisioningSource: z.string().optional() };
 
 export const principalCreated = defineEvent(

@@ -55,7 +55,7 @@ export function lockPrincipal(tenantId: string, principalId: string) {
 }
 
 /**
- * Takes the lock of a principal alone: waits for what is being made for it, about a second at most; what comes later
+ * Takes the lock of a principal alone: waits for concurrent inserts for it, about a second at most; later ones
  * sees the change. The row is locked by a statement after this one.
  */
 export function takePrincipalLock(principalId: string) {
@@ -146,7 +146,7 @@ export function findPrincipals({ tenantId, kind, status, after, limit }: Princip
 
 /**
  * Those whose name has words that begin so, or whose user name in a directory of the tenant does. A statement of its
- * own: the candidates come from two indexes, and a condition that may be absent would keep PostgreSQL from using them.
+ * own: the candidates come from two indexes, and an optional condition would prevent PostgreSQL from using them.
  */
 export function findPrincipalsByName(
   { tenantId, kind, status, after, limit }: PrincipalFilter,

@@ -106,7 +106,7 @@ export function lockPerson(db: Db, principalId: string): Promise<LockedPerson | 
   return db.row(lockPrincipalAnywhere(principalId));
 }
 
-/** The same for disabling the person: nothing else is under way for the principal until the transaction ends. */
+/** The same for disabling the person: nothing else changes the principal until the transaction ends. */
 export async function lockPersonAlone(db: Db, principalId: string): Promise<LockedPerson | undefined> {
   await db.run(takePrincipalLock(principalId));
   return lockPerson(db, principalId);
@@ -157,7 +157,7 @@ export async function disablePrincipal(context: Context, order: DisableOrder): P
 
 /**
  * Enables a principal. Its revoked tokens stay revoked; the secret of a service account works again.
- * @throws Refusal `principal_not_found`, `principal_provisioned` while a directory holds the person as inactive
+ * @throws Refusal `principal_not_found`, `principal_provisioned` while the person is inactive in a directory
  */
 export async function enablePrincipal(
   context: Context,

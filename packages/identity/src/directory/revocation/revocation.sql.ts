@@ -34,7 +34,7 @@ export interface RevokedBatch {
   rowsMax: number;
 }
 
-/** The oldest ones. Passes over those that others have locked: nobody holds up a disable by locking a token. */
+/** The oldest ones. Skips locked ones, so that nobody can delay a disable by locking a token. */
 export function updateRevokedTokens(batch: RevokedBatch) {
   return sql<RevokedRow>`
     with due as materialized (

@@ -8,13 +8,13 @@ import type { PrincipalRow } from '../principals/principal.ts';
 
 type ServiceAccountColumns = RowOf<Tables['service_accounts']>;
 
-/** What a change needs to know of an account. */
+/** The columns of an account that a change needs. */
 export type LockedAccountRow = Pick<
   ServiceAccountColumns,
   'id' | 'tenant_id' | 'principal_id' | 'audiences' | 'scope_ceiling' | 'revoked_at'
 >;
 
-/** What operators see of an account; its secret's hash never leaves the statements that need it. */
+/** An account in responses; its secret's hash never leaves the statements that need it. */
 export type ServiceAccountRow = Omit<ServiceAccountColumns, 'tenant_id' | 'secret_hash'> &
   Pick<PrincipalRow, 'display_name'>;
 

@@ -80,7 +80,7 @@ export async function getServiceAccount(db: Db, tenantId: string, clientId: stri
 }
 
 /**
- * Changes the fields that are given; a new secret replaces the old one in the same commit.
+ * Changes the given fields; a new secret replaces the old one in the same commit.
  * @throws Refusal `service_account_not_found`, `service_account_revoked`, `unknown_audience`, `invalid_scope_ceiling`:
  * the last two are checked against the resulting state, stored values included
  */

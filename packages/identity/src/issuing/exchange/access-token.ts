@@ -3,13 +3,13 @@ import { observer } from '@baton/kernel/process/observer';
 import type { SigningAlgorithm } from '../../directory/audiences/audience.ts';
 import type { Context } from '../context.ts';
 
-/** Who a token is for and what it may do (see docs/reference/tokens.md#access-token). Its lists are sorted. */
+/** The subject of a token and its rights (see docs/reference/tokens.md#access-token). Its lists are sorted. */
 export interface Grant {
   readonly tenantId: string;
   readonly principalId: string;
   readonly principalKind: string;
   readonly credentialId: string;
-  /** The public id of what was presented: a clientId, a public prefix, or `idp:` and the key of the provider. */
+  /** The public id of the presented credential: a clientId, a public prefix, or `idp:` and the key of the provider. */
   readonly clientId: string;
   readonly audience: string;
   /** That of the audience. */

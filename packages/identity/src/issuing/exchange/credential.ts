@@ -20,21 +20,21 @@ export interface ClientQuery {
   readonly audience: string;
 }
 
-/** What every exchange needs to know of a credential. */
+/** The columns of a credential that every exchange needs. */
 export interface CredentialRow
   extends Pick<
     TokenColumns & ServiceAccountColumns,
     'id' | 'tenant_id' | 'principal_id' | 'secret_hash' | 'audiences' | 'scope_ceiling'
   > {
-  /** Which query the row answers, counted from 1. */
+  /** The query that the row belongs to, counted from 1. */
   place: number;
   /** Why the credential is not valid, such as `credential_revoked`; null while it is. */
   refusal: string | null;
   /** The clientId of a service account, the public prefix of a token or a legacy key. */
   client_id: string;
-  /** What the audience allows; null when it isn't an active audience of the tenant. */
+  /** The scopes that the audience allows; null if it isn't an active audience of the tenant. */
   allowed_scopes: string[] | null;
-  /** What signs its tokens; null likewise. */
+  /** The algorithm that signs its tokens; null likewise. */
   signing_algorithm: SigningAlgorithm | null;
   /** Whether the last use on record is old enough to be written again. */
   is_use_due: boolean;

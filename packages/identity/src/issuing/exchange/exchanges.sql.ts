@@ -68,7 +68,7 @@ export function findClients(queries: readonly ClientQuery[], useIntervalSeconds:
       where tenant_id = s.tenant_id and key = asked.audience and status = 'active' limit 1) a on true`;
 }
 
-/** One audit row, and the credential whose last use is to be noted, if any. */
+/** One audit row, and the credential whose last use is updated, if any. */
 export interface LedgerEntry {
   readonly audit: AuditDraft;
   readonly used?: readonly ['platform_access_token' | 'service_account', string] | undefined;

@@ -44,7 +44,7 @@ export async function exchangePlatformAccessToken(
     token && presentedTokens.call({ ...token, audience }),
   );
 
-  // A token can't prove a membership, so privileged scopes never come out of it.
+  // A token can't prove a membership, so it never gets privileged scopes.
   const grantable = grantableScopes(row, audience, scopes, (scope) => settings.privilegedScopes.has(scope));
   if (typeof grantable === 'string')
     return refuseRequest(context, presented, row, grantable, `audience:${audience}`);

@@ -19,9 +19,9 @@ export interface Presented {
   readonly kind: keyof typeof kinds;
   readonly action: AuditAction;
   readonly secret: string;
-  /** Its public part, under which failures are counted; undefined when the text is no credential of ours. */
+  /** Its public part, under which failures are counted; undefined if the text doesn't have the form of a credential. */
   readonly publicName: string | undefined;
-  /** What every reason starts with in log and audit record. */
+  /** The prefix of every reason in the log and the audit record. */
   readonly reasonPrefix: string;
   /** Denials are written by the shared ledger, or with the transaction of the command. */
   readonly writesDenials: 'by ledger' | 'in transaction';
@@ -120,7 +120,7 @@ export function auditEntryOf(
   };
 }
 
-/** What the ledger notes as used. */
+/** The credential whose use is recorded. */
 export function usedBy({ kind }: Presented, row: CredentialRow) {
   return row.is_use_due ? ([kinds[kind].resource, row.id] as const) : undefined;
 }

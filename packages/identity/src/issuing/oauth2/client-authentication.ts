@@ -25,12 +25,12 @@ export function requireClient(context: Context, form: ClientForm): PresentedClie
 }
 
 /**
- * The same where a client need not authenticate: undefined when nothing claims to. A `client_id` alone is what a public
+ * The same with optional authentication: undefined without any attempt. A `client_id` alone is what a public
  * client calls itself.
  */
 export function findClient({ headers }: Context, form: ClientForm): PresentedClient | undefined {
   const { authorization } = headers;
-  // Also what is left of two such headers: no client in the form makes up for it.
+  // Also of two such headers: a client in the form doesn't replace a rejected header.
   if (authorization === '') refuseClient();
   if (typeof authorization !== 'string') {
     const { client_id: clientId = '', client_secret: clientSecret = '' } = form;
@@ -71,7 +71,7 @@ export function requireForm({ headers }: Context): void {
   if (!isForm(String(headers['content-type'] ?? ''))) refuseForm('the body is no form');
 }
 
-/** Names and values are escaped to ASCII, so every charset will do in which that is what it is in UTF-8. */
+/** Names and values are escaped to ASCII, so every charset that contains ASCII unchanged is accepted. */
 function isForm(contentType: string): boolean {
   const [media, ...parameters] = contentType.toLowerCase().split(';');
   const charset = parameters.map((one) => /^\s*charset\s*=\s*"?([^"]*?)"?\s*$/.exec(one)?.[1]).find(Boolean);

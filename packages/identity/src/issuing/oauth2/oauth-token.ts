@@ -9,7 +9,7 @@ import { clientIdLengthMax, clientSecretLengthMax } from '../exchange/exchange.t
 /** Dozens of scopes of the longest form, 120 characters. */
 const scopeLengthMax = 10_000;
 const addressLengthMax = 2000;
-/** Of what has to be one of a few names. */
+/** The longest text of a field with a few allowed names. */
 const nameLengthMax = 200;
 
 export const tokenExchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange';

@@ -15,7 +15,7 @@ export function describeServer({ issuer }: Pick<Settings, 'issuer'>): Authorizat
     jwks_uri: `${issuer}/.well-known/jwks.json`,
     response_types_supported: [],
     grant_types_supported: ['client_credentials', tokenExchangeGrant],
-    // A token exchange needs no client beside the token.
+    // A token exchange needs no client in addition to the token.
     token_endpoint_auth_methods_supported: [...secretMethods, 'none'],
     introspection_endpoint: `${issuer}/oauth2/introspect`,
     introspection_endpoint_auth_methods_supported: secretMethods,
@@ -35,7 +35,7 @@ const ownPaths = /^\/(api\/v1|scim|oauth2|\.well-known|docs|openapi\.json)(\/|$)
 
 /**
  * The path of a request below the path of the issuer, where a proxy passes that on: the addresses that identity gives
- * out begin with the issuer, and hold with a proxy that cuts its path off and without one. RFC 8414 puts the path of
+ * out start with the issuer, and work with a proxy that strips its path and without one. RFC 8414 puts the path of
  * the issuer at the end.
  */
 export function withoutIssuerPath(url: string, issuer: string): string {

@@ -5,15 +5,15 @@ import { findRevocationEvents } from './revocation-feed.sql.ts';
 import { isRevocation, makeRevocationList, type RevocationList } from './revocation-list.ts';
 
 const entriesMax = 5000;
-/** Of one tenant: what its people revoke must not use up the list, which would revoke the tokens of others. */
+/** Per tenant: revocations of one tenant must not fill the list, which would revoke the tokens of others. */
 const entriesOfTenantMax = 500;
 /** Requests are anonymous and unlimited, so the database is read at most twice a second. */
 const cachedMs = 500;
-/** Clocks differ, and an event bears the time at which its transaction began. */
+/** Clocks differ, and an event has the start time of its transaction. */
 const marginSeconds = 120;
 const announcedMsMax = 1000;
 
-/** The list of what was revoked as long ago as an access token may live. */
+/** The list of revocations within the lifetime of an access token. */
 export class RevocationFeed {
   readonly #db: Db;
   readonly #windowSeconds: number;
@@ -40,7 +40,7 @@ export class RevocationFeed {
     if (this.#reading !== undefined) return this.#reading;
     const reading: Promise<RevocationList> = this.#load()
       .then((list) => {
-        // Unless it was dropped meanwhile: then it may lack what has been revoked since.
+        // Unless it was dropped meanwhile: then it may lack later revocations.
         if (this.#reading === reading) [this.#list, this.#readAtMs] = [list, startedAtMs];
         return list;
       })
@@ -54,13 +54,13 @@ export class RevocationFeed {
   /**
    * Call it after a commit and before the commit is acknowledged: later readers then find what it revoked. Waits at
    * most a second for the services of the same process.
-   * @param eventTypes what the transaction wrote into the journal
+   * @param eventTypes the types of the transaction's events
    * @returns undefined where nothing was revoked
    */
   noteCommitted(eventTypes: ReadonlySet<string>): Promise<void> | undefined {
     if (![...eventTypes].some(isRevocation)) return undefined;
     this.#list = undefined;
-    // A read that is under way may not see the commit.
+    // A read in progress may not see the commit.
     this.#reading = undefined;
     // They read the list at their next turn all the same.
     return this.#announce && within(announcedMsMax, this.#announce()).catch(() => undefined);

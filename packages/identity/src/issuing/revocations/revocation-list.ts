@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { z } from 'zod';
 
 /**
- * What makes access tokens invalid before they expire: the principal, credential, tenant or identity provider in their
+ * The subjects of revocations of access tokens: the principal, credential, tenant or identity provider in their
  * claims. Anybody may read it, so ids are hashed; they are random, so a hash reveals none that the reader doesn't know.
  * That of a provider includes its tenant's id, because its key can be guessed. A disabled external identity has no
  * entry of its own: its principal has one.
@@ -101,7 +101,7 @@ function revokes({ type, status }: RevocationEvent): boolean {
   return type !== 'identity_provider.enabled' && (type !== 'tenant.updated' || status === 'disabled');
 }
 
-/** What the entry has the hash of. */
+/** The text that the entry contains the hash of. */
 function subjectOf({ type, aggregate_id: id, tenant_id: tenantId, key }: RevocationEvent): string {
   return type === 'identity_provider.disabled' ? `${tenantId} idp:${key}` : id;
 }

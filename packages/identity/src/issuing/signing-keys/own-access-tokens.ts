@@ -3,7 +3,7 @@ import { Uuid } from '@baton/values/wire';
 import type { Settings } from '../settings.ts';
 import type { SigningKeys } from './signing-keys.ts';
 
-/** The claims of an access token of ours, verified. */
+/** The verified claims of an access token of this issuer. */
 export interface OwnClaims extends JWTPayload {
   readonly iss: string;
   readonly sub: string;
@@ -16,13 +16,13 @@ export interface OwnClaims extends JWTPayload {
   readonly credential_id: string;
 }
 
-/** Why a text is no valid access token of ours: for the log. */
+/** The reason why a text is not a valid access token of this issuer, for the log. */
 export class AccessTokenRefused extends Error {
   override readonly name = 'AccessTokenRefused';
 }
 
 /**
- * Verifies an access token of ours: form, signature, issuer, times, and one audience. What was revoked since it was
+ * Verifies an access token of this issuer: form, signature, issuer, times, and one audience. Revocations since it was
  * issued is for the caller to check.
  * @param audience any, if it is undefined
  * @throws AccessTokenRefused

@@ -4,11 +4,11 @@ import type { JWTPayload } from 'jose';
 import { fail } from '../errors.ts';
 import type { SigningKey } from './signing-key.ts';
 
-/** With fewer signatures under way or waiting, a core could soon be idle. */
+/** With fewer signatures running or queued, a core could soon be idle. */
 const signaturesAheadMin = availableParallelism() + 1;
 
 /**
- * Signs tokens. RSA takes most of a millisecond, so it is done on the thread pool, behind a bounded queue. The elliptic
+ * Signs tokens. RSA takes most of a millisecond, so it runs on the thread pool, with a bounded queue. The elliptic
  * curves take about 30 µs, less than it costs to hand them over, so they are done at once.
  */
 export class Signatures {
@@ -20,7 +20,7 @@ export class Signatures {
     this.#waitingMax = waitingMax;
   }
 
-  /** RSA signatures under way or waiting for a thread. */
+  /** RSA signatures that run or wait for a thread. */
   get waiting(): number {
     return this.#waiting;
   }

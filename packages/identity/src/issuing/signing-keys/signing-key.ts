@@ -30,7 +30,7 @@ export interface SigningKey extends PublishedKey {
 }
 
 /**
- * The keys of one algorithm: the one that signs, and those that are published beside it (see
+ * The keys of one algorithm: the one that signs, and those that are published in addition (see
  * docs/reference/tokens.md#signing-keys).
  */
 export interface KeyRing {
@@ -44,7 +44,7 @@ export interface KeyRing {
 /** The keys of the settings, RS256 first. */
 export type KeyRings = ReadonlyMap<SigningAlgorithm, KeyRing>;
 
-/** Where the keys of one algorithm are, and what they are called. */
+/** The files and names of the keys of one algorithm. */
 interface KeySource {
   readonly algorithm: SigningAlgorithm;
   /** The signing key itself; it wins over its file. */
@@ -157,7 +157,7 @@ async function parsePrivateKey(
   return { ...(await describeKey(algorithm, createPublicKey(privateKey), kid, role)), privateKey };
 }
 
-/** The file may hold the public key alone, since the key no longer signs. */
+/** The file may contain only the public key, since the key no longer signs. */
 function parsePublicKey(
   algorithm: SigningAlgorithm,
   pem: string,

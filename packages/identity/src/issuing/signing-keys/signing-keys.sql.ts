@@ -6,7 +6,7 @@ export interface KeyNote {
   kid: string;
   /** The key that had the name before. */
   former_thumbprint: string | null;
-  /** How much longer it is published once it no longer signs; null when that was never noted. */
+  /** How much longer it is published after it has stopped signing; null if its use was never recorded. */
   needed_seconds: number | null;
 }
 
@@ -14,7 +14,7 @@ export interface KeyNote {
 export interface AlgorithmUse {
   algorithm: SigningAlgorithm;
   is_carried: boolean;
-  /** How much longer its tokens may be valid, if an audience left it; null when none did. */
+  /** How much longer its tokens may be valid after an audience stopped using it; null if none did. */
   needed_seconds: number | null;
 }
 
@@ -42,7 +42,7 @@ export function upsertKey(kid: string, thumbprint: string, neededSeconds: number
     from noted left join former on true`;
 }
 
-/** What is noted of keys, without noting anything. */
+/** Reads the recorded uses of keys. */
 export function findKeyNotes(kids: readonly string[]) {
   return sql<KeyNote>`
     select kid, thumbprint as former_thumbprint, extract(epoch from needed_until - now())::float8 as needed_seconds

@@ -31,11 +31,12 @@ import {
  */
 const overlapMarginSeconds = 60;
 
-/** How long a reader of the key document waits for the store. Then it gets what is known. */
+/** How long a reader of the key document waits for the database; then it gets the known state. */
 const usesMsMax = 2000;
 
 /**
- * No key is configured: what needs it answers 500, and nothing is stored (see docs/reference/tokens.md#signing-keys).
+ * No key is configured: requests that need it fail with 500, and nothing is stored (see
+ * docs/reference/tokens.md#signing-keys).
  */
 class NoSigningKeyError extends Error {
   constructor(algorithm: SigningAlgorithm) {
@@ -63,11 +64,11 @@ interface KeysInUse {
   neededUntilMs: ReadonlyMap<string, number>;
 }
 
-/** The keys in use, parsed once, and what is published of them. */
+/** The keys in use, parsed once, and their published form. */
 export class SigningKeys implements SigningAlgorithms {
   readonly #pool: Pool;
   readonly #signatures: Signatures;
-  /** Readers of the key document share a read; one that comes while a read is under way waits for the next. */
+  /** Readers of the key document share a read; one that arrives during a read waits for the next. */
   readonly #uses: SharedStatement<undefined, void>;
   #keys: KeysInUse | undefined;
   #built: KeyDocument | undefined;
@@ -81,7 +82,7 @@ export class SigningKeys implements SigningAlgorithms {
     });
   }
 
-  /** Signatures under way or waiting for a thread. */
+  /** Signatures that run or wait for a thread. */
   get waiting(): number {
     return this.#signatures.waiting;
   }

@@ -7,7 +7,7 @@ import { SourceKind } from './provisioning-sources.events.ts';
 
 const UpstreamMode = z.enum(['off', 'scim', 'admin', 'auto']);
 
-/** What is chosen at the registration and can be changed later. */
+/** The fields that are set at the registration and can be changed later. */
 const choices = {
   upstreamMode: UpstreamMode.describe(
     'How a new user, and one who is switched on or off, is written to the directory first; `auto`: by SCIM, else by the admin API. Needs upstreamBaseUrl, upstreamRealm and credentials in the settings.',

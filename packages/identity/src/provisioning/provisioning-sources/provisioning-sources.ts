@@ -86,7 +86,7 @@ export async function getProvisioningSource(
   );
 }
 
-/** Changes what differs from the stored values. @throws Refusal `provisioning_source_not_found` */
+/** Stores the values that differ. @throws Refusal `provisioning_source_not_found` */
 export async function updateProvisioningSource(
   context: Context,
   tenantId: string,
@@ -139,7 +139,7 @@ export async function setProvisioningSourceStatus(
 }
 
 /**
- * Records that a directory was read, which nobody would notice when nothing has changed (see
+ * Records that a directory was read, which would otherwise leave no trace if nothing has changed (see
  * docs/reference/scim.md#sources).
  * @throws Refusal `provisioning_source_not_found`, `source_syncs_itself`
  */

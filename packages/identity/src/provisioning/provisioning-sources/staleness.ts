@@ -15,9 +15,9 @@ const intervalMs = 60_000;
 const namedMax = 10;
 
 /**
- * Looks every minute for sources that have become stale (see docs/reference/scim.md#sources). Any number of processes
- * may do so: each episode is recorded once.
- * @returns what ends it, after the run in progress
+ * Searches every minute for sources that have become stale (see docs/reference/scim.md#sources). Any number of
+ * processes may do so: each episode is recorded once.
+ * @returns a function that stops it, after the run in progress
  */
 export function startStalenessSweep(
   pool: Pool,

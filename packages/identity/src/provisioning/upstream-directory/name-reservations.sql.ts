@@ -44,7 +44,7 @@ export function deleteReservation({ sourceId, userName, holder }: Reservation) {
       and name_hash = encode(sha256(convert_to(lower(${userName}), 'UTF8')), 'hex')`;
 }
 
-/** Lets other requests have the name, and keeps what is known of its account. */
+/** Releases the name for other requests, and keeps the known account. */
 export function endReservation({ sourceId, userName, holder }: Reservation, upstreamId: string | null) {
   return sql`
     update upstream_accounts set upstream_id = ${upstreamId}, held_until = now(), held_by = null

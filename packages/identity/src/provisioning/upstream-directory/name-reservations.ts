@@ -16,7 +16,7 @@ const reservedSecondsMax = 120;
 /** The right of one request to create the account of a user name. All processes respect it. */
 export class NameReservation {
   readonly #reservation: Reservation;
-  /** The account left from a deleted user, or from a creation that was not finished. */
+  /** The account of a deleted user, or of an unfinished creation. */
   readonly leftId: string | undefined;
   /** When the first attempt with an unknown outcome began: milliseconds since 1970. */
   readonly triedMs: number | undefined;
@@ -27,7 +27,7 @@ export class NameReservation {
     this.triedMs = row.is_tried ? row.first_tried_ms : undefined;
   }
 
-  /** To be called in the transaction that stores the user. @returns false when another request has the name by now */
+  /** Call it in the transaction that stores the user. @returns false if another request now has the name */
   async end(db: Db): Promise<boolean> {
     return (await db.run(deleteReservation(this.#reservation))) === 1;
   }
@@ -61,7 +61,7 @@ export async function reserveName(
   return row === undefined ? undefined : new NameReservation(reservation, row);
 }
 
-/** Keeps the account of a user who is deleted: a user created later under the name gets it again. */
+/** Keeps the account of a user who is deleted: a later user with the name gets it again. */
 export async function keepAccount(
   db: Db,
   name: { sourceId: string; tenantId: string; userName: string },

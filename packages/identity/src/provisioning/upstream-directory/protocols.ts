@@ -5,7 +5,7 @@ import type { OutboundRequest } from '@baton/kernel/outbound/outbound';
  * base address.
  */
 
-/** What is written of a new user. */
+/** The attributes of a new user that are written. */
 export interface UpstreamUser {
   readonly userName: string;
   readonly externalId: string | null;

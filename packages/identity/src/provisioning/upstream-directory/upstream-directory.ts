@@ -24,11 +24,14 @@ export interface UpstreamSource {
 export interface EarlierAttempt {
   /** When the first such attempt began: milliseconds since 1970; undefined if there was none. */
   readonly sinceMs: number | undefined;
-  /** Whether no user of the source has this account. One that a user has is not new, whatever the directory answers. */
+  /**
+   * Whether no user of the source has this account. The account of a user is not new, regardless of the directory's
+   * response.
+   */
   isFree(id: string): Promise<boolean>;
 }
 
-/** What one call needs: the source, one of its protocols, and the time that is left. */
+/** The parts of one call: the source, one of its protocols, and the remaining time. */
 interface Call {
   readonly source: UpstreamSource;
   readonly credentials: UpstreamCredentials;
@@ -69,10 +72,10 @@ export class UpstreamDirectory {
   }
 
   /**
-   * Creates an account. An account that exists already is used only if an earlier attempt of ours must have created it:
-   * the outcome of that attempt is unknown, the account is not older, and no user of the source has it.
+   * Creates an account. An account that exists already is used only if an earlier attempt of this service must have
+   * created it: the outcome of that attempt is unknown, the account is not older, and no user of the source has it.
    * @returns the id of the account there
-   * @throws UpstreamError; Refusal `unavailable` when too many calls are under way
+   * @throws UpstreamError; Refusal `unavailable` when too many calls are in progress
    */
   create(source: UpstreamSource, user: UpstreamUser, earlier: EarlierAttempt): Promise<string> {
     let { sinceMs } = earlier;
@@ -114,7 +117,7 @@ export class UpstreamDirectory {
     }
   }
 
-  /** The account of that name, if an earlier attempt of ours must have created it. */
+  /** The account of that name, if an earlier attempt of this service must have created it. */
   async #searchOwn(
     call: Call,
     userName: string,

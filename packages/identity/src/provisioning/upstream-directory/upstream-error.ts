@@ -1,6 +1,6 @@
 import { OutboundError, type OutboundFailure } from '@baton/kernel/outbound/outbound';
 
-/** A directory did not take a write. The message has only words of ours, nothing of the directory's answer. */
+/** A directory rejected a write. The message contains nothing of the directory's response. */
 export class UpstreamError extends Error {
   override readonly name = 'UpstreamError';
   /** `status_500`, `too_late`, `token_status_401`, ... */

@@ -16,7 +16,7 @@ import {
   verifyChains,
 } from './verification.ts';
 
-/** What `baton identity audit --help` prints. */
+/** The text of `baton identity audit --help`. */
 export const auditUsage = `Usage: baton identity audit verify [options]
 
 Checks the audit record in IAM_DATABASE_URL against its seals, tenant by tenant.
@@ -52,7 +52,7 @@ interface Output {
 
 /**
  * `baton identity audit …`
- * @param args what follows `audit`
+ * @param args the arguments after `audit`
  * @param readSettings reads and checks all settings of identity: a wrong one ends the command with 2
  * @returns the exit code: 0 whole, 1 broken, 2 not checked
  */

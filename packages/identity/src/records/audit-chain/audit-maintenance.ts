@@ -6,14 +6,14 @@ import { HeadKeeper, headFileOf, readHead } from './head-file.ts';
 import { startRetention } from './retention.ts';
 import { startSealing } from './sealer.ts';
 
-/** What seals the audit record, and what was sealed last. */
+/** The key that seals the audit record, and the last seals. */
 export interface AuditMaintenance {
   readonly key: AuditKey | undefined;
   readonly heads: HeadKeeper;
 }
 
 /**
- * Reads the key of the audit record and the last head; no key, with a warning in the log, where the settings name none.
+ * Reads the key of the audit record and the last head; without a configured key it logs a warning and returns none.
  * @throws AuditKeyError for a file that is no key or no head
  */
 export async function openAuditMaintenance(settings: Settings, log: Logger): Promise<AuditMaintenance> {
@@ -29,8 +29,8 @@ export async function openAuditMaintenance(settings: Settings, log: Logger): Pro
 }
 
 /**
- * Seals the audit record and removes what is too old, in the background.
- * @returns what ends both, after the batches under way
+ * Seals the audit record and removes old records, in the background.
+ * @returns a function that stops both, after their present batches
  */
 export function maintainAuditRecord(
   pool: Pool,

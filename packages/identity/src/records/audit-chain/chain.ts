@@ -63,7 +63,7 @@ export function isGenuineRemoval(
   return link !== undefined && removalHmac(key, tenantId, link) === removal.hmac;
 }
 
-/** What is wrong with the records of a genuine link; undefined when nothing is. */
+/** The fault in the records of a genuine link; undefined if there is none. */
 export function recordsProblem(link: SealRow, content: ContentRow): string | undefined {
   const missing = link.records - content.records;
   if (missing > 0) return `${missing} of its ${link.records} records ${missing === 1 ? 'is' : 'are'} removed`;

@@ -10,7 +10,7 @@ export interface KeptHead {
   readonly hmac: string;
 }
 
-/** Where the settings keep it: by default beside the key. */
+/** The path from the settings, by default beside the key. */
 export function headFileOf(settings: Settings): string | undefined {
   const { IAM_AUDIT_HEAD_FILE: file, IAM_AUDIT_KEY_FILE: keyFile } = settings;
   return file ?? (keyFile === undefined ? undefined : `${keyFile}.head`);
@@ -18,7 +18,7 @@ export function headFileOf(settings: Settings): string | undefined {
 
 /**
  * The head in a file; undefined when there is no file.
- * @throws AuditKeyError for a file that can't be read or is none of ours
+ * @throws AuditKeyError for a file that can't be read or wasn't written by identity
  */
 export async function readHead(file: string): Promise<KeptHead | undefined> {
   let text: string;

@@ -27,14 +27,14 @@ interface Removing {
   readonly key: AuditKey | undefined;
   readonly log: Logger;
   readonly days: number;
-  /** Stops after the batch under way. */
+  /** Stops after the present batch. */
   readonly stopping?: AbortSignal;
 }
 
 /**
  * Removes audit records that are older than `days` (see docs/reference/audit.md#retention-of-the-audit-record). Of a
  * sealed record only whole links go, oldest first and only while they are intact. The links stay, and a mark made with
- * the key shows that the removal was ours. Where something is sealed, nothing is removed without the key.
+ * the key proves that identity removed them. Sealed records are never removed without the key.
  * @returns how many records were removed
  */
 export async function removeOldAudits(removing: Removing): Promise<number> {
@@ -160,7 +160,7 @@ async function removeLinks(
 
 /**
  * Removes old records once an hour, where the settings want it.
- * @returns what ends it, after the batch under way
+ * @returns a function that stops it, after the present batch
  */
 export function startRetention(removing: Removing): () => Promise<void> {
   if (removing.days === 0) return async () => undefined;

@@ -49,7 +49,7 @@ export class Sealer {
   }
 
   /**
-   * Seals whatever is settled, in batches. Does nothing while another process holds the lock. It ends with the first
+   * Seals all settled records, in batches. Does nothing while another process holds the lock. It ends with the first
    * batch that isn't full: under load there are always some records more, and 60 small batches a second cost exchanges
    * 5 %.
    */
@@ -109,7 +109,7 @@ export class Sealer {
   }
 
   /**
-   * What is wrong with the end of the record. Whatever follows would be sealed as if nothing had happened, with records
+   * The fault at the end of the record. Later records would be sealed as if nothing had happened, with records
    * that may be others by now.
    */
   async #refusal(tx: Db, last: SealRow | undefined): Promise<string | undefined> {
@@ -172,7 +172,7 @@ export class Sealer {
 
 /**
  * Seals about every second, and logs the head at most once an hour.
- * @returns what ends it, after the batch under way
+ * @returns a function that stops it, after the present batch
  */
 export function startSealing(pool: Pool, key: AuditKey, heads: HeadKeeper, log: Logger): () => Promise<void> {
   const sealer = new Sealer(pool, key, heads, log);
@@ -191,7 +191,7 @@ export function startSealing(pool: Pool, key: AuditKey, heads: HeadKeeper, log: 
   });
   return async () => {
     await stop();
-    // What was written last is not left without a link while identity is off.
+    // The last records get their link before identity stops.
     await sealer
       .seal()
       .catch((err: unknown) => log.warn({ err }, 'the last audit records could not be sealed'));

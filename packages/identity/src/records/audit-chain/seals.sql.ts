@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { BehindRow, ContentRow, HeadRow, Range, RemovalRow, RunRow, SealRow, StartRow } from './seal.ts';
 
-/** Lets one process seal at a time. The statements after this one see what others sealed before. */
+/** Lets one process seal at a time. Later statements see what others sealed before. */
 export function lockSealing() {
   return sql<{ held: boolean }>`select pg_try_advisory_xact_lock(19024::bigint << 48) as held`;
 }
@@ -33,7 +33,7 @@ export function findStarts() {
   return sql<StartRow>`select through, encode(hmac, 'hex') as hmac, key_id from audit_starts order by through`;
 }
 
-/** The last number that was drawn: what is written from now on is above it. */
+/** The last number that was drawn: later records are above it. */
 export function findLastDrawn() {
   return sql<{ last: number }>`
     select coalesce(pg_sequence_last_value('audit_records_sequence_seq'), 0) as last`;

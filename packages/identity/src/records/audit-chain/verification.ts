@@ -25,7 +25,7 @@ import {
 /** Which part of the record. */
 type Place = Pick<SealRow, 'first_sequence' | 'last_sequence' | 'occurred_from' | 'occurred_to'>;
 
-/** What is wrong at one place of a chain. */
+/** A fault at one place of a chain. */
 export interface ChainProblem {
   readonly position: number;
   /** The affected records; undefined if nothing identifies them any more. */

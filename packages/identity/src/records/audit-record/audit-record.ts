@@ -4,7 +4,7 @@ import { InstantInput, queryInteger, Timestamp, Uuid } from '@baton/values/wire'
 import { NextSequence, PageLimit, pageForm } from '../../service/pages.ts';
 import type { Tables } from '../../service/schema.ts';
 
-/** A record as readers see it: without what only the verification needs. */
+/** A record for readers, without the columns that only the verification needs. */
 export type AuditRow = Omit<RowOf<Tables['audit_records']>, 'written_at' | 'mac'>;
 
 export const AuditRecord = z

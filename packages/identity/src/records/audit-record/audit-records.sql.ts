@@ -27,7 +27,7 @@ export interface AuditSearch {
   match: AuditMatch;
   from: string | undefined;
   to: string | undefined;
-  /** Numbers, both left out. */
+  /** Numbers, both exclusive. */
   above: number;
   below: number;
   order: 'asc' | 'desc';

@@ -17,8 +17,8 @@ export function logEpoch(log: Logger, reason: string | undefined | null): void {
 }
 
 /**
- * Behind a pooler a command's own statement begins the epoch; then this is what logs it.
- * @returns what ends it
+ * Behind a pooler a command's own statement starts the epoch, and this logs it.
+ * @returns a function that stops it
  */
 export function watchEpochs(db: Db, log: Logger): () => Promise<void> {
   let known: number | undefined;

@@ -17,8 +17,8 @@ export interface PlaceRow {
 }
 
 /**
- * Whether `after` is a number of this history. A place between two epochs is not: it goes on after the earlier one.
- * Above the head the present epoch itself can have been read otherwise, so all of it is read again.
+ * Whether `after` is a number of this history. A position between two epochs is not: the reader continues after the
+ * earlier one. Above the head the present epoch itself can have been read otherwise, so all of it is read again.
  */
 export function findPlace(after: number) {
   return sql<PlaceRow>`
@@ -32,7 +32,7 @@ export function findPlace(after: number) {
 }
 
 export interface LastEpochRow {
-  /** How many there have been; the first one is not counted. */
+  /** Their number, without the first one. */
   epochs: number;
   reason: string | null;
 }

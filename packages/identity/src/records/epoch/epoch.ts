@@ -22,7 +22,7 @@ export async function enterEpoch(db: Db): Promise<string | undefined> {
 }
 
 /**
- * Where a reader of another history goes on; null where `after` can be a number of this one.
+ * The position from which a reader of another history continues; null if `after` can be a number of this one.
  * @param after the number up to which it has read
  */
 export async function findResume(db: Db, log: Logger, after: number): Promise<number | null> {

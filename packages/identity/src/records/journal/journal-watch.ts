@@ -3,12 +3,12 @@ import type { Db } from '@baton/kernel/database/db';
 import { type EventMark, findMarksAfter, findSettledSequence } from './journal.sql.ts';
 
 /**
- * How often the journal is polled while somebody waits. NOTIFY would be quicker, but a commit with it takes a lock over
- * the whole cluster, and listening needs a connection of its own that no pooler shares. Four small statements a second
- * for all readers of a process cost less than either.
+ * The interval between polls of the journal while a reader waits. NOTIFY would be quicker, but a commit with it takes a
+ * lock over the whole cluster, and listening needs a connection of its own that no pooler shares. Four small statements
+ * a second for all readers of a process cost less than either.
  */
 const lookEveryMs = 250;
-/** One more reader is answered at once. */
+/** Further readers get an immediate response. */
 const readersMax = 1000;
 const marksPerLookMax = 500;
 
@@ -18,7 +18,7 @@ export interface WaitOrder {
   /** The number up to which the reader has seen everything. */
   readTo: number;
   waitMs: number;
-  /** Calls its listener when the client has left. */
+  /** Calls its listener when the client has disconnected. */
   whenGone(listener: () => void): void;
 }
 
@@ -42,7 +42,10 @@ export class JournalWatch {
     return this.#readers.size;
   }
 
-  /** @returns whether there may be something to read; false after `waitMs`, when the client has left, or at a stop */
+  /**
+   * @returns whether there may be something to read; false after `waitMs`, when the client has disconnected, or at a
+   * stop
+   */
   wait({ tenantId, type, readTo, waitMs, whenGone }: WaitOrder): Promise<boolean> {
     if (this.#isClosed || this.#readers.size >= readersMax) return Promise.resolve(false);
     return new Promise((resolve) => {
@@ -69,7 +72,7 @@ export class JournalWatch {
   async #look(): Promise<void> {
     while (this.#readers.size > 0) {
       await sleep(lookEveryMs);
-      // On an error every reader reads by itself, and answers that error.
+      // On an error every reader reads by itself, and returns that error.
       await this.#wakeReadersWithEvents().catch(() => this.#wakeAll(true));
     }
     this.#looking = undefined;

@@ -6,7 +6,7 @@ import { writtenRecords } from '../audit-chain/record-mac.ts';
 import type { AuditDraft, EventDraft } from '../drafts.ts';
 import type { EventQuery, EventRow } from './event.ts';
 
-/** Journal rows and audit rows of one change in one statement, in the orders given. */
+/** Journal rows and audit rows of one change in one statement, in the given order. */
 export function insertEventsAndAudits(
   events: readonly EventDraft[],
   audits: readonly AuditDraft[],
@@ -101,7 +101,7 @@ export function findEventsAfter(
   );
 }
 
-/** What a reader's filters are compared with. */
+/** The columns that a reader's filters are compared with. */
 export type EventMark = Pick<EventRow, 'sequence' | 'tenant_id' | 'type'>;
 
 export function findMarksAfter(after: number, settled: number, rowsMax: number) {

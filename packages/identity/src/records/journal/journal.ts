@@ -10,7 +10,7 @@ export type Emitting = Pick<Context, 'endpoint' | 'events'>;
 
 /**
  * Adds an event to this change. It is written in the command's transaction, so state and event exist both or neither.
- * A payload holds ids and public prefixes; never a secret, a hash or a subject.
+ * A payload contains ids and public prefixes, but never a secret, a hash or a subject.
  */
 export function emit<Payload extends z.ZodType>(
   context: Emitting,
@@ -29,7 +29,7 @@ export function emit<Payload extends z.ZodType>(
   });
 }
 
-/** Writes what was emitted and audited, in order. Called once, just before the commit. */
+/** Writes the events and audit records, in order. Called once, just before the commit. */
 export async function flushRecords({
   db,
   events,

@@ -17,13 +17,13 @@ const intervalMs = 600_000;
 interface Removing {
   readonly pool: Pool;
   readonly log: Logger;
-  /** 0 keeps the journal for ever. */
+  /** 0 keeps the journal forever. */
   readonly days: number;
 }
 
 /**
  * Removes events that are older than `days`, oldest first (see docs/reference/audit.md#journal). Readers below the last
- * removed one are answered 410. Several processes may run this; a lock lets one at a time remove.
+ * removed one get 410. Several processes may run this; a lock lets one remove at a time.
  * @returns how many events were removed
  */
 async function removeOldEvents({ pool, days }: Removing, stopping: AbortSignal): Promise<number> {
@@ -47,7 +47,7 @@ async function removeBatch(tx: Db, days: number): Promise<number> {
 
 /**
  * Removes old events at the start and every ten minutes, where the settings want it.
- * @returns what ends it, after the batch under way
+ * @returns a function that stops it, after the present batch
  */
 export function startJournalRetention(removing: Removing): () => Promise<void> {
   if (removing.days === 0) return async () => undefined;

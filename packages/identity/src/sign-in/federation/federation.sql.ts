@@ -4,7 +4,7 @@ import type { Tables } from '../../service/schema.ts';
 
 type AudienceColumns = RowOf<Tables['audiences']>;
 
-/** What a grant rests on. */
+/** The basis of a grant. */
 export interface GrantBasisRow {
   /** Null when it isn't an active audience of the tenant. */
   allowed_scopes: AudienceColumns['allowed_scopes'] | null;

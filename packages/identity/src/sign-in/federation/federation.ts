@@ -27,7 +27,7 @@ import type {
 interface SignIn extends LinkedPerson {
   readonly provider: OpenProvider;
   readonly identity: UpstreamIdentity;
-  /** As it is stored: never later than now. Null for a principal that is not human. */
+  /** The stored time, never later than now. Null for a principal that is not human. */
   readonly authTime: string | null;
   readonly view: FederatedSignIn;
 }
@@ -90,7 +90,7 @@ export async function exchangeFederatedToken(
   return { accessToken: await signing, ...rest };
 }
 
-/** What is answered, while its token is still being signed. */
+/** The response, while its token is being signed. */
 type Unsigned = Omit<FederatedToken, 'accessToken'> & { readonly signing: Promise<string> };
 
 async function grant(
@@ -160,7 +160,7 @@ function confirm<T>(
   action: Action,
   finish: (inside: Context, signIn: SignIn) => Promise<T>,
 ): Promise<T> {
-  // Counted by address only: with a count for the provider, anybody could keep everybody from signing in.
+  // Counted by address only: with a count for the provider, anybody could prevent everybody from signing in.
   return limitFailures(context, undefined, () =>
     confirmUnlimited(context, tenantId, request, action, finish),
   );

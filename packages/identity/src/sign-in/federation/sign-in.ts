@@ -23,7 +23,7 @@ export const FederatedTokenRequest = z
   .meta({ id: 'FederatedTokenRequest' });
 export type FederatedTokenRequest = z.infer<typeof FederatedTokenRequest>;
 
-/** What is answered of a confirmed sign-in. */
+/** The response to a confirmed sign-in. */
 export const FederatedSignIn = z
   .strictObject({
     principalId: Uuid,

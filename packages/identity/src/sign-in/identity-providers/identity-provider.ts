@@ -9,7 +9,7 @@ const LifecycleProfile = z.enum(['read_only', 'managed']);
 const ProviderPrincipalKind = z.enum(['human', 'workload']);
 const CacheSeconds = z.int().min(0).max(86_400);
 
-/** What is answered: a row of `identity_providers` without the form in which its issuer was registered. */
+/** The returned columns: a row of `identity_providers` without the form in which its issuer was registered. */
 export const IdentityProvider = z
   .strictObject({
     id: Uuid,
@@ -57,14 +57,14 @@ const AuthorizedParties = z.array(characters(1, 200)).max(50).transform(sortedSe
 
 const requiredClaimsMax = 20;
 
-/** Names of claims of a token, and for each the values of which it must hold one. */
+/** Names of claims of a token, each with its allowed values. */
 const RequiredClaims = valuesByName(
   z.string().min(1).max(200),
   z.array(z.string().min(1).max(500)).min(1).max(100),
   requiredClaimsMax,
 );
 
-/** What is chosen at the registration and can be changed later. */
+/** The fields that are set at the registration and can be changed later. */
 const choices = {
   audience: characters(1, 200).describe('Must be in the `aud` of upstream tokens, alone or with others.'),
   jwksUri: JwksUri.describe('The address of the JWKS document; empty: found by discovery.'),
@@ -131,7 +131,7 @@ export type OpenProvider = RowOf<
   { group_mappings: Record<string, string>; required_claims: Record<string, string[]> }
 >;
 
-/** A provider as it is answered. */
+/** A provider in responses. */
 export type ProviderRow = Omit<OpenProvider, 'registered_issuer'>;
 
 /** The columns that an administrator chooses and may change. */

@@ -76,7 +76,7 @@ export async function requireOpenProvider(db: Db, tenantId: string, key: string)
 }
 
 /**
- * Changes what is expected of tokens, from the next sign-in on; the memberships of a person change then, too.
+ * Changes the requirements for tokens, from the next sign-in on; the memberships of a person change then, too.
  * @throws Refusal `identity_provider_not_found`; `population_managed_by_directory` for `read_only` while a SCIM source
  * writes the people of this provider
  */
@@ -132,8 +132,8 @@ function record(context: Context, { id, tenant_id, key }: ProviderRow, action: A
 
 /**
  * An issuer without the slashes at its end.
- * @throws Refusal `invalid_issuer` for what isn't an http(s) address, or has a query, a fragment, a user or letters
- * beyond ASCII
+ * @throws Refusal `invalid_issuer` for a text that isn't an http(s) address, or has a query, a fragment, a user or
+ * letters beyond ASCII
  */
 function parseIssuer(issuer: string): string {
   const stripped = issuer.replace(/\/+$/, '');

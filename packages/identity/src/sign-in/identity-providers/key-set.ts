@@ -24,7 +24,7 @@ export class KeyDocumentError extends Error {
 
 const keysMax = 100;
 const modulusBitsMin = 2048;
-/** Larger keys would make a verification too expensive; none in use comes near. */
+/** Larger keys would make a verification too expensive; none in use is that large. */
 const modulusBitsMax = 16_384;
 const exponentMax = 2n ** 32n;
 
@@ -91,7 +91,7 @@ export function parseKeySet(document: unknown): KeySet {
   return found;
 }
 
-/** The `kid` of a key; null where it has none, undefined for what is no key, or has a malformed name. */
+/** The `kid` of a key; null where it has none, undefined if it isn't a key, or has a malformed name. */
 function nameOf(jwk: unknown): string | null | undefined {
   if (typeof jwk !== 'object' || jwk === null) return undefined;
   if (!('kid' in jwk)) return null;

@@ -4,7 +4,7 @@ const loggedAgainMs = 60_000;
 const faultsMax = 2000;
 
 /**
- * Logs what is wrong with an identity provider: the first time at once, then once a minute for as long as it goes on.
+ * Logs the faults of an identity provider: the first time at once, then once a minute while they last.
  * Anybody can cause such faults at any rate, with made-up tokens.
  */
 export class ProviderFaults {

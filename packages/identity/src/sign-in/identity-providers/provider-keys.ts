@@ -18,7 +18,7 @@ export interface KeySource {
 
 export interface FoundKeys {
   readonly keys: KeySet;
-  /** The provider does not answer, and these are older than its cache TTL. */
+  /** The provider does not respond, and these are older than its cache TTL. */
   readonly isStale: boolean;
   /** They were fetched for this request: fetching them again would bring nothing new. */
   readonly isNew: boolean;
@@ -124,7 +124,7 @@ export class ProviderKeys {
   }
 
   /**
-   * How many providers' keys are cached, and the state of those whose provider failed to answer lately. The age of
+   * The number of providers with cached keys, and the state of those whose provider failed recently. The age of
    * other keys is not a sign of failure: unused keys are not fetched again.
    */
   health(): ProviderKeysHealth {

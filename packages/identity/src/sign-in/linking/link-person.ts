@@ -19,7 +19,7 @@ import {
   updateLink,
 } from './links.sql.ts';
 
-/** A concurrent transaction changed what was looked up: the sign-in must be tried again. */
+/** A concurrent transaction changed the looked-up rows: the sign-in must be retried. */
 export class LinkChanged extends Error {
   override readonly name = 'LinkChanged';
 }

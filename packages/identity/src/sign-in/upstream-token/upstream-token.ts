@@ -28,7 +28,7 @@ const displayNameLengthMax = 200;
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Verifies an upstream ID or access token in the order of the docs/reference/providers.md#verification. Keys come from
+ * Verifies an upstream ID or access token in the order of docs/reference/providers.md#verification. Keys come from
  * the provider only: what a header refers to or contains (`jku`, `jwk`, `x5u`, `x5c`) is ignored.
  * @throws Refusal with the code of the first step that fails
  */
@@ -128,7 +128,7 @@ function parsePayload(bytes: Uint8Array): Json {
 
 /**
  * Logout, refresh and event tokens are signed by the same keys, but do not prove that anybody signed in. A token with
- * `cnf` (RFC 7800) is valid only beside a proof of possession, which nobody could show here.
+ * `cnf` (RFC 7800) is valid only with a proof of possession, which this endpoint doesn't accept.
  */
 function refuseOtherTokens({ typ }: Json, payload: Json): void {
   const isKnownType =
@@ -195,7 +195,7 @@ function identityOf(payload: Json, provider: OpenProvider): UpstreamIdentity {
   return identity;
 }
 
-/** A name that is unusable or invisible is ignored: it must not keep the person from signing in. */
+/** A name that is unusable or invisible is ignored: it must not prevent the sign-in. */
 function displayNameOf(claim: unknown): string | undefined {
   if (typeof claim !== 'string') return undefined;
   const name = claim

@@ -5,7 +5,7 @@ import type { Tables } from '../../../service/schema.ts';
 type Source = RowOf<Tables['provisioning_sources']>;
 type Provider = RowOf<Tables['identity_providers']>;
 
-/** A source, and what decides whether it may write now. */
+/** A source, and the columns that decide whether it may write now. */
 export type ScimSourceRow = Pick<
   Source,
   'key' | 'tenant_id' | 'upstream_mode' | 'upstream_base_url' | 'upstream_realm'

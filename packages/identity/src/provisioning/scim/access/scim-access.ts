@@ -32,8 +32,8 @@ type Deny = (code: ErrorCode, why: string, denied: Denied) => never;
 type Denied = Omit<ScimDenial, 'reason'> & { readonly credential: string };
 
 /**
- * Makes the check before every SCIM endpoint (see docs/reference/scim.md#access): an access token of ours, or a
- * provisioning token. Nothing is cached: a revoked account is refused at once.
+ * Creates the check before every SCIM endpoint (see docs/reference/scim.md#access): an access token of this issuer, or
+ * a provisioning token. Nothing is cached: a revoked account is refused at once.
  */
 export function createScimAdmission(parts: Parts) {
   const { failureLimits, counters } = parts;

@@ -16,7 +16,7 @@ import type { SqlValues } from './sql-scope.ts';
  * | binary                     | `eq`, `ne`, `co`, `sw`, `ew`                 |
  * | string, reference          | all                                          |
  *
- * What is absent is null: it meets `ne` and `eq null`, and no other comparison.
+ * An absent value is null: it matches `ne` and `eq null`, and no other comparison.
  */
 
 const signs: Partial<Record<Operator, string>> = {
@@ -44,7 +44,7 @@ export function comparisonCondition(
   filter: LeafFilter,
   values: SqlValues,
 ): string {
-  // An empty text is no value; what is no text cannot be empty.
+  // An empty text is no value; only texts can be empty.
   if (filter.kind === 'present')
     return mayBeEmpty(attribute, expression) ? `(${expression} <> '')` : `(${expression} is not null)`;
   const { operator, value } = filter;

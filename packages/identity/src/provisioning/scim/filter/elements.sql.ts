@@ -49,7 +49,7 @@ export function someElement(elements: Elements, condition: string): string {
 /**
  * The condition that a filter in brackets, `emails[type eq "work" and primary eq true]`, sets for one element. Its
  * names are those of the element's parts.
- * @throws Refusal `scim_invalid_filter` for a name that is none of them, or for nested brackets
+ * @throws Refusal `scim_invalid_filter` for an unknown name, or for nested brackets
  */
 export function elementCondition(
   attribute: Attribute,

@@ -54,14 +54,14 @@ export function presenceCondition(kind: ResourceKind, { attribute, extension }: 
 }
 
 /**
- * What a path without a part is compared by: of an attribute with parts its `value`, which is undefined if it has none.
+ * The expression for a path without a part: for an attribute with parts its `value`, which is undefined if it has none.
  */
 export function comparedAttribute({ attribute, sub }: Located): Attribute | undefined {
   if (sub !== undefined) return sub;
   return attribute.type === 'complex' ? attributeNamed(attribute.subAttributes ?? [], 'value') : attribute;
 }
 
-/** What JSON holds as text, in the type of its attribute. The cast cannot fail: bodies are parsed by the schema. */
+/** A JSON text, in the type of its attribute. The cast cannot fail: bodies are parsed by the schema. */
 export function typed({ type }: Attribute, text: string): string {
   return type === 'boolean' ? `(${text})::boolean` : text;
 }

@@ -13,7 +13,7 @@ import { type PageOrder, ResourceList, type Shape } from './resource-list.sql.ts
 
 /** The default of `count`, the size of a page. */
 const pageSize = 100;
-/** Of the resources of one page, but always one of them: what a list holds in memory, several times over. */
+/** The size of one page, which has at least one resource: a list needs several times as much memory. */
 export const pageBytesMax = 4 * 1024 * 1024;
 /** PostgreSQL's code for a statement that ran into its timeout. */
 const queryCanceled = '57014';
@@ -52,7 +52,7 @@ export function parseListOrder(query: Query, settings: Settings): ListOrder {
   };
 }
 
-/** The same of a `.search` body, whose names may come in any case. @throws Refusal `scim_invalid_value` */
+/** The same for a `.search` body, whose names can be in any case. @throws Refusal `scim_invalid_value` */
 export function parseSearch(body: JsonObject, settings: Settings): ListOrder {
   const sent = new Map(Object.entries(body).map(([name, value]) => [name.toLowerCase(), value]));
   const query = Object.fromEntries(
@@ -63,9 +63,9 @@ export function parseSearch(body: JsonObject, settings: Settings): ListOrder {
 
 /**
  * One page of the resources of a source, and how many there are on all pages. A page ends early where its resources
- * would become more than 4 MiB together: the client goes on at `startIndex + itemsPerPage`.
+ * would exceed 4 MiB together: the client continues at `startIndex + itemsPerPage`.
  * @param source its id, the address that resources are below, and the columns and the size of a resource
- * @param view makes answers of rows; it runs under the limit too, because it holds the page in memory
+ * @param view converts rows into resources; it runs under the limit too, because it has the page in memory
  * @throws Refusal `scim_invalid_filter`; `scim_invalid_value` for an unknown attribute to sort by; `scim_too_many` when
  * a filter takes longer than a statement may; `unavailable` when too many lists of the source are running
  */

@@ -4,7 +4,7 @@ import type { ResourceKind } from '../protocol/attributes.ts';
 import { directionOf, type PageOrder, type ResourceList, type Shape, tableOf } from './resource-list.sql.ts';
 import { SqlValues } from './sql-scope.ts';
 
-/** One kind of what a list over several kinds holds. */
+/** One kind of resource in a list over several kinds. */
 export interface Part {
   readonly kind: ResourceKind;
   readonly list: ResourceList;
@@ -14,14 +14,14 @@ export interface Part {
 export interface PlaceRow {
   readonly kind: ResourceKind['name'];
   readonly id: string;
-  /** How many places the page would have without its bound of bytes. */
+  /** The number of places on the page without its limit of bytes. */
   readonly found: number;
 }
 
 /**
- * The places of one page over several kinds: the first, and those behind it that fit into `bytesMax` together. Each
- * kind gives what the page may hold of it, in its order; these are merged and cut, and what remains is weighed.
- * @throws Refusal `scim_invalid_filter`; `scim_invalid_value` for what no kind can be sorted by
+ * The places of one page over several kinds: the first, and the following ones that fit into `bytesMax` together. Each
+ * kind contributes up to one page, in its order; these are merged and cut, and the rest is measured.
+ * @throws Refusal `scim_invalid_filter`; `scim_invalid_value` if no kind can be sorted by it
  */
 export function findPlaces(parts: readonly Part[], order: PageOrder, bytesMax: number): Statement<PlaceRow> {
   const values = new SqlValues();

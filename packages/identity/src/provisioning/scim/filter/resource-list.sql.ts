@@ -7,7 +7,7 @@ import type { Filter } from './filter-grammar.ts';
 import { sortExpression } from './sort.sql.ts';
 import { type Scope, SqlValues } from './sql-scope.ts';
 
-/** Which page of a list, in which order. Resources that are equal in `sortBy` come in the order of their creation. */
+/** The page and the order of a list. Resources with equal `sortBy` are in the order of their creation. */
 export interface PageOrder {
   /** From 1. */
   readonly startIndex: number;
@@ -47,7 +47,7 @@ export class ResourceList {
   }
 
   /**
-   * How many there are. All users, and the active ones, have a counter in their source: to count 100,000 rows for every
+   * The total. All users, and the active ones, have a counter in their source: to count 100,000 rows for every
    * list would take too long.
    */
   total(): Statement<{ total: number }> {
@@ -85,7 +85,7 @@ export class ResourceList {
   }
 
   /**
-   * What a list of several kinds sorts: kind, id and sort key of the resources that its page may hold, in its order.
+   * The input of a list over several kinds: kind, id and sort key of up to one page of resources, in its order.
    * `isSortable` is false for a kind that has nothing to sort by.
    */
   places(values: SqlValues, order: PageOrder): { text: string; isSortable: boolean } {

@@ -29,7 +29,7 @@ const notInDocument: ReadonlySet<string> = new Set([...Object.keys(columns), 'me
 
 /**
  * The search that a comparison allows.
- * @param leaf what is compared: the attribute itself or one of its parts
+ * @param leaf the compared attribute, or one of its parts
  */
 export function searchFor(
   kind: ResourceKind,

@@ -14,11 +14,11 @@ export class SqlValues {
 /** The statement that a filter becomes part of. It reads rows `r` of scim_users or scim_groups. */
 export interface Scope {
   readonly kind: ResourceKind;
-  /** Every kind that the request searches: what only another one has counts as absent in this one. */
+  /** Every kind that the request searches: an attribute that only another kind has is absent in this one. */
   readonly searched: readonly ResourceKind[];
   readonly values: SqlValues;
   /** The address that the resources are below. */
   readonly base: string;
-  /** The parameter that holds the id of the source. */
+  /** The parameter with the id of the source. */
   readonly source: string;
 }

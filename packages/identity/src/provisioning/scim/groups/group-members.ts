@@ -20,7 +20,10 @@ export interface MemberChange {
 
 const membersAttribute = attributeNamed(groupKind.core.attributes, 'members');
 
-/** The users that a list of members names. @throws Refusal `scim_invalid_value` for what can be no id of a user */
+/**
+ * The users that a list of members names. @throws Refusal `scim_invalid_value` for a text that can't be the id of a
+ * user
+ */
 export function memberIdsOf(value: Json | undefined): string[] {
   if (membersAttribute === undefined) return [];
   const elements = (parseAttribute(membersAttribute, value ?? null) ?? []) as JsonObject[];
@@ -35,7 +38,7 @@ export function memberIdsOf(value: Json | undefined): string[] {
   ];
 }
 
-/** What an operation on `members` does. @throws Refusal `scim_invalid_path`, `scim_invalid_value` */
+/** The effect of an operation on `members`. @throws Refusal `scim_invalid_path`, `scim_invalid_value` */
 export function memberChangeOf({ verb, target, value }: PatchOperation): MemberChange {
   if (target.sub !== undefined) return fail('scim_invalid_path');
   if (target.filter !== undefined) {
@@ -57,11 +60,11 @@ function idsOf(filter: Filter): string[] | undefined {
   if (filter.kind !== 'compare' || filter.operator !== 'eq' || !sameName(filter.path.name, 'value'))
     return undefined;
   if (typeof filter.value !== 'string') return undefined;
-  // What is no id names no member.
+  // A text that isn't an id names no member.
   return isId(filter.value) ? [filter.value.toLowerCase()] : [];
 }
 
-/** Locks the users that are added: none of them can be deleted before this transaction ends. */
+/** Locks the added users, so that none of them can be deleted before this transaction ends. */
 export async function lockAddedUsers(context: Context, changes: readonly MemberChange[]): Promise<void> {
   const added = new Set(changes.flatMap(({ kind, userIds }) => (kind === 'remove' ? [] : userIds)));
   if (added.size > 0) await context.db.rows(lockUsers(sourceOf(context).id, [...added]));

@@ -12,7 +12,7 @@ import { findMembers } from './groups.sql.ts';
 const membersMax = 100_000;
 
 /**
- * Groups as answers show them. The members of all groups are read at once, and only if the response shows them.
+ * Groups in responses. The members of all groups are read at once, and only if the response shows them.
  * @throws Refusal `scim_too_many` beyond 100,000 members: `excludedAttributes=members` shows the group without them
  */
 export async function viewGroups(

@@ -10,7 +10,7 @@ export type GroupRow = Pick<
   'id' | 'group_id' | 'display_name' | 'external_id' | 'version' | 'created_at' | 'modified_at'
 >;
 
-/** What a client can change of a group, besides its members. */
+/** The attributes of a group that a client can change, except its members. */
 export interface GroupContent {
   readonly displayName: string;
   readonly externalId: string | null;
@@ -26,7 +26,7 @@ export function contentOf(document: JsonObject): GroupContent {
   };
 }
 
-/** What a client can change of a group, besides its members, as a document: the inverse of `contentOf`. */
+/** The same attributes as a document: the inverse of `contentOf`. */
 export function documentOf(row: GroupRow): JsonObject {
   return {
     displayName: row.display_name,

@@ -7,7 +7,7 @@ import type { GroupContent, GroupRow } from './group.ts';
 export const groupColumns =
   'r.id, r.group_id, r.display_name, r.external_id, r.version, r.created_at, r.modified_at';
 
-/** How many bytes a group becomes in a response, about: 1 KiB, and 300 for each member. */
+/** The approximate size of a group in a response: 1 KiB, and 300 bytes for each member. */
 export const groupBytes = `(1024 + 300 * (select count(*) from (
   select 1 from group_members m where m.group_id = r.group_id limit 20000) few))`;
 

@@ -69,7 +69,7 @@ export async function listGroups(context: Context, order: ListOrder): Answer {
   );
 }
 
-/** What a list reads of a group, and how much of a page it takes. */
+/** The columns of a group in a list, and its share of a page. */
 export function groupShape(selection: Selection): Shape {
   return {
     columns: groupColumns,

@@ -14,7 +14,7 @@ import { commonAttributes } from '../protocol/schemas.ts';
 
 export type Verb = 'add' | 'replace' | 'remove';
 
-/** An operation on one attribute. What a client sends without a path becomes one operation for each attribute. */
+/** An operation on one attribute. An operation without a path becomes one operation for each attribute. */
 export interface PatchOperation {
   readonly verb: Verb;
   readonly target: Target;
@@ -67,7 +67,7 @@ function parseVerb(op: Json | undefined): Verb {
   return verb === 'add' || verb === 'replace' || verb === 'remove' ? verb : fail('scim_invalid_syntax');
 }
 
-/** A field of the message; its name may come in any case. */
+/** A field of the message; its name can be in any case. */
 function fieldOf(object: JsonObject, name: string): Json | undefined {
   return Object.entries(object).find(([key]) => key.toLowerCase() === name)?.[1];
 }

@@ -8,11 +8,11 @@ import { fail } from '../../errors.ts';
 const patchStepsMax = 50_000;
 const charactersPerStep = 256;
 
-/** What is left of the work that one PATCH may cause. */
+/** The remaining work that one PATCH may cause. */
 export class PatchWork {
   #stepsLeft = patchStepsMax;
 
-  /** @throws Refusal `scim_too_many` when the PATCH has used up what it may cost */
+  /** @throws Refusal `scim_too_many` when the PATCH has used up its budget */
   spend(steps: number, characters = 0): void {
     this.#stepsLeft -= steps + Math.floor(characters / charactersPerStep);
     if (this.#stepsLeft < 0) fail('scim_too_many');

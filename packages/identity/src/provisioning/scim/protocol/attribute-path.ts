@@ -8,7 +8,7 @@ export interface AttributePath {
   readonly sub: string | undefined;
 }
 
-/** What a path names: an attribute, of the core or of an extension, and perhaps a part of it. */
+/** The target of a path: an attribute, of the core or of an extension, and perhaps a part of it. */
 export interface Located {
   readonly extension: Schema | undefined;
   readonly attribute: Attribute;
@@ -16,7 +16,7 @@ export interface Located {
 }
 
 /**
- * Finds what a path names, in any case; undefined for what the kind does not have. Entra ID also writes attributes of
+ * Finds the target of a path, in any case; undefined if the kind does not have it. Entra ID also writes attributes of
  * an extension without its URN (`manager`), so names that the core schema lacks are looked up there.
  */
 export function locate(kind: ResourceKind, path: AttributePath): Located | undefined {

@@ -49,7 +49,7 @@ export function parseAttribute(attribute: Attribute, value: Json): Json | undefi
   if (!attribute.multiValued) return parseValue(attribute, value);
   const elements = (Array.isArray(value) ? value : [value]).flatMap((element) => {
     const read = parseElement(attribute, element);
-    // A list of members that were left out would empty the group.
+    // An empty list after dropping invalid members would empty the group.
     if (read === undefined && attribute.name === 'members') return refuseValue(attribute.name);
     return read === undefined ? [] : [read];
   });
@@ -77,7 +77,7 @@ function parseValue(attribute: Attribute, value: Json): Json | undefined {
 
 function parseComplex(attribute: Attribute, value: Json): JsonObject | undefined {
   const subAttributes = attribute.subAttributes ?? [];
-  // A manager comes as an object, as its id alone, or as a list with one of them.
+  // A manager is sent as an object, as its id alone, or as a list with one of them.
   const single = Array.isArray(value) && value.length <= 1 ? (value[0] ?? null) : value;
   if (single === null || single === '') return undefined;
   const hasValue = attributeNamed(subAttributes, 'value') !== undefined;

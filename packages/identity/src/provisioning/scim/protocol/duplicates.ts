@@ -19,7 +19,7 @@ export function mergeDuplicates(attribute: Attribute, elements: JsonObject[]): J
     }
     const before = merged[place] as JsonObject;
     const updated = { ...before, ...element };
-    // An element that stays the same stays the same object: PATCH sees by that what it changed.
+    // An unchanged element remains the same object, by which PATCH detects its changes.
     if (!isDeepStrictEqual(before, updated)) merged[place] = updated;
   }
   return merged.length === elements.length ? elements : merged;

@@ -10,8 +10,8 @@ import {
 } from './attributes.ts';
 
 /**
- * What SCIM stores (RFC 7643, sections 4.1 to 4.3), described once: reading bodies, filters, sorting, PATCH, attribute
- * selection and `/Schemas` all follow these tables.
+ * The attributes that SCIM stores (RFC 7643, sections 4.1 to 4.3), described once: reading bodies, filters, sorting,
+ * PATCH, attribute selection and `/Schemas` all follow these tables.
  */
 
 export const userUrn = 'urn:ietf:params:scim:schemas:core:2.0:User';
@@ -120,7 +120,7 @@ const groupSchema: Schema = {
   ],
 };
 
-/** What every resource has (RFC 7643, section 3.1); no schema lists it. */
+/** The common attributes of resources (RFC 7643, section 3.1), which no schema lists. */
 export const commonAttributes: readonly Attribute[] = [
   attribute('id', 'The identifier.', { caseExact: true, returned: 'always', ...readOnly }),
   attribute('externalId', "The directory's identifier.", { caseExact: true }),

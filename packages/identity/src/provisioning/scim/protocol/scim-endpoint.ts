@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ErrorCode } from '../../errors.ts';
 import { scimForm } from './scim-answer.ts';
 
-/** What the declarations of SCIM endpoints have in common. */
+/** The common part of the declarations of SCIM endpoints. */
 export const scim = { root: true, auth: 'provisioning', looseQuery: true } as const;
 
 /** A write opens its own transaction: after the queue of its source, and after the upstream directory was called. */

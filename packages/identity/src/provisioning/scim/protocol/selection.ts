@@ -52,7 +52,7 @@ export function selectAttributes(kind: ResourceKind, resource: JsonObject, selec
   return selected;
 }
 
-/** Whether a response shows anything of a core attribute: what it does not show need not be read from the database. */
+/** Whether a response shows anything of a core attribute: otherwise it need not be read from the database. */
 export function isSelected(kind: ResourceKind, name: string, { only, without }: Selection): boolean {
   const { urn } = kind.core;
   const topNames = only?.map((path) => withoutUrn(path, urn).split('.')[0] as string);
@@ -74,7 +74,7 @@ function selectOfExtension(part: JsonObject, urn: string, { only, without }: Sel
   return selected;
 }
 
-/** What is shown of one attribute; undefined if nothing is. */
+/** The selected part of one attribute; undefined if there is none. */
 function selectOf(name: string, value: Json, urn: string, { only, without }: Selection): Json | undefined {
   const excluded = without.map((path) => withoutUrn(path, urn));
   if (excluded.some((path) => sameName(path, name))) return undefined;

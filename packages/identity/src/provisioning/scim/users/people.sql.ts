@@ -1,15 +1,15 @@
 import { sql } from '@baton/kernel/database/sql';
 
-/** Statements over the principal, the membership and the external identity behind a SCIM user. */
+/** Statements over the principal, the membership and the external identity of a SCIM user. */
 
-/** The identity of the provider with this external id: made by a sign-in, or left by a deleted user. */
+/** The identity of the provider with this external id: created by a sign-in, or left by a deleted user. */
 export function findIdentity(providerId: string, externalId: string) {
   return sql<{ id: string; principal_id: string }>`
     select id, principal_id from external_identities
     where identity_provider_id = ${providerId} and external_id = ${externalId}`;
 }
 
-/** The same identity, to be called with its principal locked. No row if its external id has changed since. */
+/** The same identity; call it with its principal locked. No row if its external id has changed since. */
 export function lockIdentity(identityId: string, externalId: string) {
   return sql<{ is_taken: boolean }>`
     select exists (select 1 from scim_users u where u.external_identity_id = e.id) as is_taken

@@ -28,7 +28,7 @@ import {
 import type { UserContent, UserRow } from './user.ts';
 
 /**
- * The person behind a SCIM user: a principal, its membership and its external identity (see
+ * The person of a SCIM user: a principal, its membership and its external identity (see
  * docs/reference/scim.md#users).
  */
 
@@ -44,8 +44,9 @@ interface NewPerson {
 }
 
 /**
- * Makes the person of a new user, or reuses the one whose identity has the external id already. So a deleted user comes
- * back as the same principal, and a person who signed in before the directory wrote them is not doubled.
+ * Creates the person of a new user, or reuses the one whose identity already has the external id. A deleted user is
+ * therefore restored as the same principal, and a person who signed in before the directory wrote them isn't
+ * duplicated.
  * @param scimId the id of the new user
  * @returns also whether an administrator has disabled the person
  * @throws Refusal `scim_uniqueness` when that person is another user
@@ -117,9 +118,9 @@ async function reusePerson(
 }
 
 /**
- * Locks the principal of a user. To be called before its identity or the user itself is locked: a sign-in and a disable
+ * Locks the principal of a user. Call it before its identity or the user itself is locked: a sign-in and a disable
  * lock in the same order, and the reverse order could deadlock.
- * @param alone for disabling the person: then nothing else is under way for them
+ * @param alone for disabling the person: an exclusive lock
  */
 export async function lockPrincipal(
   db: Db,

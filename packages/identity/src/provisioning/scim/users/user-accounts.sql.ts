@@ -13,7 +13,7 @@ export function findActiveByUpstreamId(sourceId: string, upstreamId: string) {
     from scim_users where provisioning_source_id = ${sourceId} and upstream_id = ${upstreamId}`;
 }
 
-/** Counts that the account was restored. Returns what `findActiveByUpstreamId` does. */
+/** Counts the restoration of the account. Returns the same columns as `findActiveByUpstreamId`. */
 export function countUpstreamRestore(sourceId: string, upstreamId: string) {
   return sql<{ active: boolean }>`
     update scim_users set upstream_restores = upstream_restores + 1

@@ -21,7 +21,7 @@ const reservationWaitMsMax = 12_000;
 const reservationPollMs = 200;
 
 /**
- * Reserves the user name for a creation, and waits while another request has it: what that one does decides the
+ * Reserves the user name for a creation, and waits while another request has it: the outcome of that one decides the
  * response.
  * @throws Refusal `scim_uniqueness` when there is such a user; `unavailable` after 12 seconds
  */
@@ -42,7 +42,7 @@ export async function reserveUserName(
 }
 
 /**
- * The account for a new user: the one left from an earlier user or attempt, else a new one.
+ * The account for a new user: the one of an earlier user or attempt, otherwise a new one.
  * @returns the id of the account in the directory
  * @throws Refusal `scim_uniqueness`, `scim_upstream_refused`, `unavailable`; the name is released then
  */

@@ -7,7 +7,7 @@ import { isSelected, type Selection, selectAttributes } from '../protocol/select
 import { documentOf, type UserRow } from './user.ts';
 import { findGroupsOfUsers } from './users.sql.ts';
 
-/** Users as answers show them. The groups of all users are read at once, and only if the response shows them. */
+/** Users in responses. The groups of all users are read at once, and only if the response shows them. */
 export async function viewUsers(
   context: Context,
   rows: readonly UserRow[],

@@ -64,7 +64,7 @@ type ContentAfter = ((row: UserRow) => UserContent) | undefined;
 /**
  * Runs the change or the deletion of a user. The directory is called only if the user has an account there and is
  * enabled or disabled by the change.
- * @param contentAfter what the change makes of a user; undefined for its deletion
+ * @param contentAfter returns the content of a user after the change; undefined for a deletion
  * @throws Refusal `scim_not_found`, `scim_version_mismatch`, `scim_uniqueness`, `scim_upstream_refused`, `unavailable`
  */
 export async function runUserChange<T>(

@@ -3,7 +3,9 @@ import type { JsonObject } from '@baton/values/wire';
 import type { Tables } from '../../../service/schema.ts';
 import { optionalText, requiredText } from '../protocol/documents.ts';
 
-/** The columns of a user that its changes and its responses need. `document` holds what has no column of its own. */
+/**
+ * The columns of a user that its changes and its responses need. `document` contains the attributes without a column.
+ */
 export type UserRow = Pick<
   RowOf<Tables['scim_users'], { document: JsonObject }>,
   | 'id'
@@ -20,12 +22,12 @@ export type UserRow = Pick<
   | 'modified_at'
 >;
 
-/** What a client can change of a user. */
+/** The attributes of a user that a client can change. */
 export interface UserContent {
   readonly userName: string;
   readonly externalId: string | null;
   readonly displayName: string | null;
-  /** What the directory wants. An administrator's disable wins over it, and shows as inactive. */
+  /** The status in the directory. A disable by an administrator overrides it and is shown as inactive. */
   readonly active: boolean;
   readonly document: JsonObject;
 }
@@ -42,7 +44,7 @@ export function contentOf(document: JsonObject): UserContent {
   };
 }
 
-/** What a client can change of a user, as the directory wrote it: the inverse of `contentOf`. */
+/** The same attributes as the directory wrote them: the inverse of `contentOf`. */
 export function documentOf(row: UserRow): JsonObject {
   return {
     userName: row.user_name,

@@ -5,7 +5,7 @@ import type { UserContent, UserRow } from './user.ts';
 export const userColumns =
   'r.id, r.principal_id, r.external_identity_id, r.user_name, r.external_id, r.display_name, r.active, r.suspended, r.document, r.version, r.created_at, r.modified_at';
 
-/** How many bytes a user becomes in a response, about: 1 KiB for what has a column, 300 for each group. */
+/** The approximate size of a user in a response: 1 KiB for its columns, 300 bytes for each group. */
 export const documentBytes = '(1024 + octet_length(r.document::text))';
 export const userBytes = `(${documentBytes} + 300 * (select count(*) from (
   select 1 from group_members m where m.principal_id = r.principal_id limit 20000) few))`;

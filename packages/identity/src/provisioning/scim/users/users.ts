@@ -55,7 +55,7 @@ export async function listUsers(context: Context, order: ListOrder): Promise<Rep
   );
 }
 
-/** What a list reads of a user, and how much of a page it takes. */
+/** The columns of a user in a list, and its share of a page. */
 export function userShape(selection: Selection): Shape {
   return {
     columns: userColumns,
@@ -82,7 +82,7 @@ async function findUser({ caller, db }: Context, id: string): Promise<UserRow> {
 }
 
 /**
- * Creates a user and its person. The person of a deleted user comes back when the external id is the same.
+ * Creates a user and its person. The person of a deleted user is restored if the external id is the same.
  * @throws Refusal `scim_invalid_value`, `scim_uniqueness`, `scim_upstream_refused`, `unavailable`
  */
 export async function createUser(
