@@ -11,12 +11,12 @@ import {
 import { clashTokensNamed } from '../testing/clash.ts';
 import {
   absent,
-  asking,
   longReason,
   malformed,
   storeFaults,
   tenantFaults,
   unknownTenant,
+  withFields,
   without,
 } from '../testing/faults.ts';
 import { startIdentity, type TestIdentity } from '../testing/identity.ts';
@@ -122,7 +122,7 @@ const things: CheckOrder[] = [
       fault('principal_not_found', noMember),
       fault('principal_not_active', pausedPrincipal),
       fault('human_principal_required', ofKind('workload')),
-      fault('external_identity_not_found', asking({ externalIdentityId: randomUUID() })),
+      fault('external_identity_not_found', withFields({ externalIdentityId: randomUUID() })),
     ],
   },
   {
@@ -131,9 +131,9 @@ const things: CheckOrder[] = [
     faults: [
       ...tenantFaults,
       unknownTenant,
-      fault('invalid_scope', asking({ allowedScopes: [''] }), 'empty'),
-      fault('invalid_scope', asking({ allowedScopes: ['x'.repeat(121)] }), 'too long'),
-      fault('signing_algorithm_unavailable', asking({ signingAlgorithm: 'ES256' })),
+      fault('invalid_scope', withFields({ allowedScopes: [''] }), 'empty'),
+      fault('invalid_scope', withFields({ allowedScopes: ['x'.repeat(121)] }), 'too long'),
+      fault('signing_algorithm_unavailable', withFields({ signingAlgorithm: 'ES256' })),
       fault('audience_exists', ({ ids }) => makeAudience(identity, ids['tenantId'] ?? '')),
     ],
   },
@@ -154,8 +154,8 @@ const things: CheckOrder[] = [
       ...tenantFaults,
       fault('audience_not_found', absent('key')),
       fault('audience_not_found', absent('tenantId'), 'tenant'),
-      fault('invalid_scope', asking({ allowedScopes: [''] })),
-      fault('signing_algorithm_unavailable', asking({ signingAlgorithm: 'EdDSA' })),
+      fault('invalid_scope', withFields({ allowedScopes: [''] })),
+      fault('signing_algorithm_unavailable', withFields({ signingAlgorithm: 'EdDSA' })),
     ],
   },
   {
@@ -200,7 +200,7 @@ const things: CheckOrder[] = [
     faults: [
       ...tenantFaults,
       unknownTenant,
-      fault('invalid_issuer', asking({ issuer: 'login.example.com' })),
+      fault('invalid_issuer', withFields({ issuer: 'login.example.com' })),
       fault('identity_provider_exists', ({ ids }) =>
         makeProvider(identity, ids['tenantId'] ?? '', 'corporate'),
       ),
@@ -218,7 +218,7 @@ const accounts: CheckOrder[] = [
     },
     faults: [
       ...tenantFaults,
-      fault('unknown_audience', asking({ audiences: ['control-plane', 'unknown'] })),
+      fault('unknown_audience', withFields({ audiences: ['control-plane', 'unknown'] })),
       fault('unknown_audience', absent('tenantId'), 'tenant'),
     ],
   },
@@ -229,9 +229,9 @@ const accounts: CheckOrder[] = [
       ...tenantFaults,
       fault('service_account_not_found', absent('clientId')),
       fault('service_account_revoked', revokedAccount),
-      fault('unknown_audience', asking({ audiences: ['unknown'] })),
+      fault('unknown_audience', withFields({ audiences: ['unknown'] })),
       fault('unknown_audience', closedAudiences, 'a stored one'),
-      fault('invalid_scope_ceiling', asking({ scopeCeiling: ['wider'] })),
+      fault('invalid_scope_ceiling', withFields({ scopeCeiling: ['wider'] })),
       fault(
         'invalid_scope_ceiling',
         ({ ids }) => store`update audiences set allowed_scopes = '{}' where tenant_id = ${ids['tenantId']}`,
@@ -258,7 +258,7 @@ function revokedAccount({ ids }: Attempt) {
   return store`update service_accounts set revoked_at = now() where client_id = ${ids['clientId']}`;
 }
 
-const widerCeiling = fault('invalid_scope_ceiling', asking({ scopeCeiling: [readScope, 'wider'] }));
+const widerCeiling = fault('invalid_scope_ceiling', withFields({ scopeCeiling: [readScope, 'wider'] }));
 
 /** Another token of the tenant has the key of the attempt, for something else. */
 async function takenKey({ ids, headers }: Attempt): Promise<void> {
@@ -304,7 +304,7 @@ const credentials: CheckOrder[] = [
     faults: [
       ...tenantFaults,
       malformed('principalId'),
-      fault('a list', asking({ audiences: [] }), 'audiences'),
+      fault('a list', withFields({ audiences: [] }), 'audiences'),
       fault('idempotency_key_required', without('idempotency-key')),
       fault('idempotency_key_reused', takenKey),
       fault('tenant_not_found', closedTenant),
@@ -321,10 +321,10 @@ const credentials: CheckOrder[] = [
           update authentication_contexts set recorded_at = now() - interval '301 s'
           where principal_id = ${ids['principalId']}`,
       ),
-      fault('unknown_audience', asking({ audiences: ['control-plane', 'unknown'] })),
+      fault('unknown_audience', withFields({ audiences: ['control-plane', 'unknown'] })),
       widerCeiling,
-      fault('expiry_too_long', asking({ expiresInSeconds: 31_536_001 })),
-      fault('credential_conflict', asking({ name: 'clashing' })),
+      fault('expiry_too_long', withFields({ expiresInSeconds: 31_536_001 })),
+      fault('credential_conflict', withFields({ name: 'clashing' })),
     ],
   },
   {
@@ -362,15 +362,15 @@ const credentials: CheckOrder[] = [
     },
     faults: [
       ...tenantFaults,
-      fault('a list', asking({ expiresInSeconds: 59 }), 'too short a life'),
-      fault('a list', asking({ keyHash: 'a'.repeat(63) }), 'too short a hash'),
-      fault('invalid_credential_material', asking({ keyPrefix: 'x'.repeat(12) }), 'prefix'),
-      fault('invalid_credential_material', asking({ keyHash: 'x'.repeat(64) }), 'hash'),
-      fault('compatibility_window_too_long', asking({ expiresInSeconds: 7_776_001 })),
+      fault('a list', withFields({ expiresInSeconds: 59 }), 'too short a life'),
+      fault('a list', withFields({ keyHash: 'a'.repeat(63) }), 'too short a hash'),
+      fault('invalid_credential_material', withFields({ keyPrefix: 'x'.repeat(12) }), 'prefix'),
+      fault('invalid_credential_material', withFields({ keyHash: 'x'.repeat(64) }), 'hash'),
+      fault('compatibility_window_too_long', withFields({ expiresInSeconds: 7_776_001 })),
       fault('tenant_not_found', closedTenant),
       fault('principal_not_found', noMember),
       fault('principal_not_active', pausedPrincipal),
-      fault('unknown_audience', asking({ audience: 'unknown' })),
+      fault('unknown_audience', withFields({ audience: 'unknown' })),
       widerCeiling,
       fault('credential_exists', async ({ body: { keyHash } }) => {
         const { tenantId, principalId } = await makeBearer(identity);
@@ -402,9 +402,9 @@ const sources: CheckOrder[] = [
     },
     faults: [
       ...tenantFaults,
-      fault('a list', asking({ staleAfterSeconds: 59 }), 'bounds'),
+      fault('a list', withFields({ staleAfterSeconds: 59 }), 'bounds'),
       unknownTenant,
-      fault('identity_provider_not_found', asking({ identityProvider: 'unknown' })),
+      fault('identity_provider_not_found', withFields({ identityProvider: 'unknown' })),
       fault(
         'population_managed_by_directory',
         ({ ids }) => store`
@@ -412,7 +412,7 @@ const sources: CheckOrder[] = [
       ),
       fault('principal_not_found', named(noMember)),
       fault('service_account_required', named(ofKind('workload'))),
-      fault('service_principal_required', asking({ servicePrincipalId: null })),
+      fault('service_principal_required', withFields({ servicePrincipalId: null })),
       fault('provisioning_source_exists', async ({ ids, body }) => {
         const tenantId = ids['tenantId'] ?? '';
         const { principalId } = await makeServiceAccount(identity, tenantId);
@@ -441,7 +441,7 @@ const provisioningTokens: CheckOrder[] = [
     faults: [
       ...tenantFaults,
       malformed('sourceId'),
-      fault('a list', asking({ expiresInSeconds: 31_536_001 }), 'longer than a year'),
+      fault('a list', withFields({ expiresInSeconds: 31_536_001 }), 'longer than a year'),
       fault('provisioning_source_not_found', absent('sourceId')),
       fault('idempotency_key_reused', async (attempt) => {
         // In the store, because a source that has its two live tokens gets no other.

@@ -10,7 +10,7 @@ import {
   fault,
   orderTests,
 } from '../testing/check-order.ts';
-import { asking, storeFaults } from '../testing/faults.ts';
+import { storeFaults, withFields } from '../testing/faults.ts';
 import { startIdentity, type TestIdentity, testSigningKey } from '../testing/identity.ts';
 import {
   makeBearer,
@@ -62,7 +62,7 @@ const accountFaults: typeof ownerFaults = [
   ...ownerFaults,
 ];
 
-const unknownField = fault('a list', asking({ nobody: 'asked' }), 'unknown field');
+const unknownField = fault('a list', withFields({ nobody: 'asked' }), 'unknown field');
 
 async function withToken(more: object): Promise<Attempt> {
   const { tenantId, principalId, credential, token } = await makeBearer(identity);
@@ -80,7 +80,7 @@ async function withClient(): Promise<Attempt> {
 }
 
 const wrongToken = [
-  fault('invalid_token', asking({ token: `iam_pat_${'0'.repeat(12)}_x` }), 'unknown prefix'),
+  fault('invalid_token', withFields({ token: `iam_pat_${'0'.repeat(12)}_x` }), 'unknown prefix'),
   fault('invalid_token', ({ body }) => (body.token += 'x'), 'wrong secret'),
   fault('invalid_token', ({ body }) => (body.token = ` ${body.token}`), 'another form'),
 ];
@@ -92,12 +92,12 @@ const exchangeOrder: CheckOrder = {
   prepare: () => withToken({ audience: 'control-plane', scopes: [readScope] }),
   faults: [
     unknownField,
-    fault('a list', asking({ audience: '' }), 'audience'),
+    fault('a list', withFields({ audience: '' }), 'audience'),
     ...wrongToken,
     ...closed('invalid_token', tokenFaults),
     fault('audience_not_allowed', closedAudiences, 'not active'),
-    fault('audience_not_allowed', asking({ audience: 'unknown' }), 'not in the list'),
-    fault('scope_not_allowed', asking({ scopes: [readScope, 'control-plane:admin'] })),
+    fault('audience_not_allowed', withFields({ audience: 'unknown' }), 'not in the list'),
+    fault('scope_not_allowed', withFields({ scopes: [readScope, 'control-plane:admin'] })),
   ],
 };
 const introspectOrder: CheckOrder = {
@@ -110,7 +110,7 @@ const revokeSelfOrder: CheckOrder = {
   prepare: () => withToken({}),
   faults: [
     unknownField,
-    fault('a list', asking({ reason: 'x'.repeat(201) }), 'reason'),
+    fault('a list', withFields({ reason: 'x'.repeat(201) }), 'reason'),
     ...wrongToken,
     ...closed('invalid_token', tokenFaults),
   ],
@@ -120,12 +120,12 @@ const clientOrder: CheckOrder = {
   prepare: withClient,
   faults: [
     unknownField,
-    fault('invalid_client', asking({ clientId: 'iam_sa_nobody' }), 'unknown client'),
-    fault('invalid_client', asking({ clientSecret: 'wrong' }), 'wrong secret'),
+    fault('invalid_client', withFields({ clientId: 'iam_sa_nobody' }), 'unknown client'),
+    fault('invalid_client', withFields({ clientSecret: 'wrong' }), 'wrong secret'),
     ...closed('invalid_client', accountFaults),
     fault('audience_not_allowed', closedAudiences, 'not active'),
-    fault('audience_not_allowed', asking({ audience: 'unknown' }), 'not in the list'),
-    fault('scope_not_allowed', asking({ scopes: [writeScope] }), 'outside of the ceiling'),
+    fault('audience_not_allowed', withFields({ audience: 'unknown' }), 'not in the list'),
+    fault('scope_not_allowed', withFields({ scopes: [writeScope] }), 'outside of the ceiling'),
   ],
 };
 orderTests(() => identity, [exchangeOrder, introspectOrder, revokeSelfOrder, clientOrder]);

@@ -15,7 +15,7 @@ export const without = (header: string) => (attempt: Attempt) => {
 };
 
 /** Fields of the body replaced by these. */
-export const asking = (fields: object) => (attempt: Attempt) => {
+export const withFields = (fields: object) => (attempt: Attempt) => {
   attempt.body = { ...attempt.body, ...fields };
 };
 

@@ -26,9 +26,9 @@ const configuration: Configuration = {
   features: { devInteractions: { enabled: false } },
   findAccount: (_ctx, accountId) => ({ accountId, claims: () => ({ sub: accountId, name: accountId }) }),
   // Grants consent without a dialogue.
-  async loadExistingGrant({ oidc: { client: asking, session, provider: own } }) {
+  async loadExistingGrant({ oidc: { client: withFields, session, provider: own } }) {
     const grant = new own.Grant({
-      ...(asking && { clientId: asking.clientId }),
+      ...(withFields && { clientId: withFields.clientId }),
       ...(session?.accountId && { accountId: session.accountId }),
     });
     grant.addOIDCScope('openid profile');

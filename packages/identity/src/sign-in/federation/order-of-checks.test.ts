@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { after, before } from 'node:test';
 import { type Attempt, attemptOf, type Fault, fault, orderTests } from '../../testing/check-order.ts';
-import { absent, asking, malformed, storeFaults } from '../../testing/faults.ts';
+import { absent, malformed, storeFaults, withFields } from '../../testing/faults.ts';
 import type { TestIdentity } from '../../testing/identity.ts';
 import { made, makePrincipal, readScope } from '../../testing/objects.ts';
 import { makeRealm, newSubject, startFederation } from './testing/sign-in.ts';
@@ -123,8 +123,8 @@ const byLink: readonly Fault<SignIn>[] = [
 
 const common: readonly Fault<SignIn>[] = [
   malformed('tenantId'),
-  fault('a list', asking({ username: 'x' }), 'unknown field'),
-  fault('a list', asking({ identityProvider: '' }), 'provider'),
+  fault('a list', withFields({ username: 'x' }), 'unknown field'),
+  fault('a list', withFields({ identityProvider: '' }), 'provider'),
   fault('identity_provider_not_found', absent('tenantId'), 'tenant'),
   fault(
     'identity_provider_not_found',
@@ -169,7 +169,7 @@ orderTests(
         ...common,
         fault('human_principal_required', ofKind('agent')),
         fault('audience_not_allowed', closedAudiences, 'not active'),
-        fault('audience_not_allowed', asking({ audience: 'unknown' }), 'unknown'),
+        fault('audience_not_allowed', withFields({ audience: 'unknown' }), 'unknown'),
         fault('scope_not_allowed', ({ body }) => (body.scopes = [...body.scopes, 'unknown']), 'not allowed'),
         fault('scope_not_allowed', privileged, 'privileged'),
       ],
