@@ -1,6 +1,6 @@
 -- Whoever makes something for a principal holds its lock shared until the commit; a disable takes it alone. Locks of rows
 -- aren't fair: 12 parallel sign-ins of one person kept a disable out until it ended in 503 after 10 s. Advisory locks are
--- handed out in the order of withFields: who comes after the disable waits behind it.
+-- handed out in the order of asking: who comes after the disable waits behind it.
 create function principal_lock(principal uuid) returns bigint language sql immutable as
   $$ select (19026::bigint << 48) | (hashtextextended(principal::text, 0) & ((1::bigint << 48) - 1)) $$;
 

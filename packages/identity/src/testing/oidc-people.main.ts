@@ -26,9 +26,9 @@ const configuration: Configuration = {
   features: { devInteractions: { enabled: false } },
   findAccount: (_ctx, accountId) => ({ accountId, claims: () => ({ sub: accountId, name: accountId }) }),
   // Grants consent without a dialogue.
-  async loadExistingGrant({ oidc: { client: withFields, session, provider: own } }) {
+  async loadExistingGrant({ oidc: { client, session, provider: own } }) {
     const grant = new own.Grant({
-      ...(withFields && { clientId: withFields.clientId }),
+      ...(client && { clientId: client.clientId }),
       ...(session?.accountId && { accountId: session.accountId }),
     });
     grant.addOIDCScope('openid profile');

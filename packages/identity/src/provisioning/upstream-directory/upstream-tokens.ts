@@ -11,7 +11,7 @@ interface Entry {
   token: string | undefined;
   goodUntilMs: number;
   /** The running token request, which all callers share. */
-  withFields: Promise<string> | undefined;
+  request: Promise<string> | undefined;
 }
 
 const tokenForm = /^[\x21-\x7e]{1,16384}$/;
@@ -33,11 +33,11 @@ export class UpstreamTokens {
   async tokenOf(sourceId: string, realm: string, client: Client, deadline: AbortSignal): Promise<string> {
     const entry = this.#entryOf(sourceId, realm);
     if (entry.token !== undefined && performance.now() < entry.goodUntilMs) return entry.token;
-    entry.withFields ??= this.#ask(entry, client).finally(() => {
-      entry.withFields = undefined;
+    entry.request ??= this.#requestToken(entry, client).finally(() => {
+      entry.request = undefined;
     });
     try {
-      return await untilAborted(entry.withFields, deadline, 'the token endpoint');
+      return await untilAborted(entry.request, deadline, 'the token endpoint');
     } catch (error) {
       const { why, cause } = upstreamErrorOf(error);
       // Without a token, nothing was sent to the directory itself.
@@ -57,12 +57,12 @@ export class UpstreamTokens {
   #entryOf(sourceId: string, realm: string): Entry {
     const known = this.#entries.get(sourceId);
     if (known?.realm === realm) return known;
-    const entry: Entry = { realm, token: undefined, goodUntilMs: 0, withFields: undefined };
+    const entry: Entry = { realm, token: undefined, goodUntilMs: 0, request: undefined };
     this.#entries.set(sourceId, entry);
     return entry;
   }
 
-  async #ask(entry: Entry, { baseUrl, clientId, clientSecret }: Client): Promise<string> {
+  async #requestToken(entry: Entry, { baseUrl, clientId, clientSecret }: Client): Promise<string> {
     const address = `${baseUrl}/realms/${encodeURIComponent(entry.realm)}/protocol/openid-connect/token`;
     const pair = `${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret)}`;
     const beganMs = performance.now();
