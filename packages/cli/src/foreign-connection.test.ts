@@ -85,7 +85,10 @@ test('a token of the user goes to no other machine that a file in the current fo
     ] as const) {
       const running = program(file, [...args], { HOME: away, BATON_TOKEN: 'iam_pat_mine' }, { cwd: away });
       assert.equal(await running.ended, code, running.output());
-      assert.match(running.output(), /connection\.json leads to another machine, which would get your token/);
+      assert.match(
+        running.output(),
+        /connection\.json leads to another machine, which would receive your token/,
+      );
     }
   } finally {
     rmSync(away, { recursive: true });

@@ -44,7 +44,7 @@ async function callApi(
   context: CommandContext,
 ): Promise<void> {
   const method = given.toUpperCase();
-  if (!methods.includes(method)) throw usageError(`${given} is no method: ${methods.join(', ')}.`);
+  if (!methods.includes(method)) throw usageError(`${given} is not a method: ${methods.join(', ')}.`);
   const fields = { ...fieldsOf(options.field, typed), ...fieldsOf(options.rawField, String) };
   const input = options.input === undefined ? undefined : jsonOf(options.input);
   if (input !== undefined && Object.keys(fields).length > 0)
@@ -115,7 +115,7 @@ function fieldsOf(given: readonly string[], read: (value: string) => unknown): R
     const [, first = '', rest = ''] = /^([^[\]]+)((?:\[[^[\]]*\])*)$/.exec(field.slice(0, at)) ?? [];
     const path = [...rest.matchAll(/\[([^[\]]*)\]/g)].map(([, name = '']) => name);
     if (at < 1 || first === '' || path.length > levelsMax)
-      throw usageError(`${field} is no field: name=value, name[member]=value or name[]=value.`);
+      throw usageError(`${field} is not a field: name=value, name[member]=value or name[]=value.`);
     fields.set(first, withMember(fields.get(first), path, read(field.slice(at + 1)), field));
   }
   return Object.fromEntries(fields);

@@ -762,7 +762,7 @@ describe('a file that means harm is refused within seconds, in words', () => {
     ['size', `${head}  name: ${'x'.repeat(1_048_576)}`, /larger than 1048576 bytes: split it/],
     ['documents', '---\n{}\n'.repeat(20_000), /a file holds 1000 documents at most/],
     ['a number that is lost', `${head}  name: 12345678901234567890`, /in quotes/],
-    ['bytes that are no text', Buffer.from([0xff, 0xfe, 0x00]), /is no text of UTF-8/],
+    ['bytes that are no text', Buffer.from([0xff, 0xfe, 0x00]), /is not UTF-8 text/],
     ['half a character', `${head}  name: "\\ud800"`, /surrogate|escape|unexpected|unknown/i],
   ];
   for (const [name, text, told] of cases)

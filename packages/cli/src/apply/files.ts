@@ -101,6 +101,6 @@ async function readText(stream: AsyncIterable<unknown>, path: string): Promise<s
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(parts));
   } catch {
-    throw new PlainError(`${name} is no text of UTF-8.`);
+    throw new PlainError(`${name} is not UTF-8 text.`);
   }
 }

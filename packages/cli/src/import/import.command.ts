@@ -221,7 +221,9 @@ async function peopleIn(path: string): Promise<Map<string, string>> {
     throw usageError(`${visible(path)} maps no names to ids: it holds lines as worker-01: me.`);
   const [wrong] = entries.find(([, id]) => typeof id !== 'string') ?? [];
   if (wrong !== undefined)
-    throw usageError(`${visible(path)} maps ${visible(wrong)} to what is no text: put the id in quotes.`);
+    throw usageError(
+      `${visible(path)} maps ${visible(wrong)} to a value that is not a text: put the id in quotes.`,
+    );
   return new Map(entries as [string, string][]);
 }
 

@@ -518,7 +518,10 @@ test('issues of GitHub come from standard input, with people by a file, into a w
   );
   writeFileSync(people, 'ann: me\nbob: 12\n');
   const badPerson = await run(['import', 'github', '-', '--people', people, '--yes'], issues);
-  assert.deepEqual([badPerson.code, /maps bob to what is no text/.test(badPerson.text)], [2, true]);
+  assert.deepEqual(
+    [badPerson.code, /maps bob to a value that is not a text/.test(badPerson.text)],
+    [2, true],
+  );
   const badWord = await run(['import', 'github', '-', '--status', 'QA=maybe'], issues);
   assert.deepEqual([badWord.code, /--status takes WORD=STATUS/.test(badWord.text)], [2, true]);
 });
@@ -593,7 +596,7 @@ test('an export holds all that the API lists; another tenant gets its tasks from
     [['depends_on', one.id]],
   );
   const [comment] = (await baton.admin.tasks.listComments(one.id)).items;
-  assert.match(comment?.body ?? '', /^Administrator, \d{4}-\d\d-\d\d:\n\nSaid before\.$/);
+  assert.match(comment?.body ?? '', /^Administrator, \d{4}-\d\d-\d\d:\n\nAn earlier comment\.$/);
   assert.ok((await imported('')).size > before);
   assert.match(
     await done(['import', 'baton', elsewhere, '--yes']),
@@ -692,7 +695,7 @@ test('an item that can not be related to its dependency remains held back, and i
   assert.deepEqual([...first.failed.keys()].sort(), ['a', 'b', 'c', 'd']);
   assert.match(
     first.failed.get('b') ?? '',
-    /^It waits for a, and that relation could not be made: it is held back/,
+    /^It waits for a, and that relation could not be created: it is held back/,
   );
   assert.deepEqual(await offered(workspace, 'test/missing/'), []);
   const { b } = await tasksOf('test/missing/');

@@ -140,10 +140,9 @@ function planned(
       ? item.customFields
       : fittingFields(item.customFields, (reason) => leftOut.add(reason, id));
   const dueDate = instantIn(item.dueDate ?? '');
-  if (item.dueDate !== undefined && dueDate === undefined) leftOut.add('has a due date that is no date', id);
+  if (item.dueDate !== undefined && dueDate === undefined) leftOut.add('has an invalid due date', id);
   const startDate = instantIn(item.startDate ?? '');
-  if (item.startDate !== undefined && startDate === undefined)
-    leftOut.add('has a start date that is no date', id);
+  if (item.startDate !== undefined && startDate === undefined) leftOut.add('has an invalid start date', id);
   const { dueDate: _, startDate: __, ...rest } = item;
   const clean = {
     ...rest,

@@ -108,15 +108,15 @@ test('beads: what bd ready shows to nobody is offered to nobody, and what is no 
   const { imported } = tasks['pot-1']?.customFields as { imported: Record<string, unknown> };
   assert.deepEqual([imported['created_by'], imported['estimated_minutes']], ['ann', 90]);
   assert.deepEqual(leftOut, {
-    'is a header of bd export, no issue': '1 | line 1',
-    'is of _type memory, no issue': '1 | line 24',
-    'is no issue: it needs id, title and status as texts': '1 | line 25',
-    'is no JSON': '1 | line 26',
-    'is no work (agent): blocked, so no agent is offered it': '1 | pot-12',
-    'is no work (message): blocked, so no agent is offered it': '1 | pot-13',
-    'is no work (gate): blocked, so no agent is offered it': '1 | pot-14',
-    'is no work (template): blocked, so no agent is offered it': '1 | pot-16',
-    'is no work (pinned): blocked, so no agent is offered it': '1 | pot-18',
+    'is a header of bd export, not an issue': '1 | line 1',
+    'is of _type memory, not an issue': '1 | line 24',
+    'is not an issue: it needs id, title and status as texts': '1 | line 25',
+    'is not JSON': '1 | line 26',
+    'is not work (agent): blocked, so no agent is offered it': '1 | pot-12',
+    'is not work (message): blocked, so no agent is offered it': '1 | pot-13',
+    'is not work (gate): blocked, so no agent is offered it': '1 | pot-14',
+    'is not work (template): blocked, so no agent is offered it': '1 | pot-16',
+    'is not work (pinned): blocked, so no agent is offered it': '1 | pot-18',
     'is hooked for an agent there: blocked, so no agent is offered it': '1 | pot-19',
     'waits for something outside of the file: blocked': '1 | pot-22',
     'is below an item that is blocked: blocked too': '2 | pot-11: pot-10 | pot-17: pot-16',
@@ -164,7 +164,7 @@ test('Backlog.md: ids are compared as it does, comments are comments, drafts are
   );
   const { ['assignee is unknown here: map names by --people']: _, ...others } = leftOut;
   const [broken = ''] = Object.keys(others).filter((reason) => reason.startsWith('has a front matter that'));
-  assert.match(broken, /^has a front matter that is no YAML \(.+\)$/);
+  assert.match(broken, /^has a front matter that is not valid YAML \(.+\)$/);
   const { [broken]: where, ...named } = others;
   assert.equal(where, '1 | tasks/task-8.md');
   assert.deepEqual(named, {
@@ -206,9 +206,9 @@ test('claude-task-master: tags, subtasks, dependencies, and test strategies as c
     [[], 'high', ['garden']],
   );
   assert.deepEqual(leftOut, {
-    'is no list of tasks': '1 | note',
+    'is not a list of tasks': '1 | note',
     'field relevantFiles is left out': '1 | taskmaster/master/3',
-    'is no task: it needs id and title': '1 | master, task 6',
+    'is not a task: it needs id and title': '1 | master, task 6',
   });
 });
 
@@ -302,8 +302,8 @@ test('TickTick: lines above the header, numbers as status and priority, and note
   assert.deepEqual(tasks['71']?.customFields['labels'], ['hull', 'spring']);
   assert.deepEqual(await relationsOf('72'), ['parent 71']);
   assert.deepEqual(leftOut, {
-    'has lines above its header, which are no rows': '1 | line 1',
-    'is a note, no work: blocked, so no agent is offered it': '1 | 75',
+    'has lines above its header, which are not rows': '1 | line 1',
+    'is a note, not work: blocked, so no agent is offered it': '1 | 75',
   });
 });
 
@@ -393,7 +393,7 @@ test('GitHub by REST: an issue that another one blocks is blocked, even if the l
   assert.deepEqual([statuses, offered], [{ '#1': 'blocked', '#2': 'todo' }, ['#2']]);
   assert.deepEqual(await relationsOf('#2'), ['parent #1']);
   assert.deepEqual(leftOut, {
-    'is no issue of GitHub: it needs number and title': '1 | issue 3',
+    'is not an issue of GitHub: it needs number and title': '1 | issue 3',
     'is blocked by an open issue that this list does not hold (blocked_by): blocked': '1 | lamp/post#1',
   });
 });

@@ -42,7 +42,7 @@ export async function readSourceText(
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(parts));
   } catch {
-    throw new PlainError(`${name} is no text of UTF-8: save it as UTF-8.`);
+    throw new PlainError(`${name} is not UTF-8 text: save it as UTF-8.`);
   }
 }
 
@@ -60,7 +60,7 @@ export function readJson(text: string): ReadJson {
   try {
     return { value: JSON.parse(text) as unknown };
   } catch {
-    return { fault: 'is no JSON' };
+    return { fault: 'is not JSON' };
   }
 }
 

@@ -109,5 +109,5 @@ function cursorIn(line: string, path: string): string {
   } catch {
     // reported below
   }
-  throw new PlainError(`The last line of ${path} is no event: it is not what an export left.`);
+  throw new PlainError(`The last line of ${path} is not an event: the file is not an export.`);
 }

@@ -159,7 +159,7 @@ test('resume starts an empty file again, and rejects one that is not an export',
   writeFileSync(file, '');
   assert.equal((await run('export', '--file', file, '--resume')).lines[0]?.slice(0, 10), '450 events');
   appendFileSync(file, 'something else\n');
-  assert.match((await run('export', '--file', file, '--resume')).stderr, /last line of .* is no event/);
+  assert.match((await run('export', '--file', file, '--resume')).stderr, /last line of .* is not an event/);
   assert.match((await run('export', '--resume')).stderr, /name it by --file/);
   assert.match(
     (await run('export', '--file', join(home, 'none'), '--resume')).stderr,

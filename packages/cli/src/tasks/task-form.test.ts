@@ -104,7 +104,7 @@ test('the form is shown, and the task is not completed without its answers', asy
     ['weight=heavy', /^weight is a number; got heavy\.$/m],
     [
       'colour=blue',
-      /^colour=blue is no field of this form: NAME=VALUE with one of size, weight, fragile\.$/m,
+      /^colour=blue is not a field of this form: NAME=VALUE with one of size, weight, fragile\.$/m,
     ],
   ] as const) {
     const wrong = await run('task', 'close', task.publicId, '--field', field);

@@ -110,7 +110,7 @@ function answerIn(text: string, { properties = {} }: FormSchema): [name: string,
   const field = Object.hasOwn(properties, name) ? properties[name] : undefined;
   if (field === undefined)
     throw usageError(
-      `${text} is no field of this form: NAME=VALUE with one of ${Object.keys(properties).join(', ')}.`,
+      `${text} is not a field of this form: NAME=VALUE with one of ${Object.keys(properties).join(', ')}.`,
     );
   return [name, valueIn(text.slice(at + 1), name, field)];
 }

@@ -143,7 +143,7 @@ function fieldsIn(text: string): FrontMatter {
     return { fields: isObject ? (value as Fields) : {} };
   } catch (error) {
     if (!(error instanceof TextFault)) throw error;
-    return { fault: `is no YAML (${error.message})` };
+    return { fault: `is not valid YAML (${error.message})` };
   }
 }
 

@@ -58,7 +58,7 @@ export async function readBacklogMd(path: string, words: Words, project?: string
 async function rootOf(path: string): Promise<string> {
   for (const root of [path, join(path, 'backlog'), join(path, '.backlog')])
     for (const [folder] of folders) if (await isFolder(join(root, folder))) return root;
-  throw new PlainError(`${visible(path)} is no folder of Backlog.md: there is no folder tasks in it.`);
+  throw new PlainError(`${visible(path)} is not a folder of Backlog.md: it has no folder tasks.`);
 }
 
 /** A link to a folder doesn't count: it may lead out of the given folder. */

@@ -92,13 +92,13 @@ function exportLineIn({ line, number }: NumberedLine): ExportLine | { readonly f
   const { kind } = fields;
   return typeof kind === 'string'
     ? { kind, fields, place: `line ${number}` }
-    : { fault: 'is no line of an export: it has no kind' };
+    : { fault: 'is not a line of an export: it has no kind' };
 }
 
 function tenantIn({ kind, format, tenant }: Fields, name: string): ExportedTenant {
   const { id, slug } = objectIn(tenant);
   if (kind !== 'export' || typeof id !== 'string')
-    throw new PlainError(`${name} is no export: ${invocation()} export writes one.`);
+    throw new PlainError(`${name} is not an export: ${invocation()} export writes one.`);
   if (format !== exportFormat)
     throw new PlainError(
       `${name} has format ${JSON.stringify(format)}; this version reads format ${exportFormat}.`,
@@ -135,7 +135,7 @@ function itemOf(fields: Fields, place: string, { people, pathOf }: Known, leftOu
   const task = objectIn(fields['value']);
   const [id, title] = [task['id'], task['title']];
   if (typeof id !== 'string' || typeof title !== 'string') {
-    leftOut.addUnreadable('is no task: it has no id and title', place);
+    leftOut.addUnreadable('is not a task: it has no id and title', place);
     return [];
   }
   const category = textIn(task['systemStatusCategory']) ?? '';

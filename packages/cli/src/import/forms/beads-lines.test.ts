@@ -32,11 +32,11 @@ test('a backlog is one JSON issue per line; empty lines and other fields are ign
   );
 });
 
-const noIssue = 'is no issue: it needs id, title and status as texts';
+const noIssue = 'is not an issue: it needs id, title and status as texts';
 
 for (const [what, line, reason] of [
-  ['not JSON', '{"id":', 'is no JSON'],
-  ['no object', 'null', 'is no JSON object'],
+  ['not JSON', '{"id":', 'is not JSON'],
+  ['no object', 'null', 'is not a JSON object'],
   ['no title', '{"id":"a","status":"open"}', noIssue],
   ['an empty id', '{"id":"","title":"T","status":"open"}', noIssue],
   ['dependencies of another form', '{"id":"a","title":"T","status":"open","dependencies":["b"]}', noIssue],
@@ -59,6 +59,6 @@ test('a file that is empty, missing or holds no issue is reported in one sentenc
   writeFileSync(file, '\n');
   assert.throws(() => readBacklog(file), /file\.jsonl is empty/);
   writeFileSync(file, '{"_type":"memory"}\n{');
-  assert.throws(() => readBacklog(file), /file\.jsonl holds no issue\.\n.*memory.*\n.*is no JSON/);
+  assert.throws(() => readBacklog(file), /file\.jsonl holds no issue\.\n.*memory.*\n.*is not JSON/);
   assert.throws(() => readBacklog('/nowhere/backlog.jsonl'), /can't be read \(ENOENT\)/);
 });

@@ -81,16 +81,19 @@ function backlogLine({ line }: NumberedLine, place: string, leftOut: LeftOut): B
   if (fields === undefined) return undefined;
   const { _type: kind } = fields;
   if (fields['_schema'] !== undefined && kind === undefined) {
-    leftOut.add('is a header of bd export, no issue', place);
+    leftOut.add('is a header of bd export, not an issue', place);
     return undefined;
   }
   if (kind !== undefined && kind !== 'issue') {
-    leftOut.add(`is of _type ${typeof kind === 'string' ? kind.slice(0, 40) : 'unknown'}, no issue`, place);
+    leftOut.add(
+      `is of _type ${typeof kind === 'string' ? kind.slice(0, 40) : 'unknown'}, not an issue`,
+      place,
+    );
     return undefined;
   }
   const issue = issueOf(fields);
   if (issue !== undefined) return { issue, fields, place };
-  leftOut.addUnreadable('is no issue: it needs id, title and status as texts', place);
+  leftOut.addUnreadable('is not an issue: it needs id, title and status as texts', place);
   return undefined;
 }
 
@@ -99,7 +102,7 @@ function objectIn(line: string, place: string, leftOut: LeftOut): Record<string,
   if ('fault' in read) leftOut.addUnreadable(read.fault, place);
   else if (typeof read.value === 'object' && read.value !== null && !Array.isArray(read.value))
     return read.value as Record<string, unknown>;
-  else leftOut.addUnreadable('is no JSON object', place);
+  else leftOut.addUnreadable('is not a JSON object', place);
   return undefined;
 }
 

@@ -43,7 +43,7 @@ export function statusIn(line: BacklogLine, graph: BeadsGraph): SourceStatus {
   if (ended !== undefined) return ended;
   const noWork = noWorkIn(line);
   if (noWork !== undefined)
-    leftOut.add(`is no work (${noWork}): blocked, so no agent is offered it`, issue.id);
+    leftOut.add(`is not work (${noWork}): blocked, so no agent is offered it`, issue.id);
   if (noWork !== undefined) return 'blocked';
   const chosen = words.statuses.get(plainWord(issue.status));
   if (chosen !== undefined) return chosen;

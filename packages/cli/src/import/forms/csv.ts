@@ -44,7 +44,7 @@ export function readCsvTasks(text: string, name: string, words: Words, options: 
 }
 
 function reportTable(table: Table, columns: CsvColumns, name: string, leftOut: LeftOut): void {
-  if (table.preamble > 0) leftOut.add('has lines above its header, which are no rows', 'line 1');
+  if (table.preamble > 0) leftOut.add('has lines above its header, which are not rows', 'line 1');
   const hasNamelessValues = table.header.some(
     (header, at) => header === '' && table.rows.some(({ cells }) => cells[at]?.trim() !== ''),
   );

@@ -113,7 +113,7 @@ test('issues of GitHub come from the REST API and from gh, without pull requests
     [
       ['has several assignees: the first one gets it, all are kept in its fields', 1],
       ['has comments, which this list does not hold: gh issue list --json comments prints them', 1],
-      ['is a pull request, no issue', 1],
+      ['is a pull request, not an issue', 1],
     ],
   );
   const gh = readGithub(
@@ -151,7 +151,7 @@ test('issues of GitHub come from the REST API and from gh, without pull requests
   );
   assert.deepEqual(
     [lines.items.map(({ id }) => id), lines.leftOut.items],
-    [['o/r#1', 'o/r#3'], [{ reason: 'is no JSON', count: 1, examples: ['line 2'] }]],
+    [['o/r#1', 'o/r#3'], [{ reason: 'is not JSON', count: 1, examples: ['line 2'] }]],
   );
 });
 
@@ -217,7 +217,7 @@ test('a bomb of YAML in front of a task is left out, and a folder of nothing els
   writeFileSync(join(root, 'tasks', 'task-1.md'), `---\n${levels.join('\n')}\n---\n`);
   await assert.rejects(
     readBacklogMd(root, words),
-    /bomb could be read\.\n.*has a front matter that is no YAML \(.+\) \(tasks\/task-1\.md\)$/,
+    /bomb could be read\.\n.*has a front matter that is not valid YAML \(.+\) \(tasks\/task-1\.md\)$/,
   );
 });
 
@@ -373,8 +373,8 @@ test('an export that was cut off, a later format and another file are refused', 
     () => readExport(lines({ ...first, format: 2 }, { kind: 'end' }), 'f'),
     /has format 2; this version reads format 1/,
   );
-  assert.throws(() => readExport('{"kind":"task"}', 'f'), /f is no export/);
-  assert.throws(() => readExport('{"id":1}', 'f'), /f is no export/);
+  assert.throws(() => readExport('{"kind":"task"}', 'f'), /f is not an export/);
+  assert.throws(() => readExport('{"id":1}', 'f'), /f is not an export/);
 });
 
 test('what is nested deeply, too long, too large or no text is refused before it is read on', async () => {
@@ -389,7 +389,7 @@ test('what is nested deeply, too long, too large or no text is refused before it
   writeFileSync(file, 'x'.repeat(3000));
   await assert.rejects(readSourceText(file, 2048), /is larger than 2 KiB: split it/);
   writeFileSync(file, Buffer.from([0xff, 0xfe, 0x61, 0]));
-  await assert.rejects(readSourceText(file), /is no text of UTF-8: save it as UTF-8\.$/);
+  await assert.rejects(readSourceText(file), /is not UTF-8 text: save it as UTF-8\.$/);
   await assert.rejects(readSourceText(folder), /is a folder: name a file\.$/);
   await assert.rejects(readSourceText(join(folder, 'none')), /can't be read \(ENOENT\)\.$/);
 });

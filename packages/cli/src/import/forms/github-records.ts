@@ -20,7 +20,7 @@ export function githubRecords(text: string, name: string, leftOut: LeftOut): Git
   const whole = readJson(trimmed);
   const documents = 'value' in whole ? [whole.value] : pagesIn(trimmed, name, whole.fault, leftOut);
   const lists = documents.map((document) => listIn(document));
-  if (lists.every((list) => list === undefined)) throw new PlainError(`${name} is no list of issues.`);
+  if (lists.every((list) => list === undefined)) throw new PlainError(`${name} is not a list of issues.`);
   const values = lists.flatMap((list) => list ?? []);
   if (values.length > itemsMax) throw new PlainError(`${name} has more than ${itemsMax} issues.`);
   return values.map((value, at) => ({ value, place: `issue ${at + 1}` }));

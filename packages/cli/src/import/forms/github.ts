@@ -33,8 +33,8 @@ export function readGithub(text: string, name: string, words: Words, repository?
     const owner = repositoryOf(fields) ?? repository;
     const id = `${owner}#${String(Number.isSafeInteger(number) ? number : '')}`;
     if (!Number.isSafeInteger(number) || typeof title !== 'string')
-      leftOut.addUnreadable('is no issue of GitHub: it needs number and title', place);
-    else if (isPullRequest(fields)) leftOut.add('is a pull request, no issue', id);
+      leftOut.addUnreadable('is not an issue of GitHub: it needs number and title', place);
+    else if (isPullRequest(fields)) leftOut.add('is a pull request, not an issue', id);
     else if (owner === undefined)
       leftOut.addUnreadable('has no URL: add url to the --json of gh, or pass --source owner/repo', place);
     else if (seen.has(id)) leftOut.add('is listed twice', id);

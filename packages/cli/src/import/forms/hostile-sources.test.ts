@@ -96,9 +96,9 @@ test('what has neither a text nor a number is no reason to end', () => {
     [['t', 'open']],
   );
   assert.deepEqual(reasons(moved), [
-    '1 × is no line of an export: it has no kind',
+    '1 × is not a line of an export: it has no kind',
     '1 × is a role, which an import does not make (npx baton apply declares such things)',
-    '1 × is no task: it has no id and title',
+    '1 × is not a task: it has no id and title',
   ]);
 });
 

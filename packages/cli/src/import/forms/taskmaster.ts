@@ -67,7 +67,7 @@ function tagsIn(document: unknown, name: string, leftOut: LeftOut): { tag: strin
   const tags = Object.entries(fields).flatMap(([tag, value]) => {
     const { tasks } = objectIn(value);
     if (Array.isArray(tasks)) return [{ tag, tasks: tasks as unknown[] }];
-    leftOut.add('is no list of tasks', tag);
+    leftOut.add('is not a list of tasks', tag);
     return [];
   });
   if (tags.length === 0)
@@ -103,7 +103,7 @@ function readTask(value: unknown, where: Where, reading: Reading): void {
   const fields = objectIn(value);
   const [own, title] = [namesIn(fields['id'])[0], textIn(fields['title'])];
   if (own === undefined || own === '' || title === undefined) {
-    leftOut.addUnreadable('is no task: it needs id and title', where.place);
+    leftOut.addUnreadable('is not a task: it needs id and title', where.place);
     return;
   }
   // Some versions write the whole id of a subtask, `4.2`.
