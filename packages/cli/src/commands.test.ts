@@ -113,7 +113,7 @@ test('of many comments the newest are shown, with a note about older ones', asyn
     const text = await done(command);
     assert.match(text, /^2 older comments are not shown\.$/m);
     assert.match(text, /The last comment\.\n$/);
-    assert.equal(text.match(/^ {2}Said /gm)?.length, 200);
+    assert.equal(text.match(/^ {2}(?:An earlier|The last) /gm)?.length, 200);
   }
   const page = await json<{ items: unknown[]; older: number }>(['task', 'comments', publicId]);
   assert.deepEqual([page.items.length, page.older], [200, 2]);
