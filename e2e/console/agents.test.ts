@@ -174,7 +174,7 @@ describe('agents and sessions', { skip: noBrowser }, () => {
       assert.deepEqual(await types(1), ['task.claimed']);
       await page.getByRole('main').press('j');
       await keyboard.press('Enter');
-      await page.getByRole('link', { name: 'The task as it was then' }).waitFor();
+      await page.getByRole('link', { name: 'View task at this event' }).waitFor();
       await keyboard.press('Tab');
       await keyboard.press('Enter');
       await page.getByRole('heading', { name: `${task.publicId} First title as of` }).waitFor();

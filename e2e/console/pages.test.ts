@@ -242,7 +242,7 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
       // The first instance, as of the pending decision.
       await page.goto(`${world.url}/journal?types=process.step_entered&object=${first.id}`);
       await page.getByText('process.step_entered').nth(1).click();
-      await page.getByRole('link', { name: 'The process instance as it was then' }).click();
+      await page.getByRole('link', { name: 'View process instance at this event' }).click();
       await page.getByRole('heading', { name: /^CHG-1 as of/ }).waitFor();
       await titled(page, 'CHG-1 as it was');
       await page.locator('svg text', { hasText: 'approve · active' }).waitFor();

@@ -161,7 +161,7 @@ describe('what is decided', () => {
       },
     });
     await see(
-      "What you would approve can't be shown, so you can only reject it. To see it, you need the permission approvals.read.",
+      "The current version can't be shown, so you can only reject the request. To see it, you need the permission approvals.read.",
     );
     assert.equal((await find<HTMLButtonElement>('button', 'Approve')).disabled, true);
     await click('button', 'Reject');

@@ -34,7 +34,6 @@ export function ControlMessages({ me }: { me: HarnessContext }) {
   if (!data?.messages.length && failure == null) return null;
   return (
     <section className={styles.section} aria-labelledby="messages">
-      {' '}
       <h2 id="messages">Pending control messages</h2>
       {failure != null && <ErrorNote error={failure} onRetry={() => void refetch()} />}
       <ul className="stack">

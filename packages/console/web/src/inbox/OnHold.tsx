@@ -51,7 +51,6 @@ export function OnHold({ me }: { me: HarnessContext }) {
   if (isEmpty && failed.length === 0) return null;
   return (
     <section className={styles.section} aria-labelledby="on-hold">
-      {' '}
       <h2 id="on-hold">On hold</h2>
       {failed.map(({ error, refetch }, place) => (
         <ErrorNote key={place} error={error} onRetry={() => void refetch()} />

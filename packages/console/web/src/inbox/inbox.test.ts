@@ -61,7 +61,7 @@ describe('the inbox', () => {
     await see(/Grace · .* · the task is on hold until it is decided/);
     await see(new RegExp(`${task.publicId}\\s*open`));
     await see(`Title\nRelease 2.4\nDescription\n${'x'.repeat(500)}\n`);
-    const link = await find('link', 'Inbox1 wait for you');
+    const link = await find('link', 'Inbox1 pending');
     assert.equal(link.getAttribute('href'), '/inbox');
   });
 

@@ -46,9 +46,8 @@ function ObjectAtEvent({ object, at }: { object: string; at: string }) {
           <p>
             The object has no such event. See{' '}
             <Link to="/journal" search={{ object }}>
-              {' '}
-              all of its events{' '}
-            </Link>{' '}
+              all of its events
+            </Link>
             .
           </p>
         </Empty>
@@ -104,7 +103,6 @@ function State({ then: { events, isCut } }: { then: Then }) {
         {error !== null && <ErrorNote error={error} onRetry={() => void refetch()} />}
       </header>
       <section className="card stack" aria-labelledby="state">
-        {' '}
         <h2 id="state">State</h2>
         <Facts events={events} event={event} />
         <p className="soft">
@@ -116,7 +114,6 @@ function State({ then: { events, isCut } }: { then: Then }) {
       </section>
       {entityType === 'process_instance' && <ProcessAtEvent events={events} />}
       <section className="card stack" aria-labelledby="history">
-        {' '}
         <h2 id="history">History</h2>
         <ol className={styles.plain}>
           {events

@@ -12,7 +12,6 @@ export function ProcessAtEvent({ events }: { events: readonly JournalEvent[] }) 
   if (data === undefined && error === null) return null;
   return (
     <section className="card stack" aria-labelledby="progress">
-      {' '}
       <h2 id="progress">Progress</h2>
       {data === undefined ? (
         <ErrorNote error={error} onRetry={() => void refetch()} />

@@ -83,11 +83,11 @@ describe('the journal', () => {
       ]),
     );
     assert.deepEqual(hrefs, {
-      'The task as it was then': `/journal?object=${graceId}&at=ec1_c${last}`,
+      'View task at this event': `/journal?object=${graceId}&at=ec1_c${last}`,
       'Open task': `/tasks/${graceId}`,
-      'All of this task': `/journal?object=${graceId}`,
-      'All task.updated': '/journal?types=task.updated',
-      'All that Grace has done': `/journal?actor=${graceId}`,
+      'All events of this task': `/journal?object=${graceId}`,
+      'All task.updated events': '/journal?types=task.updated',
+      'All events by Grace': `/journal?actor=${graceId}`,
     });
     await see('"note": "as it is"');
   });
@@ -229,11 +229,11 @@ describe('an object as it was after an event', () => {
   test('is reconstructed from its events, with new values marked', async () => {
     await open(at(1), { answers: history });
     await find('heading', /^TASK-000042 First title as of Mar 2, 2026/);
-    assert.equal(fact('status'), 'in_progress by this event');
+    assert.equal(fact('status'), 'in_progress changed by this event');
     assert.match(fact('title'), /^First title .* ago$/);
     await until(() => fact('holder') === 'Grace');
     await see('Event 2');
-    assert.equal(document.title, 'TASK-000042 First title as it was · Baton');
+    assert.equal(document.title, 'TASK-000042 First title at an earlier event · Baton');
   });
 
   test('j and k navigate its events, and the newest is marked', async () => {

@@ -20,7 +20,7 @@ describe('times', () => {
     [-30 * 60 - 1, '30 minutes ago'],
     [-3 * 3600 - 1, '3 hours ago'],
     [-2 * 86_400 - 60, '2 days ago'],
-    [5 * 3600 + 600, 'in 5 hr.'],
+    [5 * 3600 + 600, 'in 5 hours'],
   ] as const)
     test(`an instant ${seconds} s from now is shown as ${words}`, async () => {
       await draw(Moment, { at: inSeconds(seconds) });

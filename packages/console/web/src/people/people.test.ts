@@ -165,7 +165,7 @@ describe('agents and sessions', () => {
     });
     const off = { ...agent, id: 'x2', displayName: 'Off', status: 'disabled' as const };
     await open('/agents', { answers: { 'principals.list': pageOf(agent, off) } });
-    (await find('summary', '1 agent is not at work')).click();
+    (await find('summary', '1 idle agent')).click();
     await settled();
     await see(`Idle ${evil}`);
     assert.ok(isThere('button', `Disable Idle ${evil}`));

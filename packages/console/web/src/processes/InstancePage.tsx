@@ -87,19 +87,16 @@ export function InstancePage() {
       {definition.isError && <ErrorNote error={definition.error} />}
       {stages.length > 0 && (
         <section className="card stack" aria-labelledby="progress">
-          {' '}
           <h2 id="progress">Progress</h2>
           <Diagram stages={stages} />
           <Steps stages={stages} instance={instance.data} />
         </section>
       )}
       <section className="card stack" aria-labelledby="data">
-        {' '}
         <h2 id="data">Data</h2>
         <Values of={data} />
       </section>
       <section className="card stack" aria-labelledby="events">
-        {' '}
         <h2 id="events">Events</h2>
         {events.isError && <ErrorNote error={events.error} />}
         {!mayReadEvents && (

@@ -165,10 +165,10 @@ describe('one process', () => {
       'task · active',
       'end',
       'complete',
-      'complete · to come',
+      'complete · pending',
     ]);
     await see(/approve approve waiting pending approval/);
-    assert.equal((await find('link', 'a decision')).getAttribute('href'), '/approvals/a');
+    assert.equal((await find('link', 'approval')).getAttribute('href'), '/approvals/a');
     await see(`build task active ${task.publicId}`);
     await see(`title\nInvoices ${evil}`);
     await see(`A small change ${evil} version 1`);

@@ -26,7 +26,7 @@ export function ClaimabilityReasons({ task }: { task: Task }) {
       <h2 id="why">{data.claimable ? 'Ready to claim' : isBlocked ? 'Blocked' : 'Not ready to claim'}</h2>
       {data.claimable && (
         <p className="soft">
-          Every eligible principal can claim it now{' '}
+          Every eligible principal can claim it now
           {task.assigneeId !== null && ', although Baton offers it to its assignee only'}.
         </p>
       )}

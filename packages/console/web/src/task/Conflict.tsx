@@ -21,7 +21,7 @@ export function Conflict({ task }: { task: Task }) {
     <p role="alert">
       {data ? (
         <>
-          {data.actorId === null ? 'Baton' : <Who id={data.actorId} />} changed this task ({' '}
+          {data.actorId === null ? 'Baton' : <Who id={data.actorId} />} changed this task (
           {describeChange(data.payload)}) <Moment at={data.occurredAt} />.
         </>
       ) : (

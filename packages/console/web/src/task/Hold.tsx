@@ -152,7 +152,7 @@ function Lost({ loss: { by, reason }, hasDraft }: { readonly loss: Loss; readonl
         {reason !== null && <span className="text"> ({reason})</span>}.
       </p>
       <p className="soft">
-        Somebody else may be working on it now. No further changes are made in your name{' '}
+        Somebody else may be working on it now. No further changes are made in your name
         {hasDraft && '; your draft is kept below'}.
       </p>
     </div>

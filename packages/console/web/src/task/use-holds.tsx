@@ -94,7 +94,7 @@ async function notifyLoss(hold: HeldClaim, me: string): Promise<void> {
       You no longer hold{' '}
       <Link to="/tasks/$ref" params={{ ref: hold.taskPublicId }}>
         {hold.taskPublicId}
-      </Link>{' '}
+      </Link>
       .
     </p>,
     { isBad: true },

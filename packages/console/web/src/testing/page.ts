@@ -150,7 +150,7 @@ const crashes: unknown[] = [];
 
 /** Unmounts the page and clears its caches, its storage and the recorded calls. */
 async function leave(): Promise<void> {
-  for (const close of document.querySelectorAll<HTMLElement>('[aria-label="What came of it"] button'))
+  for (const close of document.querySelectorAll<HTMLElement>('[aria-label="Notifications"] button'))
     close.click();
   mounted?.();
   mounted = undefined;

@@ -41,8 +41,8 @@ describe('saved views', () => {
     await until(() => !isThere('dialog'));
     assert.deepEqual(tabs(), ['All', 'Fires']);
     await click('button', 'Edit views');
-    await fill('textbox', 'New name of Fires', 'Burning');
-    await submit('textbox', 'New name of Fires');
+    await fill('textbox', 'New name for Fires', 'Burning');
+    await submit('textbox', 'New name for Fires');
     await find('button', 'Rename Burning');
     assert.equal(localStorage.getItem(key), '[{"name":"Burning","search":{"priority":"critical"}}]');
     await click('button', 'Delete Burning');
@@ -68,8 +68,8 @@ describe('saved views', () => {
     ]);
     await open('/');
     await click('button', 'Edit views');
-    await fill('textbox', 'New name of One', 'Two');
-    await submit('textbox', 'New name of One');
+    await fill('textbox', 'New name for One', 'Two');
+    await submit('textbox', 'New name for One');
     await see('A view named “Two” already exists.');
     assert.equal(readSavedViews(meId)[0]?.name, 'One');
   });
