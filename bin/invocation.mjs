@@ -1,5 +1,5 @@
-// How a person runs `baton` again from the folder where they are. npm's registry has a package `baton` that isn't ours:
-// where no Baton is installed, `npx baton` downloads and runs that one.
+// The command that runs `baton` from the current folder. npm's registry has a different package `baton`, which
+// `npx baton` downloads and runs if no Baton is installed.
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,4 @@
-// Where npm gets packages from, for a waiting person: npm prints nothing for minutes while its registry does not
+// Reports the source of npm's packages to a waiting person: npm prints nothing for minutes while its registry does not
 // respond.
 import { execFile } from 'node:child_process';
 import { connect } from 'node:net';

@@ -22,7 +22,8 @@ import { byDepth, longTest } from '@baton/testing/depth';
 import { registerAgent } from '@baton/testing/registered-agent';
 import { type Participant, type RunningBaton, startRunningBaton } from '@baton/testing/running-baton';
 
-// The agents of examples/, each as a program of its own against a whole Baton. In `npm test` each completes its task once.
+// The agents of examples/, each as a program of its own against a whole Baton. In `npm test` each completes its task
+// once.
 
 let baton: RunningBaton;
 let folder: string;
@@ -76,7 +77,7 @@ async function runShown(page: string, changes: readonly (readonly [string, strin
   return stdout + stderr;
 }
 
-/** What anybody may take, and no example was made for. */
+/** An open task outside of all examples. */
 async function createStrangersTasks(): Promise<() => Promise<void>> {
   const tasks = [
     await baton.admin.tasks.create({ title: `${page}/page`, priority: 'critical' }),
@@ -217,7 +218,7 @@ test('a coding agent changes a repository, and its work is on a branch of the ta
   const git = (...args: string[]) => execFileSync('git', args, { cwd: repositoryPath }).toString().trim();
   assert.equal(git('show', `${branch}:CHANGES`), title);
   assert.equal(git('log', '-1', '--format=%s', branch), `${task.publicId}: ${title}`);
-  // What the agent printed as if it were a line for the runner is not in the result.
+  // The agent's imitation of a line for the runner is not in the result.
   assert.deepEqual((await lastRunOf(task.id))?.output, { branch, commit: git('rev-parse', branch) });
 });
 
@@ -250,7 +251,8 @@ longTest(
     ] as const) {
       const agent = await baton.participant();
       const task = await baton.admin.tasks.create({ title: 'Guarded', assigneeId: agent.principalId });
-      // The push goes to a local path, so the hook is a child of the command and needs both variables. A server sets its own.
+      // The push goes to a local path, so the hook is a child of the command and needs both variables. A server sets
+      // its own.
       const server = `BATON_URL='${baton.url}' BATON_TOKEN_FILE='${tokenFile}'`;
       const exec = `${server} ${example('agent-coding/work.sh')}`;
       const environment = {

@@ -78,7 +78,7 @@ async function shell(
   const commands = isFoundByNpm ? lines : `${npx}\n${lines}`;
   const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', commands], {
     cwd,
-    // Not as whom the person who runs the tests is signed in.
+    // Not with the sign-in of the person who runs the tests.
     env: { ...process.env, BATON_HOME: running.home, XDG_CONFIG_HOME: join(folder, 'config'), ...env },
   });
   return stdout;

@@ -22,7 +22,7 @@ import { type BatonProcess, program, repository } from '@baton/testing/baton-pro
 import { build } from '../scripts/build.ts';
 import { noBrowser, openPage, startBrowser } from './testing/browser.ts';
 
-// What users install, in empty folders: the packages are made, installed by npm and run.
+// The packages for users, built, installed by npm and run in empty folders.
 
 const run = promisify(execFile);
 const installMsMax = 240_000;
@@ -67,7 +67,7 @@ describe('installed from its packages', { timeout: suiteMsMax }, () => {
   before(async () => {
     chmodSync(folder, 0o755);
     tarballs = build(join(folder, 'dist'));
-    // What later tests need is made meanwhile: they wait for it.
+    // Later tests wait for the preparation, which runs meanwhile.
     builtAgain = run(process.execPath, [join(repository, 'scripts/build.ts'), join(folder, 'again')], {
       timeout: installMsMax,
     });
@@ -279,7 +279,7 @@ describe('installed from its packages', { timeout: suiteMsMax }, () => {
       const code = readFileSync(join(client, 'example.mjs'), 'utf8');
       const rest = code.replace(/^import .*@baton\/sdk.*\n/, '').replaceAll('process.env', 'kept.env');
       assert.doesNotMatch(rest, /import|process/);
-      // What is Node's own is refused to the SDK; Node's fetch goes on using it.
+      // The SDK can't import Node's modules; Node's fetch still uses them.
       writeFileSync(
         join(client, 'browser.mjs'),
         `import { isBuiltin, registerHooks } from 'node:module';

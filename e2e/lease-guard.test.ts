@@ -163,7 +163,7 @@ describe('gateways that check leases', { concurrency: 2 }, () => {
   });
 
   describe('the reverse proxy', { concurrency: false }, () => {
-    /** What the service behind has heard, by the task that the proxy names. */
+    /** The requests that the service received, by the task from the proxy. */
     const seen = new Map<unknown, string[]>();
     const headersSeen: IncomingHttpHeaders[] = [];
     const seenOf = ({ id }: Task) => seen.get(id) ?? [];

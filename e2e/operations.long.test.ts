@@ -232,7 +232,7 @@ test('a PostgreSQL 15 of our own is dumped and restored, and its audit record ch
   const head = join(cwd, '.baton', 'secrets', 'audit-key.head');
   await until(async () => existsSync(head), 'the first seal');
   await run('dump', cwd, first);
-  // What is lost: identity seals it, and then does not find its seal in the older data.
+  // These events will be lost: identity seals them, and then doesn't find its seal in the older data.
   const sealed = readFileSync(head, 'utf8');
   await whoAmI(cwd);
   await until(async () => readFileSync(head, 'utf8') !== sealed, 'a further seal');

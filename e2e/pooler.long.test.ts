@@ -59,7 +59,7 @@ describe('behind PgBouncer in transaction mode', { skip }, () => {
       CP_DATABASE_URL: pooler.url(cp, 'baton'),
       CP_DATABASE_NAMED_STATEMENTS: 'false',
       CP_DATABASE_LISTEN_URL: server.url(cp),
-      // Longer than the test of the stream waits: what it gets was announced past the pooler.
+      // Longer than the timeout of the stream's test: its events were announced without the pooler.
       CP_WS_POLL_INTERVAL_SECONDS: '60',
       IAM_TOKEN_TTL_SECONDS: '900',
     });

@@ -9,7 +9,7 @@ import { type RunningBaton, startRunningBaton } from '@baton/testing/running-bat
 import { sdkExamples } from './generated/sdk-examples.ts';
 import { withExampleWorld } from './testing/sdk-example-world.ts';
 
-// A program on the SDK that works on while what it depends on goes away, comes back and changes.
+// A program on the SDK that continues while its dependencies stop, restart and change.
 
 let baton: RunningBaton;
 let again: ReturnType<typeof runBaton> | undefined;
@@ -44,7 +44,7 @@ async function startAgain(): Promise<void> {
   await again.prints(/Baton is ready at http:\S+/);
 }
 
-/** What some of the examples print, so that they are seen to do what they show. */
+/** The output of some examples, to verify their effect. */
 const printed: Readonly<Record<string, RegExp>> = {
   'baton.ts: createClient': /^TASK-\d+ is \w+/,
   'baton.ts: BatonClient.follow': /Z \w+\.\w+ [\da-f-]{36}/,

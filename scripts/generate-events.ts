@@ -6,12 +6,11 @@ import type { GeneratedFile } from './generated-file.ts';
 import { code, pageStart, tableOf, titleOf } from './markdown.ts';
 import type { Service } from './services.ts';
 
-const intro = `Every change writes its events to the journal in the same transaction. A type and its version fix the
-payload: fields may be added, and a change of meaning is a new version. An event without a call in the last column is
-written by the worker or a command. Calls are named as in the API description (\`/docs\`); \`?\` marks a field that may be
-absent.`;
+const intro = `Every change writes its events to the journal in the same transaction. A type and its version define the
+payload: fields may be added, and a change of meaning is a new version. The worker or a command writes the events without a
+call in the last column. Calls have their names of the API description (\`/docs\`); \`?\` marks a field that may be absent.`;
 
-/** Every type of event with its version, its payload and the calls that write it. */
+/** Writes the page of all event types, each with its version, its payload and the calls that write it. */
 export async function writeEvents(root: string, services: readonly Service[]): Promise<GeneratedFile> {
   const sections: string[] = [];
   for (const service of services) {
@@ -31,11 +30,14 @@ export async function writeEvents(root: string, services: readonly Service[]): P
   return { path: 'docs/events.md', text: `${pageStart('*.events.ts', 'Events', intro)}${sections.join('')}` };
 }
 
-/** What the endpoints emit, and what the `*.events.ts` files declare beside it for the worker. */
+/** Returns the events of the endpoints, and those of the worker, which the `*.events.ts` files declare. */
 async function declaredEvents(root: string, { name, endpoints }: Service): Promise<EventDeclaration[]> {
   const files = globSync(`packages/${name}/src/**/*.events.ts`, { cwd: root });
   const modules = await Promise.all(files.map((file) => import(join(root, file)) as Promise<object>));
-  const exported = modules.flatMap((module) => Object.values(module)).filter(isEvent);
+  // Some files export their events one by one, others export a record of them.
+  const exported = modules
+    .flatMap((module) => Object.values(module) as unknown[])
+    .flatMap((value) => (isEvent(value) ? [value] : Object.values(value ?? {}).filter(isEvent)));
   const all = [...endpoints.flatMap(({ emits }) => emits), ...exported];
   const byType = new Map(all.map((event) => [event.type, event]));
   return [...byType.values()].sort((left, right) => (left.type < right.type ? -1 : 1));
@@ -77,7 +79,7 @@ function typeText(schema: JsonSchema): string {
   return schema.format ?? [schema.type ?? 'anything'].flat().join(' or ');
 }
 
-/** Well-known forms have their usual name; others are found in the API description by theirs. */
+/** Well-known forms have their usual name; others have their name in the API description. */
 function formName(name: string): string {
   return { Uuid: 'uuid', Timestamp: 'date-time' }[name] ?? name;
 }

@@ -42,7 +42,7 @@ test('a tree that keeps to its layers has no problem', async () => {
   assert.deepEqual(problems, []);
 });
 
-/** The rule, what its violation is called, and the files that violate it. */
+/** The rule, the name of its violation, and the files that violate it. */
 const forbidden: [rule: string, problem: string, tree: Record<string, string>][] = [
   [
     'a file may not import a layer above its own',

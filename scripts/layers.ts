@@ -29,7 +29,7 @@ export const folderFilesMax = 15;
 /** Feature folders directly in one layer. */
 export const layerFeaturesMax = 12;
 
-/** What a package may use of the others, tests not counted. Packages that are not named may use none. */
+/** The packages that each package may use, except in tests. Other packages may use none. */
 const usable: Readonly<Record<string, readonly string[]>> = {
   values: [],
   'process-engine': ['values'],
@@ -64,7 +64,7 @@ export interface LayerReport {
 }
 
 /**
- * Checks who imports whom. An `import type` is an import: it ties two files together as firmly as a value does.
+ * Checks imports between layers and packages. An `import type` also counts, because it couples two files like a value.
  * @param root the repository; @param files paths of TypeScript files inside it
  */
 export function checkLayers(root: string, files: readonly string[]): LayerReport {

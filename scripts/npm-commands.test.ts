@@ -16,7 +16,9 @@ const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   scripts: Readonly<Record<string, string>>;
 };
 
-/** Returns the commands that start with `npm` or `node bin/run.mjs` in the shell blocks and the inline code of a page. */
+/**
+ * Returns the commands that start with `npm` or `node bin/run.mjs` in the shell blocks and the inline code of a page.
+ */
 function commandsOf(text: string): string[] {
   const blocks = [...text.matchAll(/^ *```sh.*\n([^]*?)^ *```/gm)].flatMap(([, block = '']) =>
     block.split('\n'),
@@ -28,7 +30,7 @@ function commandsOf(text: string): string[] {
     .filter((line) => /^(?:npm|node bin\/run\.mjs) /.test(line));
 }
 
-/** Returns what is wrong with a command; undefined if nothing is. */
+/** Returns the fault of a command; undefined for a valid one. */
 function faultOf(command: string): string | undefined {
   const [program, ...words] = command.split(/\s+/).filter((word) => word !== '--' && word !== '...');
   if (program === 'node') return existsSync(join(root, words[1] ?? '')) ? undefined : `no file ${words[1]}`;

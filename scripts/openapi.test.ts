@@ -100,7 +100,7 @@ function exampleOf(document: OpenApiDocument, { example, examples = {} }: Media)
   return first === undefined ? example : resolved(document, first)?.['value'];
 }
 
-/** What is wrong with an example; `.meta({ examples: [...] })` at a form decides what is shown of it. */
+/** Returns the fault of an example; `.meta({ examples: [...] })` of a form determines its example. */
 function misfits(form: z.ZodType | null | undefined, example: unknown, what: string): string[] {
   const issues = form?.safeParse(example).error?.issues ?? [];
   return issues.map(({ path, message }) => `${what}: ${path.join('.')}: ${message}`);

@@ -9,7 +9,7 @@ interface Manifest {
 
 /**
  * Compares what each package exports with what others import of it: both must be the same, since an entry that nobody
- * needs would hide an unused file. What a published package exports is there for its users.
+ * needs would hide an unused file. The exports of a published package are for its users.
  * @param root the repository; @param imports those of all its files
  */
 export function checkExports(root: string, imports: readonly Import[]): string[] {

@@ -7,7 +7,7 @@ import { untestedPromises } from './security-page.ts';
 const root = dirname(import.meta.dirname);
 const page = readFileSync(join(root, 'SECURITY.md'), 'utf8');
 
-/** What is found when the first of a text in the page is another. */
+/** Returns the problems after a replacement in the page. */
 function problemsAfter(text: string | RegExp, other: string): string[] {
   const planted = page.replace(text, other);
   assert.notEqual(planted, page, `${text} is in the page`);

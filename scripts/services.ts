@@ -14,7 +14,7 @@ import type { ErrorTable } from '@baton/kernel/http/refusal';
 import type { Operation } from '@baton/kernel/http/service';
 import type { SettingTable } from '@baton/kernel/process/config';
 
-/** What a service declares: the generated files and the truth test are made from it. */
+/** The declarations of a service, for the generated files and the truth test. */
 export interface Service {
   readonly name: 'identity' | 'coordination';
   /** What it is for, in a sentence. */

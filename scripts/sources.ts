@@ -10,7 +10,7 @@ export function sourceFiles(root: string): string[] {
     'e2e/**/*.ts',
     'examples/**/*.ts',
   ];
-  // What the benches compare with is installed in folders of its own.
+  // Separate folders contain the packages with which benchmarks compare.
   return globSync(patterns, { cwd: root, exclude: ['**/node_modules/**'] })
     .filter((file) => !isGenerated(join(root, file)))
     .sort();

@@ -126,7 +126,7 @@ function describe(client: pg.Client, text: string): Promise<readonly Field[]> {
   });
 }
 
-/** What a value of a PostgreSQL type is after packages/kernel/src/database/db.ts, by the type's number. */
+/** The type of a PostgreSQL value in packages/kernel/src/database/db.ts, by the PostgreSQL type's number. */
 const typesByOid: Readonly<Record<number, string>> = Object.fromEntries(
   (
     [

@@ -5,8 +5,8 @@ import { StartError } from '@baton/platform/start-error';
 import { type Import, readImports } from './layers.ts';
 
 /**
- * Files that compose a service. They import almost every file, and every test imports them. The search therefore does not
- * follow imports through them, unless one of them has changed itself.
+ * Files that compose a service. They import almost every file, and every test imports them. The search therefore does
+ * not follow imports through them, unless one of them has changed itself.
  */
 const compositions =
   /^packages\/(?:identity|coordination)\/src\/(?:app\/[^/]+|app\/event-types\/[^/]+|testing\/[^/]+|[^/]+\/errors)\.ts$/;
@@ -36,8 +36,9 @@ export function changedFiles(root: string, since: string): string[] {
 }
 
 /**
- * Finds the test files that a change can affect: files that import a changed file, directly or indirectly, files in the same
- * folder as such a file (service tests use HTTP and import only its start), and files that contain a changed file's path.
+ * Finds the test files that a change can affect: files that import a changed file, directly or indirectly, files in the
+ * same folder as such a file (service tests use HTTP and import only its start), and files that contain a changed
+ * file's path.
  * @param changed paths inside `root`; @param sources all source files; @param tests all test files
  */
 export function touchedTests(
@@ -56,7 +57,7 @@ export function touchedTests(
     if (compositions.test(file) && !changed.includes(file)) continue;
     for (const { from } of importers.get(file) ?? []) {
       reached.add(from);
-      // What a service takes from another package, as from the kernel, serves all of its features.
+      // An import of a service from another package, such as the kernel, affects all of its features.
       if (compositions.test(from) && packageOf(from) !== packageOf(file)) whole.add(packageOf(from));
     }
   }
@@ -74,7 +75,10 @@ export function touchedTests(
 
 const packageOf = (file: string) => file.split('/').slice(0, 2).join('/');
 
-/** Whether a text names a file: by its path, without its first folder, or by its first two folders as arguments of `join`. */
+/**
+ * Whether a text names a file: by its path, without its first folder, or by its first two folders as arguments of
+ * `join`.
+ */
 function names(text: string, file: string): boolean {
   const [first, second, ...rest] = file.split('/');
   if (second === undefined) return text.includes(file);
@@ -89,7 +93,9 @@ function standingFor(file: string): string[] {
   return declarations.test(file) ? [`${packageOf(file)}/src/app/matrix.test.ts`] : [];
 }
 
-/** A path of a file that another one starts or reads: `packages/cli/src/main.ts`, or `./load.worker.ts` in its folder. */
+/**
+ * A path of a file that another one starts or reads: `packages/cli/src/main.ts`, or `./load.worker.ts` in its folder.
+ */
 const pathForms =
   /['"`]((?:packages|e2e|scripts|bench|examples)\/[\w./-]+\.tsx?|\.{1,2}\/[\w./-]+\.(?:main|worker)\.ts)['"`]/g;
 

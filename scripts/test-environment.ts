@@ -6,7 +6,10 @@ import { startCluster } from '@baton/platform/postgres/cluster';
 import type { Depth } from './test-order.ts';
 import { makeFolders } from './test-records.ts';
 
-/** `npm test` searches only these databases for secrets: these tests call every endpoint. All databases take a tenth of a run. */
+/**
+ * `npm test` searches only these databases for secrets: these tests call every endpoint. All databases take a tenth of
+ * a run.
+ */
 const searchedFiles = ['identity', 'coordination'].map(
   (service) => `packages/${service}/src/app/matrix.test.ts`,
 );
@@ -20,9 +23,9 @@ export interface EnvironmentOptions {
 }
 
 /**
- * Prepares what the test files share: a cluster for the services, unless BATON_TEST_POSTGRES is set, and one for whole Batons;
- * a signing key; the folders of the truth and the leak test; and a cache of compiled code, which makes each file start a third
- * faster.
+ * Prepares the shared resources of the test files: a cluster for the services, unless BATON_TEST_POSTGRES is set, and
+ * one for whole Batons; a signing key; the folders of the truth and the leak test; and a cache of compiled code, which
+ * makes each file start a third faster.
  */
 export async function prepareEnvironment({ depth, records, isSearched }: EnvironmentOptions) {
   const directory = await mkdtemp(join(tmpdir(), 'baton-test-'));

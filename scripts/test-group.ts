@@ -1,5 +1,5 @@
-// node --test-reporter=scripts/test-reporter.ts scripts/test-group.ts FILE ...: runs test files one after another in this
-// process, each as a suite that is named by its path.
+// node --test-reporter=scripts/test-reporter.ts scripts/test-group.ts FILE ...: runs test files one after another in
+// this process, each as a suite that is named by its path.
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { describe } from 'node:test';
@@ -8,7 +8,7 @@ import { suiteEnds } from './test-reporter.ts';
 for (const file of process.argv.slice(2)) {
   const ended = once(suiteEnds, file);
   describe(file, async () => {
-    // What is kept for the leak test is named by it.
+    // The records for the leak test have this name.
     process.argv[1] = file;
     await import(resolve(file));
   });

@@ -9,7 +9,7 @@ export interface TestEnd {
   readonly name: string;
   readonly result: 'passed' | 'failed' | 'skipped' | 'suite';
   readonly seconds: number;
-  /** Why it failed, for the person; absent where only a subtest failed, which has its own line. */
+  /** Why it failed, for the person; absent if only a subtest failed, which has its own line. */
   readonly reason?: string;
 }
 

@@ -222,7 +222,7 @@ function endOf(child: ChildProcess, signal: AbortSignal, timeoutMs: number) {
       signal.removeEventListener('abort', stop);
       const tooLong = `it took more than ${timeoutMs / 1000} s, or something of it was still running`;
       const ended = code === 0 ? undefined : `it ended with ${killedBy ?? `code ${code}`}`;
-      // A process that was left behind holds the streams open: what it prints later is not waited for.
+      // A remaining process keeps the streams open: its later output is not awaited.
       const cut = setTimeout(() => {
         child.stdout?.destroy();
         child.stderr?.destroy();

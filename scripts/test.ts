@@ -137,7 +137,7 @@ function isAbout(problem: string, paths: readonly string[]): boolean {
   return paths.some((beginning) => path.startsWith(beginning));
 }
 
-/** Prints where a secret was found, or how much was searched without finding one. Returns the number of findings. */
+/** Prints the places of found secrets, or how much was searched without finding one. Returns the number of findings. */
 async function searchLeaks(directories: readonly string[], isWhole: boolean): Promise<number> {
   const { checkLeaks } = await import('./leaks.ts');
   const allowed = JSON.parse(await readFile(join(import.meta.dirname, 'leaks.allow.json'), 'utf8'));

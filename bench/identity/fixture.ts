@@ -34,7 +34,7 @@ export const resource = 'urn:bench:control-plane';
 
 /**
  * Starts identity on an empty database and creates `agents` tokens and service accounts through its API; then starts
- * oidc-provider with the same key and clients. What was started is stopped by `cleanup`.
+ * oidc-provider with the same key and clients. `cleanup` stops both.
  */
 export async function makeExchangeFixture(
   databaseUrl: string,

@@ -33,7 +33,7 @@ export function addressOf(file: string): string {
     .toLowerCase();
 }
 
-/** Returns where a page is in Markdown: at its address with `.md`. */
+/** Returns the address of a page in Markdown: the page's address with `.md`. */
 export const markdownPath = ({ address }: Pick<Page, 'address'>): string => `${address || 'index'}.md`;
 
 /** @throws if the page has no title, which the site and its index need */

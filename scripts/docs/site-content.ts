@@ -5,7 +5,7 @@ import { markdownPath, type Page, pagesOf } from './pages.ts';
 import { isExternal, maskBlocks, replaceReferences } from './references.ts';
 import { filesIn, pathOf, type Section, sectionsOf, sidebarItems } from './sidebar.ts';
 
-/** What the site is built from: each file's path in the folder of the content, and its text or the file it is a copy of. */
+/** The content of the site: each file's path in its folder, and its text or the file to copy. */
 export type SiteContent = ReadonlyMap<string, string | { readonly copyOf: string }>;
 
 const images = new Set(['.png', '.svg', '.jpg', '.jpeg', '.gif', '.webp']);
@@ -16,8 +16,8 @@ const outlineHeadingsMax = 120;
 const outlineLevelMax = 3;
 
 /**
- * Returns the site's content: `pages/` for Starlight, `public/` for what is served as it is (each page in Markdown, the
- * indexes for language models, images, and the sources that pages link to), and the sidebar.
+ * Returns the site's content: `pages/` for Starlight, `public/` for files that are served unchanged (each page in
+ * Markdown, the indexes for language models, images, and the sources that pages link to), and the sidebar.
  */
 export function siteContent(tree: Tree): SiteContent {
   const pages = pagesOf(tree);
@@ -56,7 +56,10 @@ function pageFor(page: Page, links: SiteLinks): string {
 const weightCatalog = (body: string): string =>
   body.replaceAll(/^\| `([\w.:*-]+)` \|/gm, '| <code data-pagefind-weight="10">$1</code> |');
 
-/** https://llmstxt.org: one line for each page, under the sections of the sidebar; its section `Optional` may be left out. */
+/**
+ * https://llmstxt.org: one line for each page, under the sections of the sidebar; its section `Optional` may be left
+ * out.
+ */
 function indexForModels(sections: readonly Section[], pages: readonly Page[]): string {
   const pageOf = new Map(pages.map((page) => [page.file, page]));
   const linesOf = (some: readonly Section[]) =>

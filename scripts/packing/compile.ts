@@ -7,7 +7,7 @@ import { withRelativeImports } from './modules.ts';
 interface Target {
   /** The oldest JavaScript that it must run as, in the compiler's words. */
   readonly language: 'es2022' | 'es2024';
-  /** What the compiler takes as there beside the language. */
+  /** The libraries that the compiler assumes in addition to the language. */
   readonly library: readonly string[];
   readonly hasDeclarations: boolean;
 }

@@ -190,7 +190,7 @@ function optionsOf(ifMatch: ApiParameter | undefined, query: string | undefined)
 
 interface Answer {
   readonly type: string;
-  /** The type of one item, where the answer is a page that others may follow. */
+  /** The type of one item, if the response is a page. */
   readonly item?: string;
   readonly media?: string;
 }

@@ -14,7 +14,7 @@ export interface Schema {
   readonly description?: string;
 }
 
-/** The TypeScript type that describes the values of a schema; `unknown` where the schema does not restrict them. */
+/** The TypeScript type that describes the values of a schema; `unknown` if the schema does not restrict them. */
 export function typeOf(schema: Schema): string {
   if (schema.$ref !== undefined) return nameIn(schema.$ref);
   if (schema.const !== undefined) return JSON.stringify(schema.const);

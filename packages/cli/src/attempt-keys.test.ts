@@ -41,7 +41,7 @@ const attemptOf = (more: Partial<AttemptPurpose> = {}, HOME = home) =>
 const folder = () => join(home, '.config', 'baton', 'attempts');
 const records = () => readdirSync(folder()).map((name) => join(folder(), name));
 
-/** Where no other attempt is kept. */
+/** A folder without other attempts. */
 function keptBy(attempt: Attempt): { key: string; path: string } {
   assert.equal(attempt.keep(), true);
   const [path = '', ...rest] = records();

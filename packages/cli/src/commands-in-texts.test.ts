@@ -24,7 +24,7 @@ const sources = filesOf(
   'scripts/*.ts',
 )
   .filter((file) => !/\.test\.tsx?$|\/testing\/|\/generated\//.test(file))
-  // What it writes is among the pages.
+  // Its output is among the pages.
   .filter((file) => file !== 'scripts/generate-cli.ts');
 
 /** Words that follow `baton` in texts that are no commands. */
@@ -120,7 +120,7 @@ const proseWords = (tail: string) =>
     .split(/\s+/)
     .map((word) => word.replace(/[.,:?!]+$/, ''));
 
-/** What is wrong with a mention; undefined where nothing is. */
+/** Returns the fault of a mention; undefined for a valid one. */
 async function faultOf({ tail, isRun }: Mention): Promise<string | undefined> {
   const { rest: words } = splitArgs(isRun ? shellWords(tail) : proseWords(tail), program);
   const [first = ''] = words;

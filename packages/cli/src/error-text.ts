@@ -18,7 +18,7 @@ export function describeError(error: BatonError): string {
 /** Codes with a status that no service defines; those of the client have status 0. */
 const undocumentedCodes = ['unreadable_answer', 'scim_error', 'misdirected_request'];
 
-/** Where the code is described: the address that the service sent, else the page of this repository. */
+/** The description of the code: the address that the service sent, or otherwise the page of this repository. */
 export function docsHintFor({ code, status, docs }: BatonError): string | undefined {
   if (docs !== undefined) return `See ${docs}`;
   return status === 0 || undocumentedCodes.includes(code) ? undefined : `See docs/errors.md#${code}`;

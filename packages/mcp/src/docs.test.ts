@@ -108,7 +108,7 @@ test('the inspector finds every tool in order, over standard input and output an
         const { stdout } = await promisify(execFile)(process.execPath, words, { env, cwd: home });
         return stdout;
       };
-      // `--strict` ends with code 6 where a schema is one that some clients can't read.
+      // `--strict` ends with code 6 for a schema that some clients can't read.
       const { tools } = JSON.parse(await inspect('tools/list', '--strict')) as { tools: unknown[] };
       assert.equal(tools.length, 15);
       const words = ['--tool-name', 'work_next', '--tool-arg', 'assignedToMe=true', 'waitSeconds=10'];

@@ -31,7 +31,7 @@ interface Schema {
   readonly items?: Schema;
 }
 
-/** What of a schema, at any depth, is outside of that. */
+/** The members of a schema, at any depth, outside of that. */
 function unportableIn(schema: Schema, path: string): string[] {
   const { type, properties = {}, items } = schema;
   const names = Object.keys(schema).filter((name) => !portable.includes(name));

@@ -112,7 +112,7 @@ describe('the runner', { concurrency: 8 }, () => {
     const alive = () => textOf(join(runner.place, 'alive'));
     await eventually('the begin', alive);
     const task = tasks[0] as Task;
-    // Past the first heartbeat: what the command lives by is that its lease was prolonged.
+    // After the first heartbeat: the command continues because its lease was extended.
     await prolonged(task);
     between.isSilent = true;
     const stoppedAtMs = Date.now();
@@ -435,7 +435,10 @@ describe('the runner', { concurrency: 8 }, () => {
     assert.ok((log?.sizeBytes ?? 0) < 10_500_000, String(log?.sizeBytes));
   });
 
-  /** Lets one runner execute the titles of tasks as commands, all at once, until every run has failed. @returns the reasons, by title */
+  /**
+   * Lets one runner execute the titles of tasks as commands, all at once, until every run has failed. @returns the
+   * reasons, by title
+   */
   async function failuresOf(...commands: string[]): Promise<string[]> {
     const { agent, tasks } = await agentWith(...commands);
     const runner = run(agent, 'sh -c "$BATON_TASK_TITLE"', '--parallel', String(commands.length));

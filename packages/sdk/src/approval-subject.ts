@@ -7,9 +7,9 @@ export interface SubjectChange {
    * have their key.
    */
   readonly path: readonly string[];
-  /** Undefined where the value was added. */
+  /** Undefined if the value was added. */
   readonly before: unknown;
-  /** Undefined where the value was removed. */
+  /** Undefined if the value was removed. */
   readonly after: unknown;
 }
 

@@ -92,7 +92,7 @@ export async function stopProgram(
 }
 
 /**
- * What every program gets of the tests' own environment; without compiled code, each start of a Baton costs 1.5 s more.
+ * The part of the tests' environment for every program; without compiled code, each start of a Baton costs 1.5 s more.
  */
 function ownEnvironment(): Record<string, string | undefined> {
   const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;

@@ -48,7 +48,7 @@ async function assertDisabled(slug: string, count: number): Promise<void> {
   }
 }
 
-/** What an agent outside of every demo is offered, what is assigned to others included. */
+/** The available tasks of an agent outside of every demo, including those assigned to others. */
 const offeredTo = async ({ baton }: { readonly baton: BatonClient }) =>
   all(baton.work.listAvailable({ includeAssigned: true, limit: 200 }));
 

@@ -80,7 +80,7 @@ async function tasksOf(prefix: string): Promise<Record<string, Task>> {
   return Object.fromEntries(all.map(([id, [task]]) => [id, task as Task]));
 }
 
-/** What others are offered of a source that was imported, of all work or that of a workspace. */
+/** The available tasks of an imported source for others, of all work or of a workspace. */
 async function offered(workspaceId: string | undefined, prefix: string): Promise<string[]> {
   const found: string[] = [];
   const within = workspaceId === undefined ? {} : { workspaceId };
@@ -89,7 +89,7 @@ async function offered(workspaceId: string | undefined, prefix: string): Promise
   return found.sort();
 }
 
-/** A source as a form would read it: ids, and what each item is besides. */
+/** A source as read from a file: ids, and the other fields of each item. */
 function sourceOf(type: string, items: Readonly<Record<string, Partial<SourceItem>>>): Source {
   const rest = {
     description: '',
@@ -295,7 +295,7 @@ test('an import that is killed half-way is taken up by the next one: every task,
     while ((await imported(prefix)).size < made) if (running.child.exitCode !== null) break;
     running.child.kill('SIGKILL');
     await running.ended;
-    // What is closed there, and what waits for an issue that is not, is offered to nobody.
+    // Closed issues, and issues that depend on open ones, are not offered.
     const early = (await offered(undefined, prefix)).filter((at) => {
       const waits = Number(at) % 2 === 1 && (Number(at) - 1) % 3 !== 0;
       return Number(at) % 3 === 0 || waits;
@@ -342,7 +342,7 @@ test('nobody can use up the idempotency keys of an import: neither by the old wa
     principalId: (await baton.admin.harness.getContext()).principal.id,
     content: issues,
   });
-  // They even know what is sent, and are faster.
+  // They even know the request, and are faster.
   const between = await interceptBaton(baton.url, async ({ method, path, body, forward }) => {
     if (method === 'POST' && path === '/api/v1/tasks') await useUp(guess.keyOf('task', JSON.parse(body)));
     return forward();

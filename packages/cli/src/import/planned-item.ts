@@ -19,7 +19,7 @@ export const fieldNames = [
 ] as const;
 export type FieldName = (typeof fieldNames)[number];
 
-/** What is stored of a field that imports of older versions did not write, and that is empty. */
+/** The stored value of an empty field that imports of older versions did not write. */
 export const digestOfNothing = digestOf(null);
 
 /** An item for writing: texts that are too long are truncated, and characters that can't be stored are removed. */

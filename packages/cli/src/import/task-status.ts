@@ -4,7 +4,7 @@ import type { PlannedItem } from './planned-item.ts';
 type Lifecycle = TaskType['lifecycleSchema'];
 type Status = Pick<PlannedItem, 'status' | 'statusKey'>;
 
-/** The status that an open item gets; undefined where its type has none of that category. */
+/** The status of an open item; undefined if its type has none of that category. */
 export function findOpenStatus({ status, statusKey }: Status, lifecycle: Lifecycle): string | undefined {
   const { statuses, claimStatus, initialStatus } = lifecycle;
   const category = status === 'open' ? 'active' : status;

@@ -7,7 +7,7 @@ import type { Task } from '@baton/sdk';
 import { type Participant, type RunningBaton, sharedBaton } from '@baton/testing/running-baton';
 import { runCommand } from '../testing/run-command.ts';
 
-// What a person does with one task at a terminal, against a whole Baton.
+// The commands for one task, against a whole Baton.
 
 let baton: RunningBaton;
 let folder: string;

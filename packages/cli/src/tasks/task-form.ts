@@ -6,7 +6,7 @@ import { PlainError } from '../plain-error.ts';
 /** The form of the process step that a task belongs to. */
 export interface TaskForm {
   readonly process: { readonly instanceId: string; readonly element: string | null } | null;
-  /** A JSON Schema of an object; null where the step has no form. */
+  /** A JSON Schema of an object; null if the step has no form. */
   readonly form: FormSchema | null;
   readonly context: Readonly<Record<string, unknown>>;
   readonly values: Readonly<Record<string, unknown>>;

@@ -71,8 +71,8 @@ export class Bodies {
 }
 
 /**
- * One message of the protocol. A list of several (only in the protocol of 2025-03-26) is refused: it would be one
- * request for what the bounds count, and a hundred for Baton. Its values are counted before it is parsed.
+ * One message of the protocol. A list of several (only in the protocol of 2025-03-26) is refused: the bounds would
+ * count one request, and Baton a hundred. Its values are counted before it is parsed.
  */
 export function messageIn(body: Buffer): Record<string, unknown> | 'not_a_message' {
   if (!isSmall(body)) return 'not_a_message';

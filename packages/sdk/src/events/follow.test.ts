@@ -100,7 +100,7 @@ test('a silent socket is reopened, and after pages a socket is tried again', asy
   }
 });
 
-/** A socket that the test plays: what it `brings` comes to the reader. */
+/** A simulated socket: the reader receives what it `brings`. */
 class PlayedSocket extends EventTarget {
   static readonly all: PlayedSocket[] = [];
   readonly url: string;

@@ -65,7 +65,7 @@ const unusedFields: readonly CsvField[] = [
   ...(['children', 'blocks', 'resolution', 'category', 'completed', 'cancelled', 'archived'] as const),
 ];
 
-/** Where each field is: every column of it, the first one first. */
+/** The columns of each field, the first one first. */
 export type CsvColumns = Partial<Record<CsvField, readonly number[]>>;
 
 /** Relations of Jira have their kind in the header: `Inward issue link (Relates)`. */
@@ -74,7 +74,7 @@ const jiraLink = /^(?:inward|outward) (?:issue|work item) link (?!blocks$).{1,60
 /**
  * Finds the columns of a table.
  * @param map as `title=Summary,id=Issue key,id=Issue id`; a field without a column has none
- * @throws PlainError for a mapping that names no column, and where no column is the title
+ * @throws PlainError for a mapping that names no column, and if no column is the title
  */
 export function csvColumns(header: readonly string[], map = ''): CsvColumns {
   const named = mappedColumns(header, map);

@@ -18,7 +18,7 @@ export class RowNames {
   readonly #ids = new Map<string, Set<string>>();
   readonly #titles = new Map<string, Set<string>>();
 
-  /** @param own what names the row @param ids all ids of it; none where rows are known by their title */
+  /** @param own the name of the row @param ids all its ids; none if rows are identified by their title */
   add(own: string, ids: readonly string[], title: string): void {
     for (const id of ids.filter((one) => one !== '')) note(this.#ids, id, own);
     if (title !== '') note(this.#titles, titleKey(title), own);
@@ -78,7 +78,9 @@ function partsIn(text: string, names: RowNames): string[] {
 const isTitleIn = (text: string, from: number, to: number, names: RowNames): boolean =>
   to - from <= bounds.titleCharactersMax && names.isKnown(text.slice(from, to));
 
-/** Notion writes `Title (https://www.notion.so/…)` or `Title (Title%20….md)` for each page; undefined for another text. */
+/**
+ * Notion writes `Title (https://www.notion.so/…)` or `Title (Title%20….md)` for each page; undefined for another text.
+ */
 function pagesIn(text: string): string[] | undefined {
   const page =
     /\s*([^\n]{0,500}?)\s*\((?:https?:\/\/[^()\s]{1,500}|[^()\n]{1,500}\.(?:md|html))\)\s*(?:,|$)/gy;

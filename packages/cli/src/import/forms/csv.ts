@@ -54,7 +54,7 @@ function reportTable(table: Table, columns: CsvColumns, name: string, leftOut: L
 }
 
 interface Row {
-  /** What names the row: its id, or its title where there are no ids. */
+  /** The name of the row: its id, or its title if there are no ids. */
   readonly own: string;
   /** All ids of it. */
   readonly ids: readonly string[];
@@ -90,7 +90,7 @@ function rowsOf({ rows }: Table, columns: CsvColumns, leftOut: LeftOut): Row[] {
   });
 }
 
-/** What names a row without an id; a title that several have is counted. @param counts of rows, by their title */
+/** The name of a row without an id; repeated titles are numbered. @param counts of rows, by their title */
 function ownTitle(title: string, seen: ReadonlySet<string>, counts: Map<string, number>): string {
   let count = (counts.get(title) ?? 0) + 1;
   const name = () => (count === 1 || title === '' ? title : `${title} (${count})`);

@@ -17,8 +17,8 @@ import { githubRecords, listMembers } from './github-records.ts';
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Reads issues of GitHub: the answer of the REST API (`gh api repos/OWNER/REPO/issues --paginate`), what `gh issue list --json …`
- * prints, or an answer of GraphQL.
+ * Reads issues of GitHub: the answer of the REST API (`gh api repos/OWNER/REPO/issues --paginate`), what `gh issue list
+ * --json …` prints, or an answer of GraphQL.
  * @param repository as `owner/repo`, for issues that hold no address
  * @throws PlainError for what is none of them, and where no issue could be read
  */
@@ -143,7 +143,7 @@ function priorityOf(labels: readonly string[]): Priority {
   return order.find((one) => found.includes(one)) ?? 'medium';
 }
 
-/** The relations that the issue names: parent, sub-issues, and what blocks it or is blocked by it. */
+/** The relations of the issue: parent, sub-issues, and blocking or blocked issues. */
 function linksOf(fields: Fields, id: string): Link[] {
   const [repository = ''] = id.split('#', 1);
   const parent = idIn(fields['parent'] ?? fields['parent_issue_url'], repository);
@@ -206,7 +206,7 @@ function withParents(
   });
 }
 
-/** What an issue outside of the list blocks is blocked here, since no relation can hold it back. */
+/** An issue that is blocked by one outside of the list gets a blocked status, because it can't get a relation. */
 function withForeignBlockers(
   items: readonly SourceItem[],
   neighbours: ReadonlyMap<string, Neighbours>,

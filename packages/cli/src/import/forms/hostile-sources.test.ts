@@ -185,7 +185,7 @@ test('links and paths lead nowhere', async () => {
   );
 });
 
-// Each of these would take hours where one of its parts is searched again for each of the others.
+// Each of these would take hours if one of its parts were searched again for each of the others.
 test('texts that are long on purpose are read in one go', async () => {
   const long = 200_000;
   const front = (text: string) => `---\nid: task-1\ntitle: T\n${text}\n---\n`;
