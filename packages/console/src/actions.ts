@@ -139,7 +139,9 @@ async function createCode({ sessions, exchange }: ConsoleContext, req: IncomingM
   sendJson(res, 201, { code: sessions.newCode({ token }, subject), expiresIn: 60 });
 }
 
-/** Opens a session for a browser that an identity provider redirects back; on failure, redirects to the sign-in page. */
+/**
+ * Opens a session for a browser that an identity provider redirects back; on failure, redirects to the sign-in page.
+ */
 export async function finishProviderSignIn(
   { sessions, browsers, exchange, providers, rates, countedAs, isSecure }: ConsoleContext,
   req: IncomingMessage,
@@ -174,8 +176,8 @@ export async function finishProviderSignIn(
 }
 
 /**
- * Whether a rejected callback does not belong to this browser's own sign-in, which then stays valid: any site can send a
- * browser to such an address.
+ * Whether a rejected callback does not belong to this browser's own sign-in, which then stays valid: any site can send
+ * a browser to such an address.
  */
 function isForeignCallback(code: string): boolean {
   return ['sign_in_expired', 'sign_in_of_another', 'rate_limited'].includes(code);

@@ -5,8 +5,8 @@ const bodyBytesMax = 8192;
 
 /**
  * Reads a JSON object with these members, all of them optional strings.
- * @throws ConsoleRefusal for any other body, and for a request from another site: browsers send JSON across origins only
- * after a preflight request
+ * @throws ConsoleRefusal for any other body, and for a request from another site: browsers send JSON across origins
+ * only after a preflight request
  */
 export async function readBody<Name extends string>(
   req: IncomingMessage,

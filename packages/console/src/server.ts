@@ -19,7 +19,9 @@ export type { ProviderSecret } from './provider-sign-in.ts';
 export interface ConsoleOptions {
   /** The address at which this process reaches Baton. */
   readonly url: string;
-  /** Sends identity requests on behalf of a browser, so that rate limits count that browser. Defaults to the network. */
+  /**
+   * Sends identity requests on behalf of a browser, so that rate limits count that browser. Defaults to the network.
+   */
   readonly transport?: (req: IncomingMessage) => Transport;
   /** The key by which browsers without a session are rate-limited: their address, or their IPv6 network. */
   readonly countedAs: (req: IncomingMessage) => string;

@@ -16,12 +16,12 @@ const ownTablespaces: readonly number[] = [1663, 1664];
 /** initdb grants the roles that read settings and statistics to pg_monitor, and no others. */
 const monitorId = 3373;
 const grantedToMonitor: readonly number[] = [3374, 3375, 3377];
-/** Settings of a role or database that neither name code nor decide which code a name means. */
+/** Settings of a role or database that neither name code nor affect its lookup. */
 const harmlessSetting = /^(log_\w+|\w+_timeout|work_mem|maintenance_work_mem|temp_buffers)=/;
 
 /**
- * Catalogs in which Baton has no rows of its own. PostgreSQL calls such code by itself, for example the comparison of an
- * operator class when autovacuum analyses a table.
+ * Catalogs in which Baton has no rows of its own. PostgreSQL runs such code automatically, for example the comparison
+ * of an operator class when autovacuum analyses a table.
  */
 const catalogsWithoutOwnRows: Readonly<Record<string, string>> = {
   pg_am: 'an access method',
@@ -40,12 +40,12 @@ const catalogsWithoutOwnRows: Readonly<Record<string, string>> = {
 type Read = <Row extends pg.QueryResultRow>(text: string) => Promise<Row[]>;
 
 /**
- * Searches a cluster for code that would run with the superuser's rights, as an event trigger does when somebody connects.
- * Migrations run as the owner of a database, so Baton's own cluster contains none. The queries only read base tables and
- * use no operator, function or view, because the cluster itself defines these, and they would run here as superuser.
- * Somebody who writes PostgreSQL's pages or catalogs by hand can hide more.
- * @param url the address of a database, as superuser
- * @returns what was found, as a noun with its name; undefined when there is nothing
+ * Searches a cluster for code that would run with the superuser's rights, for example an event trigger on a
+ * connection. Migrations run as the owner of a database, so Baton's own cluster contains none. The queries only read
+ * base tables and use no operator, function or view, because the cluster itself defines these, and they would run here
+ * as superuser. Somebody who writes PostgreSQL's pages or catalogs by hand can hide more.
+ * @param url the address of a database, as superuser @returns the name of the first such object; undefined if there is
+ * none
  */
 export async function findForeignCode(url: (database: string) => string): Promise<string | undefined> {
   const databases: string[] = [];
@@ -77,7 +77,7 @@ async function findInCluster(read: Read): Promise<string | undefined> {
   const grants = await read<{ roleid: number; member: number }>(
     'select roleid, member from pg_catalog.pg_auth_members',
   );
-  // Roles of the cluster itself hold no more than what they are granted here.
+  // The cluster's own roles have only the rights that are granted here.
   const grant = grants.find(
     ({ roleid, member }) =>
       roleid < firstOwnId && !(member === monitorId && grantedToMonitor.includes(roleid)),
@@ -137,7 +137,7 @@ async function findFunction(read: Read): Promise<string | undefined> {
   const languages = await read<{ oid: number; lanname: string; lanpltrusted: boolean }>(
     'select oid, lanname, lanpltrusted from pg_catalog.pg_language',
   );
-  // By their ids where these are fixed: a language can be renamed.
+  // By id where it is fixed, because a language can be renamed.
   const trusted = languages
     .filter(({ oid, lanname }) => oid === sqlId || (oid > sqlId && lanname === 'plpgsql'))
     .map(({ oid }) => oid);
@@ -153,7 +153,7 @@ async function findFunction(read: Read): Promise<string | undefined> {
   return undefined;
 }
 
-/** Its own functions run with the rights of PostgreSQL's process where they are written in C, or borrow code of the server. */
+/** Functions in C run with the rights of PostgreSQL's process, and internal ones run code of the server. */
 function whyForeign({ oid, proowner, prolang }: FunctionRow, trusted: readonly number[]): string | undefined {
   if (hasForeignOwner(oid, proowner)) return `of ${nounOf(proowner)}`;
   return trusted.includes(prolang) ? undefined : 'in a language that only superusers may use';
@@ -167,12 +167,14 @@ function whyChanged({ oid, proowner, prolang, prosecdef, proacl }: FunctionRow):
   return proacl === null || initialAcl.test(proacl) ? undefined : 'of PostgreSQL with a grant to others';
 }
 
-/** initdb grants such functions to predefined roles. The owner of a database is always a member of pg_database_owner. */
+/**
+ * initdb grants such functions to predefined roles. The owner of a database is always a member of pg_database_owner.
+ */
 const initialAcl = new RegExp(`^\\{((${superuser}|(?!pg_database_owner=)pg_\\w+)=X/${superuser},?)+\\}$`);
 
 /**
- * PostgreSQL's objects belong to the superuser, and all others to roles of the cluster itself: a function can run with the
- * rights of its owner, for example of pg_execute_server_program.
+ * PostgreSQL's objects must belong to the superuser, and all others to the cluster's own roles: a function can run
+ * with the rights of its owner, for example of pg_execute_server_program.
  */
 function hasForeignOwner(oid: number, owner: number): boolean {
   return oid < firstOwnId ? owner !== superuserId : owner < firstOwnId;

@@ -91,7 +91,7 @@ function isForwarded(url = '/'): boolean {
   }
 }
 
-/** `Origin` has been validated by this process. To the service it would look like a foreign origin. */
+/** `Origin` has been validated by this process. The service would treat it as a foreign origin. */
 function forwardAddress(req: IncomingMessage, trusted: Networks): void {
   req.headers['x-forwarded-for'] = clientAddressOf(req, trusted);
   delete req.headers.origin;

@@ -288,13 +288,13 @@ describe('what has changed since it was requested', () => {
 
   test('added, removed and merely invisible text is shown', async () => {
     const before = subjectWith('asked', {
-      customFields: { gone: 'x', number: 10, name: 'ACME' },
+      customFields: { old: 'x', number: 10, name: 'ACME' },
       dueDate: null,
     });
     const after = subjectWith('changed', { customFields: { number: '10', name: 'AC\u200DME', new: '' } });
     await openPending({ subject: before, ...changedTo(after, ['customFields']) });
     assert.deepEqual(rowsOf('Changed since it was requested'), [
-      ['Field gone', '− was x', 'not set'],
+      ['Field old', '− was x', 'not set'],
       ['Field number', '− was 10', '+ is "10"'],
       ['Field name', '− was ACME', '+ is AC⟨U+200D⟩ME'],
       ['Field new', 'not set', '+ empty'],

@@ -9,7 +9,6 @@ import {
   fill,
   isThere,
   itemOf,
-  notSeen,
   type Others,
   open,
   pageOf,

@@ -5,8 +5,8 @@ import { readTable } from '../../../../sdk/src/call-table.ts';
 import { coordinationOperations } from '../../../../sdk/src/generated/coordination-operations.ts';
 import { identityOperations } from '../../../../sdk/src/generated/identity-operations.ts';
 
-// A fake service. Tests define its responses by SDK operation, with the SDK's types. Without a response a list is empty, and any
-// other request fails the test.
+// A fake service. Tests define its responses by SDK operation, with the SDK's types. Without a response a list is
+// empty, and any other request fails the test.
 
 type Groups = Omit<BatonClient, 'identity' | 'accessToken' | 'coordinationUrl' | 'request'>;
 type NamesIn<All> = {
