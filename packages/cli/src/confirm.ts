@@ -27,7 +27,10 @@ export async function saysYes(question: string): Promise<boolean> {
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   // The end of the input, for example by Ctrl-D, means no.
   const ended = new Promise<string>((resolve) => lines.once('close', () => resolve('')));
-  const answer = await Promise.race([lines.question(`${terminalText(question)} Only yes goes on: `), ended]);
+  const answer = await Promise.race([
+    lines.question(`${terminalText(question)} Only yes continues: `),
+    ended,
+  ]);
   lines.close();
   return answer.trim().toLowerCase() === 'yes';
 }

@@ -32,7 +32,7 @@ export function readProfiles(config: CliConfig): Profiles {
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
     if (['ENOENT', 'ENOTDIR'].includes(code)) return { current: undefined, profiles: {} };
-    throw new PlainError(`${path} can't be read: mend it, or delete it and sign in again.`);
+    throw new PlainError(`${path} can't be read: correct it, or delete it and sign in again.`);
   }
 }
 

@@ -144,7 +144,7 @@ test('streams are bounded in number and time, and end with their token', async (
   await Promise.all(open.map((stream) => stream.closed));
 });
 
-test('while a client listens its lease is kept, and when it goes the lease is given back', async () => {
+test('while a client listens its lease is kept, and when it goes the lease is released', async () => {
   const one = await baton.participant();
   const url = await endpointWith({ idleMs: 1_000, sweepEveryMs: 200 });
   const client = await overHttp(one.token, url);
@@ -154,7 +154,7 @@ test('while a client listens its lease is kept, and when it goes the lease is gi
   await sleep(3_000);
   assert.equal((await claimOf(task.id))?.status, 'active');
   await stream.close();
-  await until('given back', async () => (await claimOf(task.id))?.status === 'released');
+  await until('released', async () => (await claimOf(task.id))?.status === 'released');
 });
 
 test('skills are those of the agent, and what others wrote stays in a quotation', async () => {

@@ -164,7 +164,7 @@ describe('a server over standard input and output', { concurrency: 4 }, () => {
     );
     assert.match(await first.call('work_done', { lease, summary: 'mine' }), /is done/);
     await Promise.all(clients.map((mcp) => mcp.close()));
-    await until('the rest is given back', async () => {
+    await until('the rest is released', async () => {
       const claims = await Promise.all(tasks.map(({ id }) => claimsOf(id)));
       return claims.flat().every(({ status }) => status !== 'active');
     });
@@ -181,7 +181,7 @@ describe('a server over standard input and output', { concurrency: 4 }, () => {
     assertTookLess(began, 10_000, 'the release');
   });
 
-  test('the lease of a server that is killed ends, and another client goes on from its checkpoint', async () => {
+  test('the lease of a killed server ends, and another client continues from its checkpoint', async () => {
     const one = await baton.participant();
     const task = await taskFor(one);
     const killed = await baton.connect(one.token, ['--lease-seconds', '10']);

@@ -54,13 +54,13 @@ async function nextWith(context: () => InMemoryAnswer, signal: AbortSignal, rele
   return { answer, size, released: memory.count('release') };
 }
 
-test('a task whose lease the agent does not learn is given back', async () => {
+test('a task whose lease the agent does not learn is released', async () => {
   const away = () => refusalInMemory(503, 'unavailable');
   const { signal } = new AbortController();
   const failed = await nextWith(away, signal);
   assert.equal((failed.answer as { code?: string }).code, 'unavailable');
   assert.deepEqual([failed.size, failed.released], [0, 1]);
-  // What can't be given back runs out, and takes no place among the leases of this client.
+  // A lease that can't be released expires, and doesn't count among the leases of this client.
   const lost = await nextWith(away, signal, away);
   assert.deepEqual([lost.size, lost.released], [0, 2]);
   const cancel = new AbortController();

@@ -19,8 +19,8 @@ export class Pauses {
   }
 
   async after(end: TaskEnd): Promise<void> {
-    if (end === 'done' || end === 'asked') this.#nextMs = firstMs;
-    if ((end !== 'failed' && end !== 'given back') || this.#stopping.aborted) return;
+    if (end === 'done' || end === 'suspended') this.#nextMs = firstMs;
+    if ((end !== 'failed' && end !== 'released') || this.#stopping.aborted) return;
     const pauseMs = this.#nextMs;
     this.#nextMs = Math.min(pauseMs * 2, pauseMsMax);
     this.#say(`The next task is taken in ${pauseMs / 1000} s.`);

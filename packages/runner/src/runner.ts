@@ -114,7 +114,7 @@ async function work(
       await sleep(againMs, undefined, { signal: stopping }).catch(() => undefined);
     }
   }
-  const isGood = ends.every((end) => end === 'done' || end === 'asked');
+  const isGood = ends.every((end) => end === 'done' || end === 'suspended');
   return settings.isOnce && !isGood ? 1 : 0;
 }
 

@@ -39,10 +39,10 @@ export interface Place {
 }
 
 /** How a run ended, for the person and for the exit code. */
-export type TaskEnd = 'done' | 'failed' | 'asked' | 'cancelled' | 'given back' | 'lost';
+export type TaskEnd = 'done' | 'failed' | 'suspended' | 'cancelled' | 'released' | 'lost';
 
 /** Why the runner stops a command. */
-type Stop = 'cancelled' | 'too long' | 'runner ends' | 'lease ends' | 'asked';
+type Stop = 'cancelled' | 'too long' | 'runner ends' | 'lease ends' | 'approval requested';
 
 /** The exit code of a command whose task should be retried later: EX_TEMPFAIL of sysexits.h. */
 const retryCode = 75;
@@ -317,7 +317,7 @@ export class TaskRun {
         return;
       case 'ask_approval':
         this.#question = ask;
-        this.#stop = 'asked';
+        this.#stop = 'approval requested';
         // Not awaited: the end of the command waits for this line.
         void command.stop(this.#place.settings.graceSeconds * 1000);
     }
@@ -344,7 +344,7 @@ export class TaskRun {
   async #writeEnd({ code, signal }: CommandEnd): Promise<TaskEnd> {
     const lease = this.#lease;
     if (this.#stop === 'cancelled') return this.#cancel();
-    if (this.#stop === 'asked' && this.#question !== undefined) return this.#ask(this.#question);
+    if (this.#stop === 'approval requested' && this.#question !== undefined) return this.#ask(this.#question);
     if (this.#stop === 'runner ends') return this.#giveBack('the runner was stopped');
     if (this.#stop === 'lease ends') return this.#giveBack('the service did not answer in time');
     if (this.#stop === 'too long')
@@ -364,7 +364,7 @@ export class TaskRun {
       return this.#fail('no_approver: ask_approval names nobody, and the task has no owner who could decide');
     const approver = roleId === undefined ? { assignedPrincipalId: person } : { requiredRoleId: roleId };
     await this.#lease.askApproval({ comment: question, ...approver });
-    return 'asked';
+    return 'suspended';
   }
 
   /**
@@ -405,7 +405,7 @@ export class TaskRun {
 
   async #retryLater(reason: string): Promise<TaskEnd> {
     await this.#endAsFailed(reason, await readRetryPolicy(this.#place.baton, this.#lease.task));
-    return 'given back';
+    return 'released';
   }
 
   /** The service doesn't offer the task again before its delay ends, so that it doesn't block other tasks. */
@@ -453,7 +453,7 @@ export class TaskRun {
 
   async #giveBack(reason: string): Promise<TaskEnd> {
     await this.#lease.release(reason);
-    return 'given back';
+    return 'released';
   }
 
   /** Publishes the output as an artifact of the run, if the runner may write one. */

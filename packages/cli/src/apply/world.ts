@@ -127,7 +127,9 @@ async function readAll<Item>(name: string, list: () => Paged<unknown, Item>): Pr
   const all: Item[] = [];
   for await (const item of list()) {
     if (all.length >= itemsMax)
-      throw new PlainError(`There are more than ${itemsMax} ${name}: files can't be compared with so many.`);
+      throw new PlainError(
+        `There are more than ${itemsMax} ${name}, which is too many for a comparison with files.`,
+      );
     all.push(item);
   }
   return all;

@@ -38,7 +38,7 @@ export async function beginningAt(baton: BatonClient, at: number, signal: AbortS
   for (let pages = 1; Date.parse(oldest.occurredAt) >= at - disorderMsMax; pages += 1) {
     if (pages === pagesMax)
       throw new PlainError(
-        `More than ${pagesMax * pageEventsMax} events have happened since: ${invocation()} operations export writes so many.`,
+        `More than ${pagesMax * pageEventsMax} events have happened since: ${invocation()} operations export writes all of them.`,
       );
     page = await baton.events.list({ before: oldest.cursor, limit: pageEventsMax }, { signal });
     const [older] = page.items;

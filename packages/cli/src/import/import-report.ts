@@ -18,7 +18,7 @@ export function planLines({ source, changes, begun }: ImportPlan): string[] {
     ...writing.slice(0, changesShownMax).map(changeLine),
     ...(writing.length > changesShownMax ? [`  and ${writing.length - changesShownMax} more`] : []),
     ...source.leftOut.lines.map(visible),
-    ...(begun > 0 ? [`${begun} of those to change were begun by an import that was ended half-way.`] : []),
+    ...(begun > 0 ? [`${begun} of those to change are from an interrupted import.`] : []),
     `${count('create')} to create, ${count('change')} to change, ${count('unchanged')} unchanged; ${counted(relations, 'relation')} and ${counted(comments, 'comment')} to write.`,
   ];
 }
@@ -39,7 +39,7 @@ export function resultLines({ created, changed, failed, leftOut, seconds }: Impo
     ...[...failed].slice(0, failuresShownMax).map(([id, why]) => visible(`✘ ${id}: ${why}`)),
     ...(failed.size > failuresShownMax ? [`  and ${failed.size - failuresShownMax} more`] : []),
     ...leftOut.lines.map(visible),
-    `${created} created and ${changed} changed in ${seconds} s${failed.size === 0 ? '.' : `; ${failed.size} failed: run it again when that is mended, what is made already is not made twice.`}`,
+    `${created} created and ${changed} changed in ${seconds} s${failed.size === 0 ? '.' : `; ${failed.size} failed: run it again when the problem is fixed; existing tasks are not created twice.`}`,
   ];
 }
 

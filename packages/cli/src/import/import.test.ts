@@ -287,7 +287,7 @@ const many = (prefix: string, count: number) =>
     comments: at % 10 === 0 ? [{ text: `About ${at}.` }] : [],
   }));
 
-test('an import that is killed half-way is taken up by the next one: every task, relation and comment once', async () => {
+test('a killed import is continued by the next one: every task, relation and comment once', async () => {
   const file = fileOf('killed.jsonl', many('k', 60));
   for (const made of [4, 40]) {
     const running = start(['import', 'beads', file, '--yes']);

@@ -47,7 +47,8 @@ async function openFile(path: string, resume: boolean): Promise<FileHandle> {
     return resume ? await open(path, 'r+') : await open(path, 'wx', 0o600);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST') throw new PlainError(`${path} exists: go on in it by --resume, or name another.`);
+    if (code === 'EEXIST')
+      throw new PlainError(`${path} exists: continue it with --resume, or name another.`);
     throw new PlainError(`${path} can't be written (${code}).`);
   }
 }

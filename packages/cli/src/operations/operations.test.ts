@@ -144,7 +144,7 @@ test('a file is new and private, and an interrupted export goes on in it without
   failAtPage = Number.POSITIVE_INFINITY;
   assert.match(
     (await run('export', '--file', file)).stderr,
-    /journal\.jsonl exists: go on in it by --resume/,
+    /journal\.jsonl exists: continue it with --resume/,
   );
   // What a kill in the middle of a write leaves.
   truncateSync(file, statSync(file).size - 30);

@@ -41,7 +41,7 @@ export async function runAtTerminal(command: string, { cwd, env, answers = [] }:
     child.stdin.write(typeof answer === 'string' ? answer : await answer());
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
     printed += chunk;
-    while (printed.split('Only yes goes on: ').length - 1 > questions) {
+    while (printed.split('Only yes continues: ').length - 1 > questions) {
       type(answers[questions] ?? endOfInput).catch((error: unknown) => {
         failures.push(error);
         child.kill();

@@ -231,13 +231,13 @@ describe('the endpoint', { concurrency: 4 }, () => {
     assert.equal(get.status, 405);
   });
 
-  test('a lease that no call names is given back, and so is all when the endpoint closes', async () => {
+  test('a lease that no call names is released, and all are when the endpoint closes', async () => {
     const one = await baton.participant();
     const task = await taskFor(one);
     const { url } = await endpointWith({ idleMs: 500, sweepEveryMs: 100 });
     const mcp = await connect(one.token, '2025', url);
     const lease = leaseIn(await mcp.call('work_next', { assignedToMe: true }));
-    await until('given back', async () => (await claimOf(task.id))?.status === 'released');
+    await until('released', async () => (await claimOf(task.id))?.status === 'released');
     assert.match(await mcp.refused('work_done', { lease, summary: 'late' }), /write nothing more for it/);
 
     const kept = await endpointWith();
@@ -371,7 +371,7 @@ describe('the endpoint', { concurrency: 4 }, () => {
     await until('lost', async () => (await claimOf(task.id))?.status !== 'active');
   });
 
-  test('a Baton that stops gives back what its clients hold, before anything else', async () => {
+  test('a stopping Baton first releases the leases of its clients', async () => {
     const stopping = await startRunningBaton();
     const one = await stopping.participant();
     const { id } = await stopping.admin.tasks.create({ title: 'held', assigneeId: one.principalId });
@@ -379,7 +379,7 @@ describe('the endpoint', { concurrency: 4 }, () => {
     leaseIn(await mcp.call('work_next', { assignedToMe: true }));
     stopping.process.child.kill('SIGTERM');
     await stopping.process.ended;
-    // It could be given back only while the services still answered.
+    // It could be released only while the services still answered.
     const again = await startRunningBaton({ BATON_HOME: stopping.home, ...stopping.databaseSettings });
     const { items } = await again.admin.claims.list({ taskId: id });
     await again.stop();

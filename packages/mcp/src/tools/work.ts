@@ -147,7 +147,7 @@ function takenText(
     `You ${isHeldAlready ? 'already hold' : 'hold'} ${task.publicId}. Lease: ${claim.id}`,
     'Nobody else can take it while you do. Do the task; save steps with work_checkpoint, at least every 10 minutes; then call work_done, or work_blocked, or ask_approval.',
     isResumed || earlier.length > 0
-      ? `${isHeldAlready ? 'It has been begun' : 'Somebody began it before'}: go on from the checkpoints below.`
+      ? `${isHeldAlready ? 'It has been started' : 'An earlier holder started it'}: continue from the checkpoints below.`
       : undefined,
     taskText(task),
     form,

@@ -93,7 +93,7 @@ test('of several tasks the one is taken that the program accepts, and none that 
   assert.deepEqual(taken, ['this one', 'rival: this one too']);
 });
 
-test('a run is cancelled, and its task given back', async () => {
+test('a run is cancelled, and its task released', async () => {
   const assigneeId = await queueOf(['stop it']);
   await using harness = await open();
   for await (const lease of harness.work({ filter: { assigneeId }, once: true })) {
@@ -107,7 +107,7 @@ test('a run is cancelled, and its task given back', async () => {
   }
 });
 
-test('what a loop leaves without an end is given back', async () => {
+test('a task that a loop leaves without an end is released', async () => {
   const assigneeId = await queueOf(['left']);
   await using harness = await open();
   for await (const lease of harness.work({ filter: { assigneeId } })) {
@@ -227,7 +227,7 @@ test('a killed program continues its work under the same claim after its restart
   const { value: before } = await iterator.next();
   assert.ok(before);
   await before.checkpoint('half', { done: 1 });
-  // Nothing more comes from the first: its leases are not given back.
+  // The first process is killed: its leases are not released.
   await using harness = await open({ store });
   for await (const lease of harness.work({ filter: { assigneeId }, once: true })) {
     assert.equal(lease.isResumed, true);
@@ -313,7 +313,7 @@ test('one task is done where it is named, whatever else is urgent, and the loop 
     const taken: string[] = [];
     for await (const lease of harness.work({ filter: { assigneeId }, task })) {
       taken.push(lease.task.title);
-      // It is given back, and can be named again.
+      // It is released, and can be named again.
       await lease.release();
     }
     assert.deepEqual(taken, ['named']);

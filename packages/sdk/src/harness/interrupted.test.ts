@@ -82,7 +82,7 @@ test('a loop whose body throws gives the task back, and the failure is the answe
   });
 });
 
-test('work that goes on behind a loop that was left is stopped, before the task is given back', async () => {
+test('work that continues after its loop was left is stopped before the task is released', async () => {
   await withHarness(stubWork(1), async (harness, calls) => {
     let behind: Promise<unknown> | undefined;
     let callsAtStop: number | undefined;
@@ -110,7 +110,7 @@ test('a harness that is closed stops the work, and lets an end that is on its wa
     await began.promise;
     await called(calls, 'succeed');
     const closed = harness.close();
-    // The other task is given back meanwhile.
+    // The other task is released meanwhile.
     await called(calls, 'release');
     slow.give();
     await closed;
@@ -206,7 +206,7 @@ test('a session that the service does not know any more is one typed error', asy
   });
 });
 
-test('a claim whose run was never started is given back by the next start', async () => {
+test('a claim whose run was never started is released by the next start', async () => {
   const activeClaims = [
     { id: 'claim-7', sessionId: 'session-1' },
     { id: 'claim-8', sessionId: 'another' },
@@ -411,7 +411,7 @@ test('a comment is attached to the run by default', async () => {
   ]);
 });
 
-test('a claim that is continued for nothing, as its run was ended meanwhile, is given back', async () => {
+test('a continued claim whose run has ended meanwhile is released', async () => {
   const [id, sessionId] = ['claim-7', 'session-1'];
   const context = {
     permissions: ['task_types.read'],

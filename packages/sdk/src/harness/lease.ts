@@ -119,7 +119,7 @@ export class Lease {
    * Milliseconds for which the lease certainly lasts without a further heartbeat. The work on the task must have
    * stopped by then.
    * @example
-   * console.log(`the work must stop within ${lease.leftMs()} ms, unless the lease is prolonged`);
+   * console.log(`the work must stop within ${lease.leftMs()} ms, unless the lease is extended`);
    */
   leftMs(): number {
     return this.isLive() ? this.#heartbeat.leftMs() : 0;
