@@ -20,15 +20,15 @@ function runExample(name: string): Promise<{ code: number; stdout: string; stder
 test('a change is made and reviewed by agents, escalated, approved by a person and released by a skill', async () => {
   const { code, stdout, stderr } = await runExample('change');
   assert.equal(code, 0, `${stdout}\n${stderr}`);
-  const told = [
-    /^build +The developer takes TASK-\d+ "Make: Invoices for companies" and gives out \{"commit":"4f2a9c1"\}\.$/,
-    /^review +The reviewer takes TASK-\d+ "Review: Invoices for companies" and gives out \{"verdict":"good",/,
-    /^approve +Petra is asked: "Release Invoices for companies\? The review says: good"/,
+  const expected = [
+    /^build +The developer takes TASK-\d+ "Make: Invoices for companies" and returns \{"commit":"4f2a9c1"\}\.$/,
+    /^review +The reviewer takes TASK-\d+ "Review: Invoices for companies" and returns \{"verdict":"good",/,
+    /^approve +The approval of Petra is requested: "Release Invoices for companies\? The review says: good"/,
     /^approve +.*\(process\.sla_warning\)\.$/,
     /^approve +.*\(process\.sla_breached\)\.$/,
     /^approve +Escalation 1: Henrik is notified \(process\.escalated\)/,
     /^approve +Petra approves\./,
-    /^release +The release service takes the call with \{"commit":"4f2a9c1"\} and gives out 2026\.11\.1\.$/,
+    /^release +The release service takes the call with \{"commit":"4f2a9c1"\} and returns 2026\.11\.1\.$/,
     /^end +CHG-1 is completed: released, version 2026\.11\.1\.$/,
   ];
   // Two workers may report the breach and the escalation in either order.
@@ -40,8 +40,8 @@ test('a change is made and reviewed by agents, escalated, approved by a person a
     /^ +\S+Z +process\.completed +released$/,
   ];
   const lines = stdout.split('\n');
-  const places = told.map((line) => lines.findIndex((printed) => line.test(printed)));
-  for (const line of [...told, ...journal])
+  const places = expected.map((line) => lines.findIndex((printed) => line.test(printed)));
+  for (const line of [...expected, ...journal])
     assert.ok(
       lines.some((printed) => line.test(printed)),
       `${line} is not in:\n${stdout}`,

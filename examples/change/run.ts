@@ -118,7 +118,7 @@ async function tell(baton: Baton): Promise<void> {
   const done = { fencingToken: call.fencingToken, output: { version: '2026.11.1' } };
   await releaser.call('POST', `/skill-invocations/${call.id}:complete`, done);
   say(
-    `release  The release service takes the call with ${JSON.stringify(call.inputs)} and gives out 2026.11.1.`,
+    `release  The release service takes the call with ${JSON.stringify(call.inputs)} and returns 2026.11.1.`,
   );
 
   const ended = await until('the end', async () => {
@@ -131,7 +131,7 @@ async function tell(baton: Baton): Promise<void> {
   await tellJournal(admin, id);
 }
 
-/** An agent takes the task of a step, works under a run, and gives out what it made. */
+/** An agent takes the task of a step, works under a run, and returns what it made. */
 async function work({ call, revisionId }: Agent, name: string, open: Answer, output: object): Promise<void> {
   const { taskId, id } = open;
   const { publicId, title: what } = await call('GET', `/tasks/${taskId}`);
@@ -140,7 +140,7 @@ async function work({ call, revisionId }: Agent, name: string, open: Answer, out
   const holding = { claimId, fencingToken, agentRevisionId: revisionId };
   const run = await call('POST', `/tasks/${taskId}:start-run`, holding);
   await call('POST', `/runs/${run.id}:succeed`, { output });
-  say(`${id.padEnd(8)} The ${name} takes ${publicId} "${what}" and gives out ${JSON.stringify(output)}.`);
+  say(`${id.padEnd(8)} The ${name} takes ${publicId} "${what}" and returns ${JSON.stringify(output)}.`);
 }
 
 /** Prints the process's own events of the change, in order. */
