@@ -83,5 +83,5 @@ function worded(value: Json | undefined): string {
   if (value === undefined || value === null) return 'unknown';
   if (typeof value !== 'object') return String(value);
   const names = Array.isArray(value) ? value.map(String) : Object.keys(tellable(value) as JsonObject);
-  return names.length === 0 ? 'something that is not told' : names.join(', ');
+  return names.length === 0 ? 'undisclosed fields' : names.join(', ');
 }

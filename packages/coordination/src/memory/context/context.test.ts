@@ -100,15 +100,15 @@ describe('the operational part', () => {
     const instructions = 'Read the plan first.';
     await done(admin.post('/task-types', { key: 'advised', displayName: 'Advised', instructions }), 201);
     const above = await makeProject(baton);
-    await configure(baton, above.id, { settings: { agentInstructions: 'Ask before you delete.' } });
+    await configure(baton, above.id, { settings: { agentInstructions: 'Confirm before you delete.' } });
     const project = await makeSubproject(baton, above);
     const task = await makeTask(baton, { typeKey: 'advised', workspaceId: project.workspaceId });
     const { layers, hash } = (await requestContext(admin, { task: task.id })).instructions;
     assert.deepEqual(layers, [
-      { source: 'project', ref: `project:${project.id}`, version: 1, text: 'Ask before you delete.' },
+      { source: 'project', ref: `project:${project.id}`, version: 1, text: 'Confirm before you delete.' },
       { source: 'taskType', ref: 'taskType:advised@1', version: 1, text: instructions },
     ]);
-    const text = `Ask before you delete.\n\n${instructions}`;
+    const text = `Confirm before you delete.\n\n${instructions}`;
     assert.equal(hash, `sha256:${createHash('sha256').update(text).digest('hex')}`);
   });
 

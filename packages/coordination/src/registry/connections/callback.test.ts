@@ -361,7 +361,7 @@ describe("an application's secret goes to no other scheme, host or port than the
     ],
   ];
   for (const [name, first, second, isSame] of cases)
-    test(`${name} ${isSame ? 'takes the same secret' : 'needs it anew'}`, async () => {
+    test(`${name} ${isSame ? 'takes the same secret' : 'needs it again'}`, async () => {
       const type = await makeType(baton.admin, first());
       await done(putApp(type));
       await publish(baton.admin, type, 2, second());

@@ -292,14 +292,14 @@ test('a person approves what the client showed, also when it is a renewed reques
 test('a rejection is never refused for that, and triggers the requested outcome unless the digest names the present one', async () => {
   const said = async (withDigest: boolean) => {
     const rejected = [{ comment: { body: 'No: $.task.title' } }];
-    const { id, task } = await tester.gate({ rejected }, { task: { title: 'asked' } });
+    const { id, task } = await tester.gate({ rejected }, { task: { title: 'requested' } });
     await done(patch(task.id, { title: 'changed' }));
     const { current } = await read(id);
     await tester.decide(id, 'reject', withDigest ? { subjectDigest: current.digest } : {});
     await tester.work();
     return (await done(baton.admin.get(`/tasks/${task.id}/comments`))).items[0].body;
   };
-  assert.deepEqual([await said(false), await said(true)], ['No: asked', 'No: changed']);
+  assert.deepEqual([await said(false), await said(true)], ['No: requested', 'No: changed']);
 });
 
 test('If-Match names the version that was shown', async () => {
