@@ -33,7 +33,7 @@ test('a consumer that got everything once, in order, has no problem; repeats aft
   assert.deepEqual(consumed(['c', 'a', 'b'], { isOrdered: false }), []);
 });
 
-test('what is missing, forged, of another tenant or out of order is found', () => {
+test('missing, forged, foreign and unordered events are found', () => {
   assert.deepEqual(consumed(['a', 'c']), ['reader: misses 1 (b)']);
   assert.deepEqual(consumed(['a', 'b', 'c', 'x']), [
     'reader: received events that are not in the journal: 1 (x)',

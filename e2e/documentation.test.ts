@@ -294,7 +294,7 @@ test('every command of docs/import.md works as written', { skip }, async () => {
   }
 });
 
-test('what docs/operations.md has for the watch and the history of a running Baton works as written', {
+test('the commands of docs/operations.md for monitoring and history work unchanged', {
   skip,
 }, async () => {
   const hasCursor = async () =>

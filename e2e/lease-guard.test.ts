@@ -132,7 +132,7 @@ describe('gateways that check leases', { concurrency: 2 }, () => {
       assert.match((await push(branch, { ...first, fencingToken: second.fencingToken })) ?? '', /has ended/);
     });
 
-    test('who only reads the claim of somebody else pushes nothing', async () => {
+    test('a caller who only reads the claim of another holder can push nothing', async () => {
       const task = await newTask();
       const { id } = await takenBy(agent, task);
       const read = await reader.baton.claims.get(id);
@@ -228,7 +228,7 @@ describe('gateways that check leases', { concurrency: 2 }, () => {
       assert.equal(seenOf(task).length, 2);
     });
 
-    test('who only reads the claim of somebody else deploys nothing, and the service sees no access token', async () => {
+    test('a caller who only reads the claim of another holder can deploy nothing, and the service sees no access token', async () => {
       const task = await newTask();
       const claim = await takenBy(agent, task);
       const read = await reader.baton.claims.get(claim.id);

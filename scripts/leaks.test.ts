@@ -141,7 +141,7 @@ test('an exception covers one place of one test, and a whole run reports one tha
   assert.ok(whole.includes('no private key was seen in the whole run: its search proves nothing'));
 });
 
-test('what a service under test leaks into its tables, its journal and its log is found', async () => {
+test('leaks of a service under test into its tables, its journal and its log are found', async () => {
   const run = await mkdtemp(join(tmpdir(), 'baton-leaks-'));
   const program = `
     import { observer } from '@baton/kernel/process/observer';
@@ -177,7 +177,7 @@ test('what a service under test leaks into its tables, its journal and its log i
   }
 });
 
-test('what was too long to be searched in full is named, with the test that made it', async () => {
+test('a text that was too long for a full search is named, with the test that created it', async () => {
   await writeFile(join(directory, 'src!claims.test.ts~1.notes'), 'the first 20000 rows of a table claims\n');
   const { notes } = await search({});
   assert.deepEqual(notes, ['the first 20000 rows of a table claims (src/claims.test.ts)']);

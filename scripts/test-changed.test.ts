@@ -55,7 +55,7 @@ test('a declaration of an endpoint is checked over all endpoints, too', () => {
   ]);
 });
 
-test('what puts a service together touches all of its tests, and so does a migration what uses its tables', () => {
+test('files that compose a service affect all of its tests, and a migration those that use its tables', () => {
   const own = tests.filter((file) => file.startsWith(service));
   assert.deepEqual(touched(`${service}/app/endpoints.ts`), own);
   assert.deepEqual(touched('packages/coordination/migrations/0099_new.sql'), [
@@ -64,7 +64,7 @@ test('what puts a service together touches all of its tests, and so does a migra
   ]);
 });
 
-test('what the start of a service takes from the kernel touches all of its tests', () => {
+test('imports of a service's start from the kernel affect all of its tests', () => {
   const own = tests.filter((file) => file.startsWith(service));
   assert.deepEqual(touched('packages/values/src/json.ts'), own);
 });

@@ -164,7 +164,7 @@ test('no more than 100 attempts are kept, and none longer than a day; what a kil
   assert.equal(key, again, 'the newest is kept');
 });
 
-test('where nothing can be stored, the keys are random for one command', () => {
+test('if nothing can be stored, the keys are random for one command', () => {
   const file = join(home, 'file');
   writeFileSync(file, '');
   const [one, two] = [attemptOf({}, file), attemptOf({}, file)];

@@ -79,7 +79,7 @@ test('of several that fit all are listed, and nothing is done', async () => {
   assert.deepEqual(items, []);
 });
 
-test('who takes a part of the name of another one as its own name gets nothing that is meant for that one', async () => {
+test('a principal named like a part of another name gets nothing that is meant for the other one', async () => {
   const first = `Zoe${process.pid}`;
   const make = (kind: 'human' | 'agent', displayName: string) =>
     baton.admin.principals.create({ kind, displayName });

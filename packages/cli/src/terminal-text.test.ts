@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { terminalText } from './terminal-text.ts';
 
-test('what moves a cursor or turns text is escaped, and JSON keeps its value', () => {
+test('characters that move a cursor or reverse text are escaped, and JSON keeps its value', () => {
   const title = 'A\u001b[2J\u009b2J\u007f\u202eb\u2066\u2028\u{e0041} and \u{1F469}\u200d\u{1F527}';
   const shown = terminalText(JSON.stringify({ title }));
   assert.doesNotMatch(shown.replaceAll('\u200d', ''), /[\p{Cc}\p{Cf}\p{Zl}]/u);

@@ -323,7 +323,7 @@ describe('a server over standard input and output', { concurrency: 4 }, () => {
     await mcp.call('work_done', { lease: leaseIn(again), summary: 'deployed' });
   });
 
-  test('what an approval is about is shown, and each value that changed since, as text of others', async () => {
+  test('the subject of an approval and each changed value are shown as text of others', async () => {
     const one = await baton.participant();
     const person = await baton.participant(['approvals.read', 'approvals.decide'], 'human');
     const task = await taskFor(one, 'Pay ACME', 'Ten coins.');

@@ -156,7 +156,7 @@ describe('work over MCP', { concurrency: 4 }, () => {
     assert.ok(Date.parse(String(availableAt)) - Date.now() > 7_000_000, String(availableAt));
   });
 
-  test('where a person must act, the task is blocked until somebody moves it on', async () => {
+  test('if a person must act, the task is blocked until somebody changes its status', async () => {
     const agent = await baton.participant();
     const task = await taskFor(agent, 'needs a signature');
     const mcp = await baton.connect(agent.token);
@@ -194,7 +194,7 @@ describe('work over MCP', { concurrency: 4 }, () => {
     assert.match(await mcp.call('work_next', { assignedToMe: true, waitSeconds: 20 }), /You hold/);
   });
 
-  test('who could decide is listed by a tool, and by the refusal of a question to nobody', async (t) => {
+  test('the possible approvers are listed by a tool, and by the error of a request without one', async (t) => {
     // A Baton of its own: 20 people are listed, and the shared one may have more.
     const own = await startRunningBaton();
     t.after(() => own.stop());

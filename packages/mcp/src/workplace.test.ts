@@ -23,7 +23,7 @@ test('any number of concurrent calls for work share one session, which is closed
   assert.deepEqual([memory.count('sessions'), memory.count('close')], [1, 1]);
 });
 
-test('where a session can not be opened, those who waited for it share the next one', async () => {
+test('if a session can not be opened, the waiting calls share the next one', async () => {
   const memory = batonInMemory({
     sessions: () => (memory.count('sessions') === 1 ? refusalInMemory(503, 'unavailable') : undefined),
   });

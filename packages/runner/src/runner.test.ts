@@ -352,7 +352,7 @@ describe('the runner', { concurrency: 8 }, () => {
 
   const noSetsid = process.platform !== 'linux' || spawnSync('setsid', ['--version']).error !== undefined;
 
-  test('what has left the process group ends with the run, and at the next start after kill -9', {
+  test('a process outside of the group ends with the run, and at the next start after kill -9', {
     skip: noSetsid && 'setsid is not here, or this is not Linux',
   }, async () => {
     const daemon = `setsid sh -c '${signsOfLife}'`;

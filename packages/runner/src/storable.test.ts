@@ -26,7 +26,7 @@ test('numbers that a double cannot hold are kept as they were written, as texts'
   assert.deepEqual(parseStorable(kept), { value: JSON.parse(kept), changes: [] });
 });
 
-test('what is too deep, too large or has too many values is named, and no depth breaks the reader', () => {
+test('a document that is too deep, too large or has too many values is named, and no depth breaks the reader', () => {
   const nested = (levels: number) => `${'{"a":'.repeat(levels - 1)}{}${'}'.repeat(levels - 1)}`;
   assert.equal(faultOfDocument(JSON.parse(nested(20))), undefined);
   assert.match(faultOfDocument(JSON.parse(nested(21))) ?? '', /more than 20 levels/);

@@ -158,7 +158,7 @@ test('a service that answers the same page for ever is found out, whether or not
     );
 });
 
-test('who waits for an exchange may give up, and the others get its token', async () => {
+test('a waiting caller of an exchange may abort, and the others get its token', async () => {
   let answered = false;
   const slow: StubAnswer = (response) => {
     setTimeout(() => {

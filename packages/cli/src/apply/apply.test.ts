@@ -228,7 +228,7 @@ test('characters that a reader can not see are written as their codes, in names 
     );
 });
 
-test('what a file does not name stays: other objects, other members, other roles', async () => {
+test('objects, members and roles outside of the file remain', async () => {
   const [role, other] = ['stays', 'stays-too'].map((key) => documentOf('Role', key, { name: key }));
   const principal = (spec: object) =>
     documentOf('Principal', 'stays-person', { kind: 'human', displayName: 'Stays', ...spec });
@@ -833,14 +833,14 @@ test('after a rejected change, the report lists what was created; with --json, f
   assert.match(text, /^1 of 3 changes were made\. Run it again: what is made already is unchanged then\.$/m);
 });
 
-test('what is too much for one plan is refused with what to do', async () => {
+test('too many documents for one plan are rejected with advice', async () => {
   const types = (count: number, spec: object) =>
     file(Array.from({ length: count }, (_, n) => documentOf('TaskType', `much-${n}`, spec)).join('\n---\n'));
   const many = await run(['-f', types(101, { displayName: 'x' }), '--dry-run']);
   assert.match(many.text, /more than 100 calendars, task types, agents, .* change: apply them in parts\./);
 });
 
-test('what a package brought is not changed', async () => {
+test('an object of a package is not changed', async () => {
   await baton.admin.roles.create({ slug: 'packaged', name: 'Packaged' });
   await baton.admin.packages.record({
     package: { key: 'returns', version: '1' },
@@ -850,7 +850,7 @@ test('what a package brought is not changed', async () => {
   assert.match(text, /key: it is an object of the package returns: change that\./);
 });
 
-test('what was made by a file and has another name since is made again', async () => {
+test('an object that was renamed since its creation by a file is created again', async () => {
   const path = file(
     [
       documentOf('Role', 'moved', { name: 'Moved' }),

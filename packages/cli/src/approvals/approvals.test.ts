@@ -241,7 +241,7 @@ describe('at a terminal', {
     }
   });
 
-  test('what changed since the request is approved after it was shown', async () => {
+  test('a change since the request is approved after it was shown', async () => {
     const { id, change } = await requestPayment();
     await change({ to: 'Mallory', amount: 1_000_000 });
     const { code, text } = await atTerminal(['approve', id], ['yes\n']);

@@ -90,7 +90,7 @@ test('a time before all that happened is the beginning, also where that is many 
   assert.equal(running.output().trim(), first?.id);
 });
 
-test('what is written wrongly, and a missing right, end it with a word', async () => {
+test('an invalid value and a missing permission end it with a message', async () => {
   for (const args of [
     ['--since', 'yesterday'],
     ['--type', 'Task!'],

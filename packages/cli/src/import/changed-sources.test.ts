@@ -44,7 +44,7 @@ test('an import of an older version is not repeated for the fields that it did n
   assert.deepEqual(await once(), [['unchanged', taskId]]);
 });
 
-test('what its source puts off later is blocked here, and what ended here stays so', async () => {
+test('an item that its source defers later is blocked, and an ended task remains ended', async () => {
   const file = join(folder, 'later.csv');
   const once = async (rows: string) => {
     writeFileSync(file, `id,title,status,parent,blocked by\n${rows}`);

@@ -67,7 +67,7 @@ test('a store lets the next start go on after the last event that was handled', 
   assert.deepEqual(await titlesOf(second), ['two', 'three']);
 });
 
-test('what the service refuses is the answer, not a retry', async () => {
+test('an error of the service is returned without a retry', async () => {
   const following = followed(1, { cursor: 'ec1_nonsense' }, async () => undefined);
   await assert.rejects(following, { code: 'invalid_cursor', status: 422 });
 });
@@ -165,7 +165,7 @@ test('a slow reader of 100,000 events keeps 5,000, and goes on after the last th
   });
 });
 
-test('who aborts hears nothing more of what a socket brought already', async () => {
+test('after an abort, no buffered event of a socket is delivered', async () => {
   await played(async (events, nextSocket, stop) => {
     const first = events.next();
     const socket = await nextSocket();
@@ -176,7 +176,7 @@ test('who aborts hears nothing more of what a socket brought already', async () 
   });
 });
 
-test('who aborts hears nothing more of a page', async () => {
+test('after an abort, no further event of a page is delivered', async () => {
   const cursor = (await baton.events.list({ tail: 1 })).nextCursor;
   for (const title of ['heard', 'not heard']) await baton.tasks.create({ title });
   const stop = new AbortController();
@@ -186,7 +186,7 @@ test('who aborts hears nothing more of a page', async () => {
   assert.deepEqual(await events.next(), { value: undefined, done: true });
 });
 
-test('who aborts before a socket is opened gets none', async () => {
+test('an abort before the start opens no socket', async () => {
   await played(async () => {
     const stop = new AbortController();
     const store = { read: async () => undefined, write: async () => stop.abort() };

@@ -145,7 +145,7 @@ test('a claim that is granted after the loop should end is released', async () =
   });
 });
 
-test('where one of several loops fails, the others end after their tasks', async () => {
+test('if one of several loops fails, the others end after their tasks', async () => {
   await withHarness(stubWork(9), async (harness, calls) => {
     const ends: (string | undefined)[] = [];
     const work = harness.workParallel(3, {}, async (lease) => {

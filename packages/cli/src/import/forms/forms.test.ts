@@ -377,7 +377,7 @@ test('an export that was cut off, a later format and another file are refused', 
   assert.throws(() => readExport('{"id":1}', 'f'), /f is not an export/);
 });
 
-test('what is nested deeply, too long, too large or no text is refused before it is read on', async () => {
+test('text that is nested deeply, too long, too large or not UTF-8 is rejected early', async () => {
   const deep = `{"id":"a","title":"T","status":"open","x":${'['.repeat(100_000)}`;
   assert.throws(() => readBeads(deep, 'f', words), /is nested deeper than 64 levels \(line 1\)$/);
   assert.throws(() => readGithub('['.repeat(1_000_000), 'f', words), /f is nested deeper than 64 levels\.$/);

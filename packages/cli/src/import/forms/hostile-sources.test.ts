@@ -64,7 +64,7 @@ test('names of an object are fields like others, in each form', async () => {
   assert.equal(({} as { own?: unknown }).own, undefined);
 });
 
-test('what has neither a text nor a number is no reason to end', () => {
+test('values without a text or a number do not end the import', () => {
   const line = (value: object) => JSON.stringify(value);
   const issue = { id: 'a', title: 'T', status: 'open', priority: noText, assignee: noText, labels: [noText] };
   assert.equal(
