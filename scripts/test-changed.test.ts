@@ -64,7 +64,7 @@ test('files that compose a service affect all of its tests, and a migration thos
   ]);
 });
 
-test('imports of a service's start from the kernel affect all of its tests', () => {
+test('imports that start a service affect all of its tests', () => {
   const own = tests.filter((file) => file.startsWith(service));
   assert.deepEqual(touched('packages/values/src/json.ts'), own);
 });
