@@ -1,6 +1,6 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { JsonObject } from '@baton/values/wire';
-import type { ContextFocus } from './context-answer.ts';
+import type { ContextFocus } from './context-response.ts';
 
 export interface TypeOfTaskRow {
   key: string;

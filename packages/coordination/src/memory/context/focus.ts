@@ -18,7 +18,7 @@ import {
   type ContextRequest,
   type Instructions,
   projectWorkspacesMax,
-} from './context-answer.ts';
+} from './context-response.ts';
 import {
   findFocusParts,
   findRoot,

@@ -7,8 +7,8 @@ import { getFreshness } from '../adapter/adapter-operations.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { visibleNamespaces } from '../gateway/visible-namespaces.ts';
-import { anchorsMax, type ContextAnswer, type ContextRequest } from './context-answer.ts';
 import type { NewPack } from './context-packs.sql.ts';
+import { anchorsMax, type ContextAnswer, type ContextRequest } from './context-response.ts';
 import { type Focus, findFocus, readFocus, readInstructions, readProject } from './focus.ts';
 import { type MemoryPart, requestMemoryPack, withoutMemory } from './memory-pack.ts';
 import {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { JsonObject } from '@baton/values/wire';
 import type { Context } from '../context.ts';
 import type { MemoryGateway, MemoryRequest, MemoryResult } from '../gateway/gateway.ts';
-import type { ContextRequest, MemoryStatus } from './context-answer.ts';
+import type { ContextRequest, MemoryStatus } from './context-response.ts';
 import type { Focus } from './focus.ts';
 
 /** The contribution of the memory service to a context. */

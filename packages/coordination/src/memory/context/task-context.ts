@@ -10,9 +10,9 @@ import type { MemoryGateway } from '../gateway/gateway.ts';
 import { mayReadAll } from '../gateway/visible-namespaces.ts';
 import { anchorsFor } from './anchors.ts';
 import { contextPackRecorded } from './context.events.ts';
-import type { TaskContext } from './context-answer.ts';
 import { type ContextPackRow, isEmptyPack } from './context-pack.ts';
 import { findPackOfClaim, insertPack, type NewPack } from './context-packs.sql.ts';
+import type { TaskContext } from './context-response.ts';
 import { readClock, type TypeOfTaskRow } from './focus.sql.ts';
 import { requestTypedPack, type TypedQuestion } from './typed-pack.ts';
 

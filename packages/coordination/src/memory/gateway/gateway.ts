@@ -3,9 +3,9 @@ import { ConcurrencyLimit, Turns } from '@baton/kernel/limits/concurrency-limit'
 import { type JsonAnswer, RequestFailed } from '@baton/kernel/outbound/json-request';
 import type { Counters } from '../../service/counters.ts';
 import type { Settings } from '../settings.ts';
-import { isUsableResponse } from './answers.ts';
 import { Circuits } from './circuits.ts';
 import { foreignTo } from './namespaces.ts';
+import { isUsableResponse } from './usable-response.ts';
 import { openWire, type WireRequest } from './wire.ts';
 
 /** The result of a request to the memory service, without any text of its response. */

@@ -82,9 +82,9 @@ export async function exchangeCode(
   const { status, json } = await client.send(address, request, signal).catch((error: unknown) => {
     throw new NoToken((error as Error).message, { cause: error });
   });
-  if (status < 200 || status >= 300) throw new NoToken(`the provider answered ${status}`);
+  if (status < 200 || status >= 300) throw new NoToken(`the provider responded with ${status}`);
   const { data: answer } = TokenAnswer.safeParse(json);
-  if (answer === undefined) throw new NoToken('an answer without a token that can be used');
+  if (answer === undefined) throw new NoToken('a response without a usable token');
   return {
     auth: 'oauth2',
     account,

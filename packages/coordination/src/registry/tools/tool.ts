@@ -68,7 +68,7 @@ export const ToolDetail = z
     description: z.string().meta({ description: `Its first ${descriptionCharactersMax} characters.` }),
     inputSchema: FreeObject.nullable().meta({
       description:
-        'The JSON Schema of the inputs, by the keywords of the draft without default and examples; null where it has none.',
+        'The JSON Schema of the inputs, with the keywords of the draft except default and examples; `null` without inputs.',
     }),
     schemaRedactions: z.array(SchemaRedaction),
   })
