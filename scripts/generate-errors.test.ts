@@ -20,7 +20,7 @@ describe('the error codes', () => {
     assert.deepEqual(shared, []);
   });
 
-  test('say what happened and what to do in sentences', () => {
+  test('state what happened and what to do in sentences', () => {
     const fragments = rows
       .filter(({ row }) => [row.when, row.react].some((text) => !/^[A-Z`].*\.$/.test(text)))
       .map(({ code }) => code);
@@ -93,5 +93,5 @@ function partsOf(example: string) {
   return { method, path, query: new URLSearchParams(query), headers, body };
 }
 
-/** `"<taskId>"` stands for an id. */
+/** `"<taskId>"` is a placeholder of an id. */
 const withIds = (body: string) => body.replaceAll(/"<\w+>"/g, '"018f0000-0000-7000-8000-000000000000"');
