@@ -43,7 +43,7 @@ describe('the administration', { skip: noBrowser }, () => {
       (error: unknown) => error instanceof BatonError && error.status === 401,
     );
 
-  test('the admin secret is nowhere but in memory, and is forgotten on reload, on demand, after 15 idle minutes and at sign-out', async () => {
+  test('the admin secret is kept in memory only, and discarded on reload, on demand, after 15 idle minutes and at sign-out', async () => {
     const { page, complaints } = await world.signedIn();
     const requests: string[] = [];
     page.on('request', (request) => requests.push(`${request.url()} ${request.postData() ?? ''}`));

@@ -69,7 +69,7 @@ describe('the console', { skip: noBrowser }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  test('an address with a code signs in also where the sign-in page is open', async () => {
+  test('a URL with a code signs in even if the sign-in page is already open', async () => {
     const { page } = await openPage(browser);
     await page.goto(`${url}/sign-in`);
     await page.getByRole('heading', { name: 'Sign in to Baton' }).waitFor();
@@ -150,7 +150,7 @@ describe('the console', { skip: noBrowser }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  test('what others do appears without a reload: in the list, on the board, on the task, in the journal', async () => {
+  test('changes by others appear without a reload: in the list, on the board, on the task, in the journal', async () => {
     const task = await baton.tasks.create({ title: 'Seen as it happens', assigneeId: me });
     const { page } = await signedIn();
     const board = await signedIn('/?view=board');
@@ -230,7 +230,7 @@ describe('the console', { skip: noBrowser }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  longTest('a page stays as it is while Baton does not answer, and goes on by itself', async () => {
+  longTest('a page keeps its data while Baton is unavailable, and reconnects automatically', async () => {
     const task = await baton.tasks.create({ title: 'Seen over a break' });
     const { page } = await signedIn(`/tasks/${task.publicId}`);
     await page.getByPlaceholder('Add a comment …').fill('Not sent yet');

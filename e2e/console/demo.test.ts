@@ -124,7 +124,7 @@ describe('the live demo', { skip: noBrowser }, () => {
     },
   );
 
-  test('who is not the administrator is offered none, and is refused', async () => {
+  test('the demo is neither offered to nor accepted from anybody but the administrator', async () => {
     const { token } = await world.person([...agentPermissions, 'workspaces.read']);
     const { page } = await world.signedIn('/?q=nothing-is-called-so', {}, token);
     await page.getByRole('heading', { name: 'No tasks match these filters' }).waitFor();

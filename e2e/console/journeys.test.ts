@@ -112,7 +112,7 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  test('a person approves what a suspended run waits for, by keyboard alone, and the run goes on', async () => {
+  test('a person approves the request of a suspended run by keyboard alone, and the run resumes', async () => {
     const { baton, me } = world;
     const task = await baton.tasks.create({ title: 'Delete old accounts', description: 'All from 2019.' });
     const agent = await world.participant('Careful agent', workerPermissions);
@@ -157,7 +157,7 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  test('who approves what an agent changes in that moment is shown the change, and approves what they saw', async () => {
+  test('a change by an agent during an approval is shown, and the approval covers what the person saw', async () => {
     const { baton, me } = world;
     const body = 'Pays $.task.customFields.amount to $.task.customFields.to';
     await baton.taskTypes.create({

@@ -31,7 +31,7 @@ const permissions = [
   'events.read',
 ];
 
-describe('the pages of what the work goes by', { skip: noBrowser }, () => {
+describe('projects, processes, skills and knowledge', { skip: noBrowser }, () => {
   let world: RunningConsole;
 
   before(async () => {
@@ -260,7 +260,7 @@ describe('the pages of what the work goes by', { skip: noBrowser }, () => {
     },
   );
 
-  test('skills, tools and registered agents are shown, and what is new appears', async () => {
+  test('skills, tools and registered agents are shown, and new ones appear', async () => {
     const { baton, me } = world;
     const { page } = await world.signedIn('/skills');
     await page.getByText('No skills are assigned to you.').waitFor();

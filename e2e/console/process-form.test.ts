@@ -162,7 +162,7 @@ describe('the form of a process step', { skip: noBrowser }, () => {
     assert.deepEqual(operator.complaints, []);
   });
 
-  test('finishing a held task sends the answers; who it is not for sees them and can not answer', async () => {
+  test('completing a held task submits the form; other people see the answers read-only', async () => {
     const { baton } = world;
     const { openElements } = await baton.processInstances.create({
       process: 'packing',

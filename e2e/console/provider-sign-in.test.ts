@@ -99,7 +99,7 @@ describe('signing in to the console through an identity provider', { skip: noBro
   const cookiesOf = async (context: BrowserContext) =>
     (await context.cookies()).filter(({ name }) => name.startsWith('baton'));
 
-  test('a person signs in, comes where they wanted to go, and holds no token that outlives the page', async () => {
+  test('a person signs in, reaches the requested page, and gets no token that outlives the page', async () => {
     const first = await begin('corporate');
     await choose(first.page, 'ada');
     await first.page.getByText(/does not have access to Baton yet/).waitFor();
@@ -275,7 +275,7 @@ describe('signing in to the console through an identity provider', { skip: noBro
     await problem(second, 'identity_provider_not_found');
   });
 
-  test('other sites can neither begin a sign-in nor choose where it leads', async () => {
+  test('other sites can neither start a sign-in nor choose its destination', async () => {
     const ask = (body: object, headers: Record<string, string> = {}) =>
       fetch(`${url}/console/provider-sign-in`, {
         method: 'POST',

@@ -298,7 +298,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  test('what was written as one person is never sent as another who has signed in meanwhile', async () => {
+  test('input of one person is never sent as another who has signed in meanwhile', async () => {
     const rival = await world.person(['tasks.read', 'tasks.write']);
     const task = await world.baton.tasks.create({ title: 'Written as somebody' });
     const { page, complaints } = await world.signedIn(`/tasks/${task.publicId}`);

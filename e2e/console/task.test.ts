@@ -24,7 +24,7 @@ describe("a task's page", { skip: noBrowser }, () => {
   afterEach(() => world?.closePages());
   after(() => world?.close());
 
-  test('a lease is ended beside the reason, and its holder learns that the task is not theirs any more', async () => {
+  test('a claim is released beside its reason, and its holder is notified of the loss', async () => {
     const { baton } = world;
     const task = await baton.tasks.create({ title: 'Held for too long' });
     const holder = await world.person(agentPermissions);
@@ -90,7 +90,7 @@ describe("a task's page", { skip: noBrowser }, () => {
     assert.equal((await baton.approvals.get(approvalId)).status, 'approved');
   });
 
-  test('what it waits for is completed, or no longer waited for; relations are drawn and listed', async () => {
+  test('a dependency is completed or removed; relations are drawn and listed', async () => {
     const { baton } = world;
     const make = (title: string) => baton.tasks.create({ title });
     const [task, first, second] = [await make('Last'), await make('First'), await make('Second')];

@@ -28,7 +28,7 @@ async function until(isSo: () => boolean): Promise<void> {
   assert.ok(isSo());
 }
 
-test('what happens during a reading is shown after it', async () => {
+test('events during a query are shown after it', async () => {
   const { newer, seen, state } = shown();
   state.isReading = true;
   newer.add(event(1));
@@ -40,7 +40,7 @@ test('what happens during a reading is shown after it', async () => {
   assert.deepEqual([seen, state.readings], [['1', '2'], 0]);
 });
 
-test('where events were left out it is read again, once, and never in the middle of a reading', async () => {
+test('if events were left out it is refetched once, and never during a running query', async () => {
   const { newer, seen, state } = shown();
   state.isReading = true;
   // The fourth exceeds the limit.

@@ -73,7 +73,7 @@ test('a sign-in expires after ten minutes, and is valid once, even if it fails',
   await assert.rejects(finish(begun, begun.browser), refusedWith('sign_in_expired'));
 });
 
-test('two answers to one sign-in at once: one finishes it, with the page and the session that it began with', async () => {
+test('of two concurrent callbacks of a sign-in one finishes it, with the page and the session that started it', async () => {
   let nonce = '';
   const signIn = signInWith(discovery, () => ({ status: 200, json: { id_token: idToken({ nonce }) } }));
   const { url, browser } = await signIn.begin('corporate', '/inbox', page, 'key-of-the-session');
@@ -122,7 +122,7 @@ test('however many others begin a sign-in or send answers, one that was begun ca
   );
 });
 
-test('what a browser carries shows nothing, and opens unchanged beside its own state only', async () => {
+test('a sealed sign-in reveals nothing, and opens only unchanged and with its own state', async () => {
   const signIn = signInWith(discovery, () => ({ status: 400, json: undefined }));
   const one = await signIn.begin('corporate', '/tasks?q=private', page, 'key-of-the-session');
   assert.match(one.browser, /^[\w-]{100,3800}$/);
@@ -161,7 +161,7 @@ test('a way back that is too long for a cookie leads to the first page', async (
   }
 });
 
-test('the discovery document is read once for all who begin, and again after five minutes or a failure', async () => {
+test('the discovery document is fetched once for concurrent sign-ins, and again after five minutes or a failure', async () => {
   let nowMs = 0;
   let reads = 0;
   let isDown = false;

@@ -29,7 +29,7 @@ test('a flood of wishes is one reading at a time, with rests as long as the read
   assert.ok(restsMs.length >= 3 && restsMs.every((ms) => ms >= 59), `rests of ${restsMs} ms`);
 });
 
-test('what is wanted during a reading is read once more; another key does not wait, and a failure ends nothing', async () => {
+test('a request during a refetch causes one more; other keys do not wait, and a failure stops nothing', async () => {
   const read: string[] = [];
   const isReading = Promise.withResolvers<void>();
   const readings = new Refetches(async (key) => {

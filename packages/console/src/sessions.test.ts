@@ -78,7 +78,7 @@ test("repeated sign-ins replace only the person's own sessions and codes", () =>
   assert.deepEqual(sessions.takeCode(code), { token: 'a' });
 });
 
-test('a person ends all their sessions at once, and nobody else is signed out', () => {
+test('a person can end all their sessions, and nobody else is signed out', () => {
   const sessions = new Sessions(() => 0);
   const [own, other] = [
     sessions.open({ token: 'a' }, 'ada', pageKeyHash),

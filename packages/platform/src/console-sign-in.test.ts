@@ -53,7 +53,7 @@ test('a line without an address leaves it to the first token endpoint', () => {
   assert.deepEqual(providersOf('corporate:s3:cret'), { corporate: secret, public: undefined });
 });
 
-test('a line of another form ends the start with its number, and without what it holds', () => {
+test('an invalid line fails the start with its number, and without its content', () => {
   for (const line of [
     'corporate',
     'corporate s3:cret',

@@ -100,7 +100,7 @@ test('a registry that is slow is named, too, and so is a proxy that is set', asy
   }
 });
 
-test("another user in somebody's checkout reads in one sentence what they may not do", {
+test("another user in somebody's checkout gets a one-line message", {
   skip: process.getuid?.() !== 0 && 'only root can run programs as other users',
 }, async () => {
   const daemon = 1;

@@ -54,7 +54,7 @@ test('a folder that was open to others is closed to them, unless it holds things
   assert.equal(modeOf(shared), 0o1777);
 });
 
-test('the folder of the secrets is closed to all others, also where it was open before', () => {
+test('the folder of the secrets is private, even if it was open before', () => {
   const secrets = join(folder.path, 'secrets');
   mkdirSync(secrets);
   for (const mode of [0o777, 0o750, 0o710]) {
@@ -120,7 +120,7 @@ test('a home whose path is a file is refused', () => {
   assert.throws(() => openHome(path), sentence(/it is a file/));
 });
 
-test('a home that can not be created is refused at once', () => {
+test("a home that can't be created is rejected immediately", () => {
   for (const place of ['/proc/baton', '/proc/baton/below'])
     assert.throws(() => openHome(place), sentence(/Cannot use \S+ as the data folder/));
 });

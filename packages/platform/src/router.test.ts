@@ -187,7 +187,7 @@ test('a page shows nothing of a request as markup', async () => {
   assert.ok(body.includes('&#60;script&#62;') && !body.includes('<script'), body);
 });
 
-test('a browser gets a page for an unknown address, and a program what the service answers', async () => {
+test("for an unknown URL a browser gets a page, and a program the service's response", async () => {
   const unknown: RunningService = {
     handler(req, res) {
       if (req.url === '/known') return void res.end('known');

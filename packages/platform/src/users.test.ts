@@ -137,7 +137,9 @@ test('doctor finds a folder that is closed to the server, and a backup opens it'
   assert.match(repaired.output(), isFine);
 });
 
-test("root, then a user: the user gets one sentence, and root's Baton goes on", { skip }, async () => {
+test("root, then a user: the user gets a one-line message, and root's Baton keeps running", {
+  skip,
+}, async () => {
   const sentence = /it is not writable \(EACCES\); it belongs to user 0/;
   await refused(start(daemon, ofRoot), sentence);
   for (const file of ['backup', 'restore'])
@@ -172,7 +174,7 @@ longTest(
   },
 );
 
-test('a user, stopped, a backup by root: what the user owns stays theirs, and their Baton starts', {
+test("a user, stopped, a backup by root: the user's files keep their owner, and their Baton starts", {
   skip,
 }, async () => {
   await backsUp(root, ofDaemon, 'by-root');

@@ -90,7 +90,7 @@ const sentence = (pattern: RegExp) => (error: Error) => {
   return true;
 };
 
-test('what is packed is unpacked, with its manifest first and its checksum last', async () => {
+test('an archive is packed and unpacked, with its manifest first and its checksum last', async () => {
   await write(dataDirectory);
   assert.deepEqual(await verify(), manifest);
   const to = join(folder.path, 'to');

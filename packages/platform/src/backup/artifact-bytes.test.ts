@@ -24,7 +24,7 @@ async function namesIn(home: string): Promise<string[]> {
   return names.sort();
 }
 
-test('all objects are copied, but for uploads under way and what is newer than the databases', async () => {
+test('all objects are copied except unfinished uploads and objects newer than the databases', async () => {
   assert.deepEqual(await namesIn(folder.path), []);
   const place = join(folder.path, 'contents/tenant/0a');
   mkdirSync(place, { recursive: true });
@@ -41,7 +41,7 @@ test('all objects are copied, but for uploads under way and what is newer than t
   assert.equal(seen.length, 1);
 });
 
-test('what is restored takes the place of what is there, also when the backup has none', () => {
+test('restored objects replace the existing ones, even if the backup has none', () => {
   const own = join(folder.path, 'own');
   mkdirSync(join(own, 'contents/tenant'), { recursive: true });
   writeFileSync(join(own, 'contents/tenant/one'), '1');

@@ -293,7 +293,7 @@ test("a trigger of the backup doesn't run as superuser when the restore writes",
   assert.ok(!existsSync(marker), 'the trigger ran a command');
 });
 
-test('a backup of a Baton whose databases are elsewhere is refused: an older Baton could write one, without data', async () => {
+test('a backup of a Baton with external databases is rejected; older versions could write one, without data', async () => {
   const address = (name: string) => `postgresql://u:hidden-password@db.example/${name}`;
   const file = await packed({
     'state.json': { adminPrincipalId: 'a' },

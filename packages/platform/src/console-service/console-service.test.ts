@@ -94,7 +94,7 @@ test('other hosts and other origins are rejected', async () => {
   assert.equal(evil.status, 403);
 });
 
-test('where a service does not answer, a request is 503 unavailable, and so is a socket', async () => {
+test('if a service is unreachable, requests and sockets get 503 unavailable', async () => {
   const alone = await start({ BATON_COORDINATION_URL: `http://127.0.0.1:${await freePort()}` });
   const refused = await fetch(`${alone.url}/api/v1/tasks`);
   const { error } = (await refused.json()) as { error: { code: string; requestId: string } };
@@ -133,7 +133,7 @@ async function openThroughConsole(t: TestContext) {
   return { service, browser, serving, heard: () => heard };
 }
 
-test('a socket whose service breaks off is closed, and nothing is written into it', async (t) => {
+test('a socket whose service disconnects is closed, and nothing is written to it', async (t) => {
   const { browser, serving, heard } = await openThroughConsole(t);
   const answer = heard();
   assert.match(answer, /^HTTP\/1\.1 101 /);

@@ -136,7 +136,7 @@ const finish = async (begun: Awaited<ReturnType<typeof begin>>, from: string) =>
 
 const addressOf = (n: number) => `198.51.${100 + Math.floor(n / 250)}.${n % 250}`;
 
-test(`${strangers} strangers begin to sign in; a person who had begun before finishes, and the provider was read once`, async () => {
+test(`${strangers} strangers start sign-ins; a person who started before can finish, and the provider was read once`, async () => {
   const person = await begin('203.0.113.1');
   assert.equal(person.status, 200, JSON.stringify(person.body));
   for (let n = 0; n < strangers; n += 50)

@@ -76,7 +76,7 @@ async function unfold(summary: string): Promise<void> {
 }
 
 describe('the admin secret', () => {
-  test('opens the administration, is sent in a header alone, and leaves its field at once', async () => {
+  test('unlocks the administration, is sent in a header only, and is cleared from its field', async () => {
     const service = await openSection('principals', principals(principal()));
     await see(`Grace ${evil}`);
     const asked = service.asked.filter(({ headers }) => headers.get('x-iam-bootstrap-token') === 's3cret');
@@ -105,7 +105,7 @@ describe('the admin secret', () => {
     assert.equal((await find<HTMLInputElement>('textbox', 'Admin secret')).value, '');
   });
 
-  test('is forgotten on demand, with what was read under it', async () => {
+  test('is discarded on demand, with the responses that required it', async () => {
     await openSection('principals', principals(principal()));
     await click('button', 'Lock administration');
     await find('textbox', 'Admin secret');
@@ -160,7 +160,7 @@ describe('people and agents', () => {
     });
   });
 
-  test('one is made in identity and admitted with no more rights than this person has', async () => {
+  test('one is created in identity and admitted with no more permissions than this person has', async () => {
     const service = await openSection('principals', {
       'identity.principals.create': exampleOf('identity.principals.create', { id: graceId }),
       'principals.create': exampleOf('principals.create', { id: meId }),

@@ -64,7 +64,7 @@ const rowsOf = (name: string) =>
     [...row.children].map((cell) => seen(cell).replaceAll('\n', ' ')),
   );
 
-describe('what is decided', () => {
+describe('the subject of a decision', () => {
   test('is shown in full, with the follow-up actions of either decision', async () => {
     const task = {
       title: 'Pay the invoice',
@@ -120,7 +120,7 @@ describe('what is decided', () => {
     assert.ok(!isThere('region', /^Changed/));
   });
 
-  test('an approval names what was shown by its digest', async () => {
+  test('an approval contains the digest of the shown version', async () => {
     const service = await openPending(
       { subject: asked },
       {
@@ -152,7 +152,7 @@ describe('what is decided', () => {
     assert.ok(!isThere('button', 'Approve'));
   });
 
-  test('who can not be shown it can only reject', async () => {
+  test('without the subject, an approval can only be rejected', async () => {
     const service = await open('/inbox', {
       me: { pendingApprovals: [pending] },
       answers: {
@@ -178,7 +178,7 @@ describe('what is decided', () => {
     await see(/the plan⟨U\+202E⟩ \(plan\)\ntext\nx+the end$/m);
   });
 
-  test('texts of others are shown as they are, and what they hide is shown', async () => {
+  test('user text is shown verbatim, with its invisible characters', async () => {
     const hidden = 'ACME\u202E dtL\u200B';
     const subject = subjectWith(
       'asked',
@@ -193,7 +193,7 @@ describe('what is decided', () => {
   });
 });
 
-describe('what has changed since it was requested', () => {
+describe('the changes since the request', () => {
   test('is shown value by value, old beside new, marked by words and not by colours alone', async () => {
     const service = await openPending(
       { subject: asked, ...changedTo(changed, ['customFields', 'outcome']) },
@@ -227,7 +227,7 @@ describe('what has changed since it was requested', () => {
     assert.deepEqual(service.askedFor('approvals.approve')[0]?.body, { subjectDigest: 'sha256:changed' });
   });
 
-  test('of a long text the changed words are marked, between what is equal', async () => {
+  test('in a long text the changed words are marked, between unchanged text', async () => {
     const [start, end] = ['same '.repeat(200), ' and so on'.repeat(100)];
     const before = subjectWith('asked', { description: `${start}pay ACME${end}` });
     const after = subjectWith('changed', { description: `${start}pay Mallory${end}` });
@@ -238,7 +238,7 @@ describe('what has changed since it was requested', () => {
     assert.match(old, /^− … .*same pay was ACME and so on.* …$/);
   });
 
-  test('of a long text two changes far apart are marked each, and what is equal between them is shortened', async () => {
+  test('in a long text two distant changes are marked separately, and the text between them is shortened', async () => {
     const between = ' and so on'.repeat(100);
     const text = (to: string, when: string) => `Pay ${to} now${between} by ${when}.`;
     await openPending({
@@ -255,7 +255,7 @@ describe('what has changed since it was requested', () => {
     await see(text('Mallory', 'Sunday'));
   });
 
-  test('a date and what is not set are shown as elsewhere on the page', async () => {
+  test('dates and unset values are shown as elsewhere on the page', async () => {
     const artifact = { type: 'invoice', name: 'Invoice 7', digest: null };
     await openPending({
       subject: subjectWith('asked', {
@@ -301,7 +301,7 @@ describe('what has changed since it was requested', () => {
     ]);
   });
 
-  test('a rejection is sent all the same, at once', async () => {
+  test('a rejection is sent immediately nevertheless', async () => {
     const service = await openPending(
       { subject: asked, ...changedTo(changed, ['customFields', 'outcome']) },
       { 'approvals.reject': exampleOf('approvals.reject', { status: 'rejected' }) },
@@ -311,7 +311,7 @@ describe('what has changed since it was requested', () => {
     assert.deepEqual(service.askedFor('approvals.reject')[0]?.body, { subjectDigest: 'sha256:changed' });
   });
 
-  test('what has become too large to be shown is not approved', async () => {
+  test("a subject that has become too large to be shown can't be approved", async () => {
     const service = await openPending(
       { subject: asked, subjectChanged: true, changedFields: ['customFields', 'outcome'], current: null },
       { 'approvals.reject': exampleOf('approvals.reject', { status: 'rejected' }) },
@@ -323,7 +323,7 @@ describe('what has changed since it was requested', () => {
   });
 });
 
-describe('what changes while the page is open', () => {
+describe('a change while the page is open', () => {
   test('is shown if the service rejects the approval, and must be confirmed again', async () => {
     const service = await openPending(
       { subject: asked },
@@ -390,7 +390,7 @@ describe('what changes while the page is open', () => {
     await see('You approved the request.');
   });
 
-  test('with its task is read at once, and not approved before the person has looked again', async () => {
+  test('with its task is refetched immediately, and requires another review before the approval', async () => {
     const task = taskWith({ version: 3 });
     const about = { id, taskId: task.id };
     const service = await open('/inbox', {
@@ -414,7 +414,7 @@ describe('what changes while the page is open', () => {
 });
 
 describe('the page of an approval', () => {
-  test('that is requested again shows what changed since the earlier one was approved', async () => {
+  test('that is requested again shows the changes since the earlier approval', async () => {
     const earlierId = '0190b2c4-0000-7000-8000-0000000000a6';
     await openPending(
       {},

@@ -137,7 +137,7 @@ describe('the inbox', () => {
     assert.equal(document.activeElement?.textContent, 'Approve');
   });
 
-  test('j stops at the beginning of a request that the screen can not show at once: Enter decides nothing', async () => {
+  test('j focuses the beginning of a request that does not fit on the screen, so Enter decides nothing', async () => {
     const service = await open('/inbox', { me: { pendingApprovals: [pending('1'), pending('2')] } });
     const [first, second] = all('article');
     assert.ok(first !== undefined && second !== undefined);
@@ -188,13 +188,13 @@ describe('the inbox', () => {
     assert.ok(!isThere('heading', 'Pending with others'));
   });
 
-  test('who may not read approvals sees only their own', async () => {
+  test('without the permission to read approvals, only the own ones are shown', async () => {
     const service = await open('/inbox', { me: { permissions: ['tasks.read'] } });
     assert.equal(service.askedFor('approvals.list').length, 0);
     assert.ok(!isThere('heading', 'Pending with others'));
   });
 
-  test('what was done so far is read when it is opened', async () => {
+  test('the work so far is loaded when it is opened', async () => {
     const task = taskWith();
     const context = exampleOf('runs.getContext');
     const [checkpoint] = context.checkpoints;

@@ -72,7 +72,7 @@ describe('the journal', () => {
     await see('No events match these filters\nEvents appear here as they happen.');
   });
 
-  test('an event that is opened leads to its object then and now, its kind and its actor, and shows what it holds', async () => {
+  test('an opened event links to its object then and now, its type and its actor, and shows its payload', async () => {
     await open('/journal', { answers: journalOf(event('task.updated', { payload: { note: 'as it is' } })) });
     (await find('summary', /^task\.updated/)).click();
     await settled();
@@ -158,7 +158,7 @@ describe('the journal', () => {
     );
   });
 
-  test('what happens while it is open comes to its top, if the filters let it through', async () => {
+  test('new events that match the filters are prepended while it is open', async () => {
     await open('/journal?types=task.', { answers: journalOf(event('task.created')) });
     await until(() => sockets.length > 0);
     sockets.at(-1)?.brings(event('run.started', { entityType: 'run' }));
@@ -167,7 +167,7 @@ describe('the journal', () => {
     assert.deepEqual(types(), ['task.comment_added', 'task.created']);
   });
 
-  test('p pauses it, and what happened meanwhile is there when it goes on', async () => {
+  test('p pauses it, and the events of the pause appear when it resumes', async () => {
     const first = event('task.created');
     const service = await open('/journal', { answers: journalOf(first) });
     await press('p');

@@ -76,7 +76,7 @@ describe('knowledge', () => {
     await see('Not you.\npermission_denied · req_test');
   });
 
-  test('who may not write rules is offered no change', async () => {
+  test('without the permission to write rules, actions are hidden', async () => {
     await open('/knowledge', {
       me: { permissions: ['rules.read'] },
       answers: { 'rules.list': pageOf(rule()) },

@@ -41,7 +41,7 @@ describe('times', () => {
     assert.equal(seen(), '0:00');
   });
 
-  test('a clock of Baton that is an hour behind counts for what is shown', async (t) => {
+  test("if Baton's clock is an hour behind, it applies", async (t) => {
     const nowMs = Date.parse('2026-03-02T09:00:00.000Z');
     t.mock.method(Date, 'now', () => nowMs);
     setServerClock(new Date(nowMs - 3_600_000).toUTCString());
@@ -130,7 +130,7 @@ describe('sentences of the journal', () => {
   const event = (payload: Record<string, unknown>, type = 'task.updated', entityType = 'task') =>
     itemOf('events.list', { type, entityType, payload });
 
-  test('an event is about what its payload names, never about an id', () => {
+  test("the name of an event's object comes from its payload, and is never an id", () => {
     const id = '0190b2c4-0000-7000-8000-0000000000ad';
     assert.equal(subjectOf(event({ publicId: 'TASK-000007', title: 'Mend it' })), 'TASK-000007 Mend it');
     assert.equal(subjectOf(event({ instanceKey: 'CHG-1', element: 'approve' })), 'CHG-1 approve');
@@ -138,7 +138,7 @@ describe('sentences of the journal', () => {
     assert.equal(subjectOf(nameless), 'task type 000000ad');
   });
 
-  test('what an object was follows from its events: the last word counts, parts and happenings do not', () => {
+  test('the state of an object follows from the last values of its events, without those of parts', () => {
     const created = event(
       { title: 'First', priority: 'low', assigneeId: null, reason: 'asked' },
       'task.created',

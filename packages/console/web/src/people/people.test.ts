@@ -68,7 +68,7 @@ describe('agents and sessions', () => {
     assert.equal(document.querySelector('img'), null);
   });
 
-  test('who misses three beats of the lease is shown as unresponsive, and found by the filter', async () => {
+  test('a session that misses three heartbeats is shown as unresponsive, and matches the filter', async () => {
     const silent = session({
       heartbeatAt: new Date(Date.now() - 600_000).toISOString(),
       expiresAt: new Date(Date.now() + 50_000).toISOString(),
@@ -126,7 +126,7 @@ describe('agents and sessions', () => {
     assert.match(seen(all('listitem', /Lease expires/)[0]), /Not yours\.\npermission_denied/);
   });
 
-  test('who may not manage leases is offered no act', async () => {
+  test('without the permission to manage claims, actions are hidden', async () => {
     await open('/agents', { me: { permissions: ['sessions.manage', 'tasks.read'] }, answers: atWork() });
     await see('Last progress');
     for (const name of ['Release claim', 'Request cancellation', 'Disable'])
@@ -147,7 +147,7 @@ describe('agents and sessions', () => {
     assert.deepEqual([asked?.ids, asked?.body], [[graceId], { reason: 'disabled_in_console' }]);
   });
 
-  test('who leaves the question disables nobody', async () => {
+  test('cancelling disables nobody', async () => {
     const service = await open('/agents', { answers: atWork() });
     await click('button', 'Disable');
     await click('button', 'Cancel');
@@ -193,7 +193,7 @@ describe('agents and sessions', () => {
     await see(/Its identity stays active and still gets access tokens for other services\./);
   });
 
-  test('is shown to those with the permission; what they hold to those who may read tasks', async () => {
+  test('requires a permission; claimed tasks require the permission to read tasks', async () => {
     await open('/agents', { me: { permissions: ['tasks.read'] } });
     await see(
       "You don't have access to this page\nYou need the permission sessions.manage. Contact an administrator.",
@@ -219,8 +219,8 @@ describe('agents and sessions', () => {
   });
 });
 
-describe('who is at work', () => {
-  test('also who holds something without a session in sight', () => {
+describe('active principals', () => {
+  test('include holders without a loaded session', () => {
     const other = '0190b2c4-0000-7000-8000-0000000000f9';
     const activities = activityOf(
       [session()],
@@ -237,7 +237,7 @@ describe('who is at work', () => {
     assert.equal(activities[1]?.held[0]?.run?.claimId, 'c1');
   });
 
-  test('silent is who was not heard for three beats, which come every third of the lease', () => {
+  test('a session is unresponsive after three missed heartbeats, one per third of the lease', () => {
     const at = Date.parse('2026-03-02T09:00:00.000Z');
     const heard = (secondsAgo: number, leaseSeconds: number) =>
       session({

@@ -205,7 +205,7 @@ describe('one process', () => {
     await see(/Grace suspended it: We wait for the lawyers/);
   });
 
-  test('goes on without a question', async () => {
+  test('resumes without a reason', async () => {
     const service = await openInstance(instanceWith({ status: 'suspended' }), {
       'processInstances.resume': exampleOf('processInstances.resume'),
     });

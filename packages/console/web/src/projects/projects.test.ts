@@ -81,7 +81,7 @@ describe('projects', () => {
     assert.equal(document.querySelector('img'), null);
   });
 
-  test('whose workspace may not be read are listed by its id', async () => {
+  test('with an unreadable workspace are listed by its id', async () => {
     await open('/projects', {
       answers: {
         'projects.list': pageOf(itemOf('projects.list', { workspaceId: graceId })),
@@ -177,7 +177,7 @@ describe('one project', () => {
     await see('No.\nvalidation_error · req_test');
   });
 
-  test('who may not manage projects is offered no move, and who may not read goals sees none', async () => {
+  test('without the permissions, transitions and goals are hidden', async () => {
     const service = await openProject(project(), {}, ['projects.read']);
     assert.ok(!isThere('group', 'Project status'));
     assert.equal(service.askedFor('goals.list').length + service.askedFor('projectTemplates.get').length, 0);

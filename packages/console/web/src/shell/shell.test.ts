@@ -47,7 +47,7 @@ async function command(words: string): Promise<void> {
 const options = () => all('option').map((one) => one.textContent?.trim() ?? '');
 
 describe('the frame of the console', () => {
-  test('names every page, who is signed in, and that pages change by themselves', async () => {
+  test('shows every page, the signed-in person, and the live status', async () => {
     await open('/inbox');
     const nav = await find('navigation', 'Pages');
     assert.deepEqual(
@@ -125,7 +125,7 @@ describe('the frame of the console', () => {
 });
 
 describe('the palette', () => {
-  test('offers every page and every action that needs no more', async () => {
+  test('offers every page and every action', async () => {
     await open('/inbox');
     await command('');
     for (const name of [
@@ -142,7 +142,7 @@ describe('the palette', () => {
     assert.ok(!options().includes('Show all tasks'));
   });
 
-  test('narrows by what is typed, and Enter does the first', async () => {
+  test('filters by the input, and Enter runs the first match', async () => {
     await open('/inbox');
     await command('journal');
     await press('Enter');
@@ -253,7 +253,7 @@ describe('the palette', () => {
 });
 
 describe('the session', () => {
-  test('who is not signed in is led to the sign-in, and back afterwards', async () => {
+  test('without a session, the sign-in opens and leads back afterwards', async () => {
     await open('/journal?types=task.', {
       answers: { 'harness.getContext': new Refusal(401, 'invalid_token') },
       others: { '/console/token': new Refusal(401, 'signed_out') },
@@ -287,7 +287,7 @@ describe('the session', () => {
     assert.equal((await find<HTMLTextAreaElement>('textbox', 'Your comment')).value, 'Not sent yet');
   });
 
-  test('a page stays as it is while Baton does not answer, and goes on by itself', async () => {
+  test('a page keeps its data while Baton is unavailable, and reconnects automatically', async () => {
     const task = taskWith();
     const service = await open(`/tasks/${task.publicId}`, { answers: answersOf(task) });
     await fill('textbox', 'Your comment', 'Not sent yet');
@@ -365,7 +365,7 @@ describe('the session', () => {
 });
 
 describe('live changes', () => {
-  test('what an event is about is read again, and no more', async () => {
+  test('only the objects of an event are refetched', async () => {
     const task = taskWith({ title: 'Before' });
     const service = await open('/', { answers: { 'tasks.list': pageOf(task) } });
     service.answer({ 'tasks.list': pageOf({ ...task, title: 'Seen as it happens' }) });

@@ -52,7 +52,7 @@ describe('the sign-in', () => {
     assert.ok(isThere('button', 'Sign in'));
   });
 
-  test('a code in the address signs in once, and leaves the address at once', async () => {
+  test('a code in the URL signs in once, and is removed from the URL', async () => {
     const service = await open('/sign-in#code=abc', { others: { '/console/sign-in': {} } });
     assert.equal(address(), '/sign-in');
     assert.deepEqual(
@@ -69,7 +69,7 @@ describe('the sign-in', () => {
     await see('code_invalid');
   });
 
-  test('a code signs in also where the page is open', async () => {
+  test('a code signs in even if the page is already open', async () => {
     const service = await open('/sign-in', { others: { '/console/sign-in': {} } });
     location.hash = '#code=def';
     dispatchEvent(new Event('hashchange'));
@@ -90,7 +90,7 @@ describe('the sign-in', () => {
     assert.equal(departures.length, 1);
   });
 
-  test('who stays signed in sends no code again', async () => {
+  test('staying signed in sends no code', async () => {
     const service = await open('/sign-in#code=abc', {
       others: { '/console/sign-in': new Refusal(409, 'signed_in_as_other') },
     });

@@ -143,7 +143,7 @@ describe('the figures', () => {
     await see('The database did not respond in time. Some metrics are unavailable.');
   });
 
-  test('leave out what has labels', async (t) => {
+  test('exclude those with labels', async (t) => {
     t.mock.method(globalThis, 'fetch', async () => metrics(figures)());
     assert.deepEqual(Object.keys((await readFigures(new AbortController().signal)) ?? {}), [
       'active_claims',
@@ -215,7 +215,7 @@ describe('deliveries', () => {
     );
   });
 
-  test('who may read only is offered no act', async () => {
+  test('with read permission only, actions are hidden', async () => {
     await openSystem(dead(undelivered()), {}, ['operations.read']);
     await see('task.completed to billing');
     assert.ok(!isThere('button', 'Redeliver') && !isThere('button', 'Discard …'));

@@ -145,7 +145,7 @@ describe('a task that is given to somebody', () => {
     notSeen('Baton offers this task');
   });
 
-  test('warns where that somebody is disabled', async () => {
+  test('warns if the assignee is disabled', async () => {
     await openTask(taskWith({ assigneeId: graceId }), {
       'principals.get': exampleOf('principals.get', {
         id: graceId,

@@ -72,7 +72,7 @@ describe('a task that this person holds', () => {
     assert.ok(!isThere('button', 'Claim'));
   });
 
-  test('it is finished with what proves the holder, then a word on what came of it', async () => {
+  test('it is completed with the fencing token, then the result is commented', async () => {
     const { task, me } = heldTask();
     const done = { ...task, status: 'done', systemStatusCategory: 'terminal_success' as const };
     const service = await open(`/tasks/${task.publicId}`, {
@@ -183,7 +183,7 @@ describe('a task that this person holds', () => {
   });
 });
 
-describe('whose end of a lease it was', () => {
+describe('the end of a claim', () => {
   test('only leases of the console count as held in it', () => {
     const { me } = heldTask();
     assert.equal(holdsOf(meWith(me)).length, 1);

@@ -114,14 +114,14 @@ describe("a task's page", () => {
   });
 });
 
-describe('what can be done with a task', () => {
-  test('it can be taken by who may, and by no one else', async () => {
+describe('the actions on a task', () => {
+  test('it can be claimed with the permissions only', async () => {
     await openTask(taskWith());
     assert.ok(isThere('button', 'Claim'));
     await see('Every eligible principal can claim it now.');
   });
 
-  test('who may not claim is not offered to take it', async () => {
+  test('without the permission to claim, the button is hidden', async () => {
     await openTask(taskWith(), {}, { permissions: ['tasks.read', 'sessions.open'] });
     assert.ok(!isThere('button', 'Claim'));
   });
@@ -188,14 +188,14 @@ describe('what can be done with a task', () => {
     await see('It has no assignee.\nvalidation_error · req_test');
   });
 
-  test('a task that can go nowhere has no moves', async () => {
+  test('a task without transitions has no buttons for them', async () => {
     await openTask(taskWith(), {
       'tasks.listTransitions': exampleOf('tasks.listTransitions', { targets: [] }),
     });
     assert.ok(!isThere('group', 'Status'));
   });
 
-  test('e opens the form, and only what was changed is sent', async () => {
+  test('e opens the form, and only changed fields are sent', async () => {
     const task = taskWith({ title: 'To be changed', description: 'As before', version: 4 });
     const service = await openTask(task, {
       'principals.list': pageOf(
@@ -227,7 +227,7 @@ describe('what can be done with a task', () => {
     assert.equal(service.askedFor('tasks.update').length, 0);
   });
 
-  test('a form that lost a race keeps what was typed, and holds against the new version', async () => {
+  test('after a version conflict the form keeps the input, and applies it to the new version', async () => {
     const task = taskWith({ title: 'Before', version: 4 });
     const service = await openTask(task, { 'tasks.update': new Refusal(409, 'version_conflict') });
     await press('e');
@@ -278,7 +278,7 @@ describe('why a task does not move', () => {
     assert.deepEqual([asked?.ids, asked?.body], [[id], { reason: 'ended in the console' }]);
   });
 
-  test('who leaves the question has done nothing', async () => {
+  test('cancelling the confirmation has no effect', async () => {
     const service = await openTask(
       taskWith(),
       held(reason('task_not_ready', 'remove_relation', `/tasks/${id}/relations/${graceId}`)),
@@ -307,7 +307,7 @@ describe('why a task does not move', () => {
     assert.ok(!isThere('link', 'Review and decide'));
   });
 
-  test('what it waits for is named, and completed after a question', async () => {
+  test('a dependency is named, and completed after a confirmation', async () => {
     const first = taskWith({ id, title: 'First' });
     const service = await openTask(
       taskWith(),

@@ -12,7 +12,7 @@ const { localPath } = await import('../shell/local-path.ts');
 const id = '0190b2c4-0000-7000-8000-0000000000ad';
 
 describe('the address of the work', () => {
-  test('keeps what the page knows', () => {
+  test('keeps the input', () => {
     const known = {
       q: 'report',
       view: 'board',

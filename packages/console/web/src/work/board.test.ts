@@ -127,7 +127,7 @@ describe('the board', () => {
     assert.equal(focused(), 'One');
   });
 
-  test('m opens the menu of the card, which names where it can go, and Escape leaves it', async () => {
+  test("m opens the card's menu with its transitions, and Escape closes it", async () => {
     const task = taskWith({ title: 'One' });
     const service = await open('/?view=board', {
       answers: boardOf([task], moves(target('done', 'Done', 'complete'))),
@@ -195,7 +195,7 @@ describe('the board', () => {
     assert.equal(service.askedFor('tasks.update').length, 0);
   });
 
-  test('a card that somebody changed meanwhile comes back, with who did it and what it is now', async () => {
+  test('a card that somebody changed meanwhile returns, with the author and the current state', async () => {
     const task = taskWith({ title: 'Wanted by two', updatedAt: '2026-03-02T09:00:00.000Z' });
     const event = itemOf('events.list', {
       actorId: graceId,
@@ -217,7 +217,7 @@ describe('the board', () => {
     assert.deepEqual(titlesIn('backlog'), []);
   });
 
-  test('a refused move comes back with its code', async () => {
+  test('a rejected move returns with its code', async () => {
     const task = taskWith({ title: 'Refused' });
     await open('/?view=board', {
       answers: boardOf([task], {

@@ -60,14 +60,14 @@ describe('the list of the work', () => {
     assert.match(seen(all('listitem', /Given to nobody/)[0]), /–/);
   });
 
-  test('where there is no task, offers to create one, and no demo to who may not start it', async () => {
+  test('without tasks, offers to create one, and the demo only with the permission', async () => {
     await open('/');
     await see('No tasks yet');
     assert.ok(isThere('link', 'Create task'));
     assert.ok(!isThere('button', 'Start the demo'));
   });
 
-  test('who may start the demo is offered it, and sees it on the board', async () => {
+  test('with the permission, the demo is offered and opens on the board', async () => {
     const workspace = demoMade(0);
     const service = await open('/', { others: { '/console/demo': { isAllowed: true } } });
     service.answer({
@@ -141,7 +141,7 @@ describe('the list of the work', () => {
     await see('The demo is complete: its agents have finished all tasks.');
   });
 
-  test('where no task is like the filters, offers all tasks', async () => {
+  test('without matching tasks, offers to show all', async () => {
     await open('/?priority=high');
     await see('No tasks match these filters');
     await click('link', 'Show all tasks');
@@ -200,7 +200,7 @@ describe('the list of the work', () => {
     });
   });
 
-  test('a search goes into the address while it is typed, and the field keeps what was typed on', async () => {
+  test('a search updates the URL during input, and the field keeps newer input', async () => {
     await open('/');
     await fill('textbox', 'Search tasks', 'key');
     await until(() => address() === '/?q=key');
@@ -209,7 +209,7 @@ describe('the list of the work', () => {
     assert.equal((await find<HTMLInputElement>('textbox', 'Search tasks')).value, 'keyboard');
   });
 
-  test('what is typed while the search goes into the address stays in the field', async () => {
+  test('input during an update of the URL stays in the field', async () => {
     const { router } = await import('../router.tsx');
     await open('/');
     const field = await find<HTMLInputElement>('textbox', 'Search tasks');
@@ -281,7 +281,7 @@ describe('the list of the work', () => {
 });
 
 describe('a new task', () => {
-  test('c opens the form, and what it creates opens', async () => {
+  test('c opens the form, and the new task opens', async () => {
     const made = taskWith({ title: 'Written by keyboard' });
     const service = await open('/', { answers: { ...answersOf(made), 'tasks.create': made } });
     await press('c');
@@ -303,7 +303,7 @@ describe('a new task', () => {
     assert.equal(address(), `/tasks/${made.publicId}`);
   });
 
-  test('belongs to the workspace that is shown, also where the page has not read it', async () => {
+  test('belongs to the selected workspace, even if the page has not loaded it', async () => {
     const shown = exampleOf('workspaces.get', { name: 'Web shop' });
     const other = itemOf('workspaces.list', { id: graceId, name: 'Another', status: 'active' });
     const made = taskWith();

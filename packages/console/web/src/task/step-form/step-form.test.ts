@@ -67,7 +67,7 @@ async function openStep(task: Task, more: Answers = {}, permissions?: string[]) 
 }
 
 describe('the form of a process step', () => {
-  test('is shown as fields with their help and choices, beside what the step passes on and its process', async () => {
+  test("is shown as fields with help and choices, beside the step's context and its process", async () => {
     await openStep(ofProcess());
     await see('Step pack of process O-1 (order)');
     assert.equal((await find('link', 'O-1')).getAttribute('href'), `/processes/${instanceId}`);
@@ -128,7 +128,7 @@ describe('the form of a process step', () => {
     assert.equal(service.askedFor('tasks.complete')[0]?.headers.get('if-match'), '"task-5"');
   });
 
-  test('a refused completion names the faulty fields, and what was typed stays', async () => {
+  test('a rejected completion marks the invalid fields, and keeps the input', async () => {
     const task = ofProcess({ customFields: { weight: 1, box: 'small' } });
     const refusal = Response.json(
       {

@@ -27,7 +27,7 @@ const tabs = () =>
   );
 
 describe('saved views', () => {
-  test('are not there where there is none, and no filter to save', async () => {
+  test('are hidden without saved views and filters', async () => {
     await open('/');
     assert.deepEqual(tabs(), []);
     assert.ok(!isThere('button', 'Save view') && !isThere('button', 'Edit views'));
@@ -50,7 +50,7 @@ describe('saved views', () => {
     assert.deepEqual(tabs(), []);
   });
 
-  test('open what they hold, also by the palette', async () => {
+  test('open their filters, also from the palette', async () => {
     keep([{ name: 'Fires', search: { priority: 'critical', view: 'board' } }]);
     await open('/inbox');
     await press('Control+k');
@@ -74,7 +74,7 @@ describe('saved views', () => {
     assert.equal(readSavedViews(meId)[0]?.name, 'One');
   });
 
-  test('fifty are kept and no more', async () => {
+  test('at most fifty are stored', async () => {
     keep(Array.from({ length: 50 }, (_, n) => ({ name: `View ${n}`, search: { q: `word${n}` } })));
     await open('/?priority=low');
     await click('button', 'Save view');
@@ -84,7 +84,7 @@ describe('saved views', () => {
     assert.equal(readSavedViews(meId).length, 50);
   });
 
-  test('what is not understood in the browser is left out', () => {
+  test('invalid stored views are dropped', () => {
     keep('no JSON');
     assert.deepEqual(readSavedViews(meId), []);
     keep({ name: 'no list' });
