@@ -161,7 +161,7 @@ test('a rebuild without a cursor begins where the journal begins, and everything
   assert.equal(after.duplicatesTotal, before.duplicatesTotal + kept);
 });
 
-test('a rebuild to a cursor delivers what follows it, and unparks the tenant', async () => {
+test('a rebuild to a cursor delivers later events, and takes the tenant off hold', async () => {
   const page = await baton.admin.get('/events?limit=200');
   const place = page.body.items.find(({ type }: { type: string }) => type === 'capability.created');
   await baton.pool.run(sql`

@@ -67,7 +67,7 @@ test('with CP_CONTEXT_PROVIDER=none nothing is sent, and cursors move on to the 
   assert.deepEqual([parked_at, failure_count, next_attempt_at, delivered_total], [null, 0, null, 0]);
 });
 
-test('it delivers what was there and what comes, and gives every tenant a cursor', async () => {
+test('it delivers existing and new events, and creates a cursor for every tenant', async () => {
   const [first, second] = [await newTenant(baton), await newTenant(baton)];
   const ids = await writeDeliverable(baton, first, 250);
   const adapter = await start(adapterEnv(baton, memory));
@@ -81,7 +81,7 @@ test('it delivers what was there and what comes, and gives every tenant a cursor
   assert.equal(open, undefined);
 });
 
-test('it is watched on a port of its own: alive, ready whatever the memory service does, and its metrics', async () => {
+test('it has a health port: liveness, readiness independent of the memory service, and metrics', async () => {
   const port = await freePort();
   const env = adapterEnv(baton, memory, { CP_CONTEXT_ADAPTER_METRICS_PORT: String(port) });
   const adapter = await startContextAdapter({ env, isWatched: true, log: quietLog });
@@ -154,7 +154,7 @@ test('the metrics of coordination have the same figures, over all tenants and pr
   await baton.pool.run(sql`delete from event_consumers`);
 });
 
-test('a stop lets the turn under way end, and gives up one that takes longer', async () => {
+test('a stop lets the running turn finish, and aborts one that takes longer', async () => {
   const [quick, slow] = [await newTenant(baton), await newTenant(baton)];
   await writeDeliverable(baton, quick, 2);
   await writeDeliverable(baton, slow, 2);
@@ -220,7 +220,7 @@ test('tenants whose last turn failed take up half of the places at most', async 
   await adapter.close();
 });
 
-test('without work it looks again after CP_CONTEXT_POLL_INTERVAL_SECONDS', async () => {
+test('without work it polls again after CP_CONTEXT_POLL_INTERVAL_SECONDS', async () => {
   const tenantId = await newTenant(baton);
   await writeDeliverable(baton, tenantId, 1);
   await journalIsStable(baton.pool);
@@ -263,7 +263,7 @@ test('settings that could only fail later stop the start with one sentence', asy
     });
 });
 
-test('a database that is away is tried again, and logged without secrets', async () => {
+test('an unavailable database is retried, and logged without secrets', async () => {
   const lines: string[] = [];
   const log = createLog({
     name: 'context-adapter',

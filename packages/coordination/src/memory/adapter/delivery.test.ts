@@ -241,7 +241,7 @@ for (const [what, behaviour] of [
     },
   ],
 ] as const)
-  test(`after ${what} the batch is tried again later, whole`, async () => {
+  test(`after ${what} the whole batch is retried later`, async () => {
     const tenantId = await newTenant(baton);
     const ids = await writeDeliverable(baton, tenantId, 10);
     memory.behave(behaviour, namespaceOf(tenantId));
@@ -257,7 +257,7 @@ for (const [what, behaviour] of [
     assert.deepEqual(memory.keptIds(namespaceOf(tenantId)), ids);
   });
 
-test('an answer that is longer than 4 MiB is not read to its end', async () => {
+test('a response longer than 4 MiB is not read to its end', async () => {
   const tenantId = await newTenant(baton);
   await writeDeliverable(baton, tenantId, 1);
   memory.behave({ answer: { status: 207, body: `"${'x'.repeat(5_000_000)}"` } }, namespaceOf(tenantId));
@@ -265,7 +265,7 @@ test('an answer that is longer than 4 MiB is not read to its end', async () => {
   assert.match((await consumerOf(baton, tenantId)).parked_reason ?? '', /longer than 4194304 bytes/);
 });
 
-test('a memory service that is out of reach, or silent, parks the tenant in time', async () => {
+test('an unreachable or silent memory service puts the tenant on hold in time', async () => {
   const tenantId = await newTenant(baton);
   await writeDeliverable(baton, tenantId, 1);
   await startDelivery(baton, { ...memory, url: `http://127.0.0.1:${await freePort()}` }).turns();
@@ -312,7 +312,7 @@ test('the delay is 1 s, doubles up to 60 s, and is never shorter than the reques
   assert.equal((await consumerOf(baton, tenantId)).parked_at, since, 'on hold since the first failure');
 });
 
-test('a rebuild during a delivery wins: the late turn moves nothing', async () => {
+test('a rebuild takes precedence over a running delivery: the late turn moves nothing', async () => {
   const tenantId = await newTenant(baton);
   const ids = await writeDeliverable(baton, tenantId, 4);
   const delivery = startDelivery(baton, memory, { CP_CONTEXT_TENANT_BATCH_SIZE: '5' });
@@ -428,7 +428,7 @@ test('a token of the own service account is requested once, and again after a 40
   assert.ok(!reason.includes('4712'));
 });
 
-test('a turn that is given up keeps what is confirmed and sends nothing more', async () => {
+test('an aborted turn keeps its confirmed events and sends nothing more', async () => {
   const tenantId = await newTenant(baton);
   const ids = await writeDeliverable(baton, tenantId, 6);
   const stop = new AbortController();
@@ -446,7 +446,7 @@ test('a turn that is given up keeps what is confirmed and sends nothing more', a
   );
 });
 
-test('a secret in what the memory service answers is not kept', async () => {
+test('a secret in a response of the memory service is not stored', async () => {
   const tenantId = await newTenant(baton);
   const ids = await writeDeliverable(baton, tenantId, 1);
   const error = `Bearer cp_${'a1'.repeat(6)}_${'b2'.repeat(16)} is \0 wrong`;

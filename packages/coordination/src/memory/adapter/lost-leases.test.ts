@@ -30,7 +30,7 @@ after(async () => {
 
 const events = 100;
 
-test('who has lost a lease, or can not renew it, stops sending in time', async () => {
+test('a process that lost a lease, or cannot renew it, stops sending in time', async () => {
   const proxy = await startDatabaseProxy(baton.databaseUrl);
   const [taken, unsure] = [await newTenant(baton), await newTenant(baton)];
   for (const tenantId of [taken, unsure]) await writeDeliverable(baton, tenantId, events);

@@ -87,7 +87,7 @@ test('two processes share the tenants: each event is sent once, in order, and on
   assert.equal(processes(), 2);
 });
 
-test('what a process had under way that is killed by -9 goes to another one, and nothing is lost', async () => {
+test('the running turns of a process killed by -9 go to another process, and nothing is lost', async () => {
   const tenants = await newTenants(3);
   const written = new Map<string, string[]>();
   for (const tenantId of tenants) written.set(tenantId, await writeDeliverable(baton, tenantId, 400));
@@ -124,7 +124,7 @@ test('what a process had under way that is killed by -9 goes to another one, and
   assert.deepEqual(await ended, [0, null]);
 });
 
-test('a rebuild while a delivery is under way wins: everything is sent again from its place', async () => {
+test('a rebuild takes precedence over a running delivery: everything is sent again from its cursor', async () => {
   const tenantId = baton.tenantId;
   const ids = await writeDeliverable(baton, tenantId, 60);
   memory.behave({});

@@ -79,7 +79,7 @@ const eventRow = (about: Partial<EventRow>): EventRow => ({
   ...about,
 });
 
-test('an item has the form of the contract', () => {
+test('an item has the documented form', () => {
   const [actorId, workspaceId, goalId] = [newId(), newId(), newId()];
   const event = eventRow({
     type: 'task.created',

@@ -28,7 +28,7 @@ after(() => started.close());
 const lastCall = (path = '/api/memory/context') => memory.calls.findLast((call) => call.path === path);
 
 describe('the operational part', () => {
-  test('is the harness context, with the focus on a task: what it brought, and what it is given', async () => {
+  test('is the harness context, focused on a task: its artifacts and its inputs', async () => {
     await done(admin.post('/artifact-types', { key: 'plan', displayName: 'Plan', mediaTypes: ['*/*'] }), 201);
     const inputs = [{ key: 'plan', type: 'plan', from: 'parent', required: true }];
     const type = { key: 'planned', displayName: 'Planned', artifactSchema: { inputs } };
@@ -68,7 +68,7 @@ describe('the operational part', () => {
     assert.deepEqual([operational.focus, instructions, taskContext], [null, undefined, undefined]);
   });
 
-  test('is for anybody, without artifacts for who may not read them, and by a run', async () => {
+  test('is for every caller, without artifacts for callers who may not read them, and for a run', async () => {
     const worker = await makeWorker(baton);
     const { task, claim, run } = await makeRun(baton, worker);
     const reader = await baton.actor({ permissions: ['tasks.read'] });
@@ -112,7 +112,7 @@ describe('the operational part', () => {
     assert.equal(hash, `sha256:${createHash('sha256').update(text).digest('hex')}`);
   });
 
-  test('has the project that is named, with what counts for it and from where, and its workspaces', async () => {
+  test('has the named project, its effective values with their origins, and its workspaces', async () => {
     const project = await makeProject(baton);
     await configure(baton, project.id, { settings: { tone: 'plain' } });
     const inside = await makeWorkspace(baton, { parentId: project.workspaceId });
@@ -144,7 +144,7 @@ describe('refuses', () => {
     await requestContext(admin, { anchors: Array(10).fill('service:billing') });
   });
 
-  test('a task or a run without tasks.read, then one that is not there', async () => {
+  test('a task or a run without tasks.read, then a missing one', async () => {
     const nobody = await baton.actor({ permissions: [] });
     const task = await makeTask(baton);
     for (const focus of [{ task: task.id }, { runId: newId() }]) {
@@ -162,7 +162,7 @@ describe('refuses', () => {
     assert.deepEqual(details, { field: 'runId' });
   });
 
-  test('a project without projects.read, then one that is not there, then a workspace', async () => {
+  test('a project without projects.read, then a missing one, then a workspace', async () => {
     const reader = await baton.actor({ permissions: ['tasks.read'] });
     const both = { projectId: newId(), workspaceId: newId() };
     const details = await refused(asking(reader, both), 403, 'permission_denied');
@@ -242,7 +242,7 @@ describe('what memory knows', () => {
     assert.deepEqual([usual, subject.type, ephemeral], [8000, 'workspace', null]);
   });
 
-  test('is left out where nobody wants it, and forbidden without events.read, which comes after', async () => {
+  test('is omitted if it is not requested, and forbidden without events.read, in this order', async () => {
     const asked = memory.calls.length;
     const off = await requestContext(admin, { includeMemory: false });
     assert.deepEqual([off.memoryStatus, off.memory, off.memoryTraceId], ['disabled', null, null]);
@@ -273,7 +273,7 @@ describe('what memory knows', () => {
     assert.equal((await requestContext(person, { workspaceId: inner.id })).memoryStatus, 'forbidden');
   });
 
-  test('comes with how fresh it is: both cursors, the lag, and what the delivery is stuck at', async () => {
+  test('has its freshness: both cursors, the lag, and the event that blocks the delivery', async () => {
     await journalIsStable(baton.pool);
     const before = await requestContext(admin, { includeMemory: false });
     assert.deepEqual(before.freshness, {

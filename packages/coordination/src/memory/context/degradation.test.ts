@@ -46,7 +46,7 @@ describe('is returned nevertheless, with a status that gives the reason', () => 
     assertTookLess(began, 6000);
   });
 
-  test('when memory trickles an answer that never ends: timeout, in the same time', async () => {
+  test('when memory trickles a response that never ends: timeout, in the same time', async () => {
     const began = performance.now();
     assert.deepEqual(await statusWhen({ tricklesEveryMs: 20 }, askHastily), ['timeout']);
     assertTookLess(began, 6000);
@@ -58,7 +58,7 @@ describe('is returned nevertheless, with a status that gives the reason', () => 
       assert.deepEqual(await withBody('{}', status), ['unavailable', 'memory_failed'], `${status}`);
   });
 
-  test('when its answer is malformed, huge, too deep, or holds what can not be stored: unavailable', async () => {
+  test('when its response is malformed, huge, too deep, or cannot be stored: unavailable', async () => {
     const unreadable = ['unavailable', 'memory_unreadable'];
     for (const body of ['', 'null', '[]', '{"sections":{}}', '{"sections":[1]}', 'not JSON'])
       assert.deepEqual(await withBody(body), unreadable, body);
@@ -73,7 +73,7 @@ describe('is returned nevertheless, with a status that gives the reason', () => 
     assert.deepEqual(await withBody(long), ['unavailable', 'memory_failed']);
   });
 
-  test("when it answers with another tenant's namespace: unavailable, and nothing of it is shown", async () => {
+  test("when its response contains another tenant's namespace: unavailable, and none of it is returned", async () => {
     const foreign = `tenant:${baton.otherTenantId}`;
     for (const named of [`"namespace":"${foreign}:ws:x"`, `"namespaces":["a","${foreign}"]`])
       assert.deepEqual(await withBody(`{"sections":[{"deep":[{${named}}]}]}`), [

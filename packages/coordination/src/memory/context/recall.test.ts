@@ -51,7 +51,7 @@ test('by an anchor: what memory knows of one thing, in the namespaces of a task'
   });
 });
 
-test('by a text, narrowed by all that there is', async () => {
+test('by a text, with every filter', async () => {
   const { id: workspaceId } = await makeWorkspace(baton);
   const where = [
     { attr: 'tier', op: 'in', value: [1, 2] },
@@ -68,7 +68,7 @@ test('by a text, narrowed by all that there is', async () => {
   );
 });
 
-test('refuses what contradicts itself with invalid_recall_request, and another form with 400', async () => {
+test('refuses a contradictory request with invalid_recall_request, and another form with 400', async () => {
   const anchor = 'a:b';
   for (const wrong of [
     {},
@@ -94,7 +94,7 @@ test('refuses what contradicts itself with invalid_recall_request, and another f
     await refused(recall(admin, wrong), 400, 'invalid_request');
 });
 
-test('needs events.read, and tasks.read for a task; then the task and the workspace must be there', async () => {
+test('needs events.read, and tasks.read for a task; then the task and the workspace must exist', async () => {
   const asked = { anchor: 'a:b' };
   await refused(recall(await baton.actor({ permissions: ['tasks.read'] }), asked), 403, 'permission_denied');
   const reader = await baton.actor({ permissions: ['events.read'] });

@@ -122,7 +122,7 @@ describe('the context that a type declares', () => {
     );
   });
 
-  test('is repeated as it was recorded, also to others, and while memory is away or switched off', async () => {
+  test('is returned as recorded, also to others, and while memory is unavailable or disabled', async () => {
     memory.knowledge.forget(tenants);
     memory.knowledge.know(tenants, { entities: [billing] });
     const task = await makeTold();
@@ -140,7 +140,7 @@ describe('the context that a type declares', () => {
     assert.deepEqual([status, pack], ['forbidden', null]);
   });
 
-  test('is not recorded for who does not hold the claim, and without one', async () => {
+  test('is not recorded for a caller that does not hold the claim, or without a claim', async () => {
     memory.knowledge.know(tenants, { entities: [billing] });
     const task = await makeTold();
     for (const claimed of [false, true]) {
@@ -236,7 +236,7 @@ describe('the context that a type declares', () => {
     assert.deepEqual([status, pack, lastTyped()], ['empty', null, asked]);
   });
 
-  test('fails by its own status: timeout, unavailable, disabled; nothing is recorded then', async () => {
+  test('has its own status on failure: timeout, unavailable, disabled; nothing is recorded then', async () => {
     const task = await makeTold();
     await claimTask(worker, task.id);
     memory.behave({ delayMs: 60_000 });
@@ -307,7 +307,7 @@ describe('a recorded pack', () => {
     }
   });
 
-  test('is out of sight with its task', async () => {
+  test('is hidden with its task', async () => {
     const { person, mine, other } = await makeNarrowPerson(baton);
     const ids: string[] = [];
     for (const { id: workspaceId } of [mine, other]) {
@@ -328,7 +328,7 @@ describe('a recorded pack', () => {
     await refused(baton.otherAdmin.post('/tasks', { title: 'known', evidence }), 404, 'not_found');
   });
 
-  test('is replayed: the same question as of the same instant, and what differs', async () => {
+  test('is replayed: the same request as of the same instant, with the differences', async () => {
     const { id, claim } = await record();
     const same = await done(worker.actor.post(`/context-packs/${id}:replay`));
     const none = { missingEntities: [], extraEntities: [], missingFacts: [], extraFacts: [] };

@@ -36,7 +36,7 @@ test('after its pause one call is let through, and its success closes the circui
   assert.equal(circuits.enter('a'), undefined);
 });
 
-test('the pause doubles up to its bound while the call after it fails, and one that is given up changes nothing', () => {
+test('the pause doubles up to its bound while the next call fails, and an aborted call changes nothing', () => {
   const { circuits, clock, fail } = start();
   fail('a', 3);
   for (const seconds of [10, 15, 15]) {

@@ -59,7 +59,7 @@ async function killBeforeEvents(process: ServiceProcess, begun: () => Promise<bo
   });
 }
 
-test('a process that dies between the answers of memory and their events leaves each of them one event', async () => {
+test('a process that dies between the responses of memory and their events leaves each of them one event', async () => {
   const service = await startProcess('serve', baton.env);
   const { id } = await makeWorkspace(baton);
   const name = `p${newId()}`;
@@ -121,7 +121,7 @@ test('a process that dies between the answers of memory and their events leaves 
   assert.equal((await knowledgeEvents(baton, id)).length, told.length);
 });
 
-longTest('a worker that dies there too leaves it to the next one', async () => {
+longTest('a worker that dies at the same point leaves the write to the next one', async () => {
   const { id } = await makeWorkspace(baton);
   await leaveIntent(id, 'killed-twice');
   memory.behave({ delayMs: 2000 });
@@ -175,7 +175,7 @@ test('a request without a response is retried later, and a refused one is abando
   assert.deepEqual(await knowledgeEvents(baton, id), []);
 });
 
-test('a key that another call has taken meanwhile keeps its answer', async () => {
+test('a key that another call has taken meanwhile keeps its response', async () => {
   const { id } = await makeWorkspace(baton);
   const key = newId();
   const headers = { 'idempotency-key': key };

@@ -124,7 +124,7 @@ describe('a snapshot', () => {
     ]);
   });
 
-  test('that changes more than 200 things names so many', async () => {
+  test('that changes more than 200 entities names 200 of them', async () => {
     const { id } = await makeWorkspace(baton);
     const entities = Array.from({ length: 201 }, (_, n) => ({ kind: 'pod', key: `pod:${n}` }));
     await done(admin.post('/knowledge/snapshots', snapshotOf(id, { entities, relations: [] })));
@@ -132,7 +132,7 @@ describe('a snapshot', () => {
     assert.deepEqual([(payload['changes'] as []).length, payload['truncated']], [200, true]);
   });
 
-  test('is previewed: what it would change, and the state; nothing is written', async () => {
+  test('is previewed: its changes and the state; nothing is written', async () => {
     const { id } = await makeWorkspace(baton);
     const preview = await done(admin.post('/knowledge/snapshots:preview', snapshotOf(id)));
     assert.deepEqual([preview.dryRun, preview.changes.opened.length], [true, 2]);
@@ -156,7 +156,7 @@ describe('a snapshot', () => {
     }
   });
 
-  test('is refused in the order of the contract', async () => {
+  test('is refused in the documented order', async () => {
     const { id } = await makeWorkspace(baton);
     const send = (actor: Actor, more: object, path = '/knowledge/snapshots') =>
       actor.post(path, snapshotOf(id, more));
@@ -212,7 +212,7 @@ describe('a snapshot', () => {
     assert.equal(raw.status, 400);
   });
 
-  test('that memory does not take is 502, retryable where it may be taken later; no event, no intent', async () => {
+  test('that memory refuses is 502, retryable if it may be accepted later; no event, no intent', async () => {
     const { id } = await makeWorkspace(baton);
     const send = () => admin.post('/knowledge/snapshots', snapshotOf(id));
     for (const [behaviour, memoryStatus, retryable] of [
@@ -233,7 +233,7 @@ describe('a snapshot', () => {
     assert.deepEqual(await eventsIn(id), []);
   });
 
-  test('of 8 MiB is taken, and a larger one is not', async () => {
+  test('of 8 MiB is accepted, and a larger one is not', async () => {
     const { id } = await makeWorkspace(baton);
     const body = largeSnapshotOf(id, 8);
     assert.ok(JSON.stringify(body).length > 8_000_000);
@@ -261,7 +261,7 @@ describe('a body of more than 1 MiB', () => {
     assert.equal((await send(`[${many.join(`,${' '.repeat(1000)}`)}]`)).status, 200);
   });
 
-  test('is known by its bytes where it comes again under a key', async () => {
+  test('is recognized by its bytes when it is repeated under a key', async () => {
     const { id } = await makeWorkspace(baton);
     const headers = { 'idempotency-key': newId() };
     const body = documentOf(id, { chunks: [{ text: 'x'.repeat(bytes) }] });
@@ -272,7 +272,7 @@ describe('a body of more than 1 MiB', () => {
     await refused(admin.post('/knowledge/documents', other, headers), 409, 'idempotency_key_reused');
   });
 
-  test('without a declared length is taken too', async () => {
+  test('without a declared length is accepted too', async () => {
     const { id } = await makeWorkspace(baton);
     const body = JSON.stringify(largeSnapshotOf(id, 2));
     const { status } = await fetch(`${baton.url}/api/v1/knowledge/snapshots`, {
@@ -362,7 +362,7 @@ describe('a write with an Idempotency-Key', () => {
     assert.equal((await eventsIn(id)).length, 2);
   });
 
-  test('has one effect however often it is sent at once', async () => {
+  test('has one effect under concurrent repetitions', async () => {
     const { id } = await makeWorkspace(baton);
     const headers = { 'idempotency-key': newId() };
     const body = documentOf(id);
@@ -384,7 +384,7 @@ describe('a write with an Idempotency-Key', () => {
 });
 
 describe('writes of the same thing', () => {
-  test('go one after another, so that the journal ends as memory does', async () => {
+  test('are serialized, so that the journal ends as memory does', async () => {
     const { id } = await makeWorkspace(baton);
     memory.behave({ delayMs: 50 });
     const titles = ['one', 'two', 'three', 'four'];
@@ -430,7 +430,7 @@ describe('writes of the same thing', () => {
   });
 });
 
-test('writes of one tenant that memory does not answer leave places for those of others', async () => {
+test('unanswered writes of one tenant leave places for those of others', async () => {
   const { id } = await makeWorkspace(baton);
   const { id: otherId } = await done(
     baton.otherAdmin.post('/workspaces', { slug: 'another', name: 'Another' }),

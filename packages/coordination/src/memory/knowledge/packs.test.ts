@@ -203,7 +203,7 @@ describe('packs', () => {
   });
 });
 
-test('without a memory service every call of memory is memory_disabled, after right and workspace', async () => {
+test('without a memory service every operation on memory is memory_disabled, after permission and workspace', async () => {
   const without = await baton.another({ CP_CONTEXT_PROVIDER: 'none' });
   const { id } = await makeWorkspace(baton);
   const call = async (method: string, path: string, body?: object) => {

@@ -38,7 +38,7 @@ beforeEach(() => {
 const preview = (actor: Actor, workspaceId: string, more: object = {}) =>
   actor.post('/knowledge/snapshots:preview', snapshotOf(workspaceId, { ...more, entities: [] }));
 
-test('a preview, which names what memory knows, takes the namespace of the tree', async () => {
+test('a preview, which returns knowledge from memory, requires the namespace of the tree', async () => {
   const { id } = await makeWorkspace(baton);
   await done(baton.admin.post('/knowledge/snapshots', snapshotOf(id)));
   memory.calls.length = 0;
@@ -56,7 +56,7 @@ test('a preview, which names what memory knows, takes the namespace of the tree'
   );
 });
 
-test('a pack takes the namespace of the tenant', async () => {
+test('a pack requires the namespace of the tenant', async () => {
   const pack = { name: `p${newId()}`, version: '1.0.0', scope: 'tenant', kinds: {} };
   await done(baton.admin.post('/knowledge/packs', pack), 201);
   memory.calls.length = 0;
@@ -68,7 +68,7 @@ test('a pack takes the namespace of the tenant', async () => {
   assert.equal((await done(read())).name, pack.name);
 });
 
-test('without a decision point, a person gets a preview of a tree that is in sight as a whole', async () => {
+test('without a decision point, a person gets a preview of a tree that is visible as a whole', async () => {
   const { baton: plain, close } = await startWithMemory();
   try {
     const { person, mine, other } = await makeNarrowPerson(plain);

@@ -435,7 +435,7 @@ test('without the key that opens the secrets it is secret_store_unavailable', as
   assert.equal(await failedWith(id), 'secret_store_unavailable');
 });
 
-test(':authorize refuses in the order of the contract', async () => {
+test(':authorize refuses in the documented order', async () => {
   const type = await makeType(baton.admin, provider.spec());
   const { key } = await makeConnection(baton.admin, type);
   await refused(authorize('absent'), 404, 'not_found');

@@ -91,7 +91,7 @@ test('a report that a connection works writes when it was checked; one that it h
   );
 });
 
-test('refusals come in the order of the contract', async () => {
+test('refusals come in the documented order', async () => {
   const { key, agent } = await makeUsed();
   const { key: foreign } = await makeConnection(baton.admin);
   const report = (body: object, to = key) => agent.put(`/connections/${to}/status`, body);

@@ -104,7 +104,7 @@ test('of a claim and a new gate at once, a gate that comes first refuses the cla
   }
 });
 
-test('gates that come and go at once are counted right', async () => {
+test('concurrently opened and closed gates are counted correctly', async () => {
   const { id: taskId } = await makeTask(baton);
   const body = { task: taskId, gate: true, assignedPrincipalId: person.principalId };
   const makers = Array.from({ length: 20 }, async (_, n) => {

@@ -97,7 +97,7 @@ test('POST returns the whole record, and the event names the request and its add
   );
 });
 
-test('a request that contradicts itself is refused with what is wrong', async () => {
+test('a contradictory request is refused with the defect', async () => {
   const { principalId } = person;
   const why = async (body: object) => (await refused(ask(body), 422, 'invalid_approval')).reason;
   assert.equal(await why({}), 'exactly_one');
@@ -113,7 +113,7 @@ test('a request that contradicts itself is refused with what is wrong', async ()
   await request({ task: task.id });
 });
 
-test('what a request names must exist: task, artifact, workspace, role, principals, in this order', async () => {
+test('objects that a request names must exist: task, artifact, workspace, role, principals, in this order', async () => {
   const order = ['task', 'artifactId', 'workspaceId', 'assignedPrincipalId'];
   const unknown: Record<string, unknown> = { excludedPrincipals: [newId()] };
   for (const name of order) unknown[name] = newId();
@@ -213,7 +213,7 @@ test('approve and reject record who decided, when, and why; the decision counts 
   }
 });
 
-test('without a comment of the decision there is only the question', async () => {
+test("without a comment of the decision only the requester's is returned", async () => {
   const { id } = await request({ comment: 'may I?' });
   const { comment, decisionComment } = await done(act(id, 'approve'));
   assert.deepEqual([comment, decisionComment], ['may I?', null]);
@@ -395,7 +395,7 @@ test('a request that is no gate holds nothing back', async () => {
   await done(claim(task.id));
 });
 
-test('a claim that was there before the gate lives on, but its run completes nothing', async () => {
+test('a claim from before the gate stays live, but its run completes nothing', async () => {
   const task = await makeTask(baton);
   const { claimId, fencingToken } = await claimTask(worker, task.id);
   const held = { claimId, fencingToken };

@@ -140,7 +140,7 @@ test('of a rule, also of one that the agent wrote', async () => {
   await onlyPeopleCancel(gate, await askedByRule());
 });
 
-test('those that wait for an answer at the upgrade become the core’s, and the agent’s own stay its own', async () => {
+test('those that are pending at the upgrade become the core’s, and the agent’s own stay its own', async () => {
   const { actor } = worker;
   const ofRule = await askedByRule();
   const body = { assignedPrincipalId: person.principalId };

@@ -37,7 +37,7 @@ async function makeRole(holderId: string, { filedIn, heldIn }: { filedIn?: strin
   return role;
 }
 
-test('who could decide is listed by name and id: people with approvals.decide or admin, nobody else', async () => {
+test('eligible deciders are listed by name and id: people with approvals.decide or admin, nobody else', async () => {
   const task = await makeTask(baton);
   const one = await person();
   const others = [
@@ -58,7 +58,7 @@ test('who could decide is listed by name and id: people with approvals.decide or
   }
 });
 
-test('who was disabled, or has lost the binding, is not listed; who has a key that still works is', async () => {
+test('a disabled person, or one who lost the binding, is not listed; one with a valid key is', async () => {
   const task = await makeTask(baton);
   const [disabled, unbound, byKey, byOldKey] = await Promise.all([person(), person(), person(), person()]);
   const end = (actor: Actor) =>
@@ -91,7 +91,7 @@ test('the owner of the task comes first', async () => {
   assert.ok(!(await peopleOf(other)).includes(unable.principalId));
 });
 
-test('who does not see the task is not listed', async () => {
+test('a person who may not see the task is not listed', async () => {
   const { person: narrow, mine, other } = await makeNarrowPerson(baton);
   const [seen, hidden, ofTenant] = [
     await makeTask(baton, { workspaceId: mine.id }),
@@ -105,7 +105,7 @@ test('who does not see the task is not listed', async () => {
   );
 });
 
-test('roles are listed that somebody who could decide holds where the task is', async () => {
+test('roles are listed that an eligible decider holds where the task is', async () => {
   const above = await makeWorkspace(baton);
   const below = await makeWorkspace(baton, { parentId: above.id });
   const elsewhere = await makeWorkspace(baton);

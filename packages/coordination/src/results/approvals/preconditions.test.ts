@@ -55,7 +55,7 @@ const gate = (observation: object = {}, more: { condition?: object; task?: objec
     },
   );
 
-test('the newest observation of the kind about the task opens the way, if its condition holds', async () => {
+test('the newest observation of the kind about the task satisfies the precondition, if its condition holds', async () => {
   const { id, task } = await gate({}, { condition: isGreen });
   const other = await makeTask(baton);
   await observe({ task: other.id, data: { result: 'green' } });
@@ -88,7 +88,7 @@ test('an observation counts whose event is archived, and one whose event was pru
   assert.deepEqual(await causesOf(id), [{ index: 0, cause: 'observation_missing' }]);
 });
 
-test('what a later observation supersedes does not count', async () => {
+test('a superseded observation does not count', async () => {
   const { id, task } = await gate();
   const first = await observe({ task: task.id });
   await observe({ supersedes: first.eventId, task: (await makeTask(baton)).id });
@@ -132,7 +132,7 @@ test('a task that is required together with an object must match too', async () 
   await done(approve(id));
 });
 
-test('what has no value, names no task, or cannot be compared keeps the gate shut, and the refusal names all', async () => {
+test('a precondition without a value or a task, or that cannot be compared, keeps the gate closed, and the refusal names all', async () => {
   const preconditions = [
     { observation: { kind, externalRef: { system: 'github', id: '$.task.customFields.pr!' } }, reason },
     { observation: { kind, task: '$.task.customFields.other' }, reason },

@@ -50,7 +50,7 @@ const ask = (task: { id: string }, more: object = {}, actor = baton.admin) =>
     201,
   );
 
-test('a pending question of the agent’s own covers no change, and takes none back with it', async () => {
+test('a pending request of the agent’s own covers no change, and cancels none', async () => {
   const task = await makeTask(baton, { title: 'Pay ACME' });
   const { id } = await ask(task);
   await done(approve(id));
@@ -87,7 +87,7 @@ test('a newer approval by somebody whom an earlier one excludes covers no change
   await refused(approve(again.id, other), 403, 'separation_of_duties_violation');
 });
 
-test('what a rule writes in the decider’s name is not the decider’s word', async () => {
+test('a change that a rule makes in the decider’s name is not a decision', async () => {
   const rules = makeRuleWorker(baton);
   const typeKey = 'paid-by-rule';
   await insertTestType(baton, { key: typeKey });
@@ -117,7 +117,7 @@ test('what a rule writes in the decider’s name is not the decider’s word', a
   await refused(claim(task.id), 409, 'approval_required');
 });
 
-test('what an outcome reads elsewhere counts up to the decision, and not after it', async () => {
+test('values that an outcome reads elsewhere count as of the decision, and not after it', async () => {
   const origin = await makeTask(baton, { title: 'ACME' });
   const body = '$.task.artifact[invoice].metadata.amount to $.spawnedBy.title';
   const { id, task } = await tester.gate({ approved: [{ comment: { body } }] });
@@ -143,7 +143,7 @@ test('what an outcome reads elsewhere counts up to the decision, and not after i
   assert.equal(items[0].body, '10 to ACME');
 });
 
-test('what was changed and rejected then is not completed by the approval of before', async () => {
+test('a changed and then rejected task is not completed by the earlier approval', async () => {
   const { id, task } = await tester.gate({ approved: [{ completeTask: {} }] });
   await done(approve(id));
   await done(patch(task.id, { title: 'Something else' }));
@@ -164,7 +164,7 @@ test('what was changed and rejected then is not completed by the approval of bef
   assert.notEqual((await tester.task(task.id)).status, 'done');
 });
 
-describe('a call by hand', () => {
+describe('a manual call', () => {
   const code = 'skill_side_effect_not_authorized';
 
   test('is not permitted by an approval with an outcome: the worker executes that, and nothing else', async () => {
@@ -183,7 +183,7 @@ describe('a call by hand', () => {
     assert.equal((await tester.outcome(id)).lastError?.code, 'skill_running');
   });
 
-  test('is allowed by no approval of what the task was before', async () => {
+  test("is not permitted by an approval of the task's earlier state", async () => {
     const skill = await makeCallable(baton.admin, { sideEffects: 'external_write' });
     const task = await makeTask(baton);
     const { id } = await ask(task);

@@ -79,7 +79,7 @@ function digestOf(snapshot: unknown): string {
   return `sha256:${createHash('sha256').update(text).digest('hex')}`;
 }
 
-test('what was changed while the gate was pending is not approved, and the person sees what changed', async () => {
+test('a subject changed while the gate was pending is not approved, and the person sees the changes', async () => {
   const { id, task, skill } = await payment();
   const asked = await read(id);
   assert.equal(asked.subjectChanged, false);
@@ -172,7 +172,7 @@ test('a value shaped like an expression is never evaluated as one', async () => 
   assert.deepEqual((await callOf(skill)).inputs, { ...customFields, by: person.principalId });
 });
 
-test('the subject is what a decider is shown, and anybody computes its digest', async () => {
+test('the subject is shown to the decider, and every client can compute its digest', async () => {
   const spawner = await makeTask(baton, { title: 'Caf\u0065\u0301' });
   const { id, task } = await tester.gate(
     {
@@ -344,7 +344,7 @@ test('a subject has at most 64 KiB: a larger one is not requested, and one that 
   await assert.rejects(many, /422/);
 });
 
-test('the outcome shows what it reads of many artifacts, of the task and of the one that it came from', async () => {
+test('the outcome shows the values that it reads from many artifacts, the task and its origin', async () => {
   const origin = await makeTask(baton);
   const add = (task: { id: string }, type: string, metadata: object) =>
     done(agent.post('/artifacts', { type, name: type, task: task.id, metadata }), 201);

@@ -30,7 +30,7 @@ async function fileOf(artifactId: string): Promise<string> {
   return join(baton.env['CP_ARTIFACT_FOLDER'] as string, baton.tenantId, id.slice(-2), id);
 }
 
-test('GET answers the bytes with type, length, tag, and headers against running them', async () => {
+test('GET returns the bytes with type, length, tag, and headers that prevent their execution', async () => {
   const bytes = freshBytes(300_000);
   const artifact = await storeArtifact(baton, bytes, { mediaType: 'image/png', name: 'Curve.png' });
   const { status, headers, bytes: got } = await download(baton, baton.admin, artifact.id);
@@ -135,7 +135,7 @@ test('without bytes it is 404 content_not_found, after a purge 410 content_purge
   assert.equal((await download({ url }, baton.admin, stored.id)).status, 410);
 });
 
-test('tasks.read alone reads nothing but inputs: 403, and without forTask before every look', async () => {
+test('tasks.read alone permits only inputs: 403, and without forTask before every lookup', async () => {
   const reader = await baton.actor({ permissions: ['tasks.read'] });
   const task = await makeTask(baton);
   const artifact = await storeArtifact(baton, freshBytes(), { task: task.id });
@@ -190,7 +190,7 @@ test(':purge-content deletes the bytes, keeps the record, and writes an event', 
   assert.equal((await eventsOf(baton, artifact.id)).length, count);
 });
 
-test('a purge keeps the bytes that another artifact or a live upload has too', async () => {
+test('a purge keeps bytes that another artifact or a live upload shares', async () => {
   const bytes = freshBytes();
   const { contentRef } = await done(upload(baton, baton.admin, bytes), 201);
   const make = () =>
@@ -239,7 +239,7 @@ test(':purge-content refuses in the order 403, 404, 409, 503', async () => {
   await refused(purge(stored.id, { reason: 'x'.repeat(2001) }), 400, 'invalid_request');
 });
 
-test('a purge whose object can no longer be deleted is done all the same; the sweep has the rest', async () => {
+test("a purge succeeds even if its object can't be deleted; the sweep retries the deletion", async () => {
   const artifact = await storeArtifact(baton, freshBytes());
   await baton.pool.run(sql`delete from artifact_uploads`);
   const file = await fileOf(artifact.id);

@@ -21,7 +21,7 @@ async function makeRun() {
   return { task, run: await done(actor.post(`/tasks/${task.id}:start-run`, { claimId, fencingToken }), 201) };
 }
 
-test('POST answers 201 with the whole record and writes artifact.created v2', async () => {
+test('POST returns 201 with the whole record and writes artifact.created v2', async () => {
   const task = await makeTask(baton);
   const sent = {
     type: 'report',
@@ -67,7 +67,7 @@ test('POST answers 201 with the whole record and writes artifact.created v2', as
   assert.deepEqual(await done(baton.admin.get(`/artifacts/${id}`)), { id, createdAt, ...rest });
 });
 
-test('the types that prove what the core found are recorded by the core alone', async () => {
+test('the types that prove findings of the core are recorded by the core alone', async () => {
   const task = await makeTask(baton);
   const agent = await baton.actor({ permissions: ['artifacts.write', 'tasks.read'] });
   const content = {
@@ -173,7 +173,7 @@ test('documents are guarded: shape, size, depth, secrets', async () => {
     });
 });
 
-test('without artifacts.write a caller learns nothing about ids: 403 before every look', async () => {
+test('without artifacts.write no response reveals ids: 403 before every lookup', async () => {
   const reader = await baton.actor({ permissions: ['artifacts.read', 'tasks.read'] });
   const task = await makeTask(baton);
   for (const id of [task.id, newId()])

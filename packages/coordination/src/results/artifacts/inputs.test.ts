@@ -59,7 +59,7 @@ async function makeReview() {
   return { review, author, parent, origin, complete };
 }
 
-test('a task without its required inputs is not handed out: claim, claimability and available work agree', async () => {
+test('a task without its required inputs is unavailable: claim, claimability and available work agree', async () => {
   const { review, author, parent, complete } = await makeReview();
   assert.deepEqual(
     (await reasonsOf(review.id)).map(({ code }: { code: string }) => code),
@@ -111,7 +111,7 @@ test('an input that was purged is missing, a superseded one is replaced by its s
   assert.deepEqual((await refused(claim(review.id), 409, 'input_missing')).missing, [draft]);
 });
 
-test('a lapsed claim of a task whose input was purged meanwhile is not taken over', async () => {
+test('an expired claim of a task whose input was purged meanwhile is not reclaimed', async () => {
   const { review, author, parent, complete } = await makeReview();
   await complete();
   await record(parent.id, 'plan');
@@ -126,7 +126,7 @@ test('a lapsed claim of a task whose input was purged meanwhile is not taken ove
   assert.equal((await done(reclaim())).fencingToken, 2);
 });
 
-test('requirements and inputs must both be there', async () => {
+test('requirements and inputs must both be satisfied', async () => {
   await done(baton.admin.post('/capabilities', { name: 'reading' }), 201);
   const parent = await makeTask(baton);
   await makeType(

@@ -54,7 +54,7 @@ function putBySocket(
   return { socket, answer: new Promise((resolve) => socket.on('close', () => resolve(text))) };
 }
 
-test('PUT answers 201 with reference, size, type, digest and expiry', async () => {
+test('PUT returns 201 with reference, size, type, digest and expiry', async () => {
   const bytes = freshBytes(70_000);
   const { contentRef, expiresAt, ...rest } = await done(put(bytes, { 'content-type': 'image/png' }), 201);
   assert.match(contentRef, /^cref_[0-9a-f-]{36}$/);

@@ -38,7 +38,7 @@ const nameOf = () => ({ tenantId: newId(), id: newId() });
 
 /** What every store does. */
 function storeTests(get: () => ContentStore): void {
-  test('what is written can be read, once and again', async () => {
+  test('written objects can be read repeatedly', async () => {
     for (const size of [0, 1, 300_000, 8_000_000]) {
       const [name, bytes] = [nameOf(), freshBytes(size)];
       assert.deepEqual(await get().write(name, chunksOf(bytes)), {
@@ -114,7 +114,7 @@ describeLong("Debian's OpenStack Swift by its S3 interface", { skip: swiftMissin
 
   storeTests(() => store);
 
-  test('a wrong secret, and a bucket that is not there, are a failure whose message has no secret', async () => {
+  test('an invalid secret and a missing bucket are failures whose message has no secret', async () => {
     for (const [wrong, code] of [
       [{ CP_S3_SECRET_ACCESS_KEY: 'wrong-secret-of-the-tests' }, '403 SignatureDoesNotMatch'],
       [{ CP_S3_BUCKET: 'absent' }, '404 NoSuchBucket'],
@@ -176,7 +176,7 @@ describe('an S3 store that does not answer', () => {
       CP_S3_READ_TIMEOUT_SECONDS: '1',
     });
 
-  test('is given up after CP_S3_READ_TIMEOUT_SECONDS of silence, before and inside of an answer', async () => {
+  test('times out after CP_S3_READ_TIMEOUT_SECONDS of silence, before and during a response', async () => {
     hold = 'head';
     const store = silent();
     const acts = [

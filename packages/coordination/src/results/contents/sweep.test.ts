@@ -43,7 +43,7 @@ async function contentIdOf(contentRef: string): Promise<string> {
   return row?.content_id as string;
 }
 
-test('an upload that nobody named is forgotten after its time, and its bytes are deleted', async () => {
+test('an unused upload expires, and its bytes are deleted', async () => {
   await put(freshBytes());
   const [files, uploads, contents] = [
     await filesOf(baton),
@@ -74,7 +74,7 @@ test('bytes that an artifact or another upload has stay, also where another tena
   assert.deepEqual(await filesOf(baton, baton.otherTenantId), []);
 });
 
-test('what a crash left of an upload is deleted after an hour, and not before', async () => {
+test('the remains of an upload after a crash are deleted after an hour, and not before', async () => {
   const [young, old] = [newId(), newId()];
   const store = openContentStore(worker.tools.settings);
   for (const id of [young, old]) {
@@ -88,7 +88,7 @@ test('what a crash left of an upload is deleted after an hour, and not before', 
   assert.deepEqual([files.includes(young), files.includes(old)], [true, false]);
 });
 
-test('an object that cannot be deleted keeps no other, is named in the log, and is tried again later', async () => {
+test('an object that cannot be deleted blocks no other, is logged, and is retried later', async () => {
   const refs = [await put(freshBytes()), await put(freshBytes()), await put(freshBytes())];
   const [poisoned = '', ...others] = await Promise.all(refs.map(contentIdOf));
   const place = join(baton.env['CP_ARTIFACT_FOLDER'] as string, baton.tenantId, poisoned.slice(-2), poisoned);
@@ -110,7 +110,7 @@ test('an object that cannot be deleted keeps no other, is named in the log, and 
   assert.equal(await sweep(), 1);
 });
 
-test('an upload that cannot be deleted keeps no other of its batch', async () => {
+test('an upload that cannot be deleted blocks no other of its batch', async () => {
   const refs = [await put(freshBytes()), await put(freshBytes()), await put(freshBytes())];
   const poisoned = (refs[1] as string).slice(5);
   const run = (text: string) => baton.pool.run({ text, values: [] });

@@ -149,7 +149,7 @@ const copyOf = (id: string, count: number, barred: readonly string[]) =>
       available_at - make_interval(secs => n), ${barred}::uuid[]
     from skill_invocations cross join generate_series(1, ${count}) n where id = ${id}`);
 
-test('any number of calls that it must not take keeps an executor from none behind them, and costs a look', async () => {
+test('any number of calls from which it is barred delays no later call, and costs one lookup', async () => {
   const skill = await makeCallable(baton.admin);
   const { callId } = await judged(skill);
   const { principalId } = worker.actor;

@@ -105,7 +105,7 @@ for (const [name, [inRun, end, reason]] of Object.entries(endings)) {
   });
 }
 
-test('a run that has succeeded, or waits, leaves its calls as they are', async () => {
+test('a run that has succeeded, or waits, does not end its calls', async () => {
   const calls = await twoCalls(true);
   await done(calls.agent.actor.post(`/runs/${calls.run.id}:suspend`, {}));
   await worker.withdraw();
@@ -113,7 +113,7 @@ test('a run that has succeeded, or waits, leaves its calls as they are', async (
   assert.equal((await done(claimCall(executor, calls.skill))).invocation.id, calls.pending.id);
 });
 
-test('the end of a task ends what its approval has allowed', async () => {
+test('the end of a task ends the calls that its approval permitted', async () => {
   const task = await makeTask(baton);
   const skill = await makeCallable(baton.admin, { sideEffects: 'external_write' });
   const gate = { task: task.id, gate: true, assignedPrincipalId: baton.admin.principalId };

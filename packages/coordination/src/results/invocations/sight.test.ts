@@ -23,7 +23,7 @@ async function callIn(skill: { id: string }, workspaceId: string | null): Promis
   return done(invoke(baton.admin, skill, { inputs: { of: workspaceId }, ...task }), 201);
 }
 
-test('a person with a narrow sight gets no call of a hidden workspace, neither the next one nor by its id', async () => {
+test('a person with restricted visibility gets no call of a hidden workspace, neither the next one nor by its id', async () => {
   const skill = await makeCallable(baton.admin);
   const hidden = await callIn(skill, other.id);
   assert.equal((await claimCall(person, skill)).status, 204);
@@ -61,7 +61,7 @@ test('the oldest visible call comes first, whichever queue it is in', async () =
   assert.equal((await claim()).status, 204);
 });
 
-test('a call goes where its task goes: one that was moved out of sight is not given', async () => {
+test('a call follows its task: one that was moved out of view is not assigned', async () => {
   const skill = await makeCallable(baton.admin);
   const task = await makeTask(baton, { workspaceId: mine.id });
   await done(invoke(baton.admin, skill, { taskId: task.id }), 201);

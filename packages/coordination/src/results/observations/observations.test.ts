@@ -34,7 +34,7 @@ async function readJournal(id: string) {
   return items;
 }
 
-test('POST answers 201 with ids and time, and publishes what was given', async () => {
+test('POST returns 201 with ids and time, and publishes what was given', async () => {
   const { body, status } = await observe({});
   assert.equal(status, 201);
   const { id, eventId, recordedAt, ...rest } = body;
@@ -213,7 +213,7 @@ test('suspected secrets are refused, in content, data, assertions and references
     assert.deepEqual(await refused(observe(body), 422, 'secret_material_rejected'), details);
 });
 
-test('what it refers to must be there, and of this tenant; a session of the caller', async () => {
+test("its references must exist in the tenant, and the session be the caller's", async () => {
   const { actor, sessionId } = await makeWorker(baton);
   const task = await makeTask(baton);
   const { id: claimId, fencingToken } = await claimTask({ actor, sessionId }, task.id);

@@ -128,7 +128,7 @@ test('a failure without reactions fails the outcome; a replay calls again', asyn
   assert.deepEqual([lastError.code, lastError.details.error.code], ['skill_failed', 'broken']);
 });
 
-test('a call that takes too long is taken back, and the outcome fails', async () => {
+test('a call that takes too long is cancelled, and the outcome fails', async () => {
   const skill = await makeCallable(baton.admin);
   const { id, call } = await called(skill);
   const later = (seconds: number) =>

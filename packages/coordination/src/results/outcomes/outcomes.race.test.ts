@@ -23,7 +23,7 @@ after(async () => {
 
 const statusOf = async (id: string) => (await tester.outcome(id)).outcomeStatus;
 
-test('of two workers at once, and a replay beside them, each action is done once', async () => {
+test('with two concurrent workers and a replay, each action is executed once', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const { id, task } = await tester.gate({
       approved: [{ comment: { body: 'once' } }, { completeTask: {} }],
@@ -60,7 +60,7 @@ test('of an outcome that completes a task and a claim at once, the task is compl
   }
 });
 
-test('of a disable of the decider and the outcome at once, nothing is done after the disable', async () => {
+test('with a concurrent disable of the decider, no action is executed after the disable', async () => {
   for (let round = 0; round < raceRounds / 2; round += 1) {
     const decider = await baton.actor({ kind: 'human' });
     const { id, task } = await tester.gate(

@@ -57,7 +57,7 @@ test('a decision without an outcome returns one with null fields', async () => {
   await refused(replay(id, baton.otherAdmin), 404, 'not_found');
 });
 
-test('the worker does what the decision leads to, in the name of the decider, and in its order', async () => {
+test('the worker executes the outcome of the decision, in the name of the decider, and in order', async () => {
   const approved = [
     {
       ensureWork: {
@@ -153,7 +153,7 @@ test('the worker does what the decision leads to, in the name of the decider, an
   await refused(replay(id), 409, 'outcome_not_replayable');
 });
 
-test('a rejection leads to what is declared for it, also at another task', async () => {
+test('a rejection has the outcome that is declared for it, also on another task', async () => {
   const spawner = await makeTask(baton);
   const { id, task } = await tester.gate({
     approved: [{ completeTask: {} }],
@@ -173,7 +173,7 @@ test('a rejection leads to what is declared for it, also at another task', async
   );
 });
 
-test('what is so already is skipped', async () => {
+test('an action without effect is skipped', async () => {
   const approved = [{ transition: { status: 'todo' } }, { completeTask: {} }, { completeTask: {} }];
   const { id, task } = await tester.gate({ approved });
   await tester.decide(id);
@@ -246,7 +246,7 @@ test('while another gate of the task is pending, its completion waits', async ()
   assert.equal((await tester.task(task.id)).status, 'done');
 });
 
-test('an action that fails ends the outcome: what was done stays, the decider gets work, a replay does the rest', async () => {
+test('a failed action ends the outcome: completed actions remain, the decider gets a task, a replay executes the rest', async () => {
   const typeKey = `later-${baton.tenantId.slice(-4)}`;
   const approved = [
     comment('first'),
@@ -327,7 +327,7 @@ test('each kind of failure has the code of the call that would be refused', asyn
   assert.equal((await untilFailed(id)).lastError.code, 'task_cancelled');
 });
 
-test("the decider's credential must be active still, and give the right to what is done", async () => {
+test("the decider's credential must still be active, and permit the actions", async () => {
   const close = (actor: Actor) =>
     baton.pool.run(sql`update iam_bindings set status = 'revoked' where principal_id = ${actor.principalId}`);
   const disable = (actor: Actor) => done(baton.admin.post(`/principals/${actor.principalId}:disable`));
@@ -350,7 +350,7 @@ test("the decider's credential must be active still, and give the right to what 
   }
 });
 
-test('a token that only decides leaves the rights of the person to what follows', async () => {
+test("a token that only decides leaves the person's rights to the outcome", async () => {
   const { id, task } = await tester.gate({ approved: [{ completeTask: {} }] });
   const claims = { sub: person.iamPrincipalId, tenant_id: baton.tenantId, purpose_ref: `approval:${id}` };
   const token = await baton.issuer.sign({ ...claims, scope: ['control-plane:decide'] });
@@ -376,7 +376,7 @@ test('an outcome that completes a task with checks opens an attempt in its name'
   assert.equal((await tester.outcome(id)).actions[1].result.skipped, 'verification_pending');
 });
 
-test('an unexpected failure is tried again after pauses that double, eight times, and holds up no other', async () => {
+test('an unexpected failure is retried after delays that double, eight times, and blocks no other', async () => {
   const { id, task } = await tester.gate({ approved: [comment('first'), { completeTask: {} }] });
   await tester.decide(id);
   await baton.pool.run(sql`
@@ -420,7 +420,7 @@ test('an unexpected failure is tried again after pauses that double, eight times
   assert.equal((await tester.outcome(id)).outcomeStatus, 'executed');
 });
 
-test('an outcome that hangs can be replayed: after a failed try, or when it is due for ten minutes', async () => {
+test('a hanging outcome can be replayed: after a failed attempt, or when it has been due for ten minutes', async () => {
   const { id } = await tester.gate({ approved: [{ completeTask: {} }] });
   await tester.decide(id);
   await refused(replay(id), 409, 'outcome_not_replayable');
@@ -436,7 +436,7 @@ test('an outcome that hangs can be replayed: after a failed try, or when it is d
   await done(replay(id));
 });
 
-test('failure work goes into no workspace where the one of the approval takes no tasks', async () => {
+test('the task for a failed outcome is in no workspace if that of the approval accepts no tasks', async () => {
   const post = (path: string, body: object) => done(baton.admin.post(path, body), 201);
   const types = (await done(baton.admin.get('/workspace-types'))).items;
   const workspace = await post('/workspaces', { slug: 'shut', name: 'Shut', typeKey: types[0].key });

@@ -6,7 +6,10 @@ import { claimCall, invoke, makeCallable } from '../../testing/invocations.ts';
 import { corePrincipalOf, done, makeRun, makeTask, makeWorker, refused } from '../../testing/leases.ts';
 import { checkBy, letTimePass, makeVerifier } from '../../testing/verification.ts';
 
-/** What a person agrees to in a verification is what is done and completed, whatever the task becomes (trust, ruling 1). */
+/**
+ * A verification executes and completes what a person approved. See
+ * docs/reference/trust.md#a-person-approves-what-they-saw.
+ */
 let baton: TestCoordination;
 let judge: ReturnType<typeof makeVerifier>;
 let person: Actor;
@@ -65,7 +68,7 @@ async function asked(acceptance: object[], more: object = {}) {
   return { task, attemptId, approvalId: approvalId as string };
 }
 
-describe('a call that a check makes once a person has agreed', () => {
+describe("a call that a check makes after a person's approval", () => {
   test('is shown to the person, and requested again if the agent changes its inputs', async () => {
     const skill = await makePayer();
     const { task, attemptId, approvalId } = await asked([agreed(), callBy(skill, ofTask)]);
@@ -111,7 +114,7 @@ describe('a call that a check makes once a person has agreed', () => {
     assert.deepEqual(call.authorizationBasis, { kind: 'approval', approvalId });
   });
 
-  test('is made with what the person agreed to at last', async () => {
+  test('is made with the inputs of the last approval', async () => {
     const skill = await makePayer();
     const { task, approvalId } = await asked([agreed(), callBy(skill, ofTask)]);
     await patch(task.id, { customFields: mallory });
@@ -147,7 +150,7 @@ describe('a call that a check makes once a person has agreed', () => {
     await nobodyIsCalled(skill);
   });
 
-  test('is shown before it is made, also where the person added the check', async () => {
+  test('is shown before it is made, even if the person added the check', async () => {
     const skill = await makePayer();
     const { task, approvalId } = await asked([agreed(), external]);
     await decide(approvalId, 'approve');
@@ -191,7 +194,7 @@ describe('a call that a check makes once a person has agreed', () => {
     assert.equal((await done(baton.admin.get(`/approvals?taskId=${task.id}`))).items.length, 2);
   });
 
-  test('is made by the verification alone: what a person agreed to in a check allows no call by hand', async () => {
+  test('is made by the verification alone: the approval of a check permits no manual call', async () => {
     const skill = await makePayer();
     const { task, approvalId } = await asked([agreed(), external]);
     await decide(approvalId, 'approve');
@@ -200,8 +203,8 @@ describe('a call that a check makes once a person has agreed', () => {
   });
 });
 
-describe('a task that is changed after a person agreed to its check', () => {
-  test('is not completed where the person does not agree to the change', async () => {
+describe('a task that is changed after the approval of its check', () => {
+  test('is not completed if the person rejects the change', async () => {
     const { task, approvalId } = await asked([agreed(), external]);
     await decide(approvalId, 'approve');
     await judge.run();

@@ -118,7 +118,7 @@ describe('a decoy', () => {
 describe('who decides', () => {
   const violation = 'separation_of_duties_violation';
 
-  test('a human check is not decided by who had a run or a claim of the task, or requested its completion', async () => {
+  test('a human check is not decided by a principal that had a run or a claim of the task, or requested its completion', async () => {
     const role = await done(baton.admin.post('/roles', { slug: 'judges', name: 'Judges' }), 201);
     const hired = async () => {
       const one = await makeWorker(baton, { kind: 'human' });

@@ -8,7 +8,7 @@ import { makeRule, makeRuleWorker, observe, observed } from '../../testing/rules
 import { checkBy, letTimePass, makeVerifier } from '../../testing/verification.ts';
 import { makeWorkspace } from '../../testing/workspaces.ts';
 
-/** Nobody proves their own work (trust, ruling 2). */
+/** Nobody proves their own work. See docs/reference/trust.md#nobody-proves-their-own-work. */
 let baton: TestCoordination;
 let judge: ReturnType<typeof makeVerifier>;
 let worker: Worker;
@@ -55,8 +55,8 @@ async function worked(spec: object = {}, more: object = {}) {
   return made;
 }
 
-describe('evidence of a state outside', () => {
-  test('the agent makes it up: it is kept, named and does not count; CI proves the task', async () => {
+describe('evidence of an external state', () => {
+  test('fabricated by the agent, it is stored and named but does not count; CI proves the task', async () => {
     const acceptance = [checkBy('external_state')];
     const { task, claim, run } = await makeRun(baton, worker, { task: { acceptance } });
     const held = { claimId: claim.id, fencingToken: claim.fencingToken };
@@ -122,7 +122,7 @@ describe('evidence of a state outside', () => {
     assert.equal((await look(task.id)).status, 'passed');
   });
 
-  test('sent back by somebody else it stays whose it was; with another note it is theirs', async () => {
+  test('sent again by somebody else it keeps its author; with another note it is theirs', async () => {
     const { task } = await worked();
     await prove(task.id, worker.actor, [fact('7', { note: 'green' })]);
     await prove(task.id, ci, []);
@@ -223,7 +223,7 @@ describe('an event that a check requires', () => {
     assert.deepEqual([passed.status, passed.results[0].evidence], ['passed', [`event:${eventId}`]]);
   });
 
-  test('nor does one that nobody has caused', async () => {
+  test('nor does one without an actor', async () => {
     const { task } = await worked({ event: 'task.comment_added' });
     const about = { type: 'task.comment_added', entity_type: 'task', entity_id: task.id };
     const [eventId] = await writeEvents(baton.pool, baton.tenantId, [about]);
@@ -243,7 +243,7 @@ describe('an event that a check requires', () => {
   });
 });
 
-describe('a rule that takes its cause for evidence', () => {
+describe('a rule that adds its cause as evidence', () => {
   const closing = (actor: Actor, type: string) =>
     makeRule(baton.admin, {
       trigger: observed(type, { actorId: actor.principalId }),

@@ -64,7 +64,7 @@ test('the skill is called once in the name of the completer, and its success pas
   assert.deepEqual([asked.length, asked[0]?.actor_id], [1, baton.admin.principalId]);
 });
 
-test('what is expected of the output is compared literally', async () => {
+test('the expected output is compared literally', async () => {
   const skill = await makeCallable(baton.admin);
   const expect = { passed: true, levels: { a: [1, 2] } };
   const outputs: [object, string][] = [
@@ -118,7 +118,7 @@ test('inputs that do not fit, and a skill that was disabled since, fail the chec
   assert.equal((await judgedAfter(waiting)).message, 'The skill could not be called: skill_not_invocable.');
 });
 
-test('the end of an attempt takes its call back', async () => {
+test('the end of an attempt cancels its call', async () => {
   const skill = await makeCallable(baton.admin);
   const { task, call } = await called(skill, [checkOf(skill)]);
   const { version } = await read(task.id);
@@ -143,7 +143,7 @@ test('a completer who was disabled ends the attempt and its call', async () => {
   await worker.close();
 });
 
-test('a skill with effects outside is called after a person has agreed, and is refused without one', async () => {
+test("a skill with external effects is called after a person's approval, and refused without one", async () => {
   const skill = await makeCallable(baton.admin, { sideEffects: 'external_write' });
   const person = checkBy('human', { key: 'agreed', spec: { approver: baton.admin.principalId } });
   const refusedSpec = async (acceptance: object[]) =>
@@ -164,7 +164,7 @@ test('a skill with effects outside is called after a person has agreed, and is r
   assert.equal((await judgedAfter(task)).status, 'passed');
 });
 
-test('a check names a skill that can be called', async () => {
+test('a check names a callable skill', async () => {
   const reasonOf = async (spec: object) => {
     const body = { title: 'x', acceptance: [checkBy('deterministic', { spec })] };
     return (await refused(baton.admin.post('/tasks', body), 422, 'invalid_acceptance_spec')).reason;

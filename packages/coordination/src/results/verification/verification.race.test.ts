@@ -54,7 +54,7 @@ test('of several workers one evaluates an attempt: the task is completed once', 
   }
 });
 
-test('an attempt whose task is locked is left for the next look, and keeps no other', async () => {
+test('an attempt whose task is locked is retried by the next run, and blocks no other', async () => {
   const [held, free] = [
     await openVerification(baton, ready, { evidence }),
     await openVerification(baton, ready, { evidence }),

@@ -320,7 +320,7 @@ describe('a check by a person', () => {
     assert.equal((await approvalsOf(task.id)).length, 1);
   });
 
-  test('an approval completes the task at the next look, which is at once', async () => {
+  test('an approval completes the task at once', async () => {
     const { task, attempt } = await judged([checkBy('human')], {}, worker.actor);
     await decide(attempt.approvalId, 'approve');
     assert.equal((await read(task.id)).status, 'todo');
@@ -471,8 +471,8 @@ describe('a check by a person', () => {
   });
 });
 
-describe('a check of a state outside', () => {
-  test('waits, and passes with evidence that names it, at the next look, which is at once', async () => {
+describe('a check of an external state', () => {
+  test('waits, and passes at once with evidence that names it', async () => {
     const { task, attempt } = await judged([checkBy('external_state')]);
     assert.deepEqual([attempt.status, attempt.approvalId], ['waiting_external', null]);
     const patch = async (evidence: object[]) => {
@@ -488,7 +488,7 @@ describe('a check of a state outside', () => {
     assert.equal((await read(task.id)).status, 'done');
   });
 
-  test('passes with evidence that was there before', async () => {
+  test('passes with evidence from before', async () => {
     const evidence = [{ kind: 'external', externalRef: { system: 'ci', id: '12' }, check: 'checked' }];
     const { task } = await judged([checkBy('external_state')], { evidence });
     assert.equal(task.status, 'done');
@@ -605,7 +605,7 @@ describe('conditions', () => {
     assert.equal((await attemptOf(task.id)).status, 'waiting_human');
   });
 
-  test('a check that waits is not skipped when its condition goes', async () => {
+  test('a waiting check is not skipped when its condition no longer holds', async () => {
     const { task } = await judged([checkBy('human', { when: ['$.task.customFields.risky'] })], {
       customFields: { risky: true },
     });
@@ -670,7 +670,7 @@ describe('while an attempt is open', () => {
     assert.equal((await read(task.id)).status, 'done');
   });
 
-  test('it goes on when the completer does not see the task any more', async () => {
+  test('it continues when the completer can no longer see the task', async () => {
     const person = await baton.actor({ kind: 'human' });
     const { id: workspaceId } = await makeWorkspace(baton);
     const { task, attempt } = await judged([checkBy('human')], { workspaceId }, person);
@@ -683,7 +683,7 @@ describe('while an attempt is open', () => {
     assert.equal((await read(task.id)).status, 'done');
   });
 
-  test('it fails when the completer was disabled, and its gate is taken back', async () => {
+  test('it fails when the completer was disabled, and its gate is cancelled', async () => {
     const completer = await baton.actor();
     const { task, attempt } = await judged([checkBy('human')], {}, completer);
     await done(baton.admin.post(`/principals/${completer.principalId}:disable`, {}));
@@ -697,7 +697,7 @@ describe('while an attempt is open', () => {
     assert.equal(cancelled?.type, 'approval.cancelled');
   });
 
-  test('it fails when the binding of the completer was revoked, even if everything else is there', async () => {
+  test('it fails when the binding of the completer was revoked, even if every check passed', async () => {
     const completer = await baton.actor();
     const task = await makeTask(baton, { acceptance: [artifactCheck({ type: 'log', content: 'optional' })] });
     await addArtifact(task.id);
