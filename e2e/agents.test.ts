@@ -22,7 +22,7 @@ import { byDepth, longTest } from '@baton/testing/depth';
 import { registerAgent } from '@baton/testing/registered-agent';
 import { type Participant, type RunningBaton, startRunningBaton } from '@baton/testing/running-baton';
 
-// The agents of examples/, each as a program of its own against a whole Baton. In `npm test` each completes its task
+// The agents of examples/, each as a separate program against a whole Baton. In `npm test` each completes its task
 // once.
 
 let baton: RunningBaton;
@@ -50,7 +50,7 @@ const missing = (...tools: string[]): string | false => {
 const example = (path: string) => join(repository, 'examples', path);
 const lastRunOf = async (taskId: string) => (await baton.admin.runs.list({ taskId })).items[0];
 
-/** Lets an agent's runner do its one task. @returns the exit code and what was printed */
+/** Lets an agent's runner do its one task. @returns the exit code and the output */
 async function runOnce(
   agent: Participant,
   exec: string,
@@ -86,7 +86,7 @@ async function createStrangersTasks(): Promise<() => Promise<void>> {
   return async () => {
     for (const { id } of tasks) {
       assert.equal(await lastRunOf(id), undefined, 'an example took what it found');
-      // Else it would be offered to the next example before what is made for that one.
+      // Otherwise it would be offered to the next example before that one's own task.
       const ifMatch = etagOf(await baton.admin.tasks.get(id));
       await baton.admin.tasks.update(id, { status: 'cancelled' }, { ifMatch });
     }
@@ -182,7 +182,7 @@ longTest(
   },
 );
 
-/** A repository with one commit, as a server has it. */
+/** A bare repository with one commit. */
 function makeRepository(): string {
   const path = join(folder, `repository-${Date.now()}.git`);
   mkdirSync(path);

@@ -1,4 +1,4 @@
-// Generators of clients by others, from npm, read our API descriptions; what they write compiles, and makes a task.
+// Third-party client generators from npm read our API descriptions; their output compiles, and creates a task.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -30,7 +30,7 @@ const description = (service: (typeof services)[number]) => join(repository, 'op
 const imported = <Module>(...path: string[]) =>
   import(pathToFileURL(join(folder, ...path)).href) as Promise<Module>;
 
-/** The compiler finds no fault in what was generated. */
+/** The compiler finds no error in the generated code. */
 async function compiles(name: string): Promise<void> {
   const files = globSync(`${name}/**/*.ts`, { cwd: folder });
   assert.ok(files.length > 0);

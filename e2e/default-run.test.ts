@@ -34,7 +34,7 @@ after(async () => {
   await rm(folder, { recursive: true, force: true, maxRetries: 3 });
 });
 
-/** Whether identity takes the secret as an administrator's. */
+/** Whether identity accepts the secret as an administrator's. */
 async function isAdmitted(secret: string): Promise<boolean> {
   const { identityUrl, tenantId } = baton.connection;
   const headers = { 'x-iam-bootstrap-token': secret };
@@ -44,7 +44,7 @@ async function isAdmitted(secret: string): Promise<boolean> {
 }
 
 test('SIGHUP reads the admin secrets again each time, and Baton keeps running', async () => {
-  // The second signal follows within a second of the first, as when a file is put right at once.
+  // The second signal follows within a second of the first, as after an immediate correction of a file.
   for (const name of ['first', 'second']) {
     const secret = `${name}-${randomBytes(16).toString('hex')}`;
     keepSecret(`${name} admin secret`, secret);
@@ -99,7 +99,7 @@ test('/mcp counts a client by the address that a trusted proxy names, not by tha
     await answer.arrayBuffer();
     return answer.status;
   };
-  // A busy machine may send a flood more slowly than Baton answers it: then nothing is too much.
+  // A busy machine may send a flood more slowly than Baton responds: then nothing is rejected.
   const isRefused = async (round: number) => {
     const flood = Array.from({ length: 400 }, (_, n) => ask('198.51.100.1', round * 400 + n));
     const others = Array.from({ length: 40 }, (_, n) => ask('198.51.100.2', round * 40 + n));

@@ -55,7 +55,7 @@ function assertProven({ code, report }: { code: number; report: Report }): void 
   assert.equal(code, 0);
 }
 
-// At once: most of the time of the second is the end of leases that is waited for.
+// In parallel: the second mostly waits for the end of leases.
 describe('each demo, with a Baton of its own', { concurrency: true }, () => {
   test('the demo starts a Baton, its agents drain a backlog, and the journal proves it', async () => {
     // One task in 40, starting with the 20th, waits for a person.

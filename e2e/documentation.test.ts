@@ -17,7 +17,7 @@ import { isLongProof } from '@baton/testing/depth';
 import { type RunningBaton, startRunningBaton } from '@baton/testing/running-baton';
 import { assertCompanyIsTold } from './testing/small-company.ts';
 
-/** Lines that aren't run here: they start Baton, don't end, or have a test of their own (the demo). */
+/** Lines that aren't run here: they start Baton, don't end, or have a separate test (the demo). */
 const skippedLine = /npm start|baton demo|baton worker|--follow/;
 
 const missing = ['bash', 'curl'].find((tool) => spawnSync(tool, ['--version']).error !== undefined);
@@ -247,7 +247,7 @@ for (const page of ['README.md', 'packages/sdk/README.md'])
     assert.match(stdout, /is terminal_success/);
   });
 
-/** Files of other trackers, made by us. */
+/** Files in the formats of other trackers. */
 const trackers = join(repository, 'packages/cli/src/import/testing/sources');
 const issue = {
   number: 1,
@@ -256,7 +256,7 @@ const issue = {
   url: 'https://github.com/acme/shop/issues/1',
 };
 
-/** Puts the files that docs/import.md names into a folder, which is also the home of its shell. */
+/** Writes the files in docs/import.md into a folder, which is also the home of its shell. */
 async function makeTrackers(place: string): Promise<void> {
   await mkdir(join(place, '.beads'));
   await cp(join(trackers, 'beads.jsonl'), join(place, '.beads/issues.jsonl'));
@@ -278,7 +278,7 @@ test('every command of docs/import.md works as written', { skip }, async () => {
     const env = { HOME: place, XDG_CONFIG_HOME: join(place, 'config'), BATON_HOME: importing.home };
     const signIn = `npx baton login --name elsewhere --url '${running.url}' <<< "$ELSEWHERE" && npx baton context local`;
     await shell(signIn, { cwd: place, env: { ...env, ELSEWHERE: running.connection.adminToken } });
-    // The plans are confirmed by an option, since nobody is at a terminal; `gh` would need an account.
+    // Without a terminal, an option confirms the plans; `gh` would need an account.
     const lines = linesOf('docs/import.md')
       .split('\n')
       .map((line) => (/baton import/.test(line) && !/--(?:dry-run|yes)/.test(line) ? `${line} --yes` : line));

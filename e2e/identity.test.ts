@@ -7,7 +7,7 @@ import {
 } from '@modelcontextprotocol/client';
 import { type Participant, type RunningBaton, startRunningBaton } from '@baton/testing/running-baton';
 
-// Identity in the default run, as its other services and its clients meet it.
+// Identity in the default run, as seen by other services and clients.
 
 let baton: RunningBaton;
 before(async () => {
@@ -86,7 +86,7 @@ describe('an OAuth client', () => {
     return (await response.json()) as Record<string, never>;
   };
 
-  /** As RFC 8414, section 3.1, has it: the path of the issuer goes behind the well-known one. */
+  /** By RFC 8414, section 3.1, the path of the issuer follows the well-known one. */
   const metadataOf = (issuer: string) =>
     new URL(`/.well-known/oauth-authorization-server${new URL(issuer).pathname}`, issuer);
 

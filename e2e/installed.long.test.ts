@@ -26,7 +26,7 @@ import { noBrowser, openPage, startBrowser } from './testing/browser.ts';
 
 const run = promisify(execFile);
 const installMsMax = 240_000;
-/** Of all that follows together: below the 300 s that a test file may take. */
+/** The timeout of all following steps: below the 300 s of a test file. */
 const suiteMsMax = 290_000;
 /** The oldest and the middle line of Node that the SDK runs on, as npm packages. */
 const olderNodes = ['20.20.2', '22.23.3'];
@@ -144,7 +144,7 @@ describe('installed from its packages', { timeout: suiteMsMax }, () => {
   describe('the five ways in that the README shows, from an empty folder to a finished task', () => {
     const readme = readFileSync(join(repository, 'README.md'), 'utf8');
     const [, ...ways] = readme.split(/^### \d\. .*\n/m);
-    /** The code that one of the ways shows. */
+    /** The code of one of the ways. */
     const shown = (way: number, language: string) => {
       const [, code] = new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'ms').exec(ways[way - 1] ?? '') ?? [];
       assert.ok(code, `the README shows no ${language} for way ${way}`);
@@ -153,7 +153,7 @@ describe('installed from its packages', { timeout: suiteMsMax }, () => {
     const shell = (commands: string) =>
       run('bash', ['-euo', 'pipefail', '-c', commands], { cwd: app, timeout: 120_000 });
     let admin: BatonClient;
-    /** Nothing that an earlier test has left open is taken. */
+    /** Tasks that an earlier test has left open are not taken. */
     async function nothingOpen(): Promise<void> {
       for await (const task of admin.tasks.list({ limit: 100 }))
         if (!task.systemStatusCategory.startsWith('terminal'))

@@ -12,11 +12,11 @@ import { assertTookLess, longTest } from '@baton/testing/depth';
 import { type Participant, type RunningBaton, startRunningBaton } from '@baton/testing/running-baton';
 import { type SilentProxy, silentProxy } from '@baton/testing/silent-proxy';
 
-// examples/lease-guard: a push and a deploy pass with a live lease only.
+// examples/lease-guard: a push and a deploy pass only with a live lease.
 
 const example = join(repository, 'examples', 'lease-guard');
 
-// The gateways side by side; the tests of one share a clone and a silence, so they go one after another.
+// The gateways in parallel; the tests of one share a clone and a silence, so they run one after another.
 describe('gateways that check leases', { concurrency: 2 }, () => {
   let baton: RunningBaton;
   let folder: string;
@@ -44,7 +44,7 @@ describe('gateways that check leases', { concurrency: 2 }, () => {
   async function newTask(): Promise<Task> {
     return baton.admin.tasks.create({ title: 'Release' });
   }
-  /** A lease of somebody; the one before is taken away from its holder. */
+  /** A new lease on the task; the previous one is revoked. */
   async function takenBy({ baton: client }: Participant, task: Task, before?: Claim): Promise<Claim> {
     if (before !== undefined) await baton.admin.claims.release(before.id, { reason: 'it stalled' });
     const session = await client.sessions.open({ clientName: 'guarded' });
@@ -313,7 +313,7 @@ describe('gateways that check leases', { concurrency: 2 }, () => {
       assert.deepEqual(seenOf(others), []);
     });
 
-    /** Sends these bytes to the proxy. @returns all that it answers */
+    /** Sends these bytes to the proxy. @returns the whole response */
     async function raw(bytes: string): Promise<string> {
       const { hostname, port } = new URL(url);
       const socket = connect(Number(port), hostname);
@@ -327,7 +327,7 @@ describe('gateways that check leases', { concurrency: 2 }, () => {
     test('an answer that comes late lets no older token through', async () => {
       const task = await newTask();
       const first = await takenBy(agent, task);
-      // As if the check of the first holder had been answered just before the successor passed.
+      // Simulates a response to the check of the first holder just before the successor passed.
       mkdirSync(join(folder, 'proxy', 'fences', task.id), { recursive: true });
       writeFileSync(join(folder, 'proxy', 'fences', task.id, String(first.fencingToken + 1)), '');
       assert.deepEqual(await deploy(first), [

@@ -1,4 +1,4 @@
-// Clients of MCP by others, from npm, work through a task at /mcp.
+// Third-party MCP clients from npm work through a task at /mcp.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -33,7 +33,7 @@ interface McpClient {
   close(): Promise<void>;
 }
 
-/** The SDK of the protocol in its first line, on which most clients are built. */
+/** The first major version of the protocol's SDK, which most clients use. */
 const connectSdk: Connect = async (url, headers) => {
   const { Client } = await loadClient<{ Client: new (info: object) => McpClient }>(
     '@modelcontextprotocol/sdk/client/index.js',
@@ -106,7 +106,7 @@ const connectAiSdk: Connect = async (url, headers) => {
   };
 };
 
-/** A command line: each call is a process, and so a connection of its own. */
+/** A command line: each call is a process with a separate connection. */
 const connectMcporter: Connect = async (url, headers) => {
   const home = mkdtempSync(join(tmpdir(), 'baton-mcporter-'));
   const config = join(home, 'mcporter.json');

@@ -93,7 +93,7 @@ async function json(url: string, init?: RequestInit): Promise<Record<string, unk
   return (await (await fetch(url, init)).json()) as Record<string, unknown>;
 }
 
-/** Exchanges the administrator's token; the answer of coordination proves that the new one is taken. */
+/** Exchanges the administrator's token; the response of coordination proves that the new one is accepted. */
 async function whoAmI(
   cwd: string,
 ): Promise<{ alg: string; kid: string; status: number; authorization: string }> {

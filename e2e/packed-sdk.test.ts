@@ -23,7 +23,7 @@ before(() => {
 });
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A program that uses what the types of the SDK name, without anything of Node's. */
+/** A program that uses the types of the SDK, without any of Node's. */
 const program = `
 import { createClient, BatonError, type Harness, type Lease, type Transport, fetchTransport } from '@baton/sdk';
 import { findAccess, fileStore } from '@baton/sdk/node';

@@ -175,7 +175,7 @@ async function exchange(): Promise<string> {
   return body.accessToken as string;
 }
 
-/** The server may be away for a moment. */
+/** The server may be temporarily unavailable. */
 async function untilMade(make: () => ReturnType<typeof call>): Promise<string> {
   let id = '';
   await until(async () => {
@@ -195,7 +195,7 @@ const makeTenant = () =>
     return identity('POST', '/tenants', { slug: `pooled-${made}`, name: 'One event' });
   });
 
-/** Makes that many tasks and tenants. @returns their ids */
+/** Creates this many tasks and tenants. @returns their ids */
 async function write(count: number): Promise<{ tasks: string[]; tenants: string[] }> {
   const ids = { tasks: [] as string[], tenants: [] as string[] };
   for (let n = 0; n < count; n += 1) {
@@ -237,7 +237,7 @@ async function places(): Promise<Places> {
   return eventually(undefined, 0, tasks, tenants);
 }
 
-/** Reads on until all of these were read: what is just committed may be held back for a moment. */
+/** Reads until all of these were read: a recent commit may not be visible at once. */
 async function eventually(
   cursor: string | undefined,
   after: number,

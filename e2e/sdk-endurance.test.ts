@@ -90,7 +90,7 @@ longTest('work survives the restart of service and database: after SIGTERM, and 
     if (lease.task.title === 'through a stop') process.kill(node, 'SIGTERM');
     else for (const pid of [node, postgres]) process.kill(pid, 'SIGKILL');
     await ended;
-    // Begun while nobody answers: it is tried again until somebody does.
+    // Started while nothing responds, it is retried until something does.
     const written = lease.checkpoint('during', {});
     await startAgain();
     await written;

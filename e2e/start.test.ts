@@ -221,7 +221,10 @@ longTest('data of a newer Baton is refused with one sentence', async () => {
   await stopProgram(started.at(-1) as BatonProcess);
   const newerDatabase = start({ BATON_HOME: other });
   assert.equal(await newerDatabase.ended, 1);
-  assert.match(newerDatabase.output(), /^The database of identity was migrated by a newer version of Baton: [^\n]+\.$/m);
+  assert.match(
+    newerDatabase.output(),
+    /^The database of identity was migrated by a newer version of Baton: [^\n]+\.$/m,
+  );
   writeFileSync(join(other, 'version.json'), '{"dataVersion":1000}');
   const newerHome = start({ BATON_HOME: other });
   assert.equal(await newerHome.ended, 1);
@@ -252,10 +255,7 @@ longTest('with IAM_DATABASE_URL and CP_DATABASE_URL the built-in PostgreSQL is n
     // Another home can't use databases that belong to the first one.
     const stranger = start({ BATON_HOME: join(folder, 'stranger'), IAM_DATABASE_URL, CP_DATABASE_URL });
     assert.equal(await stranger.ended, 1);
-    assert.match(
-      stranger.output(),
-      /^The identity database belongs to another Baton folder\. [^\n]+\.$/m,
-    );
+    assert.match(stranger.output(), /^The identity database belongs to another Baton folder\. [^\n]+\.$/m);
   } finally {
     for (const name of names) await admin.query(`drop database if exists ${name} with (force)`);
     await admin.end();

@@ -10,7 +10,7 @@ import { copyWorkTree, repository } from './testing/work-tree.ts';
 let root: string;
 let printed: string;
 
-/** Files that are made, or appended to. */
+/** Files that are created or appended to. */
 const planted: Record<string, string> = {
   'packages/coordination/src/service/planted-upward.ts': "export { endpoints } from '../app/endpoints.ts';\n",
   'packages/identity/src/service/planted-upward-type.ts':

@@ -32,7 +32,7 @@ for (const { name, endpoints, describeApi } of services) {
       const unnamed = described
         .filter(({ operation: { requestBody } }) =>
           Object.values(requestBody?.content ?? {}).some(
-            // Bytes have no form.
+            // Bytes have no schema.
             ({ schema }) => !isNamed(schema) && schema?.['format'] !== 'binary',
           ),
         )

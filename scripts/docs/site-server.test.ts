@@ -22,7 +22,7 @@ after(() => {
   rmSync(parent, { recursive: true });
 });
 
-/** Requests a path as it is: `fetch` would normalize it. */
+/** Requests a path unchanged: `fetch` would normalize it. */
 function get(path: string, method = 'GET'): Promise<readonly (string | number | undefined)[]> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(site.address);

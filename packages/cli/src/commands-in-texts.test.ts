@@ -27,7 +27,7 @@ const sources = filesOf(
   // Its output is among the pages.
   .filter((file) => file !== 'scripts/generate-cli.ts');
 
-/** Words that follow `baton` in texts that are no commands. */
+/** Words that follow `baton` in texts but are not commands. */
 const noCommands: Readonly<Record<string, RegExp>> = {
   'packages/identity/src/records/audit-chain/chain.ts': /^audit (?:link|removal|start) 1/,
   'packages/identity/src/records/audit-chain/record-mac.ts': /^audit record 1/,
@@ -90,7 +90,7 @@ const program = tree();
 const services = ['identity', 'coordination'];
 const programWords = otherPrograms.map(([command]) => command.replace(/ <.*/, '').split(' '));
 
-/** The words of a shell up to where the command ends. */
+/** The words of a shell up to the end of the command. */
 function shellWords(tail: string): string[] {
   const words: string[] = [];
   let word: string | undefined;
@@ -173,7 +173,7 @@ async function faultOfLine(words: readonly string[]): Promise<string | undefined
 
 const helps = new Map<string, Promise<string>>();
 
-/** What a program of its own prints about itself. */
+/** The help of a separate program. */
 function helpOf(words: readonly string[]): Promise<string> {
   const key = words.join(' ');
   const help =
@@ -187,7 +187,7 @@ function helpOf(words: readonly string[]): Promise<string> {
   return help;
 }
 
-/** A program of its own: its help has the words behind its name, and every option. */
+/** A separate program: its help has the arguments after its name, and every option. */
 async function faultOfProgram(
   name: readonly string[],
   words: readonly string[],

@@ -43,7 +43,7 @@ const run = (
   input?: string,
 ) => runCommand(args, { HOME: folder, ...env }, input);
 
-/** Runs one command that shall succeed. */
+/** Runs one command that must succeed. */
 async function done(args: readonly string[], env?: Record<string, string>): Promise<string> {
   const { code, text } = await run(args, env);
   assert.equal(code, 0, text);

@@ -9,7 +9,7 @@ import { after, before, test } from 'node:test';
 import { program } from '@baton/testing/baton-process';
 import { commandLine, noTerminal, runAtTerminal } from './testing/terminal.ts';
 
-// A folder that somebody else has made, with a connection file that leads to a server of theirs.
+// A folder of another user, with a connection file that leads to their server.
 
 let folder: string;
 let server: Server;
@@ -30,7 +30,7 @@ before(async () => {
   const rest = { issuer: 'i', tenantId: 't', iamBootstrapToken: 'b', adminToken: 'theirs' };
   const path = join(folder, '.baton', 'connection.json');
   writeFileSync(path, JSON.stringify({ coordinationUrl: url, identityUrl: `${url}/iam`, ...rest }));
-  // As a clone of a repository makes it.
+  // The mode of a file in a clone of a repository.
   chmodSync(path, 0o644);
 });
 after(() => {

@@ -32,7 +32,7 @@ test('messages name npx only where npm finds this Baton, so that no message runs
   assert.equal(at(join(installed, 'src', 'deep')), 'npx baton');
   assert.equal(at(empty), byPath);
   assert.equal(at(project('another', stranger)), byPath);
-  // A package of its own ends npm's search.
+  // A package in the folder ends npm's search.
   writeFileSync(join(installed, 'src', 'package.json'), '{"bin":{"baton":"baton.mjs"}}');
   assert.equal(at(join(installed, 'src', 'deep')), byPath);
 });

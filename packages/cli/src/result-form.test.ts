@@ -21,7 +21,7 @@ const server = createServer((request, response) => {
   const answer = request.method === 'GET' ? { items: [], nextCursor: null } : written;
   response.end(JSON.stringify(isExchange ? { accessToken: 'a.b.c', expiresIn: 300 } : answer));
 });
-/** What every write gives. */
+/** The response of every write. */
 const written = { id: 'made', token: 'shown once', status: 'active' };
 let folder: string;
 let env: Record<string, string>;
@@ -40,7 +40,7 @@ after(() => {
 
 const output = { line: () => undefined, progress: () => undefined, isTerminal: false, columns: 80 };
 const programs = otherPrograms.map(([command]) => command.replace(/ <.*/, ''));
-/** Every command of the tree that is no program of its own. */
+/** Every command of the tree that is not a separate program. */
 const commands = listLeafCommands(
   buildProgram({ config: { home: undefined, environment: {} }, output }),
 ).filter((command) => !programs.includes(wordsOf(command).join(' ')));
@@ -49,7 +49,7 @@ function wordsOf(command: Command): string[] {
   return command.parent === null ? [] : [...wordsOf(command.parent), command.name()];
 }
 
-/** The command with a word for each argument and option that it must have. */
+/** The command with a value for each required argument and option. */
 function lineOf(command: Command): string[] {
   const args = command.registeredArguments.filter(({ required }) => required).map(() => 'x');
   const options = command.options

@@ -17,7 +17,7 @@ import {
   startRunningBaton,
 } from './testing/running-baton.ts';
 
-/** Access tokens last so long here: soon after a token is revoked, nothing goes on with what was exchanged for it. */
+/** The lifetime of access tokens here: soon after a token is revoked, its access tokens have expired. */
 const accessTokenSeconds = 3;
 
 const clientToKill = fileURLToPath(import.meta.resolve('./testing/client-to-kill.ts'));
@@ -71,7 +71,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-// Alone: they take whatever there is.
+// In sequence: they take any task.
 test('clients that race over HTTP get different tasks, one token or several', async () => {
   const people = await Promise.all([baton.participant(), baton.participant()]);
   await Promise.all(Array.from({ length: 6 }, () => baton.admin.tasks.create({ title: 'race' })));
@@ -85,7 +85,7 @@ test('clients that race over HTTP get different tasks, one token or several', as
   await Promise.all(clients.map((mcp) => mcp.close()));
 });
 
-// Each has an agent and tasks of its own, so they go side by side: most of the time they wait.
+// Each has its own agent and tasks, so they run in parallel: most of the time they wait.
 describe('attacks', { concurrency: 8 }, () => {
   for (const [what, server] of Object.entries({
     'the server itself': ['packages/mcp/src/main.ts'],

@@ -19,7 +19,7 @@ interface Server {
 }
 
 let baton: RunningBaton;
-/** A project of somebody, without Baton. */
+/** A user's project without Baton. */
 let project: string;
 before(async () => {
   baton = await shareRunningBaton();
@@ -38,7 +38,7 @@ async function printed(words: readonly string[], env: Readonly<Record<string, st
   });
 }
 
-/** As each client reads its file. */
+/** Parses the file of each client. */
 function serverIn(text: string): Server {
   if (text.startsWith('{')) {
     const { mcpServers, servers } = JSON.parse(text) as Record<string, Record<string, Server>>;
@@ -59,7 +59,7 @@ async function toolsOf(server: Server, more: Readonly<Record<string, string>>): 
     new StdioClientTransport({
       command: server.command,
       args: [...server.args],
-      // No PATH, as a client that was not started from a shell.
+      // No PATH, like a client that was not started from a shell.
       env: { PATH: '', HOME: project, ...server.env, ...more },
       cwd: project,
     }),

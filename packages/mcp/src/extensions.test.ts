@@ -191,7 +191,7 @@ test('skills are those of the agent, and what others wrote stays in a quotation'
 
 const tasksExtension = 'io.modelcontextprotocol/tasks';
 
-/** Sends a request of 2026-07-28 as a client does that has the extension for tasks, or has not. */
+/** Sends a request of 2026-07-28 as a client with or without the extension for tasks. */
 async function sendAs(
   { token }: Participant,
   method: string,

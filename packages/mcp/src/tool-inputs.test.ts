@@ -8,7 +8,7 @@ import {
   shareRunningBaton,
 } from './testing/running-baton.ts';
 
-// What clients make of the schemas of tools, and what models write by them.
+// The schemas of tools as clients convert them, and the arguments that models write.
 
 let baton: RunningBaton;
 before(async () => {

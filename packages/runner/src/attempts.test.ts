@@ -9,7 +9,7 @@ import { registerAgent } from '@baton/testing/registered-agent';
 import { type RunningBaton, sharedBaton } from '@baton/testing/running-baton';
 import { Runners, type Running, say, sayText } from './testing/runners.ts';
 
-// Which task a runner takes, how often, and what becomes of what its command reports.
+// Which tasks a runner takes, how often, and the results of its command's reports.
 
 let baton: RunningBaton;
 let runners: Runners;

@@ -14,7 +14,7 @@ import { type SilentProxy, silentProxy } from '@baton/testing/silent-proxy';
 import { Secrets } from './secrets.ts';
 import { type Agent, apiKey, mainFile, Runners, say, sayText } from './testing/runners.ts';
 
-// The runner as a process of its own, against a whole Baton.
+// The runner as a separate process, against a whole Baton.
 
 let baton: RunningBaton;
 let folder: string;
@@ -60,7 +60,7 @@ const textOf = (path: string) => (existsSync(path) ? readFileSync(path, 'utf8') 
 const signsOfLife =
   'while :; do date +%s%N > "$PLACE/next"; mv "$PLACE/next" "$PLACE/alive"; sleep 0.1; done';
 const lastSignMs = ({ place }: { place: string }) => Number(textOf(join(place, 'alive'))) / 1e6;
-/** Waits until a command has written no sign of life for `silentMs`. */
+/** Waits until a command has been silent for `silentMs`. */
 const noSign = (running: { place: string }, silentMs = 1_000) =>
   eventually('the end of all signs of life', async () => {
     const lastMs = lastSignMs(running);
@@ -327,7 +327,7 @@ describe('the runner', { concurrency: 8 }, () => {
     });
     runner.child.kill('SIGKILL');
     await runner.ended;
-    // Without the kill it would live as long as its lease: longer than this waits.
+    // Without the kill it would live as long as its lease: longer than this timeout.
     await noSign(runner);
     const next = again(agent, runner.place, exec, '--once');
     assert.equal(await next.ended, 0, next.output());
@@ -408,7 +408,7 @@ describe('the runner', { concurrency: 8 }, () => {
     runner.child.kill('SIGTERM');
     assert.equal(await runner.ended, 0, runner.output());
     assert.equal((await lastRun(task))?.status, 'cancelled');
-    // It is no failure: the task is free at once.
+    // It isn't a failure: the task is available at once.
     const { status, availableAt } = await baton.admin.tasks.get(task.id);
     assert.deepEqual([status, availableAt], ['todo', null]);
   });
@@ -666,7 +666,7 @@ describe('the runner', { concurrency: 8 }, () => {
     writeFileSync('a/b/kept', '');
     chmodSync('a/b', 0o500);
     console.log(removeFolder('a') ?? 'removed', existsSync('a'));`;
-    // Nothing is closed to root.
+    // Root has access to everything.
     const isRoot = process.getuid?.() === 0;
     const someone = isRoot ? { uid: 65_534, gid: 65_534 } : {};
     if (isRoot) for (const path of [folder, place]) chownSync(path, 65_534, 65_534);

@@ -22,7 +22,7 @@ function subjectOf(task: Partial<typeof plainTask> | null, other: Partial<Snapsh
   return { taskVersion: 1, artifactSha256: null, digest: 'sha256:1', snapshot };
 }
 
-/** The changes as one line each, where nothing is `-`. */
+/** The changes as one line each, with `-` for a missing value. */
 const linesOf = (before: ApprovalSubject, after: ApprovalSubject) =>
   subjectChanges(before, after).map(
     ({ path, before: was, after: is }) =>

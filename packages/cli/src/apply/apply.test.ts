@@ -57,13 +57,13 @@ const run = (args: readonly string[], env: Record<string, string> = environment(
 const start = (args: readonly string[]) =>
   program('packages/cli/src/main.ts', ['apply', ...args], environment());
 
-/** As a process of its own, beside others. */
+/** As a separate process, in parallel to others. */
 async function runApart(args: readonly string[]) {
   const running = start(args);
   return { code: await running.ended, text: running.output() };
 }
 
-/** The plan, or what became of it. */
+/** The plan, or its result. */
 async function itemsOf(args: readonly string[]): Promise<Item[]> {
   const { code, text } = await run([...args, '--json']);
   assert.equal(code, 0, text);
@@ -284,7 +284,7 @@ describe('standard input', () => {
 describe('a change of somebody else between plan and apply', () => {
   const planOf = (...documents: string[]) => planAs('somebody', ...documents);
 
-  /** @param principalId whose attempt it is */
+  /** @param principalId the principal of the attempt */
   async function planAs(principalId: string, ...documents: string[]) {
     const problems = new Problems();
     const declared = declaredIn([{ name: 'test.yaml', text: documents.join('\n---\n') }], problems);
@@ -885,7 +885,7 @@ test('a project loses its owner and its date by null', async () => {
   assert.deepEqual(actionsOf(await itemsOf(['-f', example, '--dry-run'])), ['unchanged']);
 });
 
-// Of util-linux: runs a command at a terminal of its own.
+// From util-linux: runs a command at a separate terminal.
 const script = '/usr/bin/script';
 const noTerminal = !existsSync(script) && `${script} is not there`;
 

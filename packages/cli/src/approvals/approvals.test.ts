@@ -41,7 +41,7 @@ after(async () => {
 const run = (...args: readonly string[]) =>
   runCommand(['approval', ...args], { HOME: folder, BATON_URL: baton.url, BATON_TOKEN: person.token });
 
-/** @param answers what is typed at each question */
+/** @param answers the input at each prompt */
 const atTerminal = (args: readonly string[], answers: readonly Answer[]) =>
   runAtTerminal(commandLine(`approval ${args.join(' ')}`), {
     cwd: folder,

@@ -30,7 +30,8 @@ let baton: RunningBaton;
 let folder: string;
 
 before(async () => {
-  // Of its own: what other imports left, such as the capability that holds tasks back, would change its tests.
+  // A separate Baton: the remains of other imports, such as the capability that holds tasks back, would affect its
+  // tests.
   baton = await startRunningBaton();
   folder = mkdtempSync(join(tmpdir(), 'baton-import-'));
 });
@@ -62,7 +63,7 @@ function fileOf(name: string, issues: readonly object[]): string {
   return path;
 }
 
-/** Every task that an import has made of this source, by its name there. */
+/** Every imported task of this source, by its name there. */
 async function imported(prefix: string): Promise<Map<string, Task[]>> {
   const found: Task[] = [];
   for await (const task of baton.admin.tasks.list({ limit: 200 }))
@@ -108,12 +109,12 @@ const waitsFor = (...ids: string[]): { links: Link[] } => ({
   links: ids.map((to) => ({ to, type: 'depends_on' })),
 });
 
-/** Imports within this process. @param client whose requests it makes */
+/** Imports within this process. @param client sends the requests */
 async function importAs(client: BatonClient, source: Source, options: Partial<TargetOptions> = {}) {
   return (await plannedImport(client, source, options))();
 }
 
-/** An import that was planned; calling it carries it out. */
+/** A planned import; a call carries it out. */
 async function plannedImport(client: BatonClient, source: Source, options: Partial<TargetOptions> = {}) {
   const output = { line: () => undefined, progress: () => undefined, isTerminal: false, columns: 80 };
   const access = { ...baton.connection, token: '', adminSecret: undefined, source: '' };
@@ -218,7 +219,7 @@ test('a backlog of beads becomes tasks; again, nothing changes; what changed the
   );
   assert.equal((await baton.admin.tasks.getClaimability(three.id)).claimable, false);
 
-  // Somebody here writes to a task that stays as it was there.
+  // A caller changes a task that is unchanged in the source.
   await baton.admin.tasks.update(
     two.id,
     { priority: 'low' },
@@ -560,7 +561,7 @@ test('an export holds all that the API lists; another tenant gets its tasks from
   const own = await run(['import', 'baton', file, '--yes']);
   assert.deepEqual([own.code, /is of the tenant that you are signed in to/.test(own.text)], [1, true]);
 
-  // As another tenant sees it: this one knows none of the names in the file. A process made the second task.
+  // Simulates another tenant, which has none of the names in the file. A process created the second task.
   const elsewhere = join(folder, 'elsewhere.jsonl');
   const step = {
     externalSystem: 'control-plane',
@@ -653,7 +654,7 @@ test('nobody is offered a task before its import is done with it', async () => {
 
 test('wherever an import ends, what it has to hold back is held, and the next one lets it go', async () => {
   const { id: workspace } = await baton.admin.workspaces.create({ slug: 'ends', name: 'Ends' });
-  // One import writes 34 times: it ends in the midst of the tasks, their relations, their comments and references.
+  // One import writes 34 times: it ends in the middle of the tasks, their relations, their comments and references.
   for (const writesMax of [3, 11, 18, 24, 30]) {
     const type = `ends-${writesMax}`;
     let writes = 0;

@@ -7,7 +7,7 @@ import type { Task } from '@baton/sdk';
 import { type RunningBaton, sharedBaton } from '@baton/testing/running-baton';
 import { runCommand } from '../testing/run-command.ts';
 
-// Files in the forms of other products, made by us, are imported by the program into a whole Baton.
+// Imports files in the formats of other products into a whole Baton.
 
 const sources = join(import.meta.dirname, 'testing', 'sources');
 let baton: RunningBaton;
@@ -25,12 +25,12 @@ after(async () => {
 const run = (args: readonly string[]) => runCommand(args, { HOME: folder, BATON_HOME: baton.home });
 
 interface Imported {
-  /** Tasks by their ids in the source, without what the ids begin with. */
+  /** Tasks by their ids in the source, without the prefix of the ids. */
   readonly tasks: Readonly<Record<string, Task>>;
   readonly statuses: Readonly<Record<string, string>>;
-  /** What agents are offered of it. */
+  /** The tasks of it that agents are offered. */
   readonly offered: readonly string[];
-  /** What was left out: the reason, how often, and where. */
+  /** The skipped records: the reason, the count, and the places. */
   readonly leftOut: Readonly<Record<string, string>>;
   relationsOf(id: string): Promise<string[]>;
 }

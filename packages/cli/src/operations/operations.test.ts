@@ -146,7 +146,7 @@ test('a file is new and private, and an interrupted export goes on in it without
     (await run('export', '--file', file)).stderr,
     /journal\.jsonl exists: continue it with --resume/,
   );
-  // What a kill in the middle of a write leaves.
+  // The file after a kill in the middle of a write.
   truncateSync(file, statSync(file).size - 30);
   const { code, lines } = await run('export', '--file', file, '--resume', '--json');
   assert.equal(code, 0);

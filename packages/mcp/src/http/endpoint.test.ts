@@ -43,7 +43,7 @@ async function connect(token: string, era: Era = '2025', at = `${baton.url}/mcp`
   return connectionOf(client);
 }
 
-/** An endpoint of its own before the running Baton, to bound it otherwise. */
+/** A separate endpoint for the running Baton, with other limits. */
 async function endpointWith(
   bounds: McpEndpointOptions['bounds'] = {},
   more: Partial<McpEndpointOptions> = {},
@@ -86,7 +86,7 @@ const send = (
     body: typeof body === 'string' ? body : JSON.stringify(body),
   });
 
-/** As a browser would send it: with a Host and an Origin of its choice. */
+/** Sends a request like a browser, with this Host and Origin. */
 const statusWith = (headers: Record<string, string>, path = '/mcp') =>
   new Promise<number>((resolve, reject) => {
     const all = { authorization: `Bearer ${agent.token}`, 'content-type': 'application/json', ...headers };
@@ -111,7 +111,7 @@ async function until(what: string, isSo: () => Promise<boolean>): Promise<void> 
   }
 }
 
-// Each has an agent and tasks of its own, so they go side by side: most of the time they wait.
+// Each has its own agent and tasks, so they run in parallel: most of the time they wait.
 describe('the endpoint', { concurrency: 4 }, () => {
   for (const era of ['2025', '2026'] as const)
     test(`a client of ${era} takes a task and finishes it, over several requests`, async () => {
@@ -186,7 +186,7 @@ describe('the endpoint', { concurrency: 4 }, () => {
     assert.equal(await statusWith({ host: 'evil.example', accept }), 421);
     assert.equal(await statusWith({ host: own, accept, origin: 'https://evil.example' }), 403);
     assert.equal(await statusWith({ host: own, accept, origin: 'null' }), 403);
-    // A name of the attacker that was made to lead here (DNS rebinding), with its port, and in the metadata.
+    // A name of the attacker that resolves to this machine (DNS rebinding), with its port, and in the metadata.
     assert.equal(await statusWith({ host: `evil.example:${new URL(baton.url).port}`, accept }), 421);
     const metadata = '/.well-known/oauth-protected-resource/mcp';
     assert.equal(await statusWith({ host: 'evil.example' }, metadata), 421);
@@ -367,7 +367,7 @@ describe('the endpoint', { concurrency: 4 }, () => {
     await sleep(1_000);
     assert.equal((await claimOf(task.id))?.status, 'active');
     await baton.admin.identity.platformAccessTokens.revokeOwn({ token: one.token });
-    // Coordination also rejects the access token that could give it back, so the lease expires.
+    // Coordination also rejects the access token for the release, so the lease expires.
     await until('lost', async () => (await claimOf(task.id))?.status !== 'active');
   });
 

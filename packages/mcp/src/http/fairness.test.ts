@@ -97,7 +97,7 @@ test('one caller who sends all he can does not stop another', async (t) => {
     const worst = taken.at(-1) as number;
     const said = `${name}: ${middle(taken).toFixed()} ms in the middle, ${worst.toFixed()} ms at worst; the caller: ${JSON.stringify(answers)}`;
     t.diagnostic(said);
-    // Before there were turns and bounds: 600 to 27,000 ms in the middle.
+    // Without turns and bounds, the median was 600 to 27,000 ms.
     if (isLongProof) assert.ok(middle(taken) < 500 && worst < 5_000, said);
     assert.ok(Object.values(answers).reduce((sum, count) => sum + count, 0) > answersMin, said);
   }

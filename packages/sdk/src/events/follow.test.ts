@@ -19,7 +19,7 @@ before(async () => {
 });
 after(() => service.close());
 
-/** Makes tasks while the journal is followed, and gives the first events that came. */
+/** Creates tasks while the journal is followed, and returns the first events. */
 async function followed(
   count: number,
   options: FollowOptions,
@@ -62,7 +62,7 @@ test('a store lets the next start go on after the last event that was handled', 
   for (const title of ['one', 'two', 'three']) await baton.tasks.create({ title });
   const first = await followed(2, { cursor, store, types: ['task.created'] }, async () => undefined);
   assert.deepEqual(await titlesOf(first), ['one', 'two']);
-  // The loop was left in the middle of the second: it was not handled, and comes again.
+  // The loop was left in the middle of the second: it was not handled, and is delivered again.
   const second = await followed(2, { store, types: ['task.created'] }, async () => undefined);
   assert.deepEqual(await titlesOf(second), ['two', 'three']);
 });
@@ -78,7 +78,7 @@ test('a silent socket is reopened, and after pages a socket is tried again', asy
   globalThis.WebSocket = class extends realSocket {
     constructor(url: string | URL, protocols?: ConstructorParameters<typeof WebSocket>[1]) {
       opened.push(String(url));
-      // The second and the third meet a service that knows no sockets.
+      // The second and the third use a service without sockets.
       super([2, 3].includes(opened.length) ? `${String(url)}/none` : url, protocols);
     }
   };

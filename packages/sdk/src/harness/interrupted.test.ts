@@ -8,7 +8,7 @@ import type { Harness } from './harness.ts';
 import type { Lease } from './lease.ts';
 import { LeaseClock } from './lease-clock.ts';
 
-// What goes wrong around a harness, at a service that answers from memory, with leases of 30 seconds.
+// Failures around a harness, with an in-memory service and leases of 30 seconds.
 const leaseSeconds = 30;
 
 async function withHarness(
@@ -34,7 +34,7 @@ const refusal = (status: number, code: string, headers = {}): StubAnswer => ({
   headers,
   body: { error: { code, message: `it is ${code}` } },
 });
-/** An answer that is held back until `give` is called. */
+/** A response that is held back until `give` is called. */
 function heldBack(body: object, status = 200): { readonly answer: StubAnswer; give(): void } {
   const held = Promise.withResolvers<void>();
   return {
@@ -47,7 +47,7 @@ function heldBack(body: object, status = 200): { readonly answer: StubAnswer; gi
   };
 }
 
-/** Until such a call has come. */
+/** Waits for such a call. */
 async function called(calls: readonly string[], name: string): Promise<void> {
   while (!calls.includes(name)) await sleep(5);
 }
@@ -137,7 +137,7 @@ test('a claim that is granted after the loop should end is released', async () =
     const stop = new AbortController();
     void called(calls, 'claim-next').then(() => stop.abort());
     for await (const lease of harness.work({ signal: stop.signal })) assert.fail(lease.task.publicId);
-    // The loop has ended without the answer.
+    // The loop has ended without the response.
     assert.deepEqual(calls, [...opening, 'claim-next']);
     late.give();
     await called(calls, 'release');
@@ -318,7 +318,7 @@ test('a second end that the first refuses does not cut the first off', async () 
 
 test("each request of a call has a key of its own, made from the caller's", async () => {
   const keys = new Map<string, string>();
-  // As the service does: a key is for one request.
+  // Like the service: a key is for one request.
   const judged = ({ url, headers }: Received) => {
     const key = String(headers['idempotency-key']);
     assert.ok(key.length <= 200);

@@ -24,7 +24,7 @@ interface RegisteredAgent {
   readonly key: string;
   readonly principalId: string;
   readonly baton: BatonClient;
-  /** Its calls about runs and revisions, as `start-run` and `me`. */
+  /** Its calls about runs and revisions, such as `start-run` and `me`. */
   readonly calls: string[];
 }
 
@@ -120,7 +120,7 @@ test('a caller that is not a registered agent reads no revision', async () => {
   );
 });
 
-/** A service that wants revision `wanted` of a run, and answers with those of `own` in turn; undefined is a 404. */
+/** A service that requires revision `wanted` of a run, and returns those of `own` in turn; undefined is a 404. */
 async function withRevisions(
   { wanted, own }: { wanted: () => string | undefined; own: (string | undefined)[] },
   work: (baton: BatonClient, calls: readonly string[]) => Promise<void>,

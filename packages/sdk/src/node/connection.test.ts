@@ -78,7 +78,7 @@ test("one that leads to another machine gets no token of the user's own unless i
   write(0o600);
   assert.deepEqual(findConnection(own), connection);
   assert.equal(findAccess(away, [folder]).token, 'mine');
-  // Unpacked from an archive, it is the user's own, and nobody else's to read.
+  // Unpacked from an archive, it belongs to the user, and nobody else can read it.
   for (const field of ['coordinationUrl', 'identityUrl']) {
     const hostile = { ...connection, [field]: 'https://127.0.0.1.baton.example' };
     writeFileSync(path, JSON.stringify(hostile));
