@@ -22,10 +22,11 @@ import {
   parseRequest,
 } from './protocol.ts';
 import { removeFolder } from './remove-folder.ts';
+import { describeFault, describeReport, isContentError, rejectUnstorable } from './report-faults.ts';
 import { type RetryPolicy, readRetryPolicy } from './retry-policy.ts';
 import { Secrets, secretsMax } from './secrets.ts';
 import type { RunnerSettings } from './settings.ts';
-import { faultOfDocument, UnstorableError } from './storable.ts';
+import { UnstorableError } from './storable.ts';
 import { TokenFile } from './token-file.ts';
 
 export interface Place {
@@ -54,8 +55,6 @@ const marginMs = 1_000;
 export const failureCharactersMax = 2_000;
 /** Lines for the runner that one command may print: each is a write to the service. */
 const asksMax = 10_000;
-/** Error codes for a report's content; the work itself may be good. */
-const contentStatuses = [400, 413, 422];
 /** The maximum number of notes about reports on the task. */
 const notesShownMax = 20;
 const commentCharactersMax = 10_000;
@@ -251,12 +250,12 @@ export class TaskRun {
       if (read === undefined) return this.#warnOfFixedMark(line);
       this.#asks += 1;
       if (this.#asks > asksMax) throw new TypeError(`a command may print ${asksMax} of them`);
-      what = nameOf(read.ask);
+      what = describeReport(read.ask);
       await this.#obey(read.ask, command);
       if (read.changes.length > 0) this.#note(`${what}: ${read.changes.join('; ')}`);
     } catch (error) {
       if (error instanceof LeaseLostError) return;
-      if (isForContent(error)) return this.#note(`${what} was not stored: ${sentenceOf(error)}`);
+      if (isContentError(error)) return this.#note(`${what} was not stored: ${describeFault(error)}`);
       if (!(error instanceof TypeError || error instanceof BatonError)) throw error;
       this.#fault = `runner_line: a line for the runner could not be done: ${error.message}`;
       this.#place.say(`${this.#lease.task.publicId}: ${this.#fault}`);
@@ -300,7 +299,7 @@ export class TaskRun {
   async #obey(ask: Ask, command: Command): Promise<void> {
     switch (ask.do) {
       case 'checkpoint':
-        refuseUnstorable(ask.data);
+        rejectUnstorable(ask.data);
         await this.#lease.checkpoint(ask.kind, ask.data);
         return;
       case 'comment':
@@ -308,7 +307,7 @@ export class TaskRun {
         return;
       case 'output': {
         const output = { ...this.#output, ...ask.data };
-        refuseUnstorable(output);
+        rejectUnstorable(output);
         this.#output = output;
         return;
       }
@@ -482,26 +481,6 @@ function withoutOwn(environment: RunnerSettings['environment']): RunnerSettings[
   return Object.fromEntries(
     Object.entries(environment).filter(([name]) => !ownVariables.test(name.toUpperCase())),
   );
-}
-
-/** @throws UnstorableError */
-function refuseUnstorable(document: Record<string, unknown>): void {
-  const fault = faultOfDocument(document);
-  if (fault !== undefined) throw new UnstorableError(fault);
-}
-
-/** Whether an error means that a report's content can't be stored. */
-function isForContent(error: unknown): error is UnstorableError | BatonError {
-  if (error instanceof UnstorableError) return true;
-  return error instanceof BatonError && contentStatuses.includes(error.status);
-}
-
-function sentenceOf(error: UnstorableError | BatonError): string {
-  return error instanceof BatonError ? `${error.code}: ${error.message}` : error.message;
-}
-
-function nameOf(ask: Ask): string {
-  return ask.do === 'checkpoint' ? `the checkpoint ${JSON.stringify(ask.kind)}` : `"do":"${ask.do}"`;
 }
 
 /** Returns the command's input: all that is known about the run, as one line of JSON. */
