@@ -276,7 +276,7 @@ test('a database that can not be reached is reported with its setting and withou
   assert.equal(await running.ended, 1);
   assert.match(
     running.output(),
-    /^The database of identity can't be used \(ECONNREFUSED\): check IAM_DATABASE_URL\.$/m,
+    /^Cannot use the database of identity \(ECONNREFUSED\)\. Check IAM_DATABASE_URL\.$/m,
   );
   assert.ok(!running.output().includes('hidden-password'));
 });

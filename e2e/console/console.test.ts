@@ -258,7 +258,7 @@ describe('the console', { skip: noBrowser }, () => {
     }`);
     await page.goto(`${url}/tasks/${task.publicId}`);
     await page.getByText(/The lease expires in (9:[0-5]\d|10:00)/).waitFor();
-    await page.getByText(/claimed (now|\d+ seconds? ago)/).waitFor();
+    await page.getByText(/Administrator claimed (now|\d+ seconds? ago)/).waitFor();
     await baton.sessions.close(session.id);
   });
 

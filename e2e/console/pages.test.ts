@@ -228,7 +228,7 @@ describe('projects, processes, skills and knowledge', { skip: noBrowser }, () =>
       assert.equal((await baton.processInstances.get(second.id)).status, 'suspended');
       await page.getByRole('button', { name: 'Resume' }).click();
       await page.getByRole('button', { name: 'Suspend' }).waitFor();
-      await page.getByRole('button', { name: 'Cancel' }).click();
+      await page.getByRole('button', { name: 'Cancel process' }).click();
       await page.getByPlaceholder('Reason').fill('Nobody wants it any more');
       await page.keyboard.press('Enter');
       await until(async () =>

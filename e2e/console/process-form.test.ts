@@ -181,7 +181,7 @@ describe('the form of a process step', { skip: noBrowser }, () => {
     await page.getByRole('heading', { name: 'You hold this task' }).waitFor();
     await page.getByLabel('Weight in kg').fill('1');
     await page.getByLabel('Box').selectOption({ label: 'Small' });
-    await page.getByRole('button', { name: 'Complete' }).click();
+    await page.getByRole('button', { name: 'Complete', exact: true }).click();
     await page.getByText(`Completed ${task.publicId}.`).waitFor();
     assert.deepEqual((await baton.tasks.get(task.id)).customFields, { weight: 1, box: 's' });
     assert.deepEqual([...complaints, ...stranger.complaints], []);

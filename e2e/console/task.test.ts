@@ -102,7 +102,7 @@ describe("a task's page", { skip: noBrowser }, () => {
     await page.locator('svg text', { hasText: `${first.publicId} · done` }).waitFor();
     assert.equal((await baton.tasks.get(first.id)).systemStatusCategory, 'terminal_success');
     await page.getByRole('button', { name: 'Remove the dependency' }).click();
-    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('button', { name: 'Cancel', exact: true }).click();
     await page.getByRole('button', { name: 'Remove the dependency' }).click();
     await page.getByRole('button', { name: 'Remove the dependency' }).click();
     await page.getByRole('heading', { name: 'Ready to claim' }).waitFor();

@@ -90,7 +90,7 @@ test('the folder records where its databases are, without user and password', ()
 
 test("without the addresses start, backup and restore fail with the settings' names, and doctor reports it", async () => {
   const named = new RegExp(
-    `your own \\(identity at \\S+/${nameOf(own.IAM_DATABASE_URL)}, coordination at \\S+/${nameOf(own.CP_DATABASE_URL)}\\)`,
+    `your own PostgreSQL \\(identity at \\S+/${nameOf(own.IAM_DATABASE_URL)}, coordination at \\S+/${nameOf(own.CP_DATABASE_URL)}\\)`,
   );
   const file = join(folder.path, 'false-backup');
   const each = async () => {
@@ -130,7 +130,7 @@ test('databases that hold nothing of this Baton are refused; the same ones at an
   );
   await refused(
     start({ ...own, CP_DATABASE_URL: empty.CP_DATABASE_URL }),
-    /^The database that CP_DATABASE_URL names holds nothing of the Baton/,
+    /^The database of CP_DATABASE_URL contains no data of the Baton/,
   );
   assert.deepEqual(state()['databases'], placesOfHome(home));
   const before = state()['databases'];
@@ -153,10 +153,7 @@ test('a Baton of the built-in PostgreSQL does not begin again, empty, in another
   mkdirSync(other, { mode: 0o700 });
   const built = { ...state(), databases: 'built-in' };
   writeFileSync(join(other, 'state.json'), JSON.stringify(built), { mode: 0o600 });
-  await refused(
-    start({ BATON_HOME: other, ...empty }),
-    /IAM_DATABASE_URL names holds nothing of the Baton in/,
-  );
+  await refused(start({ BATON_HOME: other, ...empty }), /IAM_DATABASE_URL contains no data of the Baton in/);
 });
 
 test('the connection file of an older folder contains the location of its databases', () => {

@@ -110,8 +110,12 @@ test('of several concurrent starts on a home whose Baton was killed, exactly one
 
 test('a home that a newer Baton wrote is refused', () => {
   writePrivateFile(join(folder.path, 'version.json'), JSON.stringify({ dataVersion: dataVersion + 1 }));
-  assert.throws(() => openHome(folder.path), sentence(/newer Baton/));
-  assert.throws(() => openHome(folder.path), sentence(/newer Baton/), 'and the refusal leaves no lock');
+  assert.throws(() => openHome(folder.path), sentence(/newer version of Baton/));
+  assert.throws(
+    () => openHome(folder.path),
+    sentence(/newer version of Baton/),
+    'and the refusal leaves no lock',
+  );
 });
 
 test('a home whose path is a file is refused', () => {

@@ -258,7 +258,10 @@ test('a drain stops waiting for a request that does not end', async () => {
 test('a port in use is refused with one sentence', async () => {
   await assert.rejects(openRouter('127.0.0.1', router.port, policy), (error: Error) => {
     assert.ok(error instanceof StartError);
-    assert.match(error.message, new RegExp(`^Port ${router.port} on 127\\.0\\.0\\.1 is used [^\n]+$`));
+    assert.match(
+      error.message,
+      new RegExp(`^Port ${router.port} on 127\\.0\\.0\\.1 is already in use[^\n]+$`),
+    );
     return true;
   });
 });

@@ -177,7 +177,7 @@ test('a file that is no backup is refused', async () => {
 
 test('a backup of a newer Baton is refused', async () => {
   await write(dataDirectory, { version: formatVersion + 1 });
-  await assert.rejects(verify(), sentence(/newer Baton/));
+  await assert.rejects(verify(), sentence(/newer version of Baton/));
 });
 
 const hostile: Record<string, Buffer> = {

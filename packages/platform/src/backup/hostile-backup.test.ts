@@ -300,7 +300,7 @@ test('a backup of a Baton with external databases is rejected; older versions co
     'connection.json': { iamDatabaseUrl: address('iam'), cpDatabaseUrl: address('cp') },
   });
   await refused(
-    /holds no data: .* \(identity at db\.example:5432\/iam, coordination at db\.example:5432\/cp\)\.$/,
+    /contains no data, .* \(identity at db\.example:5432\/iam, coordination at db\.example:5432\/cp\)\.$/,
     file,
   );
 });

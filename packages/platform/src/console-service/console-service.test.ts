@@ -187,6 +187,6 @@ test('a setting that can not be used is refused with its name', async () => {
     );
   await assert.rejects(
     start({ BATON_CONSOLE_PROVIDERS: '["workforce"]' }),
-    /BATON_CONSOLE_TENANT_ID is needed/,
+    /BATON_CONSOLE_TENANT_ID is required/,
   );
 });

@@ -27,7 +27,7 @@ const provider = createServer((req, res) => {
 });
 let issuer: string;
 /** Nothing listens there. */
-let goneIssuer: string;
+let unreachableIssuer: string;
 let services: SeparateServices;
 let page: ConsoleService;
 const said: string[] = [];
@@ -39,16 +39,16 @@ before(async () => {
   issuer = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
   keepSecret('client secret', clientSecret);
   const port = await freePort();
-  goneIssuer = `http://127.0.0.1:${await freePort()}`;
+  unreachableIssuer = `http://127.0.0.1:${await freePort()}`;
   const allowed = { IAM_OUTBOUND_ALLOWED_HOSTS: '["127.0.0.1"]' };
   services = await startSeparateServices(`http://127.0.0.1:${port}`, allowed);
   const { tenantId, adminSecret, identityPort, coordinationPort } = services;
   const identityUrl = `http://127.0.0.1:${identityPort}`;
   const { identity } = createClient({ coordinationUrl: identityUrl, identityUrl, adminSecret });
-  for (const key of ['corporate', 'moved', 'gone'])
+  for (const key of ['corporate', 'moved', 'unreachable'])
     await identity.identityProviders.create(tenantId, {
       key,
-      issuer: { corporate: issuer, moved: `${issuer}/moved`, gone: goneIssuer }[key] as string,
+      issuer: { corporate: issuer, moved: `${issuer}/moved`, unreachable: unreachableIssuer }[key] as string,
       audience: 'console',
       jwksUri: `${issuer}/keys`,
     });
@@ -62,7 +62,7 @@ before(async () => {
       BATON_COORDINATION_URL: `http://127.0.0.1:${coordinationPort}`,
       BATON_IDENTITY_URL: identityUrl,
       BATON_CONSOLE_TRUSTED_PROXIES: '["127.0.0.1"]',
-      BATON_CONSOLE_PROVIDERS: '["corporate","moved","removed"]',
+      BATON_CONSOLE_PROVIDERS: '["corporate","moved","unreachable"]',
       BATON_CONSOLE_SECRETS_FILE: secrets,
       BATON_CONSOLE_TENANT_ID: tenantId,
       IAM_BOOTSTRAP_TOKEN: adminSecret,
@@ -231,12 +231,12 @@ test('the secret of a client is not sent to an address that its line does not na
 
 test('a provider that fails leaves a line for the operator, once a minute and without a secret', async () => {
   for (let n = 0; n < 3; n += 1) {
-    const { status, body } = await begin('203.0.113.8', 'gone');
+    const { status, body } = await begin('203.0.113.8', 'unreachable');
     assert.deepEqual([status, body.error?.code], [503, 'identity_provider_unavailable']);
   }
-  const unreachable = said.filter((line) => line.includes(goneIssuer));
+  const unreachable = said.filter((line) => line.includes(unreachableIssuer));
   assert.deepEqual(unreachable, [
-    `The identity provider at ${goneIssuer} can't be used for sign-in: unreachable (ECONNREFUSED).`,
+    `The identity provider at ${unreachableIssuer} can't be used for sign-in: unreachable (ECONNREFUSED).`,
   ]);
   isRefusing = true;
   try {

@@ -34,7 +34,7 @@ const ownMetric = 'up';
 /** Alerts that a machine busy with tests may trigger. */
 const raisedWhenBusy = new Set(['BatonSlow', 'BatonEventLoopBlocked']);
 /** Without failures there is no series of them. */
-const emptyWhenHealthy = new Set(['Share of failures']);
+const emptyWhenHealthy = new Set(['Error rate']);
 
 const programs = ['/usr/bin/prometheus', '/usr/bin/promtool'];
 const missing = programs.find((program) => !existsSync(program));

@@ -38,7 +38,7 @@ export function Acts({ instance }: { instance: ProcessInstance }) {
       ? ([['suspend', 'Suspend']] as const)
       : ([['resume', 'Resume']] as const)),
     ...(element === null ? [] : ([['skip', `Skip ${element}`]] as const)),
-    ['cancel', 'Cancel'],
+    ['cancel', 'Cancel process'],
   ];
   return (
     <div className="stack">

@@ -233,7 +233,7 @@ describe('one process', () => {
     const service = await openInstance(instanceWith(), {
       'processInstances.cancel': new Refusal(403, 'permission_denied', 'Not you.'),
     });
-    await click('button', 'Cancel');
+    await click('button', 'Cancel process');
     await fill('textbox', 'Reason', 'Nobody wants it');
     await submit('textbox', 'Reason');
     await see('Not you.\npermission_denied · req_test');
