@@ -58,7 +58,8 @@ export function TaskPage() {
           <Status task={task} />
           <Priority priority={task.priority} />
           <span>
-            <span className="soft">Assignee</span> <Who id={task.assigneeId} nobody="Unassigned" />
+            {task.assigneeId !== null && <span className="soft">Assignee </span>}
+            <Who id={task.assigneeId} nobody="Unassigned" />
           </span>
           <span className="soft">
             updated <Moment at={task.updatedAt} />

@@ -75,7 +75,7 @@ describe("a task's page", () => {
     await openTask(taskWith());
     await see('No description.');
     await see('Unclaimed.');
-    await see('Assignee Unassigned');
+    await see('Unassigned');
     await see('No comments yet.');
   });
 
