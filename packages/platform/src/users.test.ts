@@ -12,7 +12,6 @@ import {
   program,
   stopProgram,
 } from '@baton/testing/baton-process';
-import { longTest } from '@baton/testing/depth';
 import { folderInMemory, privateFolder } from './testing/private-folder.ts';
 
 // Who starts a Baton in whose folder, and after what end: PostgreSQL runs as the user of the folder, or, where that is
@@ -155,22 +154,18 @@ test("root, then a user: the user gets one sentence, and root's Baton goes on", 
   );
 });
 
-longTest(
-  'a user, killed, root: root is refused, and the user goes on with the same server',
-  {
-    skip,
-  },
-  async () => {
-    const first = await awaitReady(start(daemon, ofDaemon));
-    const { postgres } = processesOf(ofDaemon);
-    await kill(first);
-    await refused(start(root, ofDaemon), /belongs to user 1, and this is user 0: run this as user 1/);
-    const second = await awaitReady(start(daemon, ofDaemon));
-    assert.equal(processesOf(ofDaemon).postgres, postgres);
-    await checkpoints(ofDaemon);
-    await stopProgram(second);
-  },
-);
+test('a user, killed, root: root is refused, and the user goes on with the same server', {
+  skip,
+}, async () => {
+  const first = await awaitReady(start(daemon, ofDaemon));
+  const { postgres } = processesOf(ofDaemon);
+  await kill(first);
+  await refused(start(root, ofDaemon), /belongs to user 1, and this is user 0: run this as user 1/);
+  const second = await awaitReady(start(daemon, ofDaemon));
+  assert.equal(processesOf(ofDaemon).postgres, postgres);
+  await checkpoints(ofDaemon);
+  await stopProgram(second);
+});
 
 test('a user, stopped, a backup by root: what the user owns stays theirs, and their Baton starts', {
   skip,
