@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { keepLog } from '@baton/kernel/testing/leaks';
 import { type BatonProcess, baton } from '@baton/testing/baton-process';
-import { byDepth, isLongProof } from '@baton/testing/depth';
+import { byDepth, isLongProof, longTest } from '@baton/testing/depth';
 
 let folder: string;
 let home: string;
@@ -240,7 +240,7 @@ test('while Baton runs, and over a Baton that is there, a restore is refused; --
   assert.equal((await reader.call(`/tasks/${later}`)).status, 404);
 });
 
-test('a Baton that is stopped is backed up, too, and is stopped afterwards', async () => {
+longTest('a Baton that is stopped is backed up, too, and is stopped afterwards', async () => {
   await stopBaton(running);
   const file = join(folder, 'cold');
   const { code, output } = await run(['backup', file], home);
@@ -257,5 +257,5 @@ test('a Baton that is stopped is backed up, too, and is stopped afterwards', asy
   await refused(['restore', join(folder, 'missing')], target, /can't be read \(ENOENT\)/);
   await refused(['restore', folder], target, /is not a file/);
   assert.ok(!existsSync(target), 'nothing was touched');
-  if (isLongProof) running = await startBaton(home);
+  running = await startBaton(home);
 });

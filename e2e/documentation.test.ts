@@ -13,7 +13,7 @@ import { promisify } from 'node:util';
 import { startMemoryService, type TestMemory } from '@baton/coordination/testing/memory-service';
 import { keepLog } from '@baton/kernel/testing/leaks';
 import { repository } from '@baton/testing/baton-process';
-import { isLongProof } from '@baton/testing/depth';
+import { isLongProof, longTest } from '@baton/testing/depth';
 import { type RunningBaton, startRunningBaton } from '@baton/testing/running-baton';
 import { assertCompanyIsTold } from './testing/small-company.ts';
 
@@ -263,7 +263,7 @@ async function makeTrackers(place: string): Promise<void> {
   await writeFile(join(place, 'issues-of-gh.json'), JSON.stringify([issue]));
 }
 
-test('every command of docs/import.md works as written', { skip }, async () => {
+longTest('every command of docs/import.md works as written', { skip }, async () => {
   const place = await mkdtemp(join(folder, 'import-page-'));
   await makeTrackers(place);
   const importing = await startRunningBaton();
