@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { keepLog } from '@baton/kernel/testing/leaks';
 import { type BatonProcess, baton } from '@baton/testing/baton-process';
-import { byDepth, isLongProof } from '@baton/testing/depth';
+import { byDepth, longTest } from '@baton/testing/depth';
 
 let folder: string;
 let home: string;
@@ -221,29 +221,30 @@ test('words that are not known are a usage error', async () => {
   }
 });
 
-test('while Baton runs, and over a Baton that is there, a restore is refused; --replace keeps what was there', async () => {
-  const file = join(folder, 'for-replacing');
-  assert.equal((await run(['backup', file], home)).code, 0);
-  await refused(['restore', file, '--replace'], home, /Another Baton \(process \d+\) is using/);
-  const client = await clientOf(home);
-  const later = await client.create('after the backup');
-  await stopBaton(running);
-  await refused(['restore', file], home, /already contains a Baton\. Add --replace/);
-  const token = readFileSync(join(home, 'secrets', 'admin-token'), 'utf8');
-  const { code, output } = await run(['restore', file, '--replace'], home);
-  assert.equal(code, 0, output);
-  const [, aside] = /The previous data is in (\S+)\. Remove/.exec(output) ?? [];
-  assert.ok(existsSync(join(aside as string, 'postgres', 'data', 'PG_VERSION')));
-  assert.equal(statSync(aside as string).mode & 0o077, 0);
-  assert.equal(readFileSync(join(aside as string, 'secrets', 'admin-token'), 'utf8'), token);
-  // The test above also proves that a restored Baton runs.
-  if (!isLongProof) return;
-  running = await startBaton(home);
-  const reader = await clientOf(home);
-  assert.equal((await reader.call(`/tasks/${later}`)).status, 404);
-});
+longTest(
+  'while Baton runs, and over a Baton that is there, a restore is refused; --replace keeps what was there',
+  async () => {
+    const file = join(folder, 'for-replacing');
+    assert.equal((await run(['backup', file], home)).code, 0);
+    await refused(['restore', file, '--replace'], home, /Another Baton \(process \d+\) is using/);
+    const client = await clientOf(home);
+    const later = await client.create('after the backup');
+    await stopBaton(running);
+    await refused(['restore', file], home, /already contains a Baton\. Add --replace/);
+    const token = readFileSync(join(home, 'secrets', 'admin-token'), 'utf8');
+    const { code, output } = await run(['restore', file, '--replace'], home);
+    assert.equal(code, 0, output);
+    const [, aside] = /The previous data is in (\S+)\. Remove/.exec(output) ?? [];
+    assert.ok(existsSync(join(aside as string, 'postgres', 'data', 'PG_VERSION')));
+    assert.equal(statSync(aside as string).mode & 0o077, 0);
+    assert.equal(readFileSync(join(aside as string, 'secrets', 'admin-token'), 'utf8'), token);
+    running = await startBaton(home);
+    const reader = await clientOf(home);
+    assert.equal((await reader.call(`/tasks/${later}`)).status, 404);
+  },
+);
 
-test('a Baton that is stopped is backed up, too, and is stopped afterwards', async () => {
+longTest('a Baton that is stopped is backed up, too, and is stopped afterwards', async () => {
   await stopBaton(running);
   const file = join(folder, 'cold');
   const { code, output } = await run(['backup', file], home);
@@ -260,5 +261,5 @@ test('a Baton that is stopped is backed up, too, and is stopped afterwards', asy
   await refused(['restore', join(folder, 'missing')], target, /Cannot read .* \(ENOENT\)/);
   await refused(['restore', folder], target, /is not a file/);
   assert.ok(!existsSync(target), 'nothing was touched');
-  if (isLongProof) running = await startBaton(home);
+  running = await startBaton(home);
 });

@@ -8,7 +8,10 @@ import { runTests } from './test-run.ts';
 
 const root = dirname(import.meta.dirname);
 const fileSecondsMax = 600;
-const files = ['identity', 'coordination'].map((service) => `packages/${service}/src/app/liveness.test.ts`);
+const files = [
+  'packages/identity/src/app/liveness.test.ts',
+  'packages/coordination/src/app/liveness.long.test.ts',
+];
 const wanted = process.argv.slice(2);
 const shownMax = 25;
 

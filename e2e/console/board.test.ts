@@ -51,7 +51,7 @@ describe('the board, saved views and the palette', { skip: noBrowser }, () => {
     assert.fail(`${name} got nothing dropped`);
   }
 
-  test('a card is dragged to another column, and its task has moved', async () => {
+  longTest('a card is dragged to another column, and its task has moved', async () => {
     const task = await world.baton.tasks.create({ title: 'Dragged' });
     const { page, complaints } = await world.signedIn('/?view=board');
     await card(page, task).waitFor();

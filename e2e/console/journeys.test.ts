@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import type { Page, Route } from 'playwright-core';
 import { etagOf } from '@baton/sdk';
+import { longTest } from '@baton/testing/depth';
 import { agentPermissions as workerPermissions } from '@baton/testing/participant';
 import { assertAccessible, isGone, noBrowser, openPage, until, untilTrue } from '../testing/browser.ts';
 import { type OwnConsole, startOwnConsole } from '../testing/console.ts';
@@ -282,7 +283,7 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  test('by keyboard alone, from the sign-in to a task that is done', async () => {
+  longTest('by keyboard alone, from the sign-in to a task that is done', async () => {
     const { page, complaints } = await openPage(world.browser);
     const { keyboard } = page;
     await page.goto(world.url);

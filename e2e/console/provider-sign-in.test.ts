@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { BrowserContext, Page } from 'playwright-core';
 import { createClient } from '@baton/sdk';
 import { type BatonProcess, program } from '@baton/testing/baton-process';
-import { byDepth, isLongProof } from '@baton/testing/depth';
+import { byDepth, isLongProof, longTest } from '@baton/testing/depth';
 import { assertAccessible, noBrowser, openPage, untilLoaded } from '../testing/browser.ts';
 import { type OwnConsole, startOwnConsole } from '../testing/console.ts';
 import { settled } from '../testing/console-pages.ts';
@@ -244,7 +244,7 @@ describe('signing in to the console through an identity provider', { skip: noBro
     await inside.getByRole('heading', { name: 'Sign in to Baton' }).waitFor();
   });
 
-  test('the session ends with the ID token, unless the provider renews it', async () => {
+  longTest('the session ends with the ID token, unless the provider renews it', async () => {
     const short = await begin('short');
     await choose(short.page, 'bob');
     const renewed = await begin('renewed');

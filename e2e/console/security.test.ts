@@ -4,7 +4,7 @@ import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, afterEach, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { byDepth } from '@baton/testing/depth';
+import { byDepth, longTest } from '@baton/testing/depth';
 import {
   assertAccessible,
   noBrowser,
@@ -84,70 +84,73 @@ describe('the security of the console', { skip: noBrowser }, () => {
     assert.doesNotMatch(policy, /unsafe|\*|https?:|object-src|frame-src|worker-src/);
   });
 
-  test('no page leaves a secret in storage, in an address, in the history or in a request of another kind', async () => {
-    const watched = await openPage(world.browser);
-    const { page, complaints } = watched;
-    const secrets = new Set([world.adminToken, world.adminSecret]);
-    const addresses = new Set<string>();
-    const reads: Promise<unknown>[] = [];
-    page.on('request', (sent) => {
-      addresses.add(sent.url());
-      const { referer } = sent.headers();
-      if (referer !== undefined) addresses.add(referer);
-    });
-    page.on('websocket', (socket) => addresses.add(socket.url()));
-    page.on('framenavigated', (frame) => addresses.add(frame.url()));
-    page.on('response', (answer) => {
-      if (!/\/console\/(token|sign-in)$/.test(answer.url())) return;
-      reads.push(
-        answer
-          .json()
-          .then(({ accessToken }) => secrets.add(accessToken))
-          .catch(() => undefined),
-      );
-    });
-    const code = await world.newCode();
-    secrets.add(code);
-    await page.goto(`${world.url}/sign-in#code=${code}`);
-    await page.getByRole('navigation', { name: 'Pages' }).waitFor();
-    // The URL with the code was requested once; it must not be stored.
-    for (const address of addresses) if (address.endsWith(`#code=${code}`)) addresses.delete(address);
-    for (const path of paths().slice(0, -1)) {
-      await page.goto(world.url + path);
-      await settled(page);
-      if (path === '/administration') await enterAdminSecret(page, world.adminSecret);
-      if (path.startsWith('/tasks/')) {
-        await page.keyboard.press('Control+k');
-        await page.getByRole('dialog').waitFor();
-        await page.keyboard.type('search');
-        await page.getByRole('option', { name: /Search all tasks/ }).waitFor();
-        await page.keyboard.press('Escape');
-      }
-      await Promise.all(reads);
-      for (const { name, value, ...flags } of await page.context().cookies()) {
-        secrets.add(value);
-        assert.deepEqual(
-          [name, flags.httpOnly, flags.sameSite, flags.path, flags.expires, flags.domain],
-          ['baton_console', true, 'Strict', '/console', -1, '127.0.0.1'],
+  longTest(
+    'no page leaves a secret in storage, in an address, in the history or in a request of another kind',
+    async () => {
+      const watched = await openPage(world.browser);
+      const { page, complaints } = watched;
+      const secrets = new Set([world.adminToken, world.adminSecret]);
+      const addresses = new Set<string>();
+      const reads: Promise<unknown>[] = [];
+      page.on('request', (sent) => {
+        addresses.add(sent.url());
+        const { referer } = sent.headers();
+        if (referer !== undefined) addresses.add(referer);
+      });
+      page.on('websocket', (socket) => addresses.add(socket.url()));
+      page.on('framenavigated', (frame) => addresses.add(frame.url()));
+      page.on('response', (answer) => {
+        if (!/\/console\/(token|sign-in)$/.test(answer.url())) return;
+        reads.push(
+          answer
+            .json()
+            .then(({ accessToken }) => secrets.add(accessToken))
+            .catch(() => undefined),
         );
+      });
+      const code = await world.newCode();
+      secrets.add(code);
+      await page.goto(`${world.url}/sign-in#code=${code}`);
+      await page.getByRole('navigation', { name: 'Pages' }).waitFor();
+      // The URL with the code was requested once; it must not be stored.
+      for (const address of addresses) if (address.endsWith(`#code=${code}`)) addresses.delete(address);
+      for (const path of paths().slice(0, -1)) {
+        await page.goto(world.url + path);
+        await settled(page);
+        if (path === '/administration') await enterAdminSecret(page, world.adminSecret);
+        if (path.startsWith('/tasks/')) {
+          await page.keyboard.press('Control+k');
+          await page.getByRole('dialog').waitFor();
+          await page.keyboard.type('search');
+          await page.getByRole('option', { name: /Search all tasks/ }).waitFor();
+          await page.keyboard.press('Escape');
+        }
+        await Promise.all(reads);
+        for (const { name, value, ...flags } of await page.context().cookies()) {
+          secrets.add(value);
+          assert.deepEqual(
+            [name, flags.httpOnly, flags.sameSite, flags.path, flags.expires, flags.domain],
+            ['baton_console', true, 'Strict', '/console', -1, '127.0.0.1'],
+          );
+        }
+        const kept = await whatIsKept(page);
+        for (const secret of secrets)
+          assert.ok(!kept.includes(secret), `${path} keeps a secret: ${kept.slice(0, 500)}`);
+        // Any token, of anybody.
+        assert.doesNotMatch(kept, /eyJ[\w-]{10,}\.|bat_[\w-]{10,}/, path);
       }
-      const kept = await whatIsKept(page);
-      for (const secret of secrets)
-        assert.ok(!kept.includes(secret), `${path} keeps a secret: ${kept.slice(0, 500)}`);
-      // Any token, of anybody.
-      assert.doesNotMatch(kept, /eyJ[\w-]{10,}\.|bat_[\w-]{10,}/, path);
-    }
-    assert.ok(secrets.size >= 5, 'the access token and the cookie were seen');
-    for (const address of addresses)
-      for (const secret of secrets) assert.ok(!address.includes(secret), address.slice(0, 200));
-    // The browser's history contains no secret.
-    const browser = await page.context().newCDPSession(page);
-    const { entries } = await browser.send('Page.getNavigationHistory');
-    assert.ok(entries.length >= paths().length, `the history has ${entries.length} entries`);
-    for (const { url } of entries)
-      for (const secret of secrets) assert.ok(!url.includes(secret), url.slice(0, 200));
-    assert.deepEqual(complaints, []);
-  });
+      assert.ok(secrets.size >= 5, 'the access token and the cookie were seen');
+      for (const address of addresses)
+        for (const secret of secrets) assert.ok(!address.includes(secret), address.slice(0, 200));
+      // The browser's history contains no secret.
+      const browser = await page.context().newCDPSession(page);
+      const { entries } = await browser.send('Page.getNavigationHistory');
+      assert.ok(entries.length >= paths().length, `the history has ${entries.length} entries`);
+      for (const { url } of entries)
+        for (const secret of secrets) assert.ok(!url.includes(secret), url.slice(0, 200));
+      assert.deepEqual(complaints, []);
+    },
+  );
 
   test('a page of another origin cannot use the session of its visitor', async () => {
     const { page } = await world.signedIn();
@@ -197,80 +200,85 @@ describe('the security of the console', { skip: noBrowser }, () => {
     await page.getByRole('heading', { name: 'Work' }).waitFor();
   });
 
-  test('a server on another port of the host gets the cookie, and can neither use it nor plant one', async () => {
-    const rival = await world.person(['tasks.read']);
-    const ask = (path: string, cookie: string, key?: string, body: object = {}) =>
-      fetch(`${world.url}/console/${path}`, {
-        method: 'POST',
-        headers: {
-          'content-type': 'application/json',
-          origin: world.url,
-          cookie,
-          ...(key !== undefined && { 'baton-console-key': key }),
-        },
-        body: JSON.stringify(body),
+  longTest(
+    'a server on another port of the host gets the cookie, and can neither use it nor plant one',
+    async () => {
+      const rival = await world.person(['tasks.read']);
+      const ask = (path: string, cookie: string, key?: string, body: object = {}) =>
+        fetch(`${world.url}/console/${path}`, {
+          method: 'POST',
+          headers: {
+            'content-type': 'application/json',
+            origin: world.url,
+            cookie,
+            ...(key !== undefined && { 'baton-console-key': key }),
+          },
+          body: JSON.stringify(body),
+        });
+      const rivalsKey = 'r'.repeat(43);
+      const [rivalsCookie = ''] = (
+        (await ask('sign-in', '', rivalsKey, { token: rival.token })).headers.get('set-cookie') ?? ''
+      ).split(';');
+      assert.equal((await ask('token', rivalsCookie, rivalsKey)).status, 200);
+      const received: string[] = [];
+      let planted: string[] = [];
+      const near = createServer((req, res) => {
+        received.push(req.headers.cookie ?? '');
+        res
+          .writeHead(200, { 'content-type': 'text/html', 'set-cookie': planted })
+          .end('<title>Other</title>');
       });
-    const rivalsKey = 'r'.repeat(43);
-    const [rivalsCookie = ''] = (
-      (await ask('sign-in', '', rivalsKey, { token: rival.token })).headers.get('set-cookie') ?? ''
-    ).split(';');
-    assert.equal((await ask('token', rivalsCookie, rivalsKey)).status, 200);
-    const received: string[] = [];
-    let planted: string[] = [];
-    const near = createServer((req, res) => {
-      received.push(req.headers.cookie ?? '');
-      res.writeHead(200, { 'content-type': 'text/html', 'set-cookie': planted }).end('<title>Other</title>');
-    });
-    near.listen(0, '127.0.0.1');
-    await once(near, 'listening');
-    try {
-      const visit = async (page: Page, ...cookies: string[]) => {
-        planted = cookies;
+      near.listen(0, '127.0.0.1');
+      await once(near, 'listening');
+      try {
+        const visit = async (page: Page, ...cookies: string[]) => {
+          planted = cookies;
+          const tab = await page.context().newPage();
+          await tab.goto(`http://127.0.0.1:${(near.address() as AddressInfo).port}/console/x`);
+          await tab.close();
+        };
+        const { page } = await world.signedIn();
+        const { displayName } = await world.baton.principals.get(world.me);
+        const isSignedIn = () =>
+          page.getByRole('navigation', { name: 'Pages' }).getByText(displayName, { exact: true }).waitFor();
+        await visit(page);
+        const stolen = received.at(-1) ?? '';
+        assert.match(stolen, /^baton_console=[\w-]{43}$/, 'the browser sends the cookie to every port');
+        for (const [path, body] of [
+          ['token', {}],
+          ['demo', { act: 'state' }],
+        ] as const) {
+          assert.equal((await ask(path, stolen, undefined, body)).status, 400);
+          assert.equal((await ask(path, stolen, rivalsKey, body)).status, 401);
+        }
+        await ask('sign-out', stolen, rivalsKey, { everywhere: 'yes' });
+        await page.reload();
+        await isSignedIn();
+        // One for a longer path, which the browser sends first, and one that replaces the original.
+        await visit(page, `${rivalsCookie}; Path=/console/token`);
+        await page.reload();
+        await isSignedIn();
         const tab = await page.context().newPage();
-        await tab.goto(`http://127.0.0.1:${(near.address() as AddressInfo).port}/console/x`);
-        await tab.close();
-      };
-      const { page } = await world.signedIn();
-      const { displayName } = await world.baton.principals.get(world.me);
-      const isSignedIn = () =>
-        page.getByRole('navigation', { name: 'Pages' }).getByText(displayName, { exact: true }).waitFor();
-      await visit(page);
-      const stolen = received.at(-1) ?? '';
-      assert.match(stolen, /^baton_console=[\w-]{43}$/, 'the browser sends the cookie to every port');
-      for (const [path, body] of [
-        ['token', {}],
-        ['demo', { act: 'state' }],
-      ] as const) {
-        assert.equal((await ask(path, stolen, undefined, body)).status, 400);
-        assert.equal((await ask(path, stolen, rivalsKey, body)).status, 401);
+        await tab.goto(world.url);
+        await tab.getByRole('heading', { name: 'Work' }).waitFor();
+        await visit(page, `${rivalsCookie}; Path=/console`);
+        await page.reload();
+        await page.getByRole('heading', { name: 'Sign in to Baton' }).waitFor();
+        // Without a session, it signs nobody in either.
+        const fresh = await openPage(world.browser);
+        await visit(fresh.page, `${rivalsCookie}; Path=/console`);
+        await fresh.page.goto(world.url);
+        await fresh.page.getByRole('heading', { name: 'Sign in to Baton' }).waitFor();
+        await fresh.page.goto(`${world.url}/sign-in#code=${await world.newCode()}`);
+        await fresh.page
+          .getByRole('navigation', { name: 'Pages' })
+          .getByText(displayName, { exact: true })
+          .waitFor();
+      } finally {
+        near.close();
       }
-      await ask('sign-out', stolen, rivalsKey, { everywhere: 'yes' });
-      await page.reload();
-      await isSignedIn();
-      // One for a longer path, which the browser sends first, and one that replaces the original.
-      await visit(page, `${rivalsCookie}; Path=/console/token`);
-      await page.reload();
-      await isSignedIn();
-      const tab = await page.context().newPage();
-      await tab.goto(world.url);
-      await tab.getByRole('heading', { name: 'Work' }).waitFor();
-      await visit(page, `${rivalsCookie}; Path=/console`);
-      await page.reload();
-      await page.getByRole('heading', { name: 'Sign in to Baton' }).waitFor();
-      // Without a session, it signs nobody in either.
-      const fresh = await openPage(world.browser);
-      await visit(fresh.page, `${rivalsCookie}; Path=/console`);
-      await fresh.page.goto(world.url);
-      await fresh.page.getByRole('heading', { name: 'Sign in to Baton' }).waitFor();
-      await fresh.page.goto(`${world.url}/sign-in#code=${await world.newCode()}`);
-      await fresh.page
-        .getByRole('navigation', { name: 'Pages' })
-        .getByText(displayName, { exact: true })
-        .waitFor();
-    } finally {
-      near.close();
-    }
-  });
+    },
+  );
 
   test('a link with the code of somebody else requires a confirmation before it replaces the session', async () => {
     const rival = await world.person(['tasks.read']);

@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { repository } from '@baton/testing/baton-process';
+import { longTest } from '@baton/testing/depth';
 import { clientNames } from './client-config.ts';
 import { connectionOf, type RunningBaton, shareRunningBaton } from './testing/running-baton.ts';
 
@@ -72,28 +73,35 @@ async function toolsOf(server: Server, more: Readonly<Record<string, string>>): 
 }
 
 for (const name of clientNames) {
-  test(`the configuration for ${name} starts a server of this machine's Baton, from any folder`, async () => {
-    const { stdout, stderr } = await printed(['--config', name], { BATON_HOME: baton.home });
-    const server = serverIn(stdout);
-    assert.ok(isAbsolute(server.command) && isAbsolute(server.args[0] ?? ''), stdout);
-    assert.match(stderr, /acts as the administrator/);
-    assert.ok((await toolsOf(server, {})).includes('work_next'));
-  });
+  const testOf = name === 'claude-code' ? test : longTest;
+  testOf(
+    `the configuration for ${name} starts a server of this machine's Baton, from any folder`,
+    async () => {
+      const { stdout, stderr } = await printed(['--config', name], { BATON_HOME: baton.home });
+      const server = serverIn(stdout);
+      assert.ok(isAbsolute(server.command) && isAbsolute(server.args[0] ?? ''), stdout);
+      assert.match(stderr, /acts as the administrator/);
+      assert.ok((await toolsOf(server, {})).includes('work_next'));
+    },
+  );
 
-  test(`the configuration for ${name} holds no token, and starts a server for whom the client has one`, async () => {
-    const { token } = await baton.participant();
-    const words = ['--config', name, '--read-only'];
-    const { stdout } = await printed(words, { BATON_URL: baton.url, BATON_TOKEN: token });
-    assert.ok(!stdout.includes(token));
-    const server = serverIn(stdout);
-    const asked = server.env['BATON_TOKEN'] ?? server.env_vars?.[0] ?? '';
-    assert.match(
-      asked,
-      /^(?:\$\{?(?:env:)?BATON_TOKEN\}?|BATON_TOKEN|\$\{input:baton-token\}|the-token-of-the-agent)$/,
-    );
-    const tools = await toolsOf(server, { BATON_TOKEN: token });
-    assert.deepEqual([tools.includes('task_search'), tools.includes('work_next')], [true, false]);
-  });
+  testOf(
+    `the configuration for ${name} holds no token, and starts a server for whom the client has one`,
+    async () => {
+      const { token } = await baton.participant();
+      const words = ['--config', name, '--read-only'];
+      const { stdout } = await printed(words, { BATON_URL: baton.url, BATON_TOKEN: token });
+      assert.ok(!stdout.includes(token));
+      const server = serverIn(stdout);
+      const asked = server.env['BATON_TOKEN'] ?? server.env_vars?.[0] ?? '';
+      assert.match(
+        asked,
+        /^(?:\$\{?(?:env:)?BATON_TOKEN\}?|BATON_TOKEN|\$\{input:baton-token\}|the-token-of-the-agent)$/,
+      );
+      const tools = await toolsOf(server, { BATON_TOKEN: token });
+      assert.deepEqual([tools.includes('task_search'), tools.includes('work_next')], [true, false]);
+    },
+  );
 }
 
 test('a token without an address is for the Baton of this machine, and never makes an administrator', async () => {

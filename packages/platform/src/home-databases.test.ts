@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test';
 import { createProgramDatabase, type TestDatabase } from '@baton/kernel/testing/database';
 import { keepLog } from '@baton/kernel/testing/leaks';
 import { awaitReady, type BatonProcess, program, stopProgram } from '@baton/testing/baton-process';
+import { longTest } from '@baton/testing/depth';
 import { projectRoot } from './config.ts';
 import { knownPlaces, placesOfHome } from './home-databases.ts';
 import { privateFolder } from './testing/private-folder.ts';
@@ -148,7 +149,7 @@ test('databases that hold nothing of this Baton are refused; the same ones at an
   assert.notDeepEqual(state()['databases'], before);
 });
 
-test('a Baton of the built-in PostgreSQL does not begin again, empty, in another one', async () => {
+longTest('a Baton of the built-in PostgreSQL does not begin again, empty, in another one', async () => {
   const other = join(folder.path, 'built-in');
   mkdirSync(other, { mode: 0o700 });
   const built = { ...state(), databases: 'built-in' };

@@ -12,7 +12,6 @@ import {
   program,
   stopProgram,
 } from '@baton/testing/baton-process';
-import { longTest } from '@baton/testing/depth';
 import { folderInMemory, privateFolder } from './testing/private-folder.ts';
 
 // Starts of a Baton by different users and after different ends. PostgreSQL runs as the owner of the folder, or, if
@@ -157,22 +156,18 @@ test("root, then a user: the user gets a one-line message, and root's Baton keep
   );
 });
 
-longTest(
-  'a user, killed, root: root is refused, and the user goes on with the same server',
-  {
-    skip,
-  },
-  async () => {
-    const first = await awaitReady(start(daemon, ofDaemon));
-    const { postgres } = processesOf(ofDaemon);
-    await kill(first);
-    await refused(start(root, ofDaemon), /belongs to user 1, but the current user is 0\. Run this as user 1/);
-    const second = await awaitReady(start(daemon, ofDaemon));
-    assert.equal(processesOf(ofDaemon).postgres, postgres);
-    await checkpoints(ofDaemon);
-    await stopProgram(second);
-  },
-);
+test('a user, killed, root: root is refused, and the user goes on with the same server', {
+  skip,
+}, async () => {
+  const first = await awaitReady(start(daemon, ofDaemon));
+  const { postgres } = processesOf(ofDaemon);
+  await kill(first);
+  await refused(start(root, ofDaemon), /belongs to user 1, but the current user is 0\. Run this as user 1/);
+  const second = await awaitReady(start(daemon, ofDaemon));
+  assert.equal(processesOf(ofDaemon).postgres, postgres);
+  await checkpoints(ofDaemon);
+  await stopProgram(second);
+});
 
 test("a user, stopped, a backup by root: the user's files keep their owner, and their Baton starts", {
   skip,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { BatonClient, Principal } from '@baton/sdk';
 import { program } from '@baton/testing/baton-process';
+import { longTest } from '@baton/testing/depth';
 import { type RunningBaton, startRunningBaton } from '@baton/testing/running-baton';
 
 // Needs a process of its own: it compares everything that a Baton holds before and after a demo.
@@ -52,31 +53,34 @@ async function assertDisabled(slug: string, count: number): Promise<void> {
 const offeredTo = async ({ baton }: { readonly baton: BatonClient }) =>
   all(baton.work.listAvailable({ includeAssigned: true, limit: 200 }));
 
-test('the demo of a backlog leaves an archived workspace, disabled principals and no type in use', async () => {
-  const printed = await demo('--tasks', '30', '--agents', '2');
-  const found = await workspaces();
-  const [workspace] = found.filter(({ slug }) => slug.startsWith('baton-proof-'));
-  assert.ok(workspace !== undefined && workspace.status === 'archived', printed);
-  assert.match(
-    printed,
-    new RegExp(`in the archived workspace ${workspace.slug}; its principals are disabled`),
-  );
-  const tasks = await all(admin.tasks.list({ limit: 200 }));
-  assert.equal(tasks.length, 30);
-  assert.ok(tasks.every(({ workspaceId }) => workspaceId === workspace.id));
-  // Two agents, the operator and the reviewer.
-  await assertDisabled(workspace.slug, 4);
-  const { items: types } = await admin.taskTypes.list({ status: 'active', limit: 200 });
-  assert.deepEqual(
-    types.filter(({ key }) => key.startsWith('demo-')),
-    [],
-  );
-  assert.deepEqual((await admin.capabilities.list({ limit: 200 })).items, []);
-  assert.match(await demo('remove'), /There is no demo to remove/);
-  // A second one uses the type of the first.
-  await demo('--tasks', '5', '--agents', '1');
-  assert.equal((await admin.taskTypes.list({ key: 'demo-feature', limit: 200 })).items.length, 1);
-});
+longTest(
+  'the demo of a backlog leaves an archived workspace, disabled principals and no type in use',
+  async () => {
+    const printed = await demo('--tasks', '30', '--agents', '2');
+    const found = await workspaces();
+    const [workspace] = found.filter(({ slug }) => slug.startsWith('baton-proof-'));
+    assert.ok(workspace !== undefined && workspace.status === 'archived', printed);
+    assert.match(
+      printed,
+      new RegExp(`in the archived workspace ${workspace.slug}; its principals are disabled`),
+    );
+    const tasks = await all(admin.tasks.list({ limit: 200 }));
+    assert.equal(tasks.length, 30);
+    assert.ok(tasks.every(({ workspaceId }) => workspaceId === workspace.id));
+    // Two agents, the operator and the reviewer.
+    await assertDisabled(workspace.slug, 4);
+    const { items: types } = await admin.taskTypes.list({ status: 'active', limit: 200 });
+    assert.deepEqual(
+      types.filter(({ key }) => key.startsWith('demo-')),
+      [],
+    );
+    assert.deepEqual((await admin.capabilities.list({ limit: 200 })).items, []);
+    assert.match(await demo('remove'), /There is no demo to remove/);
+    // A second one uses the type of the first.
+    await demo('--tasks', '5', '--agents', '1');
+    assert.equal((await admin.taskTypes.list({ key: 'demo-feature', limit: 200 })).items.length, 1);
+  },
+);
 
 test('tasks of the live demo are offered to its agents and to nobody else, until it is removed', async () => {
   const agent = await running.participant();

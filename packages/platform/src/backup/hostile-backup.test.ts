@@ -9,6 +9,7 @@ import { pipeline } from 'node:stream/promises';
 import { afterEach, beforeEach, test } from 'node:test';
 import { createGzip } from 'node:zlib';
 import pg from 'pg';
+import { longTest } from '@baton/testing/depth';
 import { type Cluster, startCluster } from '../postgres/cluster.ts';
 import { ensureDatabase } from '../postgres/databases.sql.ts';
 import { StartError } from '../start-error.ts';
@@ -140,18 +141,21 @@ test('code that runs as superuser when somebody connects or writes is refused an
   await refused(/the setting event_triggers of a role/);
 });
 
-test('the search for code of others runs none of it, whatever the catalogs of the backup call it', async () => {
-  await run(
-    'coordination',
-    `create function pg_catalog.evil(name, name) returns text ${evilOf(`''`)}`,
-    'create operator pg_catalog.|| (leftarg = name, rightarg = name, function = pg_catalog.evil)',
-    `create function evil() returns event_trigger ${evil()}`,
-    "create event trigger harmless on ddl_command_start when tag in ('DROP AGGREGATE') execute function evil()",
-  );
-  await refused(/the event trigger harmless in the database coordination/);
-});
+longTest(
+  'the search for code of others runs none of it, whatever the catalogs of the backup call it',
+  async () => {
+    await run(
+      'coordination',
+      `create function pg_catalog.evil(name, name) returns text ${evilOf(`''`)}`,
+      'create operator pg_catalog.|| (leftarg = name, rightarg = name, function = pg_catalog.evil)',
+      `create function evil() returns event_trigger ${evil()}`,
+      "create event trigger harmless on ddl_command_start when tag in ('DROP AGGREGATE') execute function evil()",
+    );
+    await refused(/the event trigger harmless in the database coordination/);
+  },
+);
 
-test('the server of a restore starts no worker of a subscription', async () => {
+longTest('the server of a restore starts no worker of a subscription', async () => {
   let callers = 0;
   const server = createServer((socket) => {
     callers += 1;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { after, before, describe, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
-import { byDepth, isLongProof } from '@baton/testing/depth';
+import { byDepth, isLongProof, longTest } from '@baton/testing/depth';
 import { newId } from '@baton/values/ids';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, refused } from '../../testing/leases.ts';
@@ -349,7 +349,7 @@ describe('a hostile package', () => {
     assert.ok(!isLongProof || turnMs < 100, `the event loop was held for ${turnMs} ms`);
   });
 
-  test('calls of one tenant wait for each other, and too many are refused', async () => {
+  longTest('calls of one tenant wait for each other, and too many are refused', async () => {
     const tests = Array.from({ length: byDepth(5, 10) }, (_, n) => testOf({}, `t${n}`));
     const all = Array.from({ length: 12 }, () => post([agent, endless, ...tests]));
     const statuses = (await Promise.all(all)).map(
