@@ -158,7 +158,7 @@ test('errors whose text the database cannot store set only their own event aside
     (await left()).map(({ attempts }) => attempts),
     [3, 3],
   );
-  assert.equal(lines.filter((line) => line.includes('an event is set aside')).length, 2);
+  assert.equal(lines.filter((line) => line.includes('became a dead letter')).length, 2);
 });
 
 test('events that a crashed worker had locked become due again', async () => {

@@ -166,7 +166,7 @@ test('an event that ends its worker each time is set aside, and those beside it 
     {
       id: poison,
       attempts: 2,
-      last_error: 'each time its worker ended before there was an answer',
+      last_error: 'its worker ended during every attempt',
       is_dead: true,
     },
   ]);
