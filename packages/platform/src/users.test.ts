@@ -8,7 +8,7 @@ import { keepLog } from '@baton/kernel/testing/leaks';
 import {
   awaitReady,
   type BatonProcess,
-  processesOf,
+  findProcesses,
   program,
   stopProgram,
 } from '@baton/testing/baton-process';
@@ -105,11 +105,11 @@ async function backsUp(uid: number, home: string, name: string): Promise<void> {
 
 test('root, killed, root again: the server that is adopted still reaches its data', { skip }, async () => {
   const first = await awaitReady(start(root, ofRoot));
-  const { postgres } = processesOf(ofRoot);
+  const { postgres } = findProcesses(ofRoot);
   await kill(first);
   const second = await awaitReady(start(root, ofRoot));
   assert.match(second.output(), /Using the running PostgreSQL/);
-  assert.equal(processesOf(ofRoot).postgres, postgres);
+  assert.equal(findProcesses(ofRoot).postgres, postgres);
   await checkpoints(ofRoot);
   assert.equal(statSync(ofRoot).mode & 0o777, 0o710);
   // One that finds the folder locked must not change it either.
@@ -164,11 +164,11 @@ longTest(
   },
   async () => {
     const first = await awaitReady(start(daemon, ofDaemon));
-    const { postgres } = processesOf(ofDaemon);
+    const { postgres } = findProcesses(ofDaemon);
     await kill(first);
     await refused(start(root, ofDaemon), /belongs to user 1, but the current user is 0\. Run this as user 1/);
     const second = await awaitReady(start(daemon, ofDaemon));
-    assert.equal(processesOf(ofDaemon).postgres, postgres);
+    assert.equal(findProcesses(ofDaemon).postgres, postgres);
     await checkpoints(ofDaemon);
     await stopProgram(second);
   },
