@@ -145,11 +145,11 @@ test("root, then a user: the user gets a one-line message, and root's Baton keep
   for (const file of ['backup', 'restore'])
     await refused(
       run(daemon, `packages/platform/src/${file}.main.ts`, [join(folder.path, 'x')], ofRoot),
-      /can't be read \(E\w+\)/,
+      /Cannot read .* \(E\w+\)/,
     );
   await refused(
     run(daemon, 'packages/platform/src/env.main.ts', [], ofRoot),
-    /connection\.json can't be read \(EACCES\): this Baton belongs to another user/,
+    /Cannot read \S+connection\.json \(EACCES\): this Baton belongs to another user/,
   );
   await checkpoints(ofRoot);
   await stopProgram(
