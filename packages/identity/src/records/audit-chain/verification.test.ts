@@ -353,7 +353,7 @@ describe('baton identity audit verify', () => {
       [['verify', '--heads', keys.file], /^The file of --heads cannot be read as JSON\.$/],
       [['verify', '--heads', makeFile('{"x": 1}')], /^The file of --heads is not one/],
       [['verify', '--key', '/nowhere/key'], /^The file of the audit key .* cannot be read\.$/],
-      [['verify', '--key', makeFile('short')], /^The audit key .* has less than 32 characters/],
+      [['verify', '--key', makeFile('short')], /^The audit key .* has fewer than 32 characters/],
       [['verify'], /^IAM_PORT /, { ...env, IAM_PORT: 'none' }],
       [['verify'], /^No key is given: /, { ...env, IAM_AUDIT_KEY_FILE: undefined }],
       [
