@@ -177,6 +177,7 @@ longTest(
 test("a user, stopped, a backup by root: the user's files keep their owner, and their Baton starts", {
   skip,
 }, async () => {
+  await stopProgram(await awaitReady(start(daemon, ofDaemon)));
   await backsUp(root, ofDaemon, 'by-root');
   for (const path of ['', 'postgres', 'postgres/data', 'postgres/server.log', 'connection.json'])
     assert.equal(statSync(join(ofDaemon, path)).uid, daemon, path);
