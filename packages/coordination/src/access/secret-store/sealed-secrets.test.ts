@@ -189,7 +189,7 @@ for (const [name, text] of [
     assert.throws(
       () => readSealingKeys(file),
       (error: Error) => {
-        assert.match(error.message, /CP_SECRET_STORE_KEY_FILE has 1 to 16 lines of 32 random bytes/);
+        assert.match(error.message, /CP_SECRET_STORE_KEY_FILE must have 1 to 16 lines of 32 random bytes/);
         assert.ok(!error.message.includes(key) && !error.message.includes('horse'));
         return true;
       },

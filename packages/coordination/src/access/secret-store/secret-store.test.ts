@@ -121,9 +121,9 @@ for (const [kind, open] of [
           { ...newSecret(), name },
           { ...newSecret(), folder: `agents/${name}/` },
         ]) {
-          await assert.rejects(store.put(wrong, 'value'), /not allowed/);
-          await assert.rejects(store.get(baton.pool, wrong), /not allowed/);
-          await assert.rejects(store.delete(wrong), /not allowed/);
+          await assert.rejects(store.put(wrong, 'value'), /name of the secret is invalid/);
+          await assert.rejects(store.get(baton.pool, wrong), /name of the secret is invalid/);
+          await assert.rejects(store.delete(wrong), /name of the secret is invalid/);
         }
         assert.equal(vault.asked.length, asked);
       });
