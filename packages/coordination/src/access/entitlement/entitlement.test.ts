@@ -309,8 +309,8 @@ describe('the settings', () => {
       [{ ...on, CP_ENTITLEMENT_BASE_URL: 'https://u:p@host' }, /CP_ENTITLEMENT_BASE_URL/],
       [{ ...on, CP_IAM_BASE_URL: 'ftp://host' }, /CP_IAM_BASE_URL/],
       [{ ...on, CP_ENTITLEMENT_PRODUCT: ' ' }, /CP_ENTITLEMENT_PRODUCT is required/],
-      [{ ...on, CP_ENTITLEMENT_AUDIENCE: ' ' }, /CP_ENTITLEMENT_AUDIENCE is needed/],
-      [{ ...on, CP_ENTITLEMENT_DEFAULT_FEATURE: ' ' }, /CP_ENTITLEMENT_DEFAULT_FEATURE is needed/],
+      [{ ...on, CP_ENTITLEMENT_AUDIENCE: ' ' }, /CP_ENTITLEMENT_AUDIENCE is required/],
+      [{ ...on, CP_ENTITLEMENT_DEFAULT_FEATURE: ' ' }, /CP_ENTITLEMENT_DEFAULT_FEATURE is required/],
     ] as const)
       assert.throws(() => readCoordinationSettings(env), sentence);
     const { CP_ENTITLEMENT_DEGRADED_MAX_AGE_SECONDS: grace, ...values } = readCoordinationSettings(on);
