@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BenchError } from './bench-error.ts';
-import { cpuSecondsOf } from './processor-time.ts';
+import { readCpuSeconds } from './processor-time.ts';
 
 export interface ServiceProcess {
   readonly port: number;
@@ -70,7 +70,7 @@ export async function startWorkerProcess(
   await sleep(workerStartMs);
   if (child.exitCode !== null) throw new BenchError('The worker did not start.');
   return {
-    cpuSeconds: () => cpuSecondsOf(child.pid as number),
+    cpuSeconds: () => readCpuSeconds(child.pid as number),
     async stop() {
       child.kill('SIGTERM');
       await ended;
@@ -113,7 +113,7 @@ async function startProcess(
   }
   return {
     port,
-    cpuSeconds: () => cpuSecondsOf(child.pid as number),
+    cpuSeconds: () => readCpuSeconds(child.pid as number),
     async stop() {
       child.kill('SIGTERM');
       await ended;

@@ -243,7 +243,7 @@ test('a PostgreSQL 15 of our own is dumped and restored, and its audit record ch
   await run('undump', cwd, second);
   await run('reindex', cwd, second);
   const missing = (error: { stdout: string }) =>
-    /the last link that identity made is gone/.test(error.stdout);
+    /the last link that identity made is missing/.test(error.stdout);
   await assert.rejects(run('audit-check', cwd, { ...second, ...keys }), missing as never);
   await run('audit-head', cwd, keys);
   const again = await startBaton(cwd, second);

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '@baton/kernel/testing/free-port';
 import { type BatonClient, BatonError, createClient, fetchTransport, type Transport } from '@baton/sdk';
-import { processesOf, baton as runBaton } from '@baton/testing/baton-process';
+import { findProcesses, baton as runBaton } from '@baton/testing/baton-process';
 import { isLongProof, longTest } from '@baton/testing/depth';
 import { type RunningBaton, startRunningBaton } from '@baton/testing/running-baton';
 import { sdkExamples } from './generated/sdk-examples.ts';
@@ -85,7 +85,7 @@ longTest('work survives the restart of service and database: after SIGTERM, and 
   const done: string[] = [];
   for await (const lease of harness.work({ filter, once: true })) {
     await lease.checkpoint('before', {});
-    const { node, postgres } = processesOf(baton.home);
+    const { node, postgres } = findProcesses(baton.home);
     const ended = again?.ended ?? baton.process.ended;
     if (lease.task.title === 'through a stop') process.kill(node, 'SIGTERM');
     else for (const pid of [node, postgres]) process.kill(pid, 'SIGKILL');

@@ -9,7 +9,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { keepLog, keepPrivateKey, keepSecret, keepTables } from '@baton/kernel/testing/leaks';
-import { type BatonProcess, baton, processesOf, program, stopProgram } from '@baton/testing/baton-process';
+import { type BatonProcess, baton, findProcesses, program, stopProgram } from '@baton/testing/baton-process';
 import { assertTookLess, longTest } from '@baton/testing/depth';
 
 type Connection = Record<string, string>;
@@ -157,13 +157,13 @@ test('SIGTERM stops PostgreSQL cleanly, and the next start is quick and keeps ev
 longTest('after kill -9 of Baton the next start adopts its PostgreSQL', async () => {
   const killed = start();
   await isReady(killed);
-  const { node, postgres } = processesOf(home);
+  const { node, postgres } = findProcesses(home);
   process.kill(node, 'SIGKILL');
   await killed.ended;
   const next = start();
   await isReady(next);
   assert.match(next.output(), /Using the running PostgreSQL/);
-  assert.equal(processesOf(home).postgres, postgres);
+  assert.equal(findProcesses(home).postgres, postgres);
   assert.equal(await whoAmI(connection()), 'Administrator');
   await stopProgram(next);
 });
@@ -171,7 +171,7 @@ longTest('after kill -9 of Baton the next start adopts its PostgreSQL', async ()
 longTest('after kill -9 of PostgreSQL a running Baton recovers', async () => {
   const running = start();
   await isReady(running);
-  process.kill(processesOf(home).postgres, 'SIGKILL');
+  process.kill(findProcesses(home).postgres, 'SIGKILL');
   await running.prints(/PostgreSQL exited unexpectedly\. Restarting it/);
   const ready = `${connection().publicUrl}/health/ready`;
   const deadline = performance.now() + 60_000;
@@ -184,7 +184,7 @@ longTest('after kill -9 of PostgreSQL a running Baton recovers', async () => {
 longTest('after kill -9 of both the next start recovers', async () => {
   const killed = start();
   await isReady(killed);
-  const { node, postgres } = processesOf(home);
+  const { node, postgres } = findProcesses(home);
   process.kill(node, 'SIGKILL');
   process.kill(postgres, 'SIGKILL');
   await killed.ended;

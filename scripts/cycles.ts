@@ -3,7 +3,7 @@
  * @param edges pairs of names, from and to
  * @returns for each name on a cycle the shortest cycle through it; each cycle once, its first name repeated at its end
  */
-export function cyclesOf(edges: Iterable<readonly [string, string]>): string[][] {
+export function findCycles(edges: Iterable<readonly [string, string]>): string[][] {
   const next = new Map<string, Set<string>>();
   for (const [from, to] of edges) {
     next.set(from, (next.get(from) ?? new Set()).add(to));

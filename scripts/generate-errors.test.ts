@@ -27,6 +27,25 @@ describe('the error codes', () => {
     assert.deepEqual(fragments, []);
   });
 
+  test('name only endpoints and settings that exist', () => {
+    const unknown = rows.flatMap(({ service, code, row }) => {
+      const text = `${row.when} ${row.react}`;
+      const paths = [...text.matchAll(/`(?<method>GET|POST|PUT|PATCH|DELETE) (?<path>[/…][^`?\s]*)/g)]
+        .map(({ groups: { method = '', path = '' } = {} }) => ({ method, path }))
+        .filter(
+          ({ method, path }) => !service.endpoints.some((one) => one.method === method && isPath(one, path)),
+        );
+      const settings = [...text.matchAll(/\b(?:CP|IAM)_[A-Z_]+\b/g)].filter(
+        ([name]) => !(name in service.settings),
+      );
+      return [
+        ...paths.map(({ method, path }) => `${code}: ${method} ${path}`),
+        ...settings.map(([name]) => `${code}: ${name}`),
+      ];
+    });
+    assert.deepEqual(unknown, []);
+  });
+
   test('each are the anchor of one section of the page', () => {
     const { text } = writeErrors(services);
     const anchors = anchorsOf(text);
@@ -75,6 +94,10 @@ function endpointFor(example: string, endpoints: readonly Operation[]): Operatio
   const found = exact ?? endpoints.find((endpoint) => isOf(endpoint, formOf(endpoint.path)));
   return found ?? assert.fail(`no endpoint for ${method} ${path}`);
 }
+
+/** `…` abbreviates the start of a path. */
+const isPath = (endpoint: Operation, path: string) =>
+  path.startsWith('…') ? endpoint.path.endsWith(path.slice(1)) : endpoint.path === path;
 
 const formOf = (path: string) =>
   new RegExp(`^${path.replaceAll(/[.+]/g, '\\$&').replaceAll(/\{\w+\}/g, '[^/]+')}$`);

@@ -1,7 +1,7 @@
 import type { GeneratedFile } from './generated-file.ts';
 import { writeExamples } from './sdk/examples.ts';
-import { type ApiDocument, type Method, methodsOf } from './sdk/operations.ts';
-import { commentOf, typeOf } from './sdk/schema-types.ts';
+import { type ApiDocument, buildMethods, type Method } from './sdk/operations.ts';
+import { writeComment, writeType } from './sdk/schema-types.ts';
 import type { Service } from './services.ts';
 
 const folder = 'packages/sdk/src/generated';
@@ -19,7 +19,7 @@ export function writeSdk(root: string, services: readonly Service[]): GeneratedF
 function filesOf({ name, describeApi }: Service): GeneratedFile[] {
   const document = describeApi() as ApiDocument;
   const schemas = Object.entries(document.components.schemas);
-  const methods = methodsOf(document).filter(
+  const methods = buildMethods(document).filter(
     ({ group, name }) => !uncalledGroups.has(group) && !uncalledNames.has(`${group}.${name}`),
   );
   return [
@@ -36,9 +36,9 @@ function filesOf({ name, describeApi }: Service): GeneratedFile[] {
   ];
 }
 
-function typesFile(schemas: readonly [string, Parameters<typeof typeOf>[0]][]): string {
+function typesFile(schemas: readonly [string, Parameters<typeof writeType>[0]][]): string {
   const types = schemas.map(
-    ([name, schema]) => `${commentOf(schema.description)}export type ${name} = ${typeOf(schema)};`,
+    ([name, schema]) => `${writeComment(schema.description)}export type ${name} = ${writeType(schema)};`,
   );
   return `${head}\n${types.join('\n\n')}\n`;
 }

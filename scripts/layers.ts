@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
-import { cyclesOf } from './cycles.ts';
+import { findCycles } from './cycles.ts';
 
 /** The layers of each service, lowest first. A file imports its own layer or a lower one. */
 export const layers: Readonly<Record<string, readonly string[]>> = {
@@ -215,12 +215,12 @@ function featureCycles(imports: readonly Import[]): string[] {
     const layer = `${here.pack}/${here.layer}`;
     return [[`${layer}/${here.feature}`, `${layer}/${there.feature}`]];
   });
-  return cyclesOf(edges).map((cycle) => `feature folders form a cycle: ${cycle.join(' -> ')}`);
+  return findCycles(edges).map((cycle) => `feature folders form a cycle: ${cycle.join(' -> ')}`);
 }
 
 function fileCycles(imports: readonly Import[]): string[] {
   const edges = imports.flatMap(({ from, to }): [string, string][] => (to === undefined ? [] : [[from, to]]));
-  return cyclesOf(edges).map((cycle) => `files form a cycle: ${cycle.join(' -> ')}`);
+  return findCycles(edges).map((cycle) => `files form a cycle: ${cycle.join(' -> ')}`);
 }
 
 function crowdedFolders(files: readonly string[]): string[] {

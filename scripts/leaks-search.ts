@@ -16,7 +16,7 @@ const base = 0x01000193;
 const partLength = 48;
 
 /** Every spelling of a secret to search for; of a JWT its claims and its signature separately. */
-export function spellingsOf(secret: string): Needle[] {
+export function listSpellings(secret: string): Needle[] {
   const parts = /^[\w-]+\.([\w-]{20,})\.([\w-]{20,})$/.exec(secret);
   const whole = parts === null ? [secret] : parts.slice(1).map((part) => part.slice(-partLength));
   const needles = whole.flatMap((text) => [
@@ -33,7 +33,7 @@ export function spellingsOf(secret: string): Needle[] {
 }
 
 /** The hashes that the store keeps of a secret: they may be in the tables of credentials only. */
-export function hashesOf(secret: string): Needle[] {
+export function listHashes(secret: string): Needle[] {
   const hash = createHash('sha256').update(secret).digest();
   return (['hex', 'base64', 'base64url'] as const).map((encoding) => ({
     text: hash.toString(encoding).replace(/=+$/, ''),

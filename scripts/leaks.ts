@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Kept, tableMark } from '@baton/kernel/testing/leaks';
-import { createSearch, hashesOf, type Needle, spellingsOf } from './leaks-search.ts';
+import { createSearch, listHashes, listSpellings, type Needle } from './leaks-search.ts';
 
 export interface LeakReport {
   /** One line per place that holds a secret. */
@@ -127,8 +127,8 @@ function testOf(file: string): string {
 
 function* needlesOf(kept: ReadonlyMap<string, Kept>): Iterable<Needle> {
   for (const { text, isName } of kept.values()) {
-    yield* spellingsOf(text);
-    if (!isName) yield* hashesOf(text);
+    yield* listSpellings(text);
+    if (!isName) yield* listHashes(text);
   }
 }
 

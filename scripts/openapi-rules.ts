@@ -24,7 +24,7 @@ export interface OpenApiDocument {
 type JsonObject = Readonly<Record<string, unknown>>;
 
 /** The operation of a method and path. */
-export function operationsOf({ paths }: OpenApiDocument) {
+export function listOperations({ paths }: OpenApiDocument) {
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   );
@@ -42,13 +42,13 @@ export function resolved(document: OpenApiDocument, value: JsonObject): JsonObje
 }
 
 /** One line per rule that the document breaks. */
-export function problemsOf(document: OpenApiDocument): string[] {
+export function findProblems(document: OpenApiDocument): string[] {
   return [
     ...danglingReferences(document),
     ...unusedComponents(document),
     ...badNames(document),
     ...badTags(document),
-    ...operationsOf(document).flatMap(({ path, operation }) =>
+    ...listOperations(document).flatMap(({ path, operation }) =>
       problemsOfOperation(document, path, operation),
     ),
   ];
@@ -91,7 +91,7 @@ function badNames({ components }: OpenApiDocument): string[] {
 }
 
 function badTags(document: OpenApiDocument): string[] {
-  const used = new Set(operationsOf(document).flatMap(({ operation }) => operation.tags));
+  const used = new Set(listOperations(document).flatMap(({ operation }) => operation.tags));
   return document.tags
     .filter(({ name, description }) => !used.has(name) || !description.endsWith('.'))
     .map(({ name }) => `the tag ${name} has no operation or no sentence`);
@@ -105,7 +105,7 @@ function problemsOfOperation(document: OpenApiDocument, path: string, operation:
   const declared = new Set(document.tags.map(({ name }) => name));
   const schemes = Object.keys(document.components['securitySchemes'] ?? {});
   const statuses = Object.entries(responses);
-  const sameId = operationsOf(document).filter(({ operation: other }) => other.operationId === operationId);
+  const sameId = listOperations(document).filter(({ operation: other }) => other.operationId === operationId);
   const rules: [boolean, string][] = [
     [/^[a-z]+([A-Z][a-z0-9]*)*$/.test(operationId), 'is no verb and noun in camel case'],
     [sameId.length === 1, 'names two operations'],

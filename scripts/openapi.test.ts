@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { z } from 'zod';
-import { type Media, type OpenApiDocument, operationsOf, problemsOf, resolved } from './openapi-rules.ts';
+import { findProblems, listOperations, type Media, type OpenApiDocument, resolved } from './openapi-rules.ts';
 import { services } from './services.ts';
 
 for (const { name, endpoints, describeApi } of services) {
   describe(`the description of ${name}`, () => {
     const document = describeApi() as OpenApiDocument;
     const endpointOf = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]));
-    const described = operationsOf(document).map(({ operation }) => ({
+    const described = listOperations(document).map(({ operation }) => ({
       operation,
       endpoint: endpointOf.get(operation.operationId) ?? assert.fail(operation.operationId),
     }));
 
     test('keeps the rules of OpenAPI', () => {
-      assert.deepEqual(problemsOf(document), []);
+      assert.deepEqual(findProblems(document), []);
     });
 
     test('names the form of every JSON answer', () => {
@@ -70,7 +70,7 @@ test('a broken description is found out', () => {
     paths: { '/x/{id}': { get: { ...operation, responses: { 200: answer } } } },
     components: { schemas: { thing: {} } },
   };
-  assert.deepEqual(problemsOf(broken), [
+  assert.deepEqual(findProblems(broken), [
     '#/components/x/Y resolves to nothing',
     '#/components/schemas/thing is used nowhere',
     'thing is no name for one of the schemas',

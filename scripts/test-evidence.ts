@@ -65,7 +65,7 @@ if (isMainThread && /\.test\.\w+$|\/test-group\.ts$/.test(process.argv[1] ?? '')
   });
 
 /** Returns at most ten lines about a failed test: the expected and actual values, the last response, and its log. */
-export const evidenceOf = (error: unknown): readonly string[] =>
+export const collectEvidence = (error: unknown): readonly string[] =>
   (typeof error === 'object' && error !== null ? evidence.get(error) : undefined) ?? [];
 
 async function evidenceNow(error: object): Promise<string[]> {

@@ -68,7 +68,7 @@ export function groupFiles(
 }
 
 /** Returns whether a file compares times in the long proof, which then runs few other files in parallel. */
-export const isMeasuring = (file: string): boolean =>
+export const measuresTime = (file: string): boolean =>
   /\/(?:liveness|scroll|fairness|speed)(?:\.long)?\.test\.\w+$/.test(file);
 
 interface Weighed {
@@ -106,7 +106,7 @@ function shareProcesses(weighed: readonly Weighed[], sortKey: (file: string) => 
 function mayShare(root: string, file: string, depth: Depth): boolean {
   return (
     surfaceOf(file) !== undefined &&
-    !(depth === 'long' && isMeasuring(file)) &&
+    !(depth === 'long' && measuresTime(file)) &&
     !ownProcess.test(readFileSync(join(root, file), 'utf8'))
   );
 }

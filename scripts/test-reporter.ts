@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { TestEvent } from 'node:test/reporters';
 import { inspect } from 'node:util';
-import { evidenceOf } from './test-evidence.ts';
+import { collectEvidence } from './test-evidence.ts';
 
 /** The result of one test, or of a suite at the top, as a line of JSON for scripts/test-run.ts. */
 export interface TestEnd {
@@ -57,6 +57,6 @@ function endOf(
   const { error } = event.data.details;
   const isOnlyParent = (error as { failureType?: string }).failureType === 'subtestsFailed';
   if (isOnlyParent) return isSuite ? undefined : { name, result: 'failed', seconds };
-  const reason = [inspect(error.cause ?? error), ...evidenceOf(error.cause ?? error)].join('\n');
+  const reason = [inspect(error.cause ?? error), ...collectEvidence(error.cause ?? error)].join('\n');
   return { name, result: 'failed', seconds, reason };
 }

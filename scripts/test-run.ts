@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isMeasuring } from './test-order.ts';
+import { measuresTime } from './test-order.ts';
 import type { TestEnd } from './test-reporter.ts';
 
 export interface TestTotals {
@@ -108,7 +108,7 @@ export async function runTests(
     seconds: new Map(),
     tests: [],
   };
-  const measuring = groups.filter((files) => files.some(isMeasuring));
+  const measuring = groups.filter((files) => files.some(measuresTime));
   const waiting = [...measuring, ...groups.filter((files) => !measuring.includes(files))];
   const allMeasured = Promise.withResolvers<void>();
   const measured = new Set<readonly string[]>();

@@ -50,6 +50,7 @@ describe('a word is not refused', () => {
     ['code in a template', 'a.ts', 'const a = `one \\`is judged\\`, two \\`told\\``;\n'],
     ['a quotation', 'a.ts', '// The old text was "it is judged".\n'],
     ['a statement', 'a.sql.ts', 'sql`select judged from rules`;\n'],
+    ['a part of a statement', 'a.sql.ts', 'const a = fragment`select ${raw(`${b} as told`)} as judged`;\n'],
     ['a quotation of a page', 'a.md', 'Its title was "a rule is\njudged first".\n'],
     ['code of a page', 'a.md', 'Text with `judged`.\n\n```sh\nbaton judged\n```\n'],
     ['an address', 'a.md', 'See [rules](judged.md#judged).\n'],

@@ -5,7 +5,7 @@ import { Measurement } from '../measurement.ts';
 import { startCoordinationProcess } from '../service-process.ts';
 import { openStore } from '../store.ts';
 import { makeClaimFixture } from './fixture.ts';
-import { figuresOf, type MeasuredVariant, printTable } from './measurement.ts';
+import { computeFigures, type MeasuredVariant, printTable } from './measurement.ts';
 import { overBareDriver, overHttp, type Variant } from './variants.ts';
 
 const connectionCounts = [16, 64] as const;
@@ -53,7 +53,7 @@ export async function benchClaim(args: string[], stopping: AbortSignal): Promise
 }
 
 function resultOf(store: string, measurements: readonly MeasuredVariant[]): object {
-  return { store, measurements: measurements.map(figuresOf) };
+  return { store, measurements: measurements.map(computeFigures) };
 }
 
 function positive(name: string, text: string): number {

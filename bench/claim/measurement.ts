@@ -7,14 +7,14 @@ export interface MeasuredVariant {
   readonly measurement: Measurement;
 }
 
-export function figuresOf({ name, connections, measurement }: MeasuredVariant) {
+export function computeFigures({ name, connections, measurement }: MeasuredVariant) {
   const { count: claims, perSecond: claimsPerSecond, ...rest } = measurement.figures();
   return { name, connections, claims, claimsPerSecond, ...rest };
 }
 
 /** Prints all measurements and, for each number of connections, the ratio of the first variant to the second. */
 export function printTable(store: string, measurements: readonly MeasuredVariant[]): void {
-  const figures = measurements.map(figuresOf);
+  const figures = measurements.map(computeFigures);
   console.log(`${store}\n`);
   console.log(
     'connections  way            claims/s   slowest..fastest round   p50 ms   p99 ms   service µs/claim',

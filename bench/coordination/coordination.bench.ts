@@ -6,7 +6,7 @@ import { startCoordinationProcess } from '../service-process.ts';
 import { openStore } from '../store.ts';
 import { openAgents } from './agents.ts';
 import { type HeldFigures, measureHeld } from './idle-transaction.ts';
-import { type Workload, workloadsOf } from './workloads.ts';
+import { createWorkloads, type Workload } from './workloads.ts';
 
 const connections = 16;
 const eventsPerTask = 10;
@@ -46,7 +46,7 @@ export async function benchCoordination(args: string[], stopping: AbortSignal): 
   const started = await startCoordinationProcess(fixture.settings, values['cpu-prof']);
   const service = cleanup.adopt(started, (running) => running.stop());
   const agents = cleanup.adopt(await openAgents(service.port, fixture), (opened) => opened.close());
-  const workloads = workloadsOf(agents, fixture);
+  const workloads = createWorkloads(agents, fixture);
   if (idleSeconds > 0) {
     const claiming = workloads.filter(({ name }) => ['claim', 'claim-next of 10'].includes(name));
     const held = await measureHeld(store.url, claiming, idleSeconds, (workload, measurement) =>

@@ -18,7 +18,7 @@ const runsPerAgentSecond = 150;
 const heldPerAgent = 20;
 
 /** In an order in which the later ones find their data: the tasks that are claimed by name are the newest. */
-export function workloadsOf(agents: Agents, fixture: ClaimFixture): Workload[] {
+export function createWorkloads(agents: Agents, fixture: ClaimFixture): Workload[] {
   const expect = async (status: Promise<number>, wanted: number) => {
     const got = await status;
     if (got !== wanted) throw new BenchError(`A call got ${got} instead of ${wanted}.`);

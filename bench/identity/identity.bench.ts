@@ -3,8 +3,8 @@ import { Measurement } from '../measurement.ts';
 import { readRounds } from '../rounds.ts';
 import { openStore } from '../store.ts';
 import { makeExchangeFixture } from './fixture.ts';
-import { type MeasuredGroup, printTable, reportOf } from './measurement.ts';
-import { bareDriver, bareSignatures, requestsOf, type Workload } from './workloads.ts';
+import { type MeasuredGroup, printTable, writeReport } from './measurement.ts';
+import { bareDriver, bareSignatures, createRequests, type Workload } from './workloads.ts';
 
 /** The first group warms up code, statements and caches for the second. */
 const groups = [
@@ -28,14 +28,14 @@ export async function benchIdentity(args: string[], stopping: AbortSignal): Prom
   const measured: MeasuredGroup[] = [];
   for (const { connections, warmUpMs } of groups) {
     const workloads = [
-      ...requestsOf(fixture, connections),
+      ...createRequests(fixture, connections),
       bareDriver(fixture, connections, cleanup),
       bareSignatures(fixture),
     ];
     const options = { rounds, roundMs, warmUpMs, stopping };
     measured.push({ connections, measurements: await runInterleaved(workloads, options) });
   }
-  const report = reportOf(store.version, measured);
+  const report = writeReport(store.version, measured);
   if (isJson) console.log(JSON.stringify(report));
   else printTable(report);
 }

@@ -16,7 +16,7 @@ export interface MeasuredGroup {
 }
 
 /** All figures, and the ratios of exchanges to signatures and to oidc-provider at each number of connections. */
-export function reportOf(store: string, groups: readonly MeasuredGroup[]) {
+export function writeReport(store: string, groups: readonly MeasuredGroup[]) {
   return {
     store,
     measurements: groups.flatMap(({ connections, measurements }) =>
@@ -42,7 +42,7 @@ export function reportOf(store: string, groups: readonly MeasuredGroup[]) {
   };
 }
 
-export function printTable({ store, measurements, ratios }: ReturnType<typeof reportOf>): void {
+export function printTable({ store, measurements, ratios }: ReturnType<typeof writeReport>): void {
   console.log(`${store}\n`);
   console.log(
     'connections  what               per s   slowest..fastest round   p50 ms   p99 ms   service µs each',

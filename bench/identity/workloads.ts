@@ -26,7 +26,7 @@ export interface Round {
 }
 
 /** Requests to identity and to oidc-provider, each with its own credential on its own connection. */
-export function requestsOf(
+export function createRequests(
   { identity, oidcProvider, tokens, clients }: ExchangeFixture,
   connections: number,
 ): Workload[] {

@@ -116,7 +116,7 @@ const specOfAgent = {
 };
 
 /** Copies an instance that waits for a timer; the copies' timers are due evenly within a time. */
-export async function copyWaiting(
+export async function copyWaitingInstances(
   pool: Pool,
   id: string,
   copies: number,

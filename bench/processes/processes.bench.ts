@@ -8,7 +8,7 @@ import { Measurement } from '../measurement.ts';
 import { startCoordinationProcess, startWorkerProcess } from '../service-process.ts';
 import { openStore } from '../store.ts';
 import { openDbos } from './dbos.ts';
-import { copyWaiting, makeProcessFixture, type ProcessFixture, post, publish } from './fixture.ts';
+import { copyWaitingInstances, makeProcessFixture, type ProcessFixture, post, publish } from './fixture.ts';
 
 const parallel = 16;
 const steps = 10;
@@ -130,7 +130,7 @@ async function makeWaiting(fixture: ProcessFixture, port: number): Promise<strin
 /** The lateness of timers that are due evenly within a minute, with one worker. */
 async function measureTimers(fixture: ProcessFixture, port: number, timers: number): Promise<object> {
   const { pool } = fixture;
-  await copyWaiting(pool, await makeWaiting(fixture, port), timers, {
+  await copyWaitingInstances(pool, await makeWaiting(fixture, port), timers, {
     fromSeconds: 15,
     withinSeconds: timerSeconds,
   });
@@ -161,7 +161,7 @@ async function measureWaiting(fixture: ProcessFixture, port: number, waiting: nu
   const { pool, settings } = fixture;
   const id = await makeWaiting(fixture, port);
   const none = await idle(pool, settings);
-  await copyWaiting(pool, id, waiting, { fromSeconds: 86_400, withinSeconds: 86_400 });
+  await copyWaitingInstances(pool, id, waiting, { fromSeconds: 86_400, withinSeconds: 86_400 });
   return { waiting, seconds: idleSeconds, none, many: await idle(pool, settings) };
 }
 

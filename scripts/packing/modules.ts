@@ -59,7 +59,7 @@ export function nodeOnly(root: string, files: readonly string[]): string[] {
 }
 
 /** npm's packages that these modules import by name. */
-export function packagesOf(root: string, files: readonly string[]): Set<string> {
+export function listPackages(root: string, files: readonly string[]): Set<string> {
   const names = files
     .flatMap((file) => specifiersOf(file, readFileSync(join(root, file), 'utf8')))
     .filter(({ text }) => !text.startsWith('.') && !text.startsWith('node:') && !text.startsWith('@baton/'))

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { compile } from './compile.ts';
 import { withEveryText } from './licences.ts';
 import { lockedParts, readLock } from './locked.ts';
-import { nodeOnly, packagesOf, reachableFrom } from './modules.ts';
+import { listPackages, nodeOnly, reachableFrom } from './modules.ts';
 
 /** A package to install: its name, version and files by path. */
 export interface Packed {
@@ -70,7 +70,7 @@ export function packSdk(root: string): Packed {
   const manifest = readJson(root, `${folder}/package.json`) as Manifest;
   const entries = Object.values(manifest.exports ?? {}).map((path) => join(folder, path));
   const modules = reachableFrom(root, entries);
-  const needed = [...packagesOf(root, modules)];
+  const needed = [...listPackages(root, modules)];
   if (needed.length > 0) throw new Error(`@baton/sdk has no dependencies, but imports ${needed.join(', ')}`);
   const inBrowsers = reachableFrom(root, [join(folder, manifest.exports?.['.'] ?? '')]);
   const unfit = nodeOnly(root, inBrowsers);
@@ -146,7 +146,7 @@ export function packBaton(root: string): Packed {
   const needed = dependenciesOf(root, parts);
   const bundled = carried.replace('node_modules/', '');
   const own = Object.keys({ ...needed.dependencies, ...needed.optionalDependencies });
-  const unlisted = [...packagesOf(root, modules)].filter((name) => !own.includes(name));
+  const unlisted = [...listPackages(root, modules)].filter((name) => !own.includes(name));
   if (unlisted.length > 0) throw new Error(`no package lists ${unlisted.join(', ')} as a dependency`);
   const published = {
     name: productName,

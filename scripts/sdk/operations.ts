@@ -1,4 +1,4 @@
-import { commentOf, keyOf, nameIn, type Schema, typeOf } from './schema-types.ts';
+import { nameIn, type Schema, writeComment, writeKey, writeType } from './schema-types.ts';
 
 /** What the generator reads of an OpenAPI document. */
 export interface ApiDocument {
@@ -50,7 +50,7 @@ export interface Method {
 const rawMedia = '*/*';
 
 /** Every operation of a document that a client calls: group and name follow from path and operationId. */
-export function methodsOf(document: ApiDocument): Method[] {
+export function buildMethods(document: ApiDocument): Method[] {
   const methods = Object.entries(document.paths).flatMap(([path, operations]) =>
     Object.entries(operations).map(([verb, operation]) => methodOf(document, path, verb, operation)),
   );
@@ -102,7 +102,7 @@ function methodOf(document: ApiDocument, path: string, verb: string, operation: 
     group,
     name,
     row: `${group}.${name} ${verb.toUpperCase()} ${path} ${flags}${pageFlag}`.trimEnd(),
-    declaration: `${commentOf(textOf(operation, verb, path))}${name}(${args.join(', ')}): ${returned};`,
+    declaration: `${writeComment(textOf(operation, verb, path))}${name}(${args.join(', ')}): ${returned};`,
   };
 }
 
@@ -170,13 +170,13 @@ function isOptional(document: ApiDocument, { $ref = '' }: Schema): boolean {
 }
 
 function bodyType(media: string, schema: Schema): string {
-  return media === rawMedia ? 'RawBody' : typeOf(schema);
+  return media === rawMedia ? 'RawBody' : writeType(schema);
 }
 
 function membersOf(parameters: readonly ApiParameter[]): string {
   const members = parameters.map(
     ({ name, required, description, schema }) =>
-      `${commentOf(description)}${keyOf(name)}${required ? '' : '?'}: ${typeOf(schema)};`,
+      `${writeComment(description)}${writeKey(name)}${required ? '' : '?'}: ${writeType(schema)};`,
   );
   return `{\n${members.join('\n')}\n}`;
 }
@@ -204,13 +204,13 @@ function answerOf(document: ApiDocument, operation: ApiOperation): Answer {
   if (media === undefined) return { type: 'undefined' };
   if (media === rawMedia) return { type: 'RawAnswer', media };
   const types = [
-    ...new Set(good.map(([, { schema = {} }]) => (media === 'text/plain' ? 'string' : typeOf(schema)))),
+    ...new Set(good.map(([, { schema = {} }]) => (media === 'text/plain' ? 'string' : writeType(schema)))),
   ];
   const page =
     good.length === 1 ? document.components.schemas[nameIn(good[0]?.[1].schema?.$ref ?? '')] : undefined;
   const items = page?.properties?.items?.items;
   const isPage = items !== undefined && page?.properties?.nextCursor !== undefined;
-  return { type: types.join(' | '), media, ...(isPage && { item: typeOf(items) }) };
+  return { type: types.join(' | '), media, ...(isPage && { item: writeType(items) }) };
 }
 
 /** Which credential the runtime sends: an access token (t), the admin secret (a), a provisioning token (v), none. */

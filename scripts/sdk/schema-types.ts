@@ -15,12 +15,12 @@ export interface Schema {
 }
 
 /** The TypeScript type that describes the values of a schema; `unknown` if the schema does not restrict them. */
-export function typeOf(schema: Schema): string {
+export function writeType(schema: Schema): string {
   if (schema.$ref !== undefined) return nameIn(schema.$ref);
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (schema.enum !== undefined) return union(schema.enum.map((value) => JSON.stringify(value)));
   const choices = schema.anyOf ?? schema.oneOf;
-  if (choices !== undefined) return union(choices.map(typeOf));
+  if (choices !== undefined) return union(choices.map(writeType));
   if (schema.type === undefined) return 'unknown';
   const types = typeof schema.type === 'string' ? [schema.type] : schema.type;
   return union(types.map((type) => typeOfKind(type, schema)));
@@ -32,14 +32,14 @@ export function nameIn(reference: string): string {
 }
 
 /** A comment of one line above a member or a method; nothing for no text. */
-export function commentOf(text: string | undefined): string {
+export function writeComment(text: string | undefined): string {
   const line = text?.replaceAll('*/', '* /').replaceAll(/\s+/g, ' ').trim() ?? '';
   return line === '' ? '' : `/** ${line} */\n`;
 }
 
 function typeOfKind(type: string, schema: Schema): string {
   if (type === 'integer') return 'number';
-  if (type === 'array') return listOf(schema.items === undefined ? 'unknown' : typeOf(schema.items));
+  if (type === 'array') return listOf(schema.items === undefined ? 'unknown' : writeType(schema.items));
   if (type === 'object') return objectType(schema);
   return type;
 }
@@ -51,16 +51,16 @@ function listOf(item: string): string {
 function objectType({ properties = {}, required = [], additionalProperties }: Schema): string {
   const members = Object.entries(properties).map(([name, schema]) => {
     const isOptional = !required.includes(name);
-    return `${commentOf(schema.description)}${keyOf(name)}${isOptional ? '?' : ''}: ${typeOf(schema)};`;
+    return `${writeComment(schema.description)}${writeKey(name)}${isOptional ? '?' : ''}: ${writeType(schema)};`;
   });
   if (members.length > 0) return `{\n${members.join('\n')}\n}`;
   if (additionalProperties === false) return 'Record<string, never>';
-  const values = typeof additionalProperties === 'object' ? typeOf(additionalProperties) : 'unknown';
+  const values = typeof additionalProperties === 'object' ? writeType(additionalProperties) : 'unknown';
   return `Record<string, ${values}>`;
 }
 
 /** A name as the key of a member. */
-export function keyOf(name: string): string {
+export function writeKey(name: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name);
 }
 

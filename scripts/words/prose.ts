@@ -22,7 +22,7 @@ const commentForms: Readonly<Record<string, RegExp>> = {
 
 /**
  * Finds what people read in a file: the paragraphs of a page in Markdown; comments, texts with spaces and the text of JSX
- * in TypeScript and JavaScript; comments elsewhere. Statements in `sql` templates count with their comments only.
+ * in TypeScript and JavaScript; comments elsewhere. Of SQL in templates, only the comments count.
  * @returns nothing for files that hold no prose
  */
 export function findProse(file: string, text: string): Prose[] {
@@ -38,6 +38,9 @@ function paragraphsOf(text: string): Prose[] {
   const prose = text.replace(/^( *)(```+|~~~+)[^]*?^ *\2[`~]* *$/gm, blank);
   return matchesIn(prose, 0, /(?:^.*\S.*(?:\n|$))+/gm).map(blankInserts);
 }
+
+/** The tags of templates with SQL; `raw('…')` holds SQL, too. */
+const sqlTags = new Set(['sql', 'part', 'fragment']);
 
 interface SyntaxNode {
   readonly type: string;
@@ -71,9 +74,11 @@ function proseOfCode(file: string, text: string): Prose[] {
       if (quasis.some(({ value }) => value.raw.includes(' ')))
         for (const quasi of quasis) add(innerOf(quasi));
     }
+    if (type === 'CallExpression' && sourceOf((node as unknown as { callee: SyntaxNode }).callee) === 'raw')
+      return false;
     if (type !== 'TaggedTemplateExpression') return true;
     const { tag, quasi } = node as unknown as { tag: SyntaxNode; quasi: { quasis: TemplateElement[] } };
-    if (sourceOf(tag) !== 'sql') return true;
+    if (!sqlTags.has(sourceOf(tag))) return true;
     for (const part of quasi.quasis.map(innerOf))
       found.push(...matchesIn(sourceOf(part), part.start, /(?<=^|\s)--.*$/gm).map(blankInserts));
     return false;

@@ -10,20 +10,20 @@ import { terminalText } from './terminal-text.ts';
  * @throws PlainError if the answer is no, or without a terminal
  */
 export async function confirm(question: string, readsInput: boolean, output: ConsoleOutput): Promise<void> {
-  if (readsInput || !canAsk(output))
+  if (readsInput || !hasTerminal(output))
     throw new PlainError('Nothing was changed: pass --yes to apply it, or --dry-run to only show the plan.', {
       exitCode: exitCodes.usage,
     });
-  if (!(await saysYes(question))) throw new PlainError('Nothing was changed.');
+  if (!(await promptYes(question))) throw new PlainError('Nothing was changed.');
 }
 
 /** Whether there is a person at a terminal. */
-export function canAsk(output: ConsoleOutput): boolean {
+export function hasTerminal(output: ConsoleOutput): boolean {
   return process.stdin.isTTY === true && output.isTerminal;
 }
 
 /** @returns whether the answer at the terminal is the whole word */
-export async function saysYes(question: string): Promise<boolean> {
+export async function promptYes(question: string): Promise<boolean> {
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   // The end of the input, for example by Ctrl-D, means no.
   const ended = new Promise<string>((resolve) => lines.once('close', () => resolve('')));

@@ -6,7 +6,7 @@ import { addApply } from './apply/apply.command.ts';
 import { addApproval } from './approvals/approval.command.ts';
 import type { CommandContext } from './command-context.ts';
 import { addCompletion } from './completion.command.ts';
-import { canAsk, saysYes } from './confirm.ts';
+import { hasTerminal, promptYes } from './confirm.ts';
 import { ForeignConnection } from './connection.ts';
 import { addConsole } from './console.command.ts';
 import { OutputClosed } from './console-output.ts';
@@ -110,7 +110,7 @@ export async function runProgram(args: readonly string[], context: CommandContex
   } catch (error) {
     if (error instanceof OutputClosed) return 0;
     if (error instanceof CommanderError) return exitCodeOf(error, namedCommand(program, rest), context);
-    if (error instanceof ForeignConnection && canAsk(context.output))
+    if (error instanceof ForeignConnection && hasTerminal(context.output))
       return runIfAgreed(args, context, error);
     if (error instanceof BatonError) {
       const lines = [describeError(error), docsHintFor(error)].filter((line) => line !== undefined);
@@ -143,7 +143,7 @@ async function runIfAgreed(
   { message, path, exitCode }: ForeignConnection,
 ): Promise<number> {
   context.output.progress(`${terminalText(message)}\n`);
-  if (!(await saysYes('Use it once?'))) return exitCode;
+  if (!(await promptYes('Use it once?'))) return exitCode;
   return runProgram(args, { ...context, config: { ...context.config, agreed: path } });
 }
 

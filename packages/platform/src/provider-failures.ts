@@ -12,7 +12,6 @@ const originsMax = 1000;
 
 /**
  * Reports failures of identity providers to the operator, because people who sign in see no details.
- * @param say output for the operator
  * @param now a monotonic clock, in milliseconds
  */
 export function reportProviderFailures(

@@ -8,10 +8,11 @@ import { keepLog } from '@baton/kernel/testing/leaks';
 import {
   awaitReady,
   type BatonProcess,
-  processesOf,
+  findProcesses,
   program,
   stopProgram,
 } from '@baton/testing/baton-process';
+import { longTest } from '@baton/testing/depth';
 import { folderInMemory, privateFolder } from './testing/private-folder.ts';
 
 // Starts of a Baton by different users and after different ends. PostgreSQL runs as the owner of the folder, or, if
@@ -104,11 +105,11 @@ async function backsUp(uid: number, home: string, name: string): Promise<void> {
 
 test('root, killed, root again: the server that is adopted still reaches its data', { skip }, async () => {
   const first = await awaitReady(start(root, ofRoot));
-  const { postgres } = processesOf(ofRoot);
+  const { postgres } = findProcesses(ofRoot);
   await kill(first);
   const second = await awaitReady(start(root, ofRoot));
   assert.match(second.output(), /Using the running PostgreSQL/);
-  assert.equal(processesOf(ofRoot).postgres, postgres);
+  assert.equal(findProcesses(ofRoot).postgres, postgres);
   await checkpoints(ofRoot);
   assert.equal(statSync(ofRoot).mode & 0o777, 0o710);
   // One that finds the folder locked must not change it either.
@@ -144,11 +145,11 @@ test("root, then a user: the user gets a one-line message, and root's Baton keep
   for (const file of ['backup', 'restore'])
     await refused(
       run(daemon, `packages/platform/src/${file}.main.ts`, [join(folder.path, 'x')], ofRoot),
-      /can't be read \(E\w+\)/,
+      /Cannot read .* \(E\w+\)/,
     );
   await refused(
     run(daemon, 'packages/platform/src/env.main.ts', [], ofRoot),
-    /connection\.json can't be read \(EACCES\): this Baton belongs to another user/,
+    /Cannot read \S+connection\.json \(EACCES\): this Baton belongs to another user/,
   );
   await checkpoints(ofRoot);
   await stopProgram(
@@ -156,22 +157,27 @@ test("root, then a user: the user gets a one-line message, and root's Baton keep
   );
 });
 
-test('a user, killed, root: root is refused, and the user goes on with the same server', {
-  skip,
-}, async () => {
-  const first = await awaitReady(start(daemon, ofDaemon));
-  const { postgres } = processesOf(ofDaemon);
-  await kill(first);
-  await refused(start(root, ofDaemon), /belongs to user 1, but the current user is 0\. Run this as user 1/);
-  const second = await awaitReady(start(daemon, ofDaemon));
-  assert.equal(processesOf(ofDaemon).postgres, postgres);
-  await checkpoints(ofDaemon);
-  await stopProgram(second);
-});
+longTest(
+  'a user, killed, root: root is refused, and the user goes on with the same server',
+  {
+    skip,
+  },
+  async () => {
+    const first = await awaitReady(start(daemon, ofDaemon));
+    const { postgres } = findProcesses(ofDaemon);
+    await kill(first);
+    await refused(start(root, ofDaemon), /belongs to user 1, but the current user is 0\. Run this as user 1/);
+    const second = await awaitReady(start(daemon, ofDaemon));
+    assert.equal(findProcesses(ofDaemon).postgres, postgres);
+    await checkpoints(ofDaemon);
+    await stopProgram(second);
+  },
+);
 
 test("a user, stopped, a backup by root: the user's files keep their owner, and their Baton starts", {
   skip,
 }, async () => {
+  await stopProgram(await awaitReady(start(daemon, ofDaemon)));
   await backsUp(root, ofDaemon, 'by-root');
   for (const path of ['', 'postgres', 'postgres/data', 'postgres/server.log', 'connection.json'])
     assert.equal(statSync(join(ofDaemon, path)).uid, daemon, path);

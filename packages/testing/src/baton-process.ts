@@ -100,7 +100,7 @@ function ownEnvironment(): Record<string, string | undefined> {
 }
 
 /** The process ids of a Baton's Node process, which holds the lock of its home, and of its PostgreSQL. */
-export function processesOf(home: string): { node: number; postgres: number } {
+export function findProcesses(home: string): { node: number; postgres: number } {
   const pidFile = join(home, 'postgres', 'data', 'postmaster.pid');
   const [owner] = readdirSync(join(home, 'lock'));
   return {

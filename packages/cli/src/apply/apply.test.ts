@@ -897,9 +897,9 @@ test('at a terminal it prompts after the plan, and only yes continues', { skip: 
     const child = spawn(script, ['-qec', command, '/dev/null'], { cwd: repository, env });
     let text = '';
     child.stdout.on('data', (part: Buffer) => {
-      const isAsked = /goes on/.test(text);
+      const isAsked = /continues: /.test(text);
       text += part.toString();
-      if (!isAsked && /goes on/.test(text)) child.stdin.write(answer);
+      if (!isAsked && /continues: /.test(text)) child.stdin.write(answer);
     });
     const [code] = (await once(child, 'close')) as [number];
     return { code, text };

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { type Approval, type BatonClient, BatonError, presentSubject } from '@baton/sdk';
 import { visible } from '@baton/sdk/node';
 import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
-import { canAsk, saysYes } from '../confirm.ts';
+import { hasTerminal, promptYes } from '../confirm.ts';
 import { PlainError } from '../plain-error.ts';
 import { fieldLines } from '../resources/resource.command.ts';
 import { responseOf } from '../result-form.ts';
@@ -74,7 +74,7 @@ async function approve(
   context: CommandContext,
 ): Promise<Approval> {
   const { comment, subjectDigest: digest, yes = false } = options;
-  const asks = digest === undefined && !yes && canAsk(context.output);
+  const asks = digest === undefined && !yes && hasTerminal(context.output);
   const printing = { ...options, asks };
   for (let review = 1; review <= reviewsMax; review += 1) {
     const subjectDigest = digest ?? (await confirmed(baton, id, printing, context));
@@ -129,7 +129,7 @@ async function confirmed(
     return now.digest;
   }
   const question = approval.subjectChanged ? 'Approve the current version?' : 'Approve it?';
-  if (!(await saysYes(question))) throw new PlainError('Nothing was approved.');
+  if (!(await promptYes(question))) throw new PlainError('Nothing was approved.');
   return now.digest;
 }
 

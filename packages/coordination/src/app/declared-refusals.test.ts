@@ -51,7 +51,7 @@ test('lists refuse a limit and a cursor that are none', async () => {
     await refused(baton.admin.get(`${list}cursor=none`), 422, 'invalid_cursor');
 });
 
-describe('when the delegation of its session is over, a write under a run ends the session', () => {
+describe('when the delegation of its session has ended, a write under a run ends the session', () => {
   const handoff = { checkpoint: { kind: 'handoff', data: { summary: 'over to you' } } };
   for (const [what, body, isKeyed] of [
     ['/checkpoints', { kind: 'note' }, false],
@@ -150,7 +150,7 @@ test('documents with an integer that would be rounded are refused', async () => 
   await refused(patch(`/workspace-types/${type.id}`, schema, 'workspace_type-1'), 422, 'invalid_document');
 });
 
-test('documents that are too large, or hold what looks like a secret, are refused', async () => {
+test('documents that are too large, or have the form of a secret, are refused', async () => {
   const { actor } = worker;
   const text = 'x'.repeat(70_000);
   const goal = await done(actor.post('/goals', { title: 'g' }), 201);
@@ -175,7 +175,7 @@ test('documents that are too large, or hold what looks like a secret, are refuse
   await refused(actor.patch(`/workspace-types/${type.id}`, secret, typeTag), 422, rejected);
 });
 
-test('whoever is not asked does not decide, and whoever lacks a capability takes nothing over', async () => {
+test('a principal that is not a decider does not decide, and one that lacks a capability takes nothing over', async () => {
   const [asked, other] = [await baton.actor({ kind: 'human' }), await baton.actor({ kind: 'human' })];
   const body = { assignedPrincipalId: asked.principalId, comment: 'yes?' };
   const approval = await done(baton.admin.post('/approvals', body), 201);

@@ -13,9 +13,10 @@ import type { FixtureTenant } from '../testing/fixtures.ts';
 import { untilBlockedBy } from '../testing/wait-until.ts';
 import { endpoints } from './endpoints.ts';
 
-// No write of a principal succeeds after its disable was acknowledged (core, section 25). A disable takes the
-// principal's lock alone; a command that doesn't share that lock may be under way and commit later. So each writing
-// endpoint is called while somebody has the lock: it must wait, and then be refused.
+// No write of a principal succeeds after its disable was acknowledged. A disable takes the
+// principal's lock alone; a command that does not share that lock may be in progress and commit later. So each writing
+// endpoint is called while another connection has the lock: it must wait, and then be refused. See
+// docs/reference/sessions.md#consequences-of-an-end.
 
 const fixtures = await collectFixtures<FixtureTenant>(join(import.meta.dirname, '..'));
 const writing = endpoints.filter(

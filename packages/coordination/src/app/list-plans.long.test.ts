@@ -37,7 +37,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-/** A large tenant, in which what the filters below look for is rare or absent. */
+/** A large tenant, in which the filters below match few rows or none. */
 async function fill({ pool, tenantId, admin: { principalId } }: TestCoordination): Promise<void> {
   await pool.run(sql`
     insert into tasks (id, tenant_id, public_number, type_id, title, status, category, priority, origin, created_by,
@@ -187,7 +187,7 @@ const inert = new Set([
 
 describe('every list over 20,000 rows reads fewer than 1,000 of them', () => {
   const lists = endpoints.filter(
-    // The journal's lists have positions of their own; journal.test.ts looks at them. External references are looked up
+    // The journal's lists have positions of their own; journal.test.ts checks them. External references are looked up
     // by the whole of a unique index, or of one object.
     ({ paging, params, path }) =>
       paging && Object.keys(params).length === 0 && path !== '/events' && path !== '/external-references',
@@ -196,7 +196,7 @@ describe('every list over 20,000 rows reads fewer than 1,000 of them', () => {
     for (const filter of ['', ...Object.keys(endpoint.query)].filter((name) => !inert.has(name)))
       test(`${endpoint.method} ${endpoint.path}${filter && `?${filter}=`}`, async () => {
         const value = samples[`${endpoint.id} ${filter}`] ?? newId();
-        // A search looks at 300 tasks first, and at their texts: joined they would count thrice.
+        // A search reads 300 tasks first, and their texts: joined they would count thrice.
         const counts = filter === 'q' ? isOfTable : undefined;
         assert.ok(
           (await rowsReadBy(endpoint, filter === '' ? {} : { [filter]: value }, counts)) <= rowsReadMax,

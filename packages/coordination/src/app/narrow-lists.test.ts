@@ -15,10 +15,10 @@ before(async () => {
 });
 after(() => baton.close());
 
-/** More than a search passes before it asks what the person sees. */
+/** More than a search skips before it reads what the person sees. */
 const tasks = 500;
 
-/** Of what the rows say they come from. */
+/** By the source of the rows. */
 const origin = JSON.stringify({ kind: 'human' });
 
 /** A tree: for each workspace the one above it, by its number among those before, or none. */

@@ -168,7 +168,7 @@ test('a page of what a person sees costs the same behind 1,000 and behind 10,000
       const before = measured.get(name) as number;
       await t.test(name, async () => {
         const now = await pagesOf(id, query);
-        // The count that chooses between both ways looks at 2,049 rows at most: 300 pages, where the planner takes them
+        // The count that chooses between both ways reads 2,049 rows at most: 300 pages, where the planner takes them
         // from the table. A page whose cost grew with what is out of sight would read ten times as many.
         assert.ok(now <= 2500 && now <= 1.2 * before + 400, `${before} pages, then ${now}`);
       });

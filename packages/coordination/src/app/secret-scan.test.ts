@@ -10,13 +10,13 @@ import { startProvider } from '../testing/oauth-provider.ts';
 import { startSecretStore } from '../testing/secret-store.ts';
 import { startProcess } from '../testing/service-processes.ts';
 
-// The secrets of agents and connections stand in the store of secrets and nowhere else: not in the database, not in
+// The secrets of agents and connections are in the secret store and nowhere else: not in the database, not in
 // what a process logs, not in the journal, not in any answer.
 
-/** How a text may stand somewhere. */
+/** The forms in which a text may appear. */
 function formsOf(secret: string): string[] {
   const bytes = Buffer.from(secret);
-  // Of base64 the middle is looked for: it may begin in the middle of a group of three bytes.
+  // The middle of base64 is searched for: it may begin in the middle of a group of three bytes.
   const encoded = [0, 1, 2].map((skip) => bytes.subarray(skip).toString('base64').slice(0, 20));
   return [
     secret,
@@ -27,7 +27,7 @@ function formsOf(secret: string): string[] {
   ];
 }
 
-/** The names of the places in which any of the secrets stands. */
+/** The names of the places that contain any of the secrets. */
 function placesOf(secrets: readonly string[], places: ReadonlyMap<string, string>): string[] {
   const forms = secrets.flatMap(formsOf);
   return [...places].filter(([, text]) => forms.some((form) => text.includes(form))).map(([name]) => name);
@@ -92,7 +92,7 @@ for (const kind of ['outside', 'table'] as const)
         await call('PUT', secretPath, { value: second }),
         await call('PUT', `/connection-types/${type}/oauth-app`, { clientId, clientSecret }),
         await call('PUT', `/connections/${byToken}/token`, sent),
-        // What is refused may not be told either.
+        // A refused value may not appear either.
         await call('PUT', secretPath, { value: refused, more: refused }),
         await call('PUT', secretPath, `{"value": "${refused}"`),
         await call('PUT', `/agents/${agent}/secrets/${refused}`, { value: refused.repeat(10) }),
@@ -125,7 +125,7 @@ for (const kind of ['outside', 'table'] as const)
       assert.ok(provider.given.length >= 1, 'the provider has given tokens');
 
       const secrets = [first, second, token, clientSecret, ...provider.given];
-      // The name of a secret is no secret: the one that was refused stands in its refusal.
+      // The name of a secret is not secret: a refused one appears in its refusal.
       const names = [...answers].filter(([name]) => name.endsWith(refused)).map(([name]) => name);
       const places = new Map([...(await dumpOf(baton)), ...answers, ['logs', served.printed()]]);
       assert.ok(served.printed().length > 0);

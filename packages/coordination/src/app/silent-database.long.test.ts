@@ -18,7 +18,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-/** What is left open when an assertion fails would keep the file alive until its time limit. */
+/** What remains open after a failed assertion would keep the file running until its timeout. */
 async function withProxy(
   work: (
     proxy: DatabaseProxy,
@@ -73,7 +73,7 @@ test('40 requests on silent connections get 503 in 9 s, and 40 new ones succeed 
   });
 });
 
-test('a stream is told of new events within 5 s of the return of the database', async () => {
+test('a stream is notified of new events within 5 s of the return of the database', async () => {
   await withProxy(async (proxy, closing) => {
     const service = closing(await baton.another({ CP_DATABASE_URL: proxy.url }));
     await journalIsStable(baton.pool);

@@ -23,7 +23,7 @@ import { endpoints } from './endpoints.ts';
 
 /**
  * An executor that was stopped past its lease and woken again, and believes that the task is still its own. Every
- * endpoint that takes a claim or a run stands in one of the two tables below; one that stands in neither fails this
+ * endpoint that takes a claim or a run is in one of the two tables below; one that is in neither fails this
  * test.
  */
 interface Zombie {
@@ -75,7 +75,7 @@ const refusedWrites: Record<string, Write> = {
 };
 
 /**
- * Not under the claim by the contract: what each does instead. None of them touches the task or its new holder's claim.
+ * Endpoints that are not under the claim, with what each does. None of them touches the task or its new holder's claim.
  */
 const otherWrites: Record<string, string> = {
   heartbeatClaim: 'refused with the codes of heartbeats: claim_expired, claim_not_active, session_not_active',
@@ -83,14 +83,14 @@ const otherWrites: Record<string, string> = {
   getContext: 'reads; what it records is recorded for the holder of the live claim alone',
   releaseClaim: 'gives the own claim back, which leaves an ended one as it is',
   reclaimTask: 'takes a new claim, by the rules of :claim',
-  failRun: 'says how the own attempt ended',
-  cancelRun: 'says how the own attempt ended',
-  requestRunCancel: 'asks the own run to stop',
-  sendControlMessage: 'is said to the own run',
+  failRun: 'records how the own attempt ended',
+  cancelRun: 'records how the own attempt ended',
+  requestRunCancel: 'requests the own run to stop',
+  sendControlMessage: 'is sent to the own run',
   revokeChildHandleOfRun: 'takes rights from children of the own run',
-  createArtifact: 'records a result; who may use it is decided by whoever reads it',
+  createArtifact: 'records a result; its readers decide who may use it',
   recordObservation: 'publishes what somebody saw; it changes no task',
-  createTaskComment: 'says something about the task, as everybody may',
+  createTaskComment: 'comments on the task, as everybody may',
   heartbeatSkillInvocation: 'is under the lease of a call, by a token of its own',
   completeSkillInvocation: 'is under the lease of a call, by a token of its own',
   failSkillInvocation: 'is under the lease of a call, by a token of its own',
@@ -111,7 +111,7 @@ after(async () => {
   await baton.close();
 });
 
-test('every endpoint that takes a claim or a run stands in one of the tables', () => {
+test('every endpoint that takes a claim or a run is in one of the tables', () => {
   const taking = endpoints.filter(({ method, path, body }) => {
     if (method === 'GET') return false;
     if (/\/(claims|runs)\/\{/.test(path)) return true;
@@ -166,8 +166,8 @@ const stateOf = (zombie: Zombie) =>
       (select count(*) from child_handles where parent_run_id = ${zombie.run.id}) as children`);
 
 const stops: Record<string, (zombie: Zombie) => Promise<unknown>> = {
-  'its lease is over and nobody has noticed': ({ task }) => endClaimLease(baton, task.id),
-  'the sweeper came by': async ({ task }) => {
+  'its lease has expired unnoticed': ({ task }) => endClaimLease(baton, task.id),
+  'the sweeper released it': async ({ task }) => {
     await endClaimLease(baton, task.id);
     await expireDueClaims(sweeper.tools).run();
   },
@@ -179,7 +179,7 @@ const stops: Record<string, (zombie: Zombie) => Promise<unknown>> = {
     await endClaimLease(baton, task.id);
     await claimTask({ actor, sessionId: await openSession(actor) }, task.id);
   },
-  'the lease of its session is over': ({ sessionId }) => endSessionLease(baton, sessionId),
+  'the lease of its session has expired': ({ sessionId }) => endSessionLease(baton, sessionId),
   'its session was closed': ({ actor, sessionId }) => done(actor.post(`/sessions/${sessionId}:close`)),
   'its claim was released by a manager': ({ claim }) => done(baton.admin.post(`/claims/${claim.id}:release`)),
 };
@@ -199,7 +199,7 @@ describe('every write of a woken executor is refused with stale_claim and change
     });
 });
 
-test('and the same after the new holder has started a run: then its own is over', async () => {
+test('and the same after the new holder has started a run: then its own has ended', async () => {
   const zombie = await makeZombie();
   await endClaimLease(baton, zombie.task.id);
   const claim = await claimTask(rival, zombie.task.id);

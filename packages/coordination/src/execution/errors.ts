@@ -113,7 +113,7 @@ export const errors = {
     },
   ),
   child_grant_exceeds_parent: invalid(
-    'The grant includes what the launching run may not do itself.',
+    'The grant exceeds the rights of the launching run.',
     'Remove `details.excess` from the grant.',
   ),
   child_depth_exceeded: invalid(

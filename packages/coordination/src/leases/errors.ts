@@ -6,7 +6,7 @@ import { errors as lowerErrors } from '../ledger/errors.ts';
 export const errors = {
   claim_holder_mismatch: forbidden(
     'The claim belongs to another principal.',
-    'Use a claim of your own: `GET /claims` lists them, `POST /tasks/{ref}:claim` makes one.',
+    'Use a claim of your own: `GET /claims` lists them, `POST /tasks/{ref}:claim` creates one.',
   ),
   stale_claim: conflict(
     'The presented claim no longer protects the task.',
@@ -34,7 +34,7 @@ export const errors = {
   ),
   child_run_already_bound: conflict(
     'The launched task already had its run, which has ended.',
-    'Read the result from the handle (`GET /child-handles/{idOrToken}`). For a further run the parent makes a new handle.',
+    'Read the result from the handle (`GET /child-handles/{idOrToken}`). For a further run the parent creates a new handle.',
   ),
   child_result_too_large: invalid(
     'The result of a launched run is larger than its parent accepts.',

@@ -17,9 +17,9 @@ import {
 } from '../testing/leases.ts';
 import { until } from '../testing/wait-until.ts';
 
-// A lease is judged by the database's clock after the locks are held (core, section 25), so a command that waited for a
-// row is judged by when it got the row. Another connection holds the row here and changes nothing in it: PostgreSQL
-// then goes on without looking at the conditions again.
+// A lease is compared with the database's clock after the locks are held (docs/reference/claims.md#leases): a command
+// that waited for a row uses the time of getting it. Another connection holds the row here and changes nothing in it:
+// PostgreSQL then continues without evaluating the conditions again.
 
 let baton: TestCoordination;
 let worker: Worker;
@@ -191,7 +191,7 @@ for (const headers of [() => ({}), keyed]) {
   });
 }
 
-test("a rival that waited doesn't judge the holder's session by a lease that was renewed meanwhile", async () => {
+test("a rival that waited does not compare the holder's session with a lease that was renewed meanwhile", async () => {
   const sessionId = await openSession(worker.actor);
   const task = await makeTask(baton);
   const claim = await claimTask({ ...worker, sessionId }, task.id, { ttlSeconds: 60 });

@@ -53,7 +53,7 @@ async function running(by = worker) {
   return { task, claim, run };
 }
 
-test('a heartbeat at the instant of a take-over keeps the claim or finds it gone, never both', async () => {
+test('a heartbeat at the instant of a take-over keeps the claim or is refused, never both', async () => {
   const seen = new Set<string>();
   for (let round = 0; round < 3 * raceRounds; round += 1) {
     const { task, claim } = await held();
@@ -167,7 +167,7 @@ test('simultaneous heartbeats that find their session over record it once', asyn
   }
 });
 
-test('touches of a session whose delegation is over close it once', async () => {
+test('touches of a session whose delegation has ended close it once', async () => {
   const human = await baton.actor({ kind: 'human' });
   for (let round = 0; round < byDepth(10, 200); round += 1) {
     const delegationId = await delegate(human, worker.actor, baton);
@@ -318,7 +318,7 @@ test('a heartbeat that meets the end of its delegation closes the session, and n
   const human = await baton.actor({ kind: 'human' });
   const delegationId = await delegate(human, worker.actor, baton);
   const sessionId = await openSession(worker.actor, { onBehalfOf: human.principalId });
-  // The heartbeat has looked at the delegation and waits for the session; meanwhile the delegation is revoked.
+  // The heartbeat has read the delegation and waits for the session; meanwhile the delegation is revoked.
   const beat = await baton.pool.transaction(async (tx) => {
     await tx.run(sql`select from sessions where id = ${sessionId} for update`);
     const asked = worker.actor.post(`/sessions/${sessionId}:heartbeat`, {}, { 'idempotency-key': sessionId });

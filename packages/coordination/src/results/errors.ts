@@ -87,7 +87,7 @@ export const errors = {
     },
   ),
   approval_precondition_failed: conflict(
-    'What must be observed before an approval was not observed.',
+    'A precondition of the approval is not fulfilled.',
     'Establish each condition in `details.failed`, or reject the approval.',
   ),
   outcome_not_replayable: conflict(

@@ -131,7 +131,7 @@ test('a text shaped like a secret is refused by its kind, and redacted completel
 
 test('ordinary prose passes', () => {
   const prose = [
-    'The task-runner asks a risk-averse desk for disk-space; see RFC 7519 on tokens.',
+    'The task-runner uses a risk-averse desk for disk-space; see RFC 7519 on tokens.',
     'token: none, password: hunter2',
     'Reset the password, then rotate the secret and the API key.',
     'bearer of bad news',

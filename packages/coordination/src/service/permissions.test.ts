@@ -8,7 +8,7 @@ const someScopes = fc.uniqueArray(fc.constantFrom(read, write, admin, 'other:rea
 const somePermissions = fc.uniqueArray(fc.constantFrom(...permissionNames));
 const isRead = (name: string) => name.endsWith('.read');
 
-/** The table of the specification, row by row. */
+/** The table of docs/reference/access.md#scopes, row by row. */
 function remains(name: Permission, scopes: readonly string[]): boolean {
   if (scopes.includes(admin)) return true;
   if (name === 'admin') return false;

@@ -20,7 +20,7 @@ test('the pause of an entry doubles from 5 s to 10 min, and it is tried only aft
   assert.equal(await putOff.attempt('bad', async () => 7), 7);
   await putOff.attempt('bad', () => Promise.reject(new Error('poison')));
   nowMs += 5000;
-  assert.deepEqual(putOff.waiting(), [], 'what was handled begins anew');
+  assert.deepEqual(putOff.waiting(), [], 'a handled entry starts over');
 });
 
 test('at most 1,000 entries are remembered, the latest', async () => {

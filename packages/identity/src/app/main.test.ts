@@ -80,7 +80,7 @@ describe('baton identity serve', () => {
 
   test('warns of a short admin secret where others can connect, without printing it', async () => {
     const expectWarning = (output: string, secret: string, isWarned: boolean) => {
-      assert.equal(output.includes('IAM_BOOTSTRAP_TOKEN has less than 16 characters'), isWarned);
+      assert.equal(output.includes('IAM_BOOTSTRAP_TOKEN has fewer than 16 characters'), isWarned);
       assert.ok(!output.includes(secret));
     };
     // The shared server listens on 127.0.0.1.

@@ -37,7 +37,7 @@ for (const name of ['identity', 'coordination']) {
     assert.deepEqual([format, anyOf.map(({ type }) => type)], [undefined, ['string', 'string']]);
   });
 
-  test(`every operation of ${name} that takes text in its path says that NUL is refused`, () => {
+  test(`every operation of ${name} with text in its path declares that NUL is refused`, () => {
     const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods));
     const takingText = operations.filter(({ parameters }) =>
       parameters.some(({ in: where, schema = {} }) => where === 'path' && isFreeText(schema)),

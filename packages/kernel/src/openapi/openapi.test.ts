@@ -81,8 +81,12 @@ const replaceLabels = endpoint({
   handle,
 });
 
-const books: Section = { tag: 'Books', about: 'What is read.', endpoints: [listBooks, createBook] };
-const shelves: Section = { tag: 'Shelves', about: 'Where it stands.', endpoints: [getShelf, replaceLabels] };
+const books: Section = { tag: 'Books', about: 'The things to read.', endpoints: [listBooks, createBook] };
+const shelves: Section = {
+  tag: 'Shelves',
+  about: 'The place of a book.',
+  endpoints: [getShelf, replaceLabels],
+};
 
 type Schema = Record<string, unknown>;
 
@@ -194,17 +198,17 @@ test('the named forms of a part that is parsed later are described, too', () => 
   assert.ok(components['schemas']?.['Author']);
 });
 
-test('tags stand in the declared order, and an operation id or a tag only once', () => {
+test('tags are in the declared order, and an operation id or a tag occurs only once', () => {
   assert.deepEqual(document.tags, [
-    { name: 'Books', description: 'What is read.' },
-    { name: 'Shelves', description: 'Where it stands.' },
+    { name: 'Books', description: 'The things to read.' },
+    { name: 'Shelves', description: 'The place of a book.' },
   ]);
   assert.deepEqual(operationAt('post', '/api/books').tags, ['Books']);
   assert.throws(() => describe(books, { ...shelves, endpoints: [listBooks] }), /operation id listBooks/);
   assert.throws(() => describe(books, { ...shelves, tag: 'Books' }), /tag Books/);
 });
 
-test('paging, If-Match, the idempotency key and the headers of answers are described once', () => {
+test('paging, If-Match, the idempotency key and the headers of responses are described once', () => {
   const parameter = (name: string) => ({ $ref: `#/components/parameters/${name}` });
   assert.deepEqual(operationAt('get', '/api/books').parameters, [parameter('Limit'), parameter('Cursor')]);
   const { parameters, responses: answers } = operationAt('put', '/api/shelves/{label}/labels');
@@ -215,7 +219,7 @@ test('paging, If-Match, the idempotency key and the headers of answers are descr
   assert.equal(document.components['parameters']?.['RequiredIdempotencyKey'], undefined);
 });
 
-test('an error answer of several operations is a component, another stands at its operation', () => {
+test('an error response of several operations is a component, another is inline', () => {
   const answers = operationAt('get', '/api/shelves/{label}').responses;
   assert.deepEqual(answers[404], { $ref: '#/components/responses/NotFound' });
   assert.match(String(responses['NotFound']?.['description']), /There is no such thing/);
@@ -223,7 +227,7 @@ test('an error answer of several operations is a component, another stands at it
   assert.match(operationAt('post', '/api/books').responses[409]?.description ?? '', /Nothing more fits/);
 });
 
-test('an answer has an example of its form; equal ids stand for equal things', () => {
+test('a response has an example of its form; equal ids mean equal objects', () => {
   const media = answerTo('get', '/api/books', 200);
   assert.deepEqual(media.examples, { BookPage: { $ref: '#/components/examples/BookPage' } });
   const page = pageOf(Book).parse(examples['BookPage']?.['value']);

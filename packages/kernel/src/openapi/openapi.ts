@@ -21,7 +21,7 @@ export interface ApiDescription extends RefusalRules {
   readonly description: string;
   readonly basePath: string;
   readonly securitySchemes: Readonly<Record<string, object>>;
-  /** Which of the schemes an endpoint asks for; undefined for none. */
+  /** The scheme that an endpoint requires; undefined for none. */
   securityOf(endpoint: Operation): string | undefined;
 }
 
@@ -154,7 +154,7 @@ function requestBodyOf(endpoint: Operation, form: z.ZodType, forms: SchemaCompon
   return { required: !endpoint.bodyOptional, content: { [media]: { schema, ...example } } };
 }
 
-/** Any bytes; the Content-Type of the request says what they are. */
+/** Any bytes, of the Content-Type of the request. */
 const bytesBody = { required: true, content: { '*/*': { schema: { type: 'string', format: 'binary' } } } };
 
 function returnsOf(endpoint: Operation, forms: SchemaComponents): Record<string, Response> {
@@ -176,7 +176,7 @@ function returnsOf(endpoint: Operation, forms: SchemaComponents): Record<string,
   );
 }
 
-/** A body that isn't JSON says so: `z.string().meta({ contentMediaType: 'text/plain' })`. */
+/** A body that isn't JSON declares its type: `z.string().meta({ contentMediaType: 'text/plain' })`. */
 function mediaTypeOf(form: z.ZodType): string {
   const { contentMediaType } = form.meta() ?? {};
   return typeof contentMediaType === 'string' ? contentMediaType : 'application/json';

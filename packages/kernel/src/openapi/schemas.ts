@@ -9,8 +9,8 @@ const namePrefix = '#/components/schemas/';
 
 /**
  * Collects the named forms of one API description. A form with `.meta({ id: 'Claim' })` is described once, under
- * `components/schemas`, and referred to wherever it stands, also inside other forms. A form that takes something else
- * than it gives (a default, a conversion) gets a second component, `ClaimInput`, when the API does both with it.
+ * `components/schemas`, and referenced everywhere, also inside other forms. A form whose input differs from its output
+ * (a default, a conversion) gets a second component, `ClaimInput`, if the API uses both.
  */
 export class SchemaComponents {
   readonly #described = { input: new Map<z.ZodType, JsonSchema>(), output: new Map<z.ZodType, JsonSchema>() };

@@ -27,7 +27,6 @@ const drainMsMax = 10_000;
 
 /**
  * Serves the console and forwards the requests of its pages to the services, so that browsers need only one address.
- * @param say output for the user
  * @throws SettingError or StartError
  */
 export async function startConsoleService(

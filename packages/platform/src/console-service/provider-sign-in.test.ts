@@ -249,7 +249,7 @@ test('a provider that fails leaves a line for the operator, once a minute and wi
   }
   assert.ok(
     said.some((line) =>
-      line.startsWith(`The identity provider at ${issuer} answered 401 to a request for tokens`),
+      line.startsWith(`The identity provider at ${issuer} returned 401 for a token request`),
     ),
     said.join('\n'),
   );

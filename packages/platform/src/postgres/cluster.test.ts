@@ -230,6 +230,6 @@ test('data of another PostgreSQL version is refused with one sentence', async ()
   writeFileSync(path, '15\n', { mode: 0o644 });
   await assert.rejects(
     start(),
-    (error: Error) => error instanceof StartError && /made by PostgreSQL 15/.test(error.message),
+    (error: Error) => error instanceof StartError && /created by PostgreSQL 15/.test(error.message),
   );
 });

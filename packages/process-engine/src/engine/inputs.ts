@@ -215,6 +215,6 @@ export type Act =
   | { readonly do: 'tell'; readonly event: ProcessEvent; readonly responsible?: Responsible }
   | {
       readonly do: 'effect';
-      readonly effect: Effect /** Told when it was done. */;
+      readonly effect: Effect /** Reported when it was done. */;
       readonly opened?: ProcessEvent;
     };

@@ -140,7 +140,7 @@ test('issues of GitHub come from the REST API and from gh, without pull requests
     /Nothing in file could be read.*\n.*--source owner\/repo \(issue 1\)$/,
   );
   assert.equal(readGithub('[[{"number":1,"title":"x"}]]', 'file', words, 'o/r').items[0]?.id, 'o/r#1');
-  assert.throws(() => readGithub('{"a":1}', 'file', words), /no list of issues/);
+  assert.throws(() => readGithub('{"a":1}', 'file', words), /not a list of issues/);
   const page = (number: number) => JSON.stringify([{ number, title: 'x' }], null, 2);
   assert.equal(readGithub(`${page(1)}${page(2)}\n${page(3)}`, 'file', words, 'o/r').items.length, 3);
   const lines = readGithub(
@@ -201,7 +201,7 @@ test('a folder of Backlog.md is read with its archive and drafts; links and othe
     'has no front matter with id and title',
     'is a link or no plain file',
   ]);
-  await assert.rejects(readBacklogMd(join(root, 'drafts'), words), /no folder of Backlog\.md/);
+  await assert.rejects(readBacklogMd(join(root, 'drafts'), words), /not a folder of Backlog\.md/);
 });
 
 test('a bomb of YAML in front of a task is left out, and a folder of nothing else is refused', async () => {

@@ -23,7 +23,7 @@ export function ClaimabilityReasons({ task }: { task: Task }) {
   if (isEnded || isOwn || data === undefined) return null;
   return (
     <section className="card stack" aria-labelledby="why">
-      <h2 id="why">{data.claimable ? 'Ready to claim' : isBlocked ? 'Blocked' : 'Not ready to claim'}</h2>
+      <h2 id="why">{data.claimable ? 'Ready to claim' : isBlocked ? 'Blocked' : 'Not claimable yet'}</h2>
       {data.claimable && (
         <p className="soft">
           Every eligible principal can claim it now

@@ -93,7 +93,7 @@ describe('a task that nobody can take now', () => {
       }),
       'tasks.makeAvailable': { ...task, availableAt: null },
     });
-    assert.match(part('Not ready to claim'), /Available from .* \(in (1 hour|60 minutes|59 minutes)\)\./);
+    assert.match(part('Not claimable yet'), /Available from .* \(in (1 hour|60 minutes|59 minutes)\)\./);
     assert.match(part('Details'), /Available\nin /);
     assert.ok(!isThere('button', 'Claim'));
     await click('button', 'Make available now');

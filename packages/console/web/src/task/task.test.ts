@@ -261,7 +261,7 @@ describe('why a task does not move', () => {
   ] as const)
     test(`${code} is shown as a sentence, with the code`, async () => {
       await openTask(taskWith(), held(reason(code, 'record_input', '/artifacts')));
-      assert.match(part('Not ready to claim'), new RegExp(`^Not ready to claim\\n${words} ${code}`));
+      assert.match(part('Not claimable yet'), new RegExp(`^Not claimable yet\\n${words} ${code}`));
       assert.ok(!isThere('button', 'Claim'));
     });
 
@@ -336,7 +336,7 @@ describe('why a task does not move', () => {
 
   test('an ended task has no claimability', async () => {
     const service = await openTask(taskWith({ status: 'done', systemStatusCategory: 'terminal_success' }));
-    assert.ok(!isThere('heading', 'Ready to claim') && !isThere('heading', 'Not ready to claim'));
+    assert.ok(!isThere('heading', 'Ready to claim') && !isThere('heading', 'Not claimable yet'));
     assert.equal(service.askedFor('tasks.getClaimability').length, 0);
   });
 });

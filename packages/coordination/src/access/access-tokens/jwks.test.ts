@@ -89,7 +89,7 @@ test('an unknown key id causes one fetch at once, also right after a scheduled o
   publish(jwk('two'));
   const found = await Promise.all(Array.from({ length: 20 }, () => jwks.find('two')));
   assert.ok(found.every((key) => key !== undefined));
-  assert.equal(await jwks.find('one'), undefined, 'a withdrawn key is gone');
+  assert.equal(await jwks.find('one'), undefined, 'a withdrawn key is no longer found');
   assert.equal(fetches, 2);
 });
 
@@ -121,7 +121,7 @@ test('while the source is down known keys serve up to the stale age, and not bey
   assert.ok(await jwks.find('one'));
 });
 
-test('a source that is down is asked once per interval, and everybody else gets the failure at once', async (t) => {
+test('an unavailable source is queried once per interval, and everybody else gets the failure at once', async (t) => {
   const passTime = stopClock(t);
   fail();
   const jwks = keys({ minRefreshIntervalMs: 700 });

@@ -65,7 +65,7 @@ test('a token is refused once its principal, credential, tenant or identity prov
   await close();
 });
 
-test('the refusal looks like any other, and the first request waits for the list', async () => {
+test('the refusal has the usual form, and the first request waits for the list', async () => {
   const actor = await baton.actor();
   baton.issuer.revoke(listOf(actor.iamPrincipalId));
   const { url, close } = await baton.another();
@@ -105,7 +105,7 @@ const claimsOf = (more: Partial<TokenClaims> = {}): TokenClaims => ({
   ...more,
 });
 
-/** @param run gets the revocations after their first reading, and what counts the revocations that were told */
+/** @param run gets the revocations after their first reading, and a counter of reported revocations */
 async function withRevocations(
   list: object | undefined,
   options: { staleAfterMs?: number },
@@ -170,7 +170,7 @@ test('a list that never could be read bounds the age of tokens; one that is not 
   });
 });
 
-test('streams are told of each change of the list that revokes something, and of no other', async () => {
+test('streams are notified of each change of the list that revokes something, and of no other', async () => {
   await withRevocations(noList, {}, async (revocations, issuer, told) => {
     assert.equal(told(), 0);
     issuer.revoke(listOf(newId()));
@@ -182,7 +182,7 @@ test('streams are told of each change of the list that revokes something, and of
   });
 });
 
-test('the list is looked for beside the key document, unless a setting says where it is', () => {
+test('the list is read beside the key document, unless a setting has its address', () => {
   const urlOf = (given: string, keys: string) =>
     revocationsUrlOf({ CP_IAM_REVOCATIONS_URL: given, CP_IAM_JWKS_URL: keys });
   assert.equal(

@@ -101,7 +101,7 @@ const byKey =
   (key: KeyObject, digest = 'sha256') =>
   (input: string) =>
     signBytes(digest, Buffer.from(input), key);
-/** Signed with the published key, whatever the header and the claims say. */
+/** Signed with the published key, whatever the header and the claims have. */
 const genuinely = (changes: object = {}, headerChanges: object = {}) =>
   tokenOf(header(headerChanges), claims(changes), byKey(genuine.privateKey));
 
@@ -213,7 +213,7 @@ test('a key id that is not published, missing or no text is refused', async () =
     await refused(`Bearer ${genuinely({}, { kid })}`, 'token_header');
 });
 
-test('a header that asks for an extension is refused, an unencoded payload above all', async () => {
+test('a header that requires an extension is refused, above all an unencoded payload', async () => {
   for (const changes of [
     { crit: ['exp'], exp: nowSeconds() + 300 },
     { crit: ['b64'], b64: false },

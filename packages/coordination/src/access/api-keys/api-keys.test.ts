@@ -66,7 +66,7 @@ test('a repeated answer has null instead of the key, and the store holds it nowh
   assert.deepEqual(found, { found: false });
 });
 
-test('refusals come in the order of the contract', async () => {
+test('refusals come in the documented order', async () => {
   const agent = await principal();
   const paused = await principal('agent', 'paused');
   const writer = await baton.actor({ kind: 'human', permissions: ['principals.write', 'tasks.read'] });

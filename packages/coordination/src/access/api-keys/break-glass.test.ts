@@ -29,7 +29,7 @@ async function principal(kind: string, status = 'active'): Promise<string> {
   return (await baton.admin.post('/principals', { kind, displayName: kind, status })).body.id;
 }
 
-test('it issues an admin key for an hour to an active human, and says so in the journal', async () => {
+test('it issues an admin key for an hour to an active human, and writes an event', async () => {
   const id = await principal('human');
   const printed = await issue(id, [], ' identity is down, token=abcdefghijklmnopqrstuv ');
   const key = keyIn(printed);
@@ -56,7 +56,7 @@ test('it issues an admin key for an hour to an active human, and says so in the 
   assert.ok(printed.includes(payload['expiresAt'] as string));
 });
 
-test('refusals come in the order of the contract', async () => {
+test('refusals come in the documented order', async () => {
   const human = await principal('human');
   const agent = await principal('agent');
   const paused = await principal('human', 'paused');

@@ -28,7 +28,7 @@ async function decide(token: string, path: string, headers: object = { 'idempote
   return baton.request('POST', `/api/v1/approvals/${path}`, { token, headers: { ...headers } });
 }
 
-test('it decides the approval that it names, and the event tells the channel', async () => {
+test('it decides the approval that it names, and the event has the channel', async () => {
   for (const [verb, acr, channel] of [
     ['approve', 'channel:telegram', 'telegram'],
     ['reject', 'channel:e-mail.2', 'e-mail.2'],

@@ -38,8 +38,8 @@ for (const { scopes, leaves } of columns)
   });
 
 test('a permission held by nobody else than the caller counts: one is enough, another is not', async () => {
-  // What a call for external references needs is for its body to say, and so it is where a project's workspace is made
-  // too, and where objects of several kinds are recorded or applied.
+  // The permission for external references depends on the body, like that for the workspace of a project, and for the
+  // objects of several kinds that are recorded or applied.
   const flat = endpoints.filter(
     ({ id, path }) =>
       !path.startsWith('/external-references') &&
@@ -84,7 +84,7 @@ function call(
   { token, principalId }: Actor,
   { id, method, path, root, ifMatch, body, query, params, example }: (typeof endpoints)[number],
 ) {
-  // Whoever lacks `admin` delegates from themself.
+  // Callers without `admin` delegate from themselves.
   const sent =
     id === 'createDelegation' ? { ...(example as object), humanPrincipalId: principalId } : example;
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {

@@ -31,7 +31,7 @@ async function principal(kind: string): Promise<string> {
 const delegate = (body: object = {}) =>
   baton.admin.post('/delegations', { humanPrincipalId: human, agentPrincipalId: agent, ...body });
 
-test('a delegation starts now, has no end and no permissions unless it says so', async () => {
+test('a delegation starts now, and has no end and no permissions by default', async () => {
   const { status, body } = await delegate();
   assert.equal(status, 201);
   assert.deepEqual(

@@ -18,7 +18,7 @@ import { newKey } from '../authn/key-material.ts';
 
 let licence: TestLicence;
 let baton: TestCoordination;
-/** A process that asks again after a second, and lets older answers serve for a while. */
+/** A process that queries again after a second, and uses older decisions for a while. */
 let patient: { url: string };
 /** A process with a timeout of one second. */
 let hasty: { url: string };
@@ -45,7 +45,7 @@ beforeEach(() => {
   licence.asked.length = 0;
 });
 
-/** Whom no process has asked about yet. */
+/** A principal that no process has queried yet. */
 const somebody = (permissions: ActorOptions['permissions'] = ['tasks.read']) => baton.actor({ permissions });
 const unavailable = (actor: Actor, path = '/tasks') =>
   refused(actor.get(path), 503, 'entitlement_unavailable');
@@ -91,7 +91,7 @@ describe('the question', () => {
     );
   });
 
-  test('the same one is asked once in the time of the cache, and once by all who ask at the same time', async () => {
+  test('a subject is queried once in the lifetime of the cache, and once by all concurrent requests', async () => {
     const actor = await somebody();
     licence.behave({ delayMs: 100 });
     const answers = await Promise.all(Array.from({ length: 20 }, () => actor.get('/tasks')));
@@ -100,7 +100,7 @@ describe('the question', () => {
     assert.equal(licence.asked.length, 1);
   });
 
-  test('nobody is asked about for service endpoints, the bootstrap, and an emergency key', async () => {
+  test('service endpoints, the bootstrap, and an emergency key are not queried', async () => {
     licence.behave({ status: 500 });
     for (const path of ['/health/live', '/health/ready', '/metrics', '/openapi.json'])
       assert.equal((await fetch(`${baton.url}${path}`)).status, 200);
@@ -113,7 +113,7 @@ describe('the question', () => {
     assert.equal(licence.asked.length, 0);
   });
 
-  test('a key of the migration is asked about by its own principal', async () => {
+  test('a key of the migration is queried by its own principal', async () => {
     licence.behave({ body: { allowed: false } });
     const { principalId } = await somebody();
     const token = await keyOf(principalId, 'usual');
@@ -132,7 +132,7 @@ async function keyOf(principalId: string, kind: 'usual' | 'emergency'): Promise<
 }
 
 describe('the order', () => {
-  test('after identity and binding: whoever has neither is refused first, and is not asked about', async () => {
+  test('after identity and binding: a caller without either is refused first, without a query', async () => {
     const refusedFirst = { token: 'a.b.c' };
     await refused(baton.request('GET', '/api/v1/tasks', refusedFirst), 401, 'invalid_credentials');
     const unbound = await baton.issuer.sign({ sub: newId(), tenant_id: baton.tenantId, scope: [] });
@@ -187,7 +187,7 @@ describe('without a decision it is 503 entitlement_unavailable with Retry-After'
     'an answer about another feature': { body: { feature: 'other' } },
     'an answer about another product': { body: { product: 'other' } },
     'an end that is no time': { body: { validUntil: 'tomorrow' } },
-    'an end that is over': { body: { validUntil: past } },
+    'an expiry in the past': { body: { validUntil: past } },
     'a connection that is taken away': { hangsUp: true },
     'an answer that comes too late': tooLate,
   };
@@ -202,7 +202,7 @@ describe('without a decision it is 503 entitlement_unavailable with Retry-After'
       assert.ok(Number(headers.get('retry-after')) > 0);
     });
 
-  test('a service that refused is not asked again within a second, and then is', async (t) => {
+  test('a service that refused is not queried again within a second, and then is', async (t) => {
     const passTime = stopClock(t);
     const actor = await somebody();
     licence.behave({ status: 500 });
@@ -214,7 +214,7 @@ describe('without a decision it is 503 entitlement_unavailable with Retry-After'
     assert.equal(await metric('entitlement_available'), 1);
   });
 
-  test('a token that is refused is asked for anew, once', async () => {
+  test('a rejected token is replaced, once', async () => {
     await done((await somebody()).get('/tasks'));
     const refusedToken = licence.asked[0]?.token;
     licence.asked.length = 0;
@@ -293,7 +293,7 @@ describe('the settings', () => {
   const account = { CP_IAM_CLIENT_ID: 'iam_sa', CP_IAM_CLIENT_SECRET: 'secret' };
   const on = { CP_ENTITLEMENT_ENABLED: 'true', ...account };
 
-  test('a check that is off asks nobody, and shows no figures', async () => {
+  test('a disabled check queries nobody, and shows no figures', async () => {
     const off = await baton.another({ CP_ENTITLEMENT_ENABLED: 'false' });
     await done(sendRequest(`${off.url}/api/v1/tasks`, 'GET', { token: (await somebody()).token }));
     assert.equal(licence.asked.length, 0);
@@ -305,12 +305,12 @@ describe('the settings', () => {
     for (const [env, sentence] of [
       [{ CP_ENTITLEMENT_ENABLED: 'true' }, /CP_ENTITLEMENT_ENABLED needs CP_IAM_CLIENT_ID/],
       [{ ...on, CP_IAM_CLIENT_SECRET: undefined }, /CP_IAM_CLIENT_SECRET/],
-      [{ ...on, CP_ENTITLEMENT_BASE_URL: 'licence' }, /CP_ENTITLEMENT_BASE_URL is an http or https address/],
+      [{ ...on, CP_ENTITLEMENT_BASE_URL: 'licence' }, /CP_ENTITLEMENT_BASE_URL must be an http or https address/],
       [{ ...on, CP_ENTITLEMENT_BASE_URL: 'https://u:p@host' }, /CP_ENTITLEMENT_BASE_URL/],
       [{ ...on, CP_IAM_BASE_URL: 'ftp://host' }, /CP_IAM_BASE_URL/],
-      [{ ...on, CP_ENTITLEMENT_PRODUCT: ' ' }, /CP_ENTITLEMENT_PRODUCT is needed/],
-      [{ ...on, CP_ENTITLEMENT_AUDIENCE: ' ' }, /CP_ENTITLEMENT_AUDIENCE is needed/],
-      [{ ...on, CP_ENTITLEMENT_DEFAULT_FEATURE: ' ' }, /CP_ENTITLEMENT_DEFAULT_FEATURE is needed/],
+      [{ ...on, CP_ENTITLEMENT_PRODUCT: ' ' }, /CP_ENTITLEMENT_PRODUCT is required/],
+      [{ ...on, CP_ENTITLEMENT_AUDIENCE: ' ' }, /CP_ENTITLEMENT_AUDIENCE is required/],
+      [{ ...on, CP_ENTITLEMENT_DEFAULT_FEATURE: ' ' }, /CP_ENTITLEMENT_DEFAULT_FEATURE is required/],
     ] as const)
       assert.throws(() => readCoordinationSettings(env), sentence);
     const { CP_ENTITLEMENT_DEGRADED_MAX_AGE_SECONDS: grace, ...values } = readCoordinationSettings(on);

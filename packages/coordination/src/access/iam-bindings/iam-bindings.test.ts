@@ -117,7 +117,7 @@ test('a revoked identity is shut out at once, and re-admitted by binding it agai
   refused(await baton.otherAdmin.post(`/iam-bindings/${made.id}:revoke`), 404, 'not_found');
 });
 
-test('refusals come in the order of the contract', async () => {
+test('refusals come in the documented order', async () => {
   const paused = await principal('agent', 'paused');
   const agent = await principal();
   const who = identity();
@@ -189,7 +189,7 @@ test('GET lists the bindings of a principal newest first, revoked ones too, whol
   refused(await baton.otherAdmin.get(`/principals/${id}/iam-bindings`), 404, 'not_found');
 });
 
-test('visibility is kept, replaced by binding again, tenant where it is left out, and told by the events', async () => {
+test('visibility is stored, replaced by binding again, tenant by default, and in the events', async () => {
   const id = await principal('human');
   const body = { ...identity(), permissions: ['tasks.read'] };
   const first = await bind(id, { ...body, visibility: 'members' });

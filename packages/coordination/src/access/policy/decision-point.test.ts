@@ -63,7 +63,7 @@ for (const wire of ['baton', 'authzen'] as const)
       authzen: ['/access/v1/evaluation', '/access/v1/evaluations', '/access/v1/search/resource'],
     }[wire];
 
-    test('one question, and many, are asked with the token of this service, and answered in order', async () => {
+    test('one question, and many, are sent with the token of this service, and decided in order', async () => {
       policy.decide(({ action }) => action === 'tasks.read');
       const asking = point();
       const [one] = await asking.decide([question()]);
@@ -98,7 +98,7 @@ for (const wire of ['baton', 'authzen'] as const)
       await asking.decide([question()]);
       assert.equal(policy.asked.length, 2);
       await Promise.all(Array.from({ length: 20 }, () => asking.decide([question('tasks.write')])));
-      assert.equal(policy.asked.length, 3, 'those that ask at the same time share one request');
+      assert.equal(policy.asked.length, 3, 'concurrent identical questions share one request');
       const forgetful = point({ CP_POLICY_CACHE_TTL_SECONDS: '0' });
       await forgetful.decide([question()]);
       await forgetful.decide([question()]);
@@ -114,7 +114,7 @@ for (const wire of ['baton', 'authzen'] as const)
       assert.equal(policy.asked.length, 3);
     });
 
-    test('deciding approvals and changing principals is asked anew each time', async () => {
+    test('deciding approvals and changing principals need a new decision each time', async () => {
       const asking = point();
       for (const action of ['approvals.decide', 'principals.write'])
         for (let time = 0; time < 2; time += 1) await asking.decide([question(action)]);
@@ -144,7 +144,7 @@ for (const wire of ['baton', 'authzen'] as const)
       'a list where an object belongs': () => json(200, [{ allowed: true, decision: true }]),
       null: () => json(200, null),
       'a truth that is a text': () => json(200, { allowed: 'true', decision: 'true' }),
-      'nothing of what was asked': () => json(200, {}),
+      'none of the questions': () => json(200, {}),
       'more than it may hold': () =>
         json(200, { allowed: true, decision: true, reasonCode: 'allowed', filler: 'x'.repeat(2_000_000) }),
       'a document nested 200,000 levels deep': () =>
@@ -180,7 +180,7 @@ for (const wire of ['baton', 'authzen'] as const)
         ]);
         assertTookLess(startedAt, 9000);
         policy.behave(undefined);
-        // A good answer may take more than 2 s on a busy machine: only the long proof asks this point again after a
+        // A good response may take more than 2 s on a busy machine: only the long proof queries this point again after a
         // silence.
         const again = what === silence && !isLongProof ? point({ CP_POLICY_TIMEOUT_SECONDS: '10' }) : asking;
         assert.equal((await again.decide([question()]))[0]?.allowed, true, 'and is not remembered');
@@ -207,7 +207,7 @@ for (const wire of ['baton', 'authzen'] as const)
     });
   });
 
-test('answers in another order than the questions are none, as far as they say what they are about', async () => {
+test('results in another order than the questions are refused, if they name their questions', async () => {
   const item = (action: string) => ({
     allowed: true,
     reasonCode: 'allowed',
@@ -241,7 +241,7 @@ test('an answer may name its object as type:id, and is then held to it just the 
   }
 });
 
-test('a point that says it could not judge gave no answer', async () => {
+test('a point that reports that it could not decide gave no decision', async () => {
   const about = { action: 'tasks.read', resource: { type: 'task', id: taskId } };
   json(200, { allowed: false, reasonCode: 'unavailable', ...about });
   await assert.rejects(open().decide([question()]), NoDecision);
@@ -295,7 +295,7 @@ for (const name of ['cursor', 'next_cursor', 'nextCursor'])
 
 describe('a search of AuthZEN that does not page', () => {
   const asking = () => open({ CP_POLICY_WIRE: 'authzen', CP_POLICY_TIMEOUT_SECONDS: '30' });
-  /** As long as the results of points that say more of each than its id. */
+  /** As long as the results of points that return more of each than its id. */
   const resultOf = (id: string) =>
     JSON.stringify({ type: 'task', id, attributes: { note: 'n'.repeat(150) } });
 
@@ -334,7 +334,7 @@ describe('a search of AuthZEN that does not page', () => {
     await assert.rejects(asking().objectsOf(list), NoDecision);
   });
 
-  test('is asked for once by all who need it at the same time', async () => {
+  test('concurrent callers share one request for it', async () => {
     policy.list(() => [taskId]);
     const point = asking();
     const found = await Promise.all(Array.from({ length: 20 }, () => point.objectsOf(list)));
@@ -349,7 +349,7 @@ test('a list without an end, or of more than it may hold, is none', async () => 
     'the same cursor again': () => ({ objects: [newId()], cursor: 'again' }),
     'nothing, and a cursor': () => ({ objects: [], cursor: String(pages) }),
     'ever more': () => ({ objects: Array.from({ length: 1000 }, newId), cursor: String(pages) }),
-    'more than asked for': () => ({ objects: Array.from({ length: 1001 }, newId) }),
+    'more than requested': () => ({ objects: Array.from({ length: 1001 }, newId) }),
     numbers: () => ({ objects: [1, 2] }),
   };
   for (const [what, body] of Object.entries(endless)) {
@@ -364,7 +364,7 @@ test('a list without an end, or of more than it may hold, is none', async () => 
   }
 });
 
-test('a point without a search is not asked for one again in the next minute', async () => {
+test('a point without a search is not queried for one again in the next minute', async () => {
   for (const status of [404, 405, 501]) {
     policy.requests.length = 0;
     json(status, {});

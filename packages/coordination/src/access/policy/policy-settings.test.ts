@@ -11,7 +11,7 @@ const whole = {
 };
 const read = (settings: Record<string, string | undefined>) => readCoordinationSettings(settings);
 
-test('a mode that asks a decision point starts only with everything that it needs', () => {
+test('a mode that uses a decision point starts only with everything that it needs', () => {
   const lacking: Record<string, string>[] = [
     { CP_IAM_ISSUER: '', CP_IAM_JWKS_URL: '' },
     { CP_IAM_CLIENT_ID: '' },

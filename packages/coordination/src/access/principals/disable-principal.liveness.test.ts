@@ -11,7 +11,7 @@ import {
 
 const parallel = byDepth(20, 200);
 /**
- * Those that had the lock when the disable asked for it: one per connection of the busy process, and some that were on
+ * Those that had the lock when the disable requested it: one per connection of the busy process, and some that were on
  * their way.
  */
 const committedMeanwhileMax = 60;
@@ -22,7 +22,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-/** Keeps `parallel` requests of one actor going until it is stopped, and says which got through. */
+/** Keeps `parallel` requests of one actor in progress until it is stopped, and returns which succeeded. */
 function traffic(request: () => Promise<{ status: number }>) {
   let goes = true;
   const answered: { startedAt: number; status: number }[] = [];

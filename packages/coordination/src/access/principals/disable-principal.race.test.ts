@@ -44,7 +44,7 @@ test('a disable amid its commands leaves no open session and no active claim', a
   }
 });
 
-test('of two who disable each other, one remains and the other is told that it is disabled', async () => {
+test('of two that disable each other, one remains and the other gets the refusal of a disabled principal', async () => {
   for (let round = 0; round < byDepth(10, 200); round += 1) {
     const [one, other] = [await baton.actor({ kind: 'human' }), await baton.actor({ kind: 'human' })];
     const startedAt = performance.now();
@@ -74,7 +74,7 @@ test('of three who disable each other in a circle each gets an answer, and one a
   assert.ok(codes.includes('ok'));
 });
 
-test('a command that stands still loses its connection to a disable of its caller', async () => {
+test('a blocked command loses its connection to a disable of its caller', async () => {
   const agent = await baton.actor();
   const stuck = baton.pool.transaction(async (tx) => {
     await tx.run(sql`select enter_principal(${agent.principalId}, ${baton.tenantId})`);

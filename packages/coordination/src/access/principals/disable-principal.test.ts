@@ -159,7 +159,7 @@ test('disabling a disabled one is 200 and changes nothing', async () => {
   assert.deepEqual(await eventsSince(since), []);
 });
 
-test('disable refuses in the order of the contract', async () => {
+test('disable refuses in the documented order', async () => {
   const service = await baton.actor({ kind: 'service' });
   refused(await disable(newId()), 404, 'not_found');
   refused(await disable(baton.otherAdmin.principalId), 404, 'not_found');
@@ -183,7 +183,7 @@ test('only an administrator disables a principal with admin in a live binding or
   assert.equal((await disable(byBinding.principalId)).status, 200);
 });
 
-test('enable brings back the status only, and says how many keys are admitted again', async () => {
+test('enable restores the status only, and returns how many keys are accepted again', async () => {
   const agent = await baton.actor();
   const id = agent.principalId;
   const keys = [];
@@ -220,7 +220,7 @@ test('a paused principal is enabled too', async () => {
   assert.equal((await enable(id)).body.status, 'active');
 });
 
-test('enable refuses in the order of the contract', async () => {
+test('enable refuses in the documented order', async () => {
   const writer = await baton.actor({ kind: 'human', permissions: ['principals.write', 'tasks.read'] });
   refused(await enable(newId()), 404, 'not_found');
   refused(await enable(baton.otherAdmin.principalId), 404, 'not_found');

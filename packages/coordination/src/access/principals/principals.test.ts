@@ -47,7 +47,7 @@ test('POST /principals makes an active principal and writes principal.created', 
   ]);
 });
 
-test('`paused` only comes by create, and so does a principal that is disabled from the start', async () => {
+test('`paused` is only possible at creation, and so is a principal that is disabled from the start', async () => {
   for (const status of ['paused', 'disabled']) assert.equal((await make({ status })).status, status);
 });
 
@@ -71,7 +71,7 @@ test('metadata is checked like every free document', async () => {
   refused(await post([]), 400, 'invalid_request');
 });
 
-test('GET /principals pages newest first, of one kind when asked', async () => {
+test('GET /principals pages newest first, of one kind on request', async () => {
   // The core's own principal is there from the beginning.
   const made = (await baton.admin.get('/principals?kind=service')).body.items.map(
     ({ id }: { id: string }) => id,
@@ -132,7 +132,7 @@ test('equal values are no change: 200, the same version, no event', async () => 
   assert.equal((await eventsOf(id)).length, 1);
 });
 
-test('PATCH asks for the permission before it looks at If-Match, and 403 comes before 428 and 400', async () => {
+test('PATCH checks the permission before If-Match, and 403 comes before 428 and 400', async () => {
   const { id } = await make();
   const reader = await baton.actor({ permissions: ['principals.read'] });
   const body = { displayName: 'Eve' };

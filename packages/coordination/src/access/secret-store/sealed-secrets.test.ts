@@ -136,7 +136,7 @@ test('secrets reseal moves every secret to the first key, also hundreds, and aga
   assert.equal(await reseal([young, old]), '0 secrets re-encrypted.\n');
 });
 
-test('secrets reseal tells of those that no key opens, and leaves them as they are', async () => {
+test('secrets reseal reports those that no key decrypts, and leaves them unchanged', async () => {
   const [lost, old, young] = [newKey(), newKey(), newKey()];
   await put([lost], newSecret(), newValue());
   await put([old], newSecret(), newValue());
@@ -183,13 +183,13 @@ for (const [name, text] of [
   ['a key and something else', `${key}\nnonsense\n`],
   ['17 keys', Array.from({ length: 17 }, () => newKey().toString('base64')).join('\n')],
 ] as const)
-  test(`a file with ${name} is no file of keys, and nothing of it is told`, async () => {
+  test(`a file with ${name} is refused, and nothing of it is quoted`, async () => {
     const file = join(folder, newId());
     await writeFile(file, text);
     assert.throws(
       () => readSealingKeys(file),
       (error: Error) => {
-        assert.match(error.message, /CP_SECRET_STORE_KEY_FILE has 1 to 16 lines of 32 random bytes/);
+        assert.match(error.message, /CP_SECRET_STORE_KEY_FILE must have 1 to 16 lines of 32 random bytes/);
         assert.ok(!error.message.includes(key) && !error.message.includes('horse'));
         return true;
       },

@@ -45,7 +45,7 @@ for (const [kind, open] of [
   ['the table of sealed values', () => createSealedStore(sealingKeys([key()]))],
   ['an outside store', () => createOutsideStore(settingsOf())],
 ] as const)
-  describe(`the contract of a secret store, kept by ${kind}`, () => {
+  describe(`a secret store, ${kind}`, () => {
     let store: SecretStore;
     before(() => {
       store = open();
@@ -84,7 +84,7 @@ for (const [kind, open] of [
       await put(secret, newValue(), { onlyNew: true });
     });
 
-    test('deleted, it is gone; deleted again, nothing happens', async () => {
+    test('a deleted secret is absent; deleting it again changes nothing', async () => {
       const secret = newSecret();
       await put(secret, newValue());
       await remove(secret);
@@ -115,21 +115,21 @@ for (const [kind, open] of [
       });
 
     for (const name of ['..', '../other', 'A', 'a/b', 'a%2fb', 'a?b', '', '-a', 'x'.repeat(64)])
-      test(`the name "${name.slice(0, 9)}" is refused before anything is asked`, async () => {
+      test(`the name "${name.slice(0, 9)}" is refused before any request`, async () => {
         const asked = vault.asked.length;
         for (const wrong of [
           { ...newSecret(), name },
           { ...newSecret(), folder: `agents/${name}/` },
         ]) {
-          await assert.rejects(store.put(wrong, 'value'), /not allowed/);
-          await assert.rejects(store.get(baton.pool, wrong), /not allowed/);
-          await assert.rejects(store.delete(wrong), /not allowed/);
+          await assert.rejects(store.put(wrong, 'value'), /name of the secret is invalid/);
+          await assert.rejects(store.get(baton.pool, wrong), /name of the secret is invalid/);
+          await assert.rejects(store.delete(wrong), /name of the secret is invalid/);
         }
         assert.equal(vault.asked.length, asked);
       });
   });
 
-test('an outside store gets a secret of an agent at the path of the contract, and nothing is in the database', async () => {
+test('an external store gets a secret of an agent at the documented path, and nothing is in the database', async () => {
   const store = createOutsideStore(settingsOf());
   const { tenantId } = baton;
   const value = newValue();
@@ -142,7 +142,7 @@ test('an outside store gets a secret of an agent at the path of the contract, an
   assert.deepEqual(rows, []);
 });
 
-test('the mount of the settings stands in the address', async () => {
+test('the mount of the settings is in the address', async () => {
   const store = createOutsideStore(settingsOf({ CP_SECRET_STORE_MOUNT: 'teams/baton' }));
   vault.behave({ answer: { status: 404, body: '{"errors":[]}' } });
   const secret = newSecret();
@@ -161,7 +161,7 @@ for (const [name, behaviour] of [
   ['sends elsewhere', { answer: { status: 307, headers: { location: '/elsewhere' } } }],
   ['hangs up', { hangsUp: true }],
   ['never ends its answer', { tricklesEveryMs: 50 }],
-  ['says nothing', { delayMs: 60_000 }],
+  ['does not respond', { delayMs: 60_000 }],
   ['answers more than 1 MiB', { answer: { status: 200, body: huge } }],
 ] as const)
   test(`an outside store that ${name} is away, soon, and its answer is nowhere`, async () => {
@@ -174,7 +174,7 @@ for (const [name, behaviour] of [
     assert.equal(failure.headers['retry-after'], '1');
     assert.ok(!/denied|sealed|xxx|elsewhere|127\.0\.0\.1/.test(failure.reason ?? ''), failure.reason);
     assertTookLess(startedAt, 6000);
-    assert.equal(vault.asked.length, asked + 1, 'asked once, and nowhere else');
+    assert.equal(vault.asked.length, asked + 1, 'one request, and none elsewhere');
   });
 
 for (const [name, body] of [
@@ -196,7 +196,7 @@ test('writes and deletions that an outside store does not take are refused', asy
   await assert.rejects(store.delete(newSecret()), isAway);
 });
 
-test('while too many requests are under way, the next is told to come again', async () => {
+test('while too many requests are in progress, the next gets a Retry-After', async () => {
   const store = createOutsideStore(settingsOf());
   vault.behave({ delayMs: 600 });
   const results = await Promise.allSettled(

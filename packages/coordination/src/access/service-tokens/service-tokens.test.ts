@@ -127,7 +127,7 @@ test('answers that are no token are refused, whatever their status, and never re
   ] as const) {
     answer = () => ({ status, body });
     await assert.rejects(tokens().get(), (error: Error) => {
-      assert.match(error.message, /^identity (answered \d+|gave no token)/);
+      assert.match(error.message, /^identity returned (\d+|no usable token)/);
       assert.ok(!error.message.includes(clientSecret));
       return true;
     });

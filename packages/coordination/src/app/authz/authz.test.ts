@@ -83,7 +83,7 @@ test('a rule that acts as an agent is enabled by who may do what that agent may'
   assert.equal(await reason(baton.admin, 'enable', 'rule', rule.id), null);
 });
 
-test('an approval is decided by the person that is asked, whatever its state', async () => {
+test('an approval is decided by its decider, whatever its state', async () => {
   const person = await baton.actor({ kind: 'human', permissions: ['approvals.decide'] });
   const excluded = await baton.actor({ kind: 'human', permissions: ['approvals.decide'] });
   const agent = await baton.actor({ permissions: ['approvals.decide'] });
@@ -107,7 +107,7 @@ test('an approval is decided by the person that is asked, whatever its state', a
   assert.equal(await reason(person, 'approve', 'approval', id), null);
 });
 
-test('the state of a run is not asked', async () => {
+test('the state of a run is not checked', async () => {
   await baton.pool.run(sql`update runs set status = 'failed', finished_at = now() where id = ${runId}`);
   assert.equal(await reason(holder, 'cancel', 'run', runId), null);
 });
@@ -158,7 +158,7 @@ test('a caller without the permission learns that, not whether the object exists
       assert.equal((await reason(nobody, action, resourceType, newId()))?.code, 'permission_denied');
 });
 
-test('results come in the order of the checks, up to a hundred, with whatever each says', async () => {
+test('results come in the order of the checks, up to a hundred, with everything that each sent', async () => {
   const ids = Array.from({ length: 100 }, (_, n) => (n % 2 === 0 ? baton.admin.principalId : newId()));
   const checks = ids.map((resourceId) => ({ action: 'enable', resourceType: 'principal', resourceId }));
   const { status, body } = await ask(baton.admin, ...checks);
@@ -203,7 +203,7 @@ test('an id that is no uuid where one is needed: 422 invalid_check', async () =>
   }
 });
 
-test('it writes nothing, and anybody may ask about themselves', async () => {
+test('it writes nothing, and everybody may check themselves', async () => {
   const nobody = await baton.actor({ permissions: [] });
   const count = () => baton.pool.row(sql`select count(*) as events from events`);
   const before = await count();
@@ -261,7 +261,7 @@ test('it explains a permission that the token leaves out, and one that nobody gr
   assert.equal((await explained(stranger, 'cancel', 'run', runId)).permission, 'claims.manage');
 });
 
-test('it names the role that an approval asks for, and a sight of own workspaces only', async () => {
+test('it names the role that an approval requires, and a visibility of own workspaces only', async () => {
   const person = await baton.actor({ kind: 'human', permissions: ['approvals.decide'] });
   const role = (await baton.admin.post('/roles', { slug: 'deciders', name: 'Deciders' })).body;
   await baton.admin.post(`/principals/${person.principalId}/roles`, { roleId: role.id });

@@ -129,8 +129,8 @@ test('work is taken from what the point lists only', async () => {
   assert.deepEqual(await taken(5), []);
 });
 
-test('every list of objects that are judged by themselves is known', () => {
-  /** These show what the whole tenant shares, or are asked about as a whole. */
+test('every list of objects that are authorized one by one is known', () => {
+  /** These show what the whole tenant shares, or are authorized as a whole. */
   const whole = ['listTools', 'listTaskTypeExecutors', 'listWorkspaceTypes', 'listEvents', 'listEventTypes'];
   const types = ['task', 'run', 'approval', 'artifact', 'workspace', 'project_profile'] as const;
   const unknown = endpoints.filter(

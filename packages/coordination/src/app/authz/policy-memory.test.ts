@@ -123,7 +123,7 @@ for (const wire of ['baton', 'authzen'] as const)
       assert.equal(memory.calls.length, 1);
     });
 
-    test('what an executor was told is shown to who may read all that it came from', async () => {
+    test('the context given to an executor is shown to callers who may read all its sources', async () => {
       const typeKey = await makeTypeWithContext(baton, { anchors: ['service:billing'] });
       const task = await makeTask(baton, { typeKey, workspaceId });
       const actor = await baton.actor();
@@ -157,7 +157,7 @@ for (const wire of ['baton', 'authzen'] as const)
       assert.deepEqual([withoutRight.status, withoutRight.pack], ['disabled', null]);
     });
 
-    test('a process asks memory in the name of its agent, as far as that is shown', async () => {
+    test('a process queries memory in the name of its agent, as far as that may read it', async () => {
       const { key } = await makeProcessAgent(baton);
       const recall = { id: 'r', recall: { anchors: ['service:billing'] }, export: { as: 'known' } };
       const worker = makeProcessWorker(baton);
@@ -177,13 +177,13 @@ for (const wire of ['baton', 'authzen'] as const)
       }
     });
 
-    test('the point is asked before memory, once, and no answer of it is 503', async () => {
+    test('the point is queried before memory, once, and its failure is 503', async () => {
       show('tenant', 'tree');
       await requestContext(reader, { workspaceId });
       assert.equal(
         memory.calls.length,
         1,
-        'the call begins anew for each question, memory is asked at the end',
+        'the call is repeated for each decision, memory is queried at the end',
       );
       memory.calls.length = 0;
       policy.behave((path, body: { action?: unknown }, res) => {

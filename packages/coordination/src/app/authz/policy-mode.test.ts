@@ -49,7 +49,7 @@ test('the point decides, whatever the binding holds', async () => {
   );
 });
 
-test('the scopes of the token narrow first, and nobody is asked about what they leave out', async () => {
+test('the scopes of the token narrow first, and what they exclude is not queried', async () => {
   const task = await makeTask(baton);
   grant(() => true);
   const reader = await baton.actor({ scopes: ['control-plane:read'] });
@@ -62,7 +62,7 @@ test('the scopes of the token narrow first, and nobody is asked about what they 
   await refused(scopeless.get('/tasks'), 403, 'scope_not_granted');
 });
 
-test('a task is asked about by its id with its relations, under its public id too', async () => {
+test('a task is sent by its id with its relations, under its public id too', async () => {
   const [root, below] = [await makeWorkspace(baton), await makeWorkspace(baton)];
   await done(admin.post(`/workspaces/${below.id}:move`, { newParentId: root.id }));
   const [owner, assignee] = [await baton.actor({ kind: 'human' }), await baton.actor()];
@@ -87,7 +87,7 @@ test('a task is asked about by its id with its relations, under its public id to
       { object: `workspace:${root.id}`, relation: 'parent', subject: `tenant:${baton.tenantId}` },
     ]);
   }
-  // What there is not is asked about on the tenant: who may read everything learns that it is missing.
+  // A missing object is decided on the tenant: callers who may read everything learn that it is missing.
   const tenantWide = ({ action, resource }: ReceivedQuestion) =>
     action === 'tasks.read' && resource === `tenant:${baton.tenantId}`;
   grant(tenantWide);
@@ -96,7 +96,7 @@ test('a task is asked about by its id with its relations, under its public id to
   await refused(owner.get(`/tasks/${newId()}`), 403, 'permission_denied');
 });
 
-test('what hangs on a task is asked about on what the catalogue has for it', async () => {
+test('parts of a task are decided on the object that the catalog has for them', async () => {
   grant(() => true);
   const actor = await baton.actor();
   const worker = { actor, sessionId: await openSession(actor) };
@@ -160,7 +160,7 @@ test('what hangs on a task is asked about on what the catalogue has for it', asy
   ]);
 });
 
-test('of several permissions the first that is granted suffices, and the last denial is told', async () => {
+test('of several permissions the first that is granted suffices, and the last denial is returned', async () => {
   const reader = await baton.actor();
   grantActions('operations.manage');
   await done(reader.get('/operations/authz-differences'));
@@ -178,7 +178,7 @@ test('of several permissions the first that is granted suffices, and the last de
   assert.equal(details.decisionId, `decision-${policy.asked.length}`);
 });
 
-test('what a command asks for midway is asked outside of it, and the command begun again', async () => {
+test('a decision that a command lacks is requested outside of it, and the command repeated', async () => {
   grant(() => true);
   const holder = await baton.actor();
   const worker = { actor: holder, sessionId: await openSession(holder) };
@@ -214,7 +214,7 @@ test('a stored answer is given again to who is still allowed, and to nobody else
   await refused(post(key), 503, 'policy_unavailable');
 });
 
-test('where the permission comes before If-Match, the point is asked before it too', async () => {
+test('where the permission comes before If-Match, the point is queried before it too', async () => {
   const person = await baton.actor({ kind: 'human', permissions: [] });
   const rename = (headers = {}) =>
     person.patch(`/principals/${person.principalId}`, { displayName: 'New' }, headers);
@@ -224,7 +224,7 @@ test('where the permission comes before If-Match, the point is asked before it t
   assert.equal((await done(rename({ 'if-match': 'principal-1' }))).displayName, 'New');
 });
 
-test('admin covers nothing of what the point decides, and what is decided here is not asked', async () => {
+test('admin covers nothing that the point decides, and local decisions are not queried', async () => {
   const person = await baton.actor({ kind: 'human' });
   await refused(person.get('/tasks/TASK-000001'), 403, 'permission_denied');
   const observation = { kind: 'k', content: 'seen' };
@@ -238,7 +238,7 @@ test('admin covers nothing of what the point decides, and what is decided here i
   await refused(poor.get('/delegations'), 403, 'permission_denied');
 });
 
-test('nobody grants names that their own binding lacks, whatever the point says', async () => {
+test('nobody grants names that their own binding lacks, whatever the point decides', async () => {
   grant(() => true);
   const person = await baton.actor({ kind: 'human', permissions: ['principals.write', 'tasks.read'] });
   const agent = await baton.actor();
@@ -380,7 +380,7 @@ test('a decision is taken before the transaction, and again when the object was 
   }
 });
 
-test('a principal that is disabled while the point is asked writes nothing', async () => {
+test('a principal that is disabled during the query of the point writes nothing', async () => {
   const writer = await baton.actor();
   grant(() => true);
   let asked = 0;

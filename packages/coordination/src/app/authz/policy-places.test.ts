@@ -18,7 +18,7 @@ import { makeWorkspace } from '../../testing/workspaces.ts';
 import { endpoints } from '../endpoints.ts';
 
 /**
- * CP_AUTHZ_MODE policy: what is made in a workspace, or moved into one, is asked about on that workspace. Every
+ * CP_AUTHZ_MODE policy: what is created in a workspace, or moved into one, is authorized on that workspace. Every
  * operation that writes is in the tables below, so that a new one can't do without an answer.
  */
 
@@ -32,7 +32,7 @@ const { grant, askedOf } = policyModeOfFile((mode) => {
 
 /** Why an operation needs no question about a place besides the one about the object of its path. */
 const filesNothing = {
-  /** It changes, or acts on, the object that its path or body names: that is asked about, with its workspace. */
+  /** It changes, or acts on, the object that its path or body names: that is authorized, with its workspace. */
   itsObject: [
     ...[
       'completeTask',
@@ -140,12 +140,12 @@ const filesNothing = {
 
 /** Operations of these tables whose body names a place, and why nothing is filed there. */
 const namesAPlace: Readonly<Record<string, string>> = {
-  claimNextTasks: 'which tasks are taken: each is judged by itself',
+  claimNextTasks: 'which tasks are claimed: each is authorized by itself',
   createRole: 'org.manage is the tenant’s, in the catalogue',
   assignRole: 'org.manage is the tenant’s, in the catalogue',
   revokeRole: 'org.manage is the tenant’s, in the catalogue',
   invokeSkill: 'skills.invoke is the tenant’s, in the catalogue',
-  updateRule: 'where its action files: judged in the name of the rule, whenever it acts',
+  updateRule: 'where its action files: authorized in the name of the rule, whenever it acts',
 };
 
 interface Places {
@@ -413,7 +413,7 @@ const files: readonly Filing[] = [
   ...(['of the request', 'of the document'] as const).map((named) => ({
     name: `with a rule, in a workspace ${named}`,
     of: 'applyPackage',
-    // Where the rules are is known once they were read: the kind as a whole is asked about on the tenant first.
+    // The places of the rules are known after reading them: the kind as a whole is authorized on the tenant first.
     also: named === 'of the document' ? ['packages.plan', 'rules.write tenant'] : ['packages.plan'],
     async prepare({ to }: Places) {
       const { key, ...spec } = ruleBody() as { key: string };
@@ -441,7 +441,7 @@ const eventCount = async () =>
 
 for (const filing of files) {
   const { name, of, moves, inTenant, prepare, answers = [], also = [] } = filing;
-  test(`${of} ${name}: the point is asked there${moves === true ? ', and where it leaves' : ''}`, async () => {
+  test(`${of} ${name}: the point is queried there${moves === true ? ', and at the old place' : ''}`, async () => {
     const [closed, open] = [await makeWorkspace(baton), await makeWorkspace(baton)];
     const to = inTenant === true ? null : closed.id;
     const from = moves === true ? open.id : to;
@@ -470,7 +470,7 @@ for (const filing of files) {
     const hangsOnTask = ['createTaskComment', 'createArtifact'].includes(of);
     assert.ok(
       askedOf(actor).some((question) => (hangsOnTask ? isWithin : isAbout)(question, to)),
-      'asked on the place itself',
+      'checked on the place itself',
     );
   });
 }
@@ -488,7 +488,7 @@ test('every operation that writes is in one of the tables', () => {
   assert.deepEqual([...known].sort(), writing.sort());
 });
 
-test('no operation whose body names a place is said to file nothing without a reason', () => {
+test('every operation whose body names a place and that files nothing has a reason', () => {
   const filing = new Set([...files.map(({ of }) => of), ...filesNothing.reads]);
   const places = [
     'workspaceId',
@@ -545,7 +545,7 @@ test('what a decision leads to is filed where its decider may file now', async (
   }
 });
 
-test('a workspace that moves while the point is asked about it is asked about anew', async () => {
+test('a workspace that moves during the query of the point is queried again', async () => {
   const [closed, inner] = [await makeWorkspace(baton), await makeWorkspace(baton)];
   const task = await taskIn(null);
   const actor = await baton.actor();

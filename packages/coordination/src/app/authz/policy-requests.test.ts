@@ -58,7 +58,7 @@ test('an object goes with its relations as attributes, and as tuples in the cont
   assert.equal(details.reasonCode, 'not_in_team');
 });
 
-test('lists are judged row by row, in batches, and pages are full', async () => {
+test('lists are authorized row by row, in batches, and pages are full', async () => {
   const reader = await baton.actor({ permissions: [] });
   const mine = new Set<string>();
   for (let n = 0; n < 130; n += 1) {
@@ -88,7 +88,7 @@ test('lists are judged row by row, in batches, and pages are full', async () => 
   await refused(reader.get('/tasks'), 503, 'policy_unavailable');
 });
 
-test('work is taken from tasks that are judged one by one', async () => {
+test('work is taken from tasks that are authorized one by one', async () => {
   const actor = await baton.actor();
   const workspace = await makeWorkspace(baton);
   const place = { workspaceId: workspace.id };
@@ -110,7 +110,7 @@ describe('POST /authz:check', () => {
   const disable = (resourceId: string) => ({ action: 'disable', resourceType: 'principal', resourceId });
   const cancel = (resourceId: string) => ({ action: 'cancel', resourceType: 'run', resourceId });
 
-  test('asks about all objects together, and explains what the point said', async () => {
+  test('queries all objects together, and explains the decisions of the point', async () => {
     const holder = await baton.actor();
     mode.grant(({ who }) => who === holder.iamPrincipalId);
     const worker = { actor: holder, sessionId: await openSession(holder) };
@@ -147,7 +147,7 @@ describe('POST /authz:check', () => {
     assert.equal(narrowed.explanation.decision, null);
   });
 
-  test('asks about a rule on its workspace', async () => {
+  test('checks a rule on its workspace', async () => {
     const workspace = await makeWorkspace(baton);
     const rule = await done(
       admin.post('/rules', {
@@ -188,7 +188,7 @@ describe('a token for one decision', () => {
   const send = (token: string, path: string, body: object = {}) =>
     baton.request('POST', `/api/v1${path}`, { token, body, headers: { 'idempotency-key': newId() } });
 
-  test('is judged on that approval, each time anew', async () => {
+  test('is decided on that approval, again each time', async () => {
     const person = await baton.actor({ kind: 'human', permissions: [] });
     const task = await makeTask(baton);
     const ask = () =>

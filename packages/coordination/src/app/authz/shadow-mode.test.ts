@@ -15,7 +15,7 @@ import { startPolicyService, type TestPolicy } from '../../testing/policy-servic
 import { until } from '../../testing/wait-until.ts';
 import { makeWorkspace } from '../../testing/workspaces.ts';
 
-/** CP_AUTHZ_MODE shadow: what is held here decides, and a decision point is asked beside. */
+/** CP_AUTHZ_MODE shadow: local permissions decide, and a decision point is compared. */
 
 let baton: TestCoordination;
 let policy: TestPolicy;
@@ -103,7 +103,7 @@ test('a point that is away, slow or broken changes no answer, delays none, and i
   policy.behave((_path, _body, res) => (held.push(res), 'answered'));
   const startedAt = performance.now();
   for (let n = 0; n < 5; n += 1) await done(reader.get(`/tasks/${task.id}`));
-  // Its time is over after 1 s: five that waited for it would take 5 s.
+  // It times out after 1 s: five that waited for it would take 5 s.
   assertTookLess(startedAt, 3000);
   if (!isLongProof) {
     policy.behave((_path, _body, res) => (res.destroy(), 'answered'));
@@ -117,7 +117,7 @@ test('a point that is away, slow or broken changes no answer, delays none, and i
   assert.equal((await differences()).total, total, 'no answer is no difference');
 });
 
-test('keys are not asked about, nor what is decided here, nor what is listed row by row', async () => {
+test('keys, local-only permissions and the rows of lists are not compared', async () => {
   const agent = await baton.actor({ permissions: ['tasks.read', 'delegations.manage'] });
   const path = `/principals/${agent.principalId}/api-keys`;
   const { key } = await done(baton.admin.post(path, { permissions: ['tasks.read'] }), 201);
@@ -133,7 +133,7 @@ test('keys are not asked about, nor what is decided here, nor what is listed row
   );
 });
 
-test('claims and heartbeats go on as they do alone, and are asked about too', async () => {
+test('claims and heartbeats are unaffected, and are compared too', async () => {
   policy.decide(({ action }) => action !== 'tasks.claim');
   const actor = await baton.actor();
   const worker = { actor, sessionId: await openSession(actor) };
@@ -144,14 +144,14 @@ test('claims and heartbeats go on as they do alone, and are asked about too', as
       ({ action, resource }) => `${action} ${resource}` === `tasks.claim task:${task.id}`,
     );
   await until(() => asked().length === 1);
-  // The point isn't asked again what it is being asked.
+  // A question in progress isn't sent again.
   await until(async () => {
     await done(actor.post(`/claims/${claim.id}:heartbeat`, {}));
     return asked().length > 1;
   });
 });
 
-test('what moves is asked about where it goes, too, and only once', async () => {
+test('a moved object is compared at its new place, too, and only once', async () => {
   const [from, to] = [await makeWorkspace(baton), await makeWorkspace(baton)];
   const task = await makeTask(baton, { workspaceId: from.id });
   const agent = await baton.actor({ permissions: ['tasks.write'] });

@@ -144,7 +144,7 @@ test('without CP_BOOTSTRAP_TOKEN it answers 403 bootstrap_disabled', async () =>
   assert.deepEqual([status, body.error.code], [403, 'bootstrap_disabled']);
 });
 
-test('a wrong secret answers 401 before anything of the body is looked at', async () => {
+test('a wrong secret gets 401 before any check of the body', async () => {
   const url = await start();
   for (const token of ['wrong', `${bootstrapToken}x`, bootstrapToken.slice(1)]) {
     const { status, body } = await bootstrap(url, { zebra: 1 }, token);

@@ -10,7 +10,7 @@ import { openStream } from '../../testing/stream-client.ts';
 import { makeWorkspace } from '../../testing/workspaces.ts';
 import { eventCatalog } from './event-catalog.ts';
 
-/** Core, section 17.1: what an event says of its origin. */
+/** The origin of an event. See docs/reference/journal.md#events. */
 
 let baton: TestCoordination;
 before(async () => {

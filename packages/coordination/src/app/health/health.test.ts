@@ -33,7 +33,7 @@ async function deadAddress(): Promise<string> {
   return `postgresql://nobody@127.0.0.1:${port}/nothing`;
 }
 
-test('GET /health/live answers alive without asking the store', async () => {
+test('GET /health/live returns alive without the store', async () => {
   const service = await baton.another({ CP_DATABASE_URL: await deadAddress() });
   const answer = await get(`${service.url}/health/live`);
   assert.deepEqual([answer.status, answer.body], [200, { status: 'alive' }]);
@@ -171,7 +171,7 @@ test('a process that holds back the readers for 5 s is warned of in the log of t
   await service.close();
 });
 
-test('GET /metrics keeps its counters and says so in a comment when the store is down', async () => {
+test('GET /metrics keeps its counters and has a comment when the store is down', async () => {
   const service = await baton.another({ CP_DATABASE_URL: await deadAddress() });
   const answer = await get(`${service.url}/metrics`);
   assert.equal(answer.status, 200);

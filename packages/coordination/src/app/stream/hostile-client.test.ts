@@ -97,7 +97,7 @@ test('a client behind a proxy that takes everything, but never answers a ping, i
   await serving({ pingEveryMs: 300 }, async (served) => {
     const client = await openAtEnd(served);
     const socket = served.sockets.at(-1) as Socket;
-    // Its machine is gone; the proxy in between reads on and keeps the connection.
+    // Its machine is down; the proxy in between reads on and keeps the connection.
     (
       client.ws as unknown as { _receiver: { removeAllListeners(name: string): void } }
     )._receiver.removeAllListeners('ping');
@@ -144,7 +144,7 @@ test('a right that is lost while a stream is let in ends it at once, not at the 
       judged += 1;
       if (judged > 1) return fail('invalid_credentials');
       const caller = await real.enter(credential);
-      // Announced after it was judged and before the stream is known.
+      // Announced after the authorization and before the stream is known.
       stream().checkAgain(reader.iamPrincipalId);
       return caller;
     },
@@ -157,7 +157,7 @@ test('a right that is lost while a stream is let in ends it at once, not at the 
   });
 });
 
-test('the streams of one credential are looked at by one look', async () => {
+test('the streams of one credential are checked together', async () => {
   let judged = 0;
   const judge: ServeOptions['judge'] = (real) => ({
     enter(credential) {

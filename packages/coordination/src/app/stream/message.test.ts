@@ -12,7 +12,7 @@ const message = (sequence: number, bytes = 100, type = 'task.created'): StreamMe
 });
 const sequencesOf = (messages: readonly { sequence: number }[]) => messages.map(({ sequence }) => sequence);
 
-test('a frame says the length of its text in 7, 16 or 64 bits, in bytes and not in characters', () => {
+test('a frame has the length of its text in 7, 16 or 64 bits, in bytes and not in characters', () => {
   const headOf = (text: string) =>
     textFrame(text).subarray(0, textFrame(text).length - Buffer.byteLength(text));
   assert.deepEqual([...headOf('')], [0x81, 0]);
@@ -51,7 +51,7 @@ test('each filter gets its own events of a batch, also when there are more filte
   assert.equal(batch.parts(undefined), batch.parts(undefined), 'made once for all');
 });
 
-test('what is kept is bounded in number and in bytes, and says from where on it is whole', () => {
+test('kept messages are bounded in number and in bytes, and have the position from which they are complete', () => {
   const kept = new KeptMessages({ position: 7, sequence: 0 });
   const batch = (from: number, count: number, bytes = 100) =>
     new Batch(

@@ -70,7 +70,7 @@ async function makeTenant(n: number): Promise<Tenant> {
   return { tenantId, writer, readers, after: nextCursor };
 }
 
-/** Every tenth socket asks for tasks only. */
+/** Every tenth socket subscribes to tasks only. */
 function membersOf(process: number): CrowdMember[] {
   const each = sockets / crowdProcesses / tenants;
   return all.flatMap(({ readers, after }) => {
@@ -83,7 +83,7 @@ function membersOf(process: number): CrowdMember[] {
   });
 }
 
-/** What a socket of a tenant must have got: the pages of the journal say. */
+/** What a socket of a tenant must have received, according to the pages of the journal. */
 async function expectedOf({ readers: [reader], after }: Tenant, types: string): Promise<Counted> {
   const counted = { count: 0, digest: 0 };
   for (let [cursor, hasMore] = [after, true]; hasMore; ) {

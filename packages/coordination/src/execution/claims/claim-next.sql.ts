@@ -1,6 +1,6 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { ClaimRow } from '../../leases/lease-rows.ts';
-import { writeSaid } from '../../ledger/journal/journal.sql.ts';
+import { writeEvents } from '../../ledger/journal/journal.sql.ts';
 import type { TaskRow } from '../../work/tasks/task.ts';
 
 export interface NewClaims {
@@ -86,7 +86,7 @@ export function insertNextClaims(request: NewClaims) {
         taken.lease_expires_at
       -- joined, so that the dead claim leaves the unique index before the new one enters it
       from taken left join reaped on reaped.task_id = taken.id
-    ), said as (
+    ), new_events as (
       select 2 * taken.n as n, (${request.expiredEventIds}::uuid[])[taken.n] as id, 'claim.expired' as type,
         1 as schema_version, 'claim' as entity_type, reaped.id as entity_id, taken.workspace_id, reaped.session_id, reaped.payload
       from reaped join taken on taken.id = reaped.task_id
@@ -94,7 +94,7 @@ export function insertNextClaims(request: NewClaims) {
       select 2 * n + 1, (${request.claimedEventIds}::uuid[])[n], 'task.claimed', 1, 'task', id, workspace_id, ${request.sessionId},
         payload
       from taken
-    ), ${writeSaid(request)}
+    ), ${writeEvents(request)}
     select taken.active_claim_id as id, ${request.tenantId}::uuid as tenant_id, taken.id as task_id,
       ${request.sessionId}::uuid as session_id, ${request.principalId}::uuid as holder_id, 'active' as status,
       taken.claim_epoch as fencing_token, ${request.intent}::text as intent, taken.at as acquired_at,

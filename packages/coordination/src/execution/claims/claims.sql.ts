@@ -12,7 +12,7 @@ import {
 import { sql } from '@baton/kernel/database/sql';
 import type { Page } from '@baton/kernel/http/paging';
 import type { ClaimRow } from '../../leases/lease-rows.ts';
-import { writeSaid } from '../../ledger/journal/journal.sql.ts';
+import { writeEvents } from '../../ledger/journal/journal.sql.ts';
 import { type SeenList, tasksSeenBy } from '../../service/sight/places.ts';
 import type { TaskRef } from '../../work/tasks/task-ref.ts';
 import { claimStatuses } from './claim.ts';
@@ -111,7 +111,7 @@ export function insertClaim(request: NewClaim) {
       -- joined, so that the dead claim leaves the unique index before the new one enters it
       from taken left join reaped on reaped.task_id = taken.id
       returning *
-    ), said as (
+    ), new_events as (
       select 1 as n, ${request.expiredEventId}::uuid as id, 'claim.expired' as type, 1 as schema_version,
         'claim' as entity_type, reaped.id as entity_id, taken.workspace_id, reaped.session_id,
         jsonb_build_object('taskId', taken.id, 'reason', reaped.reason) as payload
@@ -123,10 +123,10 @@ export function insertClaim(request: NewClaim) {
           'expiresAt', to_char(made.expires_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
           'status', taken.status, 'systemStatusCategory', taken.category, 'version', taken.version)
       from made join taken on taken.id = made.task_id
-    ), ${writeSaid(request)}
+    ), ${writeEvents(request)}
     select made.*, (select id from reaped) as reaped_claim_id,
-      (select payload from said where n = 1) as expired_payload,
-      (select payload from said where n = 2) as claimed_payload
+      (select payload from new_events where n = 1) as expired_payload,
+      (select payload from new_events where n = 2) as claimed_payload
     from made`;
 }
 

@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { JsonObject } from '@baton/values/wire';
 import type { RunRow } from '../../leases/lease-rows.ts';
-import { writeSaid } from '../../ledger/journal/journal.sql.ts';
+import { writeEvents } from '../../ledger/journal/journal.sql.ts';
 import type { TaskRef } from '../../work/tasks/task-ref.ts';
 
 export interface NewRun {
@@ -124,7 +124,7 @@ export function insertRun(start: NewRun) {
         jsonb_build_object('horizon', journal_horizon(), 'taskVersion', task.version, 'runVersion', made.version),
         made.principal_id
       from made join task on task.id = made.task_id join sessions s on s.id = made.session_id
-    ), said as (
+    ), new_events as (
       select 1 as n, ${start.failedEventId}::uuid as id, 'run.failed' as type, 1 as schema_version,
         'run' as entity_type, superseded.id as entity_id, task.workspace_id, superseded.session_id,
         jsonb_build_object('taskId', superseded.task_id, 'reason', 'superseded', 'attempt', superseded.attempt) as payload
@@ -135,9 +135,9 @@ export function insertRun(start: NewRun) {
           'fencingToken', made.fencing_token, 'instructionsHash', made.instructions_hash,
           'instructionsRefs', made.instructions_refs, 'agentRevisionId', made.agent_revision_id)
       from made, task
-    ), ${writeSaid(start)}
-    select made.*, (select payload from said where n = 2) as started_payload,
-      (select payload from said where n = 1) as failed_payload
+    ), ${writeEvents(start)}
+    select made.*, (select payload from new_events where n = 2) as started_payload,
+      (select payload from new_events where n = 1) as failed_payload
     from made`;
 }
 

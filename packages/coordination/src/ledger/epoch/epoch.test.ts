@@ -14,7 +14,7 @@ before(async () => {
   reader = await baton.actor({ permissions: ['events.read'] });
 });
 after(() => baton.close());
-/** As after a restart of the server: it began later than the epoch says. */
+/** As after a restart of the server: it started later than the epoch records. */
 const restarted = () =>
   baton.pool.run(
     sql`update journal_epoch set server_started_at = pg_postmaster_start_time() - interval '1 day'`,
@@ -71,7 +71,7 @@ for (const [what, change, reason] of [
     sql`update journal_epoch set server_started_at = pg_postmaster_start_time(), database_number = 1`,
     'restored',
   ],
-  ['when the operator asks', sql`update journal_epoch set server_started_at = null`, 'requested'],
+  ['when the operator requests it', sql`update journal_epoch set server_started_at = null`, 'requested'],
 ] as const)
   test(`${what} positions go on above every one that a history of this database can have had`, async () => {
     await writeEvents(baton.pool, baton.tenantId, [{}]);
@@ -88,7 +88,7 @@ for (const [what, change, reason] of [
     assert.ok((all.at(-1)?.first_position as number) >= (secondsOf2026 - 10) * 2 ** 20);
   });
 
-test('epochs that begin soon after each other are as far apart as the clock says, so none can come again', async () => {
+test('epochs in short succession are as far apart as the clock, so none can repeat', async () => {
   const starts: number[] = [];
   for (let n = 0; n < 3; n += 1) {
     await restarted();

@@ -273,7 +273,7 @@ test('cursors that cannot be read are refused', async () => {
     });
 });
 
-test('workspaceId narrows to what was filed in it and in what stands below it now', async () => {
+test('workspaceId narrows to what was filed in it and in its present descendants', async () => {
   const root = await makeWorkspace(baton);
   const child = await makeWorkspace(baton, { parentId: root.id });
   const make = async (workspaceId: string | null) =>

@@ -32,15 +32,15 @@ export function insertEvents(tenantId: string, drafts: readonly EventDraft[], wr
 }
 
 /**
- * Expressions of a statement's `with` that write the events of its expression `said` (n, id, type, schema_version,
+ * Expressions of a statement's `with` that write the events of its expression `new_events` (n, id, type, schema_version,
  * entity_type, entity_id, workspace_id, session_id, payload) in the order of `n`.
  */
-export function writeSaid({ tenantId, writesOutbox, ...origin }: EventOrigin) {
+export function writeEvents({ tenantId, writesOutbox, ...origin }: EventOrigin) {
   return part`drafts as (
-      select said.*, ${origin.principalId}::uuid as actor_id, ${origin.iamPrincipalId}::uuid as iam_actor_id,
+      select new_events.*, ${origin.principalId}::uuid as actor_id, ${origin.iamPrincipalId}::uuid as iam_actor_id,
         ${origin.correlationId}::text as correlation_id, null::text as causation_id,
         ${origin.requestId}::text as request_id, ${origin.traceRunId}::text as trace_run_id
-      from said
+      from new_events
     ), ${writeDrafts(tenantId, writesOutbox)}`;
 }
 

@@ -1,5 +1,5 @@
 import type { Db } from '@baton/kernel/database/db';
-import { type Asking, requireSight } from '../../service/sight/sight.ts';
+import { requireSight, type ViewerContext } from '../../service/sight/sight.ts';
 import { enterEpoch } from '../epoch/epoch.ts';
 import { fail } from '../errors.ts';
 import { encodeCursor, isLegacy, type JournalCursor, type JournalPosition } from './cursor.ts';
@@ -43,7 +43,7 @@ const origin: JournalPosition = { position: 0, sequence: 0 };
 const beyond: JournalPosition = { position: Number.MAX_SAFE_INTEGER, sequence: Number.MAX_SAFE_INTEGER };
 
 /** @throws Refusal `not_found` for a workspace that doesn't exist, or that the viewer can't see */
-export async function requireEventWorkspace(context: Asking, workspaceId: string): Promise<void> {
+export async function requireEventWorkspace(context: ViewerContext, workspaceId: string): Promise<void> {
   const found = await context.db.row(findWorkspaceId(context.tenantId, workspaceId));
   if (found === undefined) fail('not_found', { workspaceId });
   await requireSight(context, workspaceId, { workspaceId });

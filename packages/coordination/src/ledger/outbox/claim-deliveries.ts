@@ -3,36 +3,36 @@ import type { Context } from '../context.ts';
 import { type DueEventRow, type Room, takeDue, type Which } from './deliveries.sql.ts';
 import { createScan } from './scan.ts';
 
-export interface Taking {
-  /** A batch of what is due. @returns the events of each delivery */
+export interface DeliveryClaims {
+  /** Claims a batch of due deliveries. @returns the events of each delivery */
   batch(room: Room): Promise<readonly DueEventRow[][]>;
   /**
-   * One delivery, of what was never tried where there is any: a sink that was away is tried with what it has not
-   * refused. Each time of another tenant: a sink may refuse all that is one's, and then it is not down for the others.
+   * Claims one delivery, a new one if there is any: a paused sink is tried with events that it has not refused. Each
+   * time of another tenant: a sink may refuse all events of one tenant and be up for the others.
    */
   first(room: Room): Promise<readonly DueEventRow[][]>;
-  /** As `first`, of one tenant. */
+  /** Like `first`, of one tenant. */
   firstOfTenant(tenantId: string, room: Room): Promise<readonly DueEventRow[][]>;
 }
 
-/** A statement passes over so many tenants at most. */
+/** A statement skips at most so many tenants. */
 const triedMax = 100;
 
-/** Takes what is due for one sink under locks that end by themselves. */
+/** Claims due deliveries of one sink under locks that expire. */
 export function createDeliveryClaims(
   sink: string,
   { pool, settings }: Pick<JobTools<Context>, 'pool' | 'settings'>,
-): Taking {
+): DeliveryClaims {
   const scan = createScan(0);
   const lockSeconds = settings.CP_OUTBOX_LOCK_TIMEOUT_SECONDS;
   let isMoreAgain = false;
-  /** Whose deliveries the sink was tried with since it rests. */
+  /** The tenants with whose deliveries the sink was tried during its pause. */
   const tried = new Set<string>();
   return { batch, first, firstOfTenant };
 
   /**
-   * What is due again is looked for where the scan is a full one, or where there was more: its index keeps what was
-   * delivered for as long as an old transaction of the cluster is open.
+   * Retries are searched only in full scans, or if there were more: their index keeps delivered rows for as long as an
+   * old transaction of the cluster is open.
    */
   async function batch({ againMax, newMax, ...which }: Room): Promise<readonly DueEventRow[][]> {
     if (againMax + newMax <= 0) return [];

@@ -96,7 +96,7 @@ test('what a client changes reaches a webhook, signed, with the id of the event'
   assert.deepEqual([id, data], [items[0].id, items[0]]);
 });
 
-test('a sink gets the types and tenants that it asks for', async () => {
+test('a sink gets the types and tenants that it subscribes to', async () => {
   const [types, tenants] = [await receiver(), await receiver()];
   await start([
     hook('types', types, { types: ['session.op', 'task.claimed'] }),
@@ -129,7 +129,7 @@ test('a sink that is down delays only itself, uses up no attempt, and gets all o
   for (const sink of [up, down]) assert.deepEqual(sorted(sink.ids()), sorted(ids));
 });
 
-test('an event that a receiver refuses is set aside alone, also where it answers 503 to it', async () => {
+test('an event that a receiver refuses becomes a dead letter alone, even if the receiver returns 503 for it', async () => {
   const poison = new Map<string, number>();
   const there = await receiver(({ body }) => ({ status: poison.get(JSON.parse(body).id) ?? 204 }));
   const ids = await write(100);
@@ -137,7 +137,7 @@ test('an event that a receiver refuses is set aside alone, also where it answers
   await start([hook('there', there)], { CP_OUTBOX_MAX_ATTEMPTS: '2' });
   const later: string[] = [];
   await until(async () => {
-    // A lone 503 may be the sink's: it is told apart when others get through.
+    // A lone 503 may be the sink's: it counts against the event when others succeed.
     later.push(...(await write(1)));
     await new Promise((done) => setTimeout(done, 50));
     return (await waiting()).dead === 2;
@@ -176,7 +176,7 @@ test('a worker that is closed gives back what is under way, so that another need
   assert.deepEqual(sorted(answering.ids()), sorted(ids));
 });
 
-test('what waits for a sink that is no more is thrown away when the file says so', async () => {
+test('undelivered events of a removed sink are discarded if the file lists it so', async () => {
   const down = await receiver();
   await down.stop();
   const worker = await start([hook('gone', down)]);

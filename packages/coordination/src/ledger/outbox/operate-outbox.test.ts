@@ -63,7 +63,7 @@ const eventsAbout = async (id: string) => {
   return (await done(operator.get(`/events?entityId=${id}`))).items;
 };
 
-test('what waits and what was set aside is listed, the newest first, by pages, with the reader’s right', async () => {
+test('undelivered events and dead letters are listed, newest first, by pages, with the reader’s right', async () => {
   const [deadId] = await dead(1);
   const ids = await pending(7);
   const all = await list();
@@ -102,7 +102,7 @@ test('what waits and what was set aside is listed, the newest first, by pages, w
   await refused(operator.get('/operations/outbox?cursor=x'), 422, 'invalid_cursor');
 });
 
-test('a redrive has a dead letter delivered, once more is a no-op, and says so in the journal', async () => {
+test('a redrive has a dead letter delivered, is a no-op when repeated, and writes an event', async () => {
   const [eventId] = await dead(1);
   const [{ id }] = (await list()).items;
   const redriven = await done(operator.post(`/operations/outbox/${id}:redrive`, { reason: 'mended' }));
@@ -144,7 +144,7 @@ test('a drop gives up a dead letter and one of several that wait, holds back ret
       [[], 'outbox.dropped', { eventId, sink: 'test', reason: 'no use' }],
     );
     await refused(operator.post(`/operations/outbox/${id}:redrive`), 404, 'not_found');
-    // What the drop itself wrote waits too; only the three are looked at.
+    // The event of the drop itself is pending too; only the three are checked.
     await baton.pool.run(sql`delete from outbox`);
   }
   assert.equal((await oldest())?.id, ids[3]);

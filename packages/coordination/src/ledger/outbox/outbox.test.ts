@@ -117,7 +117,7 @@ test('a failed delivery is tried again after a wait, and delays no other', async
   assert.deepEqual(seen, [broken, fine, broken]);
 });
 
-test('after the last attempt it is set aside as a dead letter and not tried again', async () => {
+test('after the last attempt it becomes a dead letter and is not tried again', async () => {
   await writeEvents(baton.pool, baton.tenantId, [{}]);
   let attempts = 0;
   await start(async () => {
@@ -158,7 +158,7 @@ test('errors whose text the database cannot store set only their own event aside
     (await left()).map(({ attempts }) => attempts),
     [3, 3],
   );
-  assert.equal(lines.filter((line) => line.includes('an event is set aside')).length, 2);
+  assert.equal(lines.filter((line) => line.includes('became a dead letter')).length, 2);
 });
 
 test('events that a crashed worker had locked become due again', async () => {
@@ -173,7 +173,7 @@ test('events that a crashed worker had locked become due again', async () => {
   assert.deepEqual(delivered, [id]);
 });
 
-/** A sink that never answers for some events, whatever it is told. */
+/** A sink that never responds for some events, whatever its signal. */
 function silentFor(ids: readonly (string | undefined)[], delivered: string[]) {
   const signals: AbortSignal[] = [];
   const sink: Deliver = ({ id }, signal: AbortSignal) => {
@@ -184,7 +184,7 @@ function silentFor(ids: readonly (string | undefined)[], delivered: string[]) {
   return { sink, signals };
 }
 
-test('a delivery that is never answered has failed after the time limit of its sink, is tried again, and is set aside', async () => {
+test('a delivery without a response fails after the timeout of its sink, is retried, and becomes a dead letter', async () => {
   const [silent, fine] = await writeEvents(baton.pool, baton.tenantId, [{}, {}]);
   const delivered: string[] = [];
   const { sink, signals } = silentFor([silent], delivered);

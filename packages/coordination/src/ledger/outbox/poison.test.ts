@@ -81,7 +81,7 @@ test('a sink that refuses the events of several tenants rests for all', async ()
   assert.equal(refused.length, tries);
 });
 
-test('a type that the sink does not take delays no other, and is set aside once others got through', async () => {
+test('a type that the sink does not accept delays no other, and becomes a dead letter once others succeed', async () => {
   const [stray] = await write(baton.tenantId, 1, { type: 'session.closed' });
   const delivered: string[] = [];
   let refused = 0;
@@ -119,7 +119,7 @@ test('many events of a type that the sink does not take rest alone', async () =>
   assert.ok(refused < 400, `${refused} attempts`);
 });
 
-test('an event that ends its worker each time is set aside, and those beside it are delivered', async () => {
+test('an event that ends its worker each time becomes a dead letter, and those beside it are delivered', async () => {
   const ids = await write(baton.tenantId, 30);
   const poison = ids[7] as string;
   const env = {
@@ -166,7 +166,7 @@ test('an event that ends its worker each time is set aside, and those beside it 
     {
       id: poison,
       attempts: 2,
-      last_error: 'each time its worker ended before there was an answer',
+      last_error: 'its worker ended during every attempt',
       is_dead: true,
     },
   ]);

@@ -4,7 +4,7 @@ import { eventOf } from '../journal/event.ts';
 import { type Sink, SinkAway } from '../sinks/sink.ts';
 import type { DueEventRow } from './deliveries.sql.ts';
 
-/** What became of one attempt. */
+/** The outcome of one attempt. */
 export type Outcome =
   | { readonly kind: 'delivered' }
   /** It counts as an attempt, unless it was not sent. */
@@ -14,7 +14,7 @@ export type Outcome =
       readonly cause?: unknown;
       readonly isUnsent?: boolean;
     }
-  /** It counts as none. */
+  /** It doesn't count as an attempt. */
   | {
       readonly kind: 'away';
       readonly error: string;
@@ -22,18 +22,21 @@ export type Outcome =
       readonly pauseMs: number | undefined;
       readonly blame: SinkAway['blame'];
     }
-  /** It was not begun, or given up because the worker is closed; `isAlone` has it tried apart from those beside it. */
+  /**
+   * Not started, or aborted because the worker is closed; `isAlone` has it tried apart from the delivery's other
+   * events.
+   */
   | { readonly kind: 'returned'; readonly isAlone?: boolean };
 
 const errorLengthMax = 500;
-/** A sink that was told to stop may still say that it was never connected. */
+/** An aborted sink may still report that it was never connected. */
 const lastWordMsMax = 100;
 
 /**
- * Delivers one event within the time limit of its sink.
+ * Delivers one event within the timeout of its sink.
  * @param closing aborts when the worker is closed
  */
-export async function send(sink: Sink, row: DueEventRow, closing: AbortSignal): Promise<Outcome> {
+export async function sendEvent(sink: Sink, row: DueEventRow, closing: AbortSignal): Promise<Outcome> {
   const stop = new AbortController();
   const answered = sink.deliver(eventOf(row), stop.signal).then(
     (): Outcome => ({ kind: 'delivered' }),
@@ -53,7 +56,7 @@ export async function send(sink: Sink, row: DueEventRow, closing: AbortSignal): 
   }
 }
 
-/** The text is read by operators of the tenant; what the network said goes into the log. */
+/** Operators of the tenant can read the text; the network error is only logged. */
 function outcomeOf(error: unknown): Outcome {
   const message = error instanceof Error ? error.message : 'unknown';
   const text = storableText(withoutAddresses(message).slice(0, errorLengthMax));
@@ -75,7 +78,7 @@ function aborted(signal: AbortSignal, over: AbortSignal): Promise<void> {
   });
 }
 
-/** PostgreSQL stores neither NUL nor half of a pair, which a cut may leave: all failures of the batch would be lost. */
+/** PostgreSQL stores neither NUL nor half of a surrogate pair, which a cut may leave: the whole batch would fail. */
 function storableText(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\uFFFD');
 }

@@ -81,7 +81,7 @@ test('a worker moves the others while one tenant is locked', async () => {
   await until(() => hasStored(locked, 1, 2));
 });
 
-test('nothing is archived by itself unless CP_JOURNAL_ARCHIVE_INTERVAL_SECONDS says so', async () => {
+test('nothing is archived automatically without CP_JOURNAL_ARCHIVE_INTERVAL_SECONDS', async () => {
   const tenantId = await makeTenant(baton.pool);
   await write(tenantId, 2);
   await start({ CP_JOURNAL_RETENTION_MIN_AGE_SECONDS: '0', CP_WORKER_POLL_INTERVAL_SECONDS: '1' });

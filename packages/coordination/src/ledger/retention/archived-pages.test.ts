@@ -161,7 +161,7 @@ async function idsBackward(request: Request): Promise<string[]> {
 
 test('a page that was cut by its filter skips nothing when a prune comes in between', async () => {
   await archiveThrough(baton.pool, tenantId, idOf(59), 100);
-  // The page is read, then a prune comes before it is asked where the reading stopped.
+  // The page is read, then a prune intervenes before the end of the read is queried.
   let statements = 0;
   const db: typeof baton.pool = {
     ...baton.pool,
@@ -203,7 +203,7 @@ test('a stream from the beginning sends the archive, then what follows and what 
   );
 });
 
-test('an operator who asks for a new epoch with all in the archive gets positions above it', async () => {
+test('an operator who requests a new epoch with all in the archive gets positions above it', async () => {
   await archiveThrough(baton.pool, tenantId, idOf(59), 100);
   const { nextCursor } = (await reader.get('/events?limit=60')).body;
   await baton.pool.run(sql`update journal_epoch set server_started_at = null`);

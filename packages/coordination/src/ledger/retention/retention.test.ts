@@ -78,7 +78,7 @@ async function age(ids: readonly string[], seconds: number): Promise<void> {
   });
 }
 
-test('archive moves what is confirmed and old enough, and says how far', async () => {
+test('archive moves what is confirmed and old enough, and returns how far', async () => {
   const ids = await write(3);
   const { items } = await page();
   assert.deepEqual(await archive({ beforeSeconds: 0 }), {
@@ -213,7 +213,7 @@ test('nothing goes that the slowest consumer has not confirmed', async () => {
   assert.equal((await prune({ beforeSeconds: 0 })).pruned, 1);
 });
 
-test('nothing goes from the first event on that waits for its delivery, or was set aside', async () => {
+test('nothing is archived from the first undelivered event or dead letter on', async () => {
   const ids = await write(4);
   const wait = (id: string | undefined, deadAt: string | null) =>
     baton.pool.run(sql`

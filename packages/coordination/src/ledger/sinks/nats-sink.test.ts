@@ -113,7 +113,7 @@ describe("Debian's NATS server", { skip: natsMissing() ?? false }, () => {
   test('a wrong token, or a server that is not there, is away', async () => {
     for (const target of [{ token: 'wrong' }, { servers: ['nats://127.0.0.1:1'] }]) {
       const { message, blame } = await awayFrom(sinkTo(target));
-      // Tenants read it, and are not told the address.
+      // Tenants read it, and must not see the address.
       assert.match(message, /^no connection to NATS: \w+$/);
       assert.equal(blame, 'sink');
     }
@@ -135,7 +135,7 @@ describe("Debian's NATS server", { skip: natsMissing() ?? false }, () => {
     });
     after(() => baton.close());
 
-    test('events without a stream are set aside, and those that have one are delivered meanwhile', async () => {
+    test('events without a stream become dead letters, and those that have one are delivered meanwhile', async () => {
       await server.makeStream('THREE', 'three.*.session.opened', token);
       const env = { ...baton.env, CP_OUTBOX_MAX_ATTEMPTS: '2' };
       const worker = await startWorker({ env, log, sinks: [sinkTo({ subjectPrefix: 'three' })] });

@@ -58,7 +58,7 @@ for (const [what, document, sentence] of [
   [
     'a wrong name',
     { sinks: [{ name: 'A b', type: 'log' }] },
-    /sinks\[0\]\.name: must be of lower-case letters/,
+    /sinks\[0\]\.name: must consist of lower-case letters/,
   ],
   [
     'a name that is there twice',

@@ -163,7 +163,7 @@ test('a receiver that changes the protocol has failed the event, and is not wait
   assert.ok(error instanceof Error && !(error instanceof SinkAway), String(error));
 });
 
-test('a delivery whose time is over before there is a connection counts no attempt', async () => {
+test('a delivery that times out before there is a connection counts no attempt', async () => {
   const { url } = await receiver();
   const error = await sinkTo(url)
     .deliver(sampleEvent(), AbortSignal.abort())

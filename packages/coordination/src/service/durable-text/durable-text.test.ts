@@ -34,7 +34,7 @@ test('finds paths of one machine in prose, and leaves addresses and relative pat
   for (const text of harmless) assert.equal(unsafeIn(text), undefined, text);
 });
 
-test('finds keys that tell what went on inside a model, in any spelling and at any depth', () => {
+test("finds keys of a model's inner workings, in any spelling and at any depth", () => {
   for (const key of [
     'transcript',
     'chat_history',

@@ -3,7 +3,7 @@ import { type ItemPage, itemsOf } from '@baton/kernel/database/list';
 import type { Page } from '@baton/kernel/http/paging';
 import type { SeenList } from './places.ts';
 import { countOf, findSeenOf } from './seen-list.sql.ts';
-import { type Asking, isTaskInSight, viewerOf } from './sight.ts';
+import { isTaskInSight, type ViewerContext, viewerOf } from './sight.ts';
 
 /** The most rows that the first search may skip, and the factor for each further search. */
 const steps = { rowsMax: 256, growth: 8 };
@@ -51,7 +51,7 @@ export async function seenRows<Row>(
  * @throws Refusal `invalid_cursor`
  */
 export async function listHanging<Row, Item>(
-  context: Asking,
+  context: ViewerContext,
   taskId: string | undefined,
   list: SeenList<Row>,
   page: Page,

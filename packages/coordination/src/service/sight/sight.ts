@@ -9,7 +9,7 @@ import { findBlindViewers, findNarrowSight, findSeenTasks, seesTask, seesWorkspa
  */
 
 /** A caller and a connection; a request's context is one. */
-export type Asking = { readonly db: Db; readonly tenantId: string; readonly caller: Caller };
+export type ViewerContext = { readonly db: Db; readonly tenantId: string; readonly caller: Caller };
 
 const known = new WeakMap<object, Promise<string | null>>();
 
@@ -22,7 +22,7 @@ function personOf({ kind, principalId, seesAs }: Caller): string | undefined {
  * Returns the person whose memberships limit the caller's visibility; null for a caller that sees everything, such as
  * agents and services without `seesAs`. Read once per request, not from the cache of bindings.
  */
-export function viewerOf(context: Asking): Promise<string | null> {
+export function viewerOf(context: ViewerContext): Promise<string | null> {
   if (personOf(context.caller) === undefined) return everything;
   const asked = known.get(context) ?? readViewer(context);
   known.set(context, asked);
@@ -32,14 +32,14 @@ export function viewerOf(context: Asking): Promise<string | null> {
 const everything = Promise.resolve(null);
 
 /** The same without the cache of an earlier call: for streams, which outlive a request. */
-export async function readViewer({ db, tenantId, caller }: Asking): Promise<string | null> {
+export async function readViewer({ db, tenantId, caller }: ViewerContext): Promise<string | null> {
   const person = personOf(caller);
   if (person === undefined) return null;
   return (await db.row(findNarrowSight(tenantId, person)))?.is_narrow === true ? person : null;
 }
 
 /** Whether the caller sees the objects of a workspace; null is the tenant itself. */
-export async function isInSight(context: Asking, workspaceId: string | null): Promise<boolean> {
+export async function isInSight(context: ViewerContext, workspaceId: string | null): Promise<boolean> {
   if (workspaceId === null) return true;
   const viewer = await viewerOf(context);
   return viewer === null || (await context.db.row(seesWorkspace(viewer, workspaceId)))?.sees === true;
@@ -50,7 +50,7 @@ export async function isInSight(context: Asking, workspaceId: string | null): Pr
  * @throws Refusal `not_found`
  */
 export async function requireSight(
-  context: Asking,
+  context: ViewerContext,
   workspaceId: string | null,
   details: Readonly<Record<string, unknown>> = {},
 ): Promise<void> {
@@ -68,14 +68,14 @@ export async function findBlindViewersOf(
 }
 
 /** Whether the caller sees a task and its parts. */
-export async function isTaskInSight(context: Asking, taskId: string): Promise<boolean> {
+export async function isTaskInSight(context: ViewerContext, taskId: string): Promise<boolean> {
   const viewer = await viewerOf(context);
   return viewer === null || (await context.db.row(seesTask(viewer, taskId)))?.sees === true;
 }
 
 /** Returns the tasks that the caller sees, without a query for a caller that sees everything. */
 export async function tasksInSight(
-  context: Asking,
+  context: ViewerContext,
   taskIds: readonly string[],
 ): Promise<ReadonlySet<string>> {
   const viewer = await viewerOf(context);
@@ -85,7 +85,7 @@ export async function tasksInSight(
 
 /** @throws Refusal `not_found` */
 export async function requireSightOfTask(
-  context: Asking,
+  context: ViewerContext,
   taskId: string,
   details: Readonly<Record<string, unknown>> = {},
 ): Promise<void> {
@@ -94,7 +94,7 @@ export async function requireSightOfTask(
 
 /** For an object on a task or in a workspace: the task decides if there is one. @throws Refusal `not_found` */
 export async function requireSightOfPlace(
-  context: Asking,
+  context: ViewerContext,
   row: { readonly task_id: string | null; readonly workspace_id: string | null },
   details: Readonly<Record<string, unknown>> = {},
 ): Promise<void> {

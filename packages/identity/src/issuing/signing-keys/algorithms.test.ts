@@ -250,7 +250,7 @@ describe('without the key', () => {
       await alone.service.reload();
       await rm(file);
       await alone.service.reload();
-      assert.ok(!alone.logged.some((line) => line.includes('stay in use')));
+      assert.ok(!alone.logged.some((line) => line.includes('remain in use')));
       const tenantId = await makeTenant(alone);
       const wanted = { key: 'control-plane', signingAlgorithm: 'EdDSA' };
       assert.equal((await alone.post(`/tenants/${tenantId}/audiences`, wanted)).status, 422);

@@ -112,7 +112,7 @@ describe('a running identity', () => {
     assert.equal(identity.logged.join('').match(/IAM_AUDIT_KEY_FILE is not set/g), null);
     await assert.rejects(identity.another({ IAM_AUDIT_KEY_FILE: makeFile('x'.repeat(31)) }), {
       message:
-        'The audit key (IAM_AUDIT_KEY_FILE) has less than 32 characters: fill the file with random text.',
+        'The audit key (IAM_AUDIT_KEY_FILE) has fewer than 32 characters: fill the file with random text.',
     });
     await assert.rejects(identity.another({ IAM_AUDIT_KEY_FILE: '/nowhere/key' }), {
       message: 'The file of the audit key (IAM_AUDIT_KEY_FILE) cannot be read.',

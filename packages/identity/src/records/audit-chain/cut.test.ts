@@ -62,7 +62,7 @@ describe('without its seals the audit record', { concurrency: true }, () => {
     const { code, out } = await verify();
     assert.equal(code, 1, out);
     assert.match(out, /record \d+ \(.*Z\) is not as a process with one of these keys wrote it/);
-    assert.match(out, /^the head in .*: BROKEN, the last link that identity made is gone/m);
+    assert.match(out, /^the head in .*: BROKEN, the last link that identity made is missing/m);
     assert.ok((await unsealed()) > 0);
   });
 

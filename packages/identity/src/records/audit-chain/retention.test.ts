@@ -131,7 +131,7 @@ describe('retention', () => {
         insert into audit_removals (tenant_id, position, hmac, key_id) values (${tenantId}, 1000, '', ${keys.key.id})`,
     );
     assert.equal(await remove(keys.key), 0);
-    assert.match(logged.join(), /"position":1000,.*is not ours: nothing more is removed/);
+    assert.match(logged.join(), /"position":1000,.*was not written by identity: nothing more is removed/);
     const { code, out } = await verify('--tenant', tenantId);
     assert.equal(code, 1);
     assert.match(

@@ -173,7 +173,7 @@ test('a sealer whose last link is missing logs that, and seals nothing more', as
   await addRecords(identity.pool, keys.key, tenantId, 1);
   await sealer.seal();
   await sealer.seal();
-  assert.equal(logged.join().match(/the last link that identity made is gone/g)?.length, 1);
+  assert.equal(logged.join().match(/the last link that identity made is missing/g)?.length, 1);
   assert.match(await verify(), new RegExp(`${tenantId}: whole, 0 links, 0 records, 4 not sealed yet`));
 });
 

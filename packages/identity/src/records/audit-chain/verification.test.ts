@@ -350,10 +350,10 @@ describe('baton identity audit verify', () => {
       [['verify', '--unknown'], /--unknown[^]*Usage: /],
       [['verify', '--tenant', 'x'], /^--tenant needs the id of a tenant/],
       [['verify', '--anchor', '12'], /^--anchor needs a number/],
-      [['verify', '--heads', keys.file], /^The file of --heads cannot be read as JSON\.$/],
-      [['verify', '--heads', makeFile('{"x": 1}')], /^The file of --heads is not one/],
+      [['verify', '--heads', keys.file], /^The file of --heads is not valid JSON\.$/],
+      [['verify', '--heads', makeFile('{"x": 1}')], /^The file of --heads was not written by/],
       [['verify', '--key', '/nowhere/key'], /^The file of the audit key .* cannot be read\.$/],
-      [['verify', '--key', makeFile('short')], /^The audit key .* has less than 32 characters/],
+      [['verify', '--key', makeFile('short')], /^The audit key .* has fewer than 32 characters/],
       [['verify'], /^IAM_PORT /, { ...env, IAM_PORT: 'none' }],
       [['verify'], /^No key is given: /, { ...env, IAM_AUDIT_KEY_FILE: undefined }],
       [
