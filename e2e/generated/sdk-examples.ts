@@ -80,7 +80,7 @@ export const sdkExamples: Readonly<Record<string, (world: ExampleWorld) => Promi
     if (!lease.isLive()) throw lease.signal.reason;
   },
   'harness/lease.ts: Lease.leftMs': async ({ lease }) => {
-    console.log(`the work must stop within ${lease.leftMs()} ms, unless the lease is prolonged`);
+    console.log(`the work must stop within ${lease.leftMs()} ms, unless the lease is extended`);
   },
   'harness/lease.ts: Lease.context': async ({ lease }) => {
     const { checkpoints } = await lease.context();
@@ -108,7 +108,7 @@ export const sdkExamples: Readonly<Record<string, (world: ExampleWorld) => Promi
     await lease.fail('rate_limited: the model answered 429', undefined, { retryAfterSeconds: 120 });
   },
   'harness/lease.ts: Lease.cancel': async ({ lease }) => {
-    await lease.cancel('the person who asked changed her mind');
+    await lease.cancel('the requester changed her mind');
   },
   'harness/lease.ts: Lease.askApproval': async ({ lease, personId }) => {
     const approval = await lease.askApproval({ comment: 'May I deploy?', assignedPrincipalId: personId });

@@ -314,7 +314,7 @@ WrittenRule
 } from './coordination-types.ts';
 
 export interface TasksApi {
-/** Make a task. A `parentTask` with 1,000 relations takes no more: `invalid_relation`. Needs tasks.write. `POST /api/v1/tasks` */
+/** Create a task. A `parentTask` with 1,000 relations accepts no more: `invalid_relation`. Needs tasks.write. `POST /api/v1/tasks` */
 create(body: NewTask, options?: CallOptions): Promise<Task>;
 /** List tasks, newest first, or by a date with the nearest first and undated last. Needs tasks.read. `GET /api/v1/tasks` */
 list(query?: {
@@ -333,106 +333,106 @@ startFrom?: Instant;
 startTo?: Instant;
 dueFrom?: Instant;
 dueTo?: Instant;
-/** startDate or dueDate; without it the newest come first. */
+/** startDate or dueDate; newest first by default. */
 sort?: string;
 /** Words that each occur in the title, the description or the public id; 200 characters, 10 words. */
 q?: string;
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<TaskPage, Task>;
 /** Read a task. Needs tasks.read. `GET /api/v1/tasks/{ref}` */
 get(ref: string, options?: CallOptions): Promise<Task>;
-/** Change a task. Whoever holds the live claim presents claimId and fencingToken. Values that are stored already change nothing. A change of title, description, acceptance, or of a custom field that the outcome of an approved gate reads requests the approval again, unless the caller may decide it. Only whoever added a check or a requirement, or a person, removes or changes it or empties a field that its condition reads; nobody who worked on the task does. Needs tasks.write. `PATCH /api/v1/tasks/{ref}` */
+/** Change a task. The holder of the live claim presents claimId and fencingToken. Unchanged values have no effect. A change of title, description, acceptance, or of a custom field that the outcome of an approved gate reads renews the approval request, unless the caller may decide it. Only the author of a check or a requirement, or a person, can remove or change it or clear a field that its condition reads; a principal that worked on the task never can. Needs tasks.write. `PATCH /api/v1/tasks/{ref}` */
 update(ref: string, body: TaskChange, options: CallOptions & Matched): Promise<Task>;
-/** Complete a task. A task with checks keeps its status until a verification attempt has passed; a second call answers the task as it is. A task of a process step with a form is completed only while its custom fields satisfy the form (`/tasks/{ref}/form`). Needs tasks.write. `POST /api/v1/tasks/{ref}:complete` */
+/** Complete a task. A task with checks keeps its status until a verification attempt has passed; a second call returns the task unchanged. A task of a process step with a form can only be completed while its custom fields satisfy the form (`/tasks/{ref}/form`). Needs tasks.write. `POST /api/v1/tasks/{ref}:complete` */
 complete(ref: string, body: TaskCompletion, options: CallOptions & Matched): Promise<Task>;
-/** Get the form of the process step that a task belongs to. The answers are custom fields of the task. A completion whose answers do not satisfy the form is refused with `custom_fields_invalid`. For a task that no process filed, `process` and `form` are null. Needs tasks.read. `GET /api/v1/tasks/{ref}/form` */
+/** Get the form of the process step that a task belongs to. The answers are custom fields of the task. A completion with answers that don't satisfy the form is refused with `custom_fields_invalid`. For a task that was not created by a process, `process` and `form` are null. Needs tasks.read. `GET /api/v1/tasks/{ref}/form` */
 getForm(ref: string, options?: CallOptions): Promise<TaskForm>;
-/** Where a task can go from its status, and by which call. Needs tasks.read. `GET /api/v1/tasks/{ref}/transitions` */
+/** List the transitions of a task from its status, with the call for each. Needs tasks.read. `GET /api/v1/tasks/{ref}/transitions` */
 listTransitions(ref: string, options?: CallOptions): Promise<TaskTransitions>;
-/** Whether a task can be claimed now, and everything that stands in the way. Of prerequisites in workspaces out of the caller’s sight, `blockedOutOfSight` says only how many there are. Needs tasks.read. `GET /api/v1/tasks/{ref}/claimability` */
+/** Check whether a task can be claimed now, and list all obstacles. For prerequisites in workspaces that the caller can’t see, `blockedOutOfSight` gives only the number. Needs tasks.read. `GET /api/v1/tasks/{ref}/claimability` */
 getClaimability(ref: string, options?: CallOptions): Promise<TaskClaimability>;
-/** The roles, capabilities and skills that an executor of the task must have. Needs tasks.read. `GET /api/v1/tasks/{ref}/requirements` */
+/** List the roles, capabilities and skills that an executor of the task must have. Needs tasks.read. `GET /api/v1/tasks/{ref}/requirements` */
 getRequirements(ref: string, options?: CallOptions): Promise<TaskRequirements>;
-/** End the pause of a task after failed attempts. Ends the count of failed attempts in a row, too. A `startDate` in the future and a blocked status still hold the task back: change those by PATCH. Without a pause it changes nothing. Needs tasks.write. `POST /api/v1/tasks/{ref}:make-available` */
+/** End the pause of a task after failed attempts. Also resets the count of consecutive failed attempts. A future `startDate` and a blocked status still apply: change them with PATCH. Without a pause, nothing changes. Needs tasks.write. `POST /api/v1/tasks/{ref}:make-available` */
 makeAvailable(ref: string, options?: CallOptions): Promise<Task>;
-/** List the attempts to verify that a task is done, newest first. Needs tasks.read. `GET /api/v1/tasks/{ref}/verifications` */
+/** List the verification attempts of a task, newest first. Needs tasks.read. `GET /api/v1/tasks/{ref}/verifications` */
 listVerifications(ref: string, query?: {
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<TaskVerificationPage, TaskVerification>;
 /** Take an exclusive, expiring lease on a task. Needs tasks.claim. `POST /api/v1/tasks/{ref}:claim` */
 claim(ref: string, body: ClaimRequest, options?: CallOptions): Promise<Claim>;
 /** Start an attempt to execute a claimed task. Needs tasks.claim. `POST /api/v1/tasks/{ref}:start-run` */
 startRun(ref: string, body: RunRequest, options?: CallOptions): Promise<Run>;
-/** What all attempts at a task have used: tokens, and money by currency. With `includeDescendants` also those at its subtasks and at the tasks spawned by it. Needs tasks.read. `GET /api/v1/tasks/{ref}/usage` */
+/** Read the usage of all attempts at a task: tokens, and money by currency. With `includeDescendants`, also that of its subtasks and spawned tasks. Needs tasks.read. `GET /api/v1/tasks/{ref}/usage` */
 getUsage(ref: string, query?: {
 includeDescendants?: boolean;
 }, options?: CallOptions): Promise<Usage>;
-/** Whom a request for approval of a task can be addressed to. People with the permission `approvals.decide` who can see the task, and the roles that they hold there. At most 20 of each. With CP_AUTHZ_MODE=policy, these are only the people whose binding has the permission; `hasMore` is always true. Needs approvals.manage. `GET /api/v1/tasks/{ref}/deciders` */
+/** List the people and roles that a request for approval of a task can be addressed to. People with the permission `approvals.decide` who can see the task, and the roles that they hold there. At most 20 of each. With CP_AUTHZ_MODE=policy, these are only the people whose binding has the permission; `hasMore` is always true. Needs approvals.manage. `GET /api/v1/tasks/{ref}/deciders` */
 listDeciders(ref: string, options?: CallOptions): Promise<EligibleDeciders>;
-/** Say something about a task. It may be about one run or one artifact of the task. Closed tasks take comments too. Needs tasks.write. `POST /api/v1/tasks/{ref}/comments` */
+/** Add a comment to a task. It may refer to a run or an artifact of the task. Closed tasks accept comments too. Needs tasks.write. `POST /api/v1/tasks/{ref}/comments` */
 createComment(ref: string, body: NewTaskComment, options?: CallOptions): Promise<TaskComment>;
 /** List the comments of a task, oldest first. Needs tasks.read. `GET /api/v1/tasks/{ref}/comments` */
 listComments(ref: string, query?: {
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<TaskCommentPage, TaskComment>;
 /** Read a comment. Needs tasks.read. `GET /api/v1/tasks/{ref}/comments/{id}` */
 getComment(ref: string, id: string, options?: CallOptions): Promise<TaskComment>;
-/** Replace the text of your own comment. The text that it has already changes nothing. Needs tasks.write. `PATCH /api/v1/tasks/{ref}/comments/{id}` */
+/** Replace the text of your own comment. An identical text changes nothing. Needs tasks.write. `PATCH /api/v1/tasks/{ref}/comments/{id}` */
 updateComment(ref: string, id: string, body: TaskCommentChange, options: CallOptions & Matched): Promise<TaskComment>;
 /** List the texts that edits of a comment replaced, oldest first. Needs tasks.read. `GET /api/v1/tasks/{ref}/comments/{id}/revisions` */
 listCommentRevisions(ref: string, id: string, query?: {
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<TaskCommentRevisionPage, TaskCommentRevision>;
-/** Give a task another version of its type. Without a version the newest active one is meant. Nobody may be at work on the task, not even the caller. The version that it has already changes nothing. Approvals of the task are requested again, unless the caller may decide them. Only the publisher of the present version, or a person, may migrate to a version without its checks or required outputs; nobody who had a run of the task may. Needs task_types.manage. `POST /api/v1/tasks/{ref}:migrate-type` */
+/** Migrate a task to another version of its type. By default, the target is the newest active version. Nobody may be working on the task, not even the caller. Migrating to the current version changes nothing. Approvals of the task are requested again, unless the caller may decide them. Only the publisher of the current version, or a person, may migrate to a version without its checks or required outputs; a principal that had a run of the task never may. Needs task_types.manage. `POST /api/v1/tasks/{ref}:migrate-type` */
 migrateType(ref: string, body: TypeMigration, options: CallOptions & Matched): Promise<Task>;
-/** Relate a task to another. parent: this is a child of the other. blocks: this must end before the other. depends_on: this waits for the other. spawned_by: this came from the other; the first such relation is what $.spawnedBy reads. related_to: for people to know. A task has at most 1,000 relations, both directions together; one more at either end is refused by `invalid_relation` with `maxRelations`. Needs tasks.write. `POST /api/v1/tasks/{ref}/relations` */
+/** Add a relation between two tasks. parent: this is a child of the other. blocks: this must end before the other. depends_on: this waits for the other. spawned_by: this came from the other; $.spawnedBy reads the first such relation. related_to: for information only. A task has at most 1,000 relations in both directions together; a further one at either end is refused with `invalid_relation` and `maxRelations`. Needs tasks.write. `POST /api/v1/tasks/{ref}/relations` */
 createRelation(ref: string, body: TaskRelationRequest, options?: CallOptions): Promise<TaskRelation>;
-/** List the relations of a task in both directions, oldest first. All of them, not in pages: a task has at most 1,000. Those to tasks out of the caller’s sight are left out. Needs tasks.read. `GET /api/v1/tasks/{ref}/relations` */
+/** List the relations of a task in both directions, oldest first. Returns the whole list, without pages: a task has at most 1,000. Relations to tasks that the caller can’t see are excluded. Needs tasks.read. `GET /api/v1/tasks/{ref}/relations` */
 listRelations(ref: string, options?: CallOptions): Paged<TaskRelationPage, TaskRelation>;
-/** Remove a relation of a task, in either direction. spawned_by is removed by holders of task_types.manage only, because checks depend on it. blocks and depends_on are removed by whoever added them or by a person, and never by whoever works on the task that waits or had a run of it. Needs tasks.write. `DELETE /api/v1/tasks/{ref}/relations/{id}` */
+/** Remove a relation of a task, in either direction. spawned_by requires task_types.manage, because checks depend on it. blocks and depends_on can be removed by their author or by a person, but never by a principal that works on the waiting task or had a run of it. Needs tasks.write. `DELETE /api/v1/tasks/{ref}/relations/{id}` */
 deleteRelation(ref: string, id: string, options?: CallOptions): Promise<undefined>;
 }
 
 export interface SessionsApi {
 /** Open a session: the lease under which a harness claims tasks. Needs sessions.open. `POST /api/v1/sessions` */
 open(body: SessionRequest, options?: CallOptions): Promise<Session>;
-/** List sessions, newest first. A person whose bindings show `members` only sees their own sessions, and those whose claims (at most 1,000) and registered agent are all in visible workspaces. Needs sessions.manage. `GET /api/v1/sessions` */
+/** List sessions, newest first. A person whose bindings show `members` only sees their own sessions, and sessions whose claims (at most 1,000) and registered agent are all in visible workspaces. Needs sessions.manage. `GET /api/v1/sessions` */
 list(query?: {
 status?: string;
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<SessionPage, Session>;
 /** Read a session. For its owner, or with `sessions.manage`. `GET /api/v1/sessions/{id}` */
 get(id: string, options?: CallOptions): Promise<Session>;
-/** Extend the lease of a session. For its owner, or with `sessions.manage`. Beat every third of the lease. Without `ttlSeconds` it is renewed by the length it was opened for. A lease found to be over is recorded, its claims are released, and the answer is `session_expired`. Needs sessions.open or sessions.manage. `POST /api/v1/sessions/{id}:heartbeat` */
+/** Extend the lease of a session. For its owner, or with `sessions.manage`. Send a heartbeat every third of the lease. Without `ttlSeconds`, it is renewed for its original length. A lease found expired is recorded, its claims are released, and the response is `session_expired`. Needs sessions.open or sessions.manage. `POST /api/v1/sessions/{id}:heartbeat` */
 heartbeat(id: string, body?: SessionHeartbeat, options?: CallOptions): Promise<Session>;
-/** Close a session and release its claims. For its owner, or with `sessions.manage`. Closing a closed one changes nothing. Needs sessions.open or sessions.manage. `POST /api/v1/sessions/{id}:close` */
+/** Close a session and release its claims. For its owner, or with `sessions.manage`. Closing a closed session changes nothing. Needs sessions.open or sessions.manage. `POST /api/v1/sessions/{id}:close` */
 close(id: string, body?: SessionClose, options?: CallOptions): Promise<Session>;
 }
 
 export interface HarnessApi {
-/** Find again, after a restart, what the caller holds and where its journal goes on. A running run without a live claim among `activeClaims` is an orphan: end it with `:fail` and the reason `restart_recovery`. `GET /api/v1/harness/context` */
+/** Read the caller's claims, runs and journal cursor after a restart. A running run without a live claim among `activeClaims` is orphaned: end it with `:fail` and the reason `restart_recovery`. `GET /api/v1/harness/context` */
 getContext(query?: {
 sessionId?: Uuid;
 }, options?: CallOptions): Promise<HarnessContext>;
 }
 
 export interface WorkApi {
-/** List the tasks that the caller could claim now: its own first, then by priority and age. Tasks that are assigned to the caller come first, then those that are unassigned, each the most urgent first, then the oldest. Those of others are left out unless includeAssigned is true. Tasks on hold, in a blocked status, and those before their `availableAt` are left out. Advisory: whether a task is granted is decided by :claim. Needs tasks.read. `GET /api/v1/work/available` */
+/** List the tasks that the caller can claim now: assigned to the caller first, then by priority and age. Tasks assigned to the caller are first, then unassigned ones, each ordered by priority, then age. Those of others are included only if includeAssigned is true. Tasks on hold, in a blocked status, or before their `availableAt` are excluded. The list is advisory: :claim decides whether a task is granted. Needs tasks.read. `GET /api/v1/work/available` */
 listAvailable(query?: {
 workspaceId?: Uuid;
 includeDescendants?: boolean;
@@ -441,14 +441,14 @@ includeSubprojects?: boolean;
 assigneeId?: Uuid;
 /** Overrides assigneeId. */
 assignedToMe?: boolean;
-/** With `true`, also tasks that are assigned to others: all by priority, then age. */
+/** With `true`, includes tasks assigned to others: all by priority, then age. */
 includeAssigned?: boolean;
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<TaskPage, Task>;
-/** Claim the next tasks that the caller may do: its own first, then by priority and age. Tasks that are assigned to the caller come first, then those that are unassigned; those of others only with includeAssigned. Rivals share the work: nobody waits for another, and nobody gets what another has. Children of one parent have their turn a second apart, so none takes all while others wait. Empty when there is nothing to do. Needs tasks.claim. `POST /api/v1/work:claim-next` */
+/** Claim the next available tasks: assigned to the caller first, then by priority and age. Tasks assigned to the caller are claimed first, then unassigned ones; those of others only with includeAssigned. Concurrent callers never wait for each other and never claim the same task. Children of one parent are spaced one second apart, so that one parent can't fill the queue. The list is empty when no task is available. Needs tasks.claim. `POST /api/v1/work:claim-next` */
 claimNext(body: ClaimNextRequest, options?: CallOptions): Promise<NextWork>;
 }
 
@@ -458,18 +458,18 @@ list(query?: {
 taskId?: Uuid;
 sessionId?: Uuid;
 status?: string;
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<ClaimPage, Claim>;
 /** Read a claim. Needs tasks.read. `GET /api/v1/claims/{id}` */
 get(id: string, options?: CallOptions): Promise<Claim>;
-/** Extend or shorten the lease of a claim. For its holder, or with `claims.manage`. Beat every third of the lease. Without `ttlSeconds` it is renewed by the length it was taken for. Needs tasks.claim or claims.manage. `POST /api/v1/claims/{id}:heartbeat` */
+/** Extend or shorten the lease of a claim. For its holder, or with `claims.manage`. Send a heartbeat every third of the lease. Without `ttlSeconds`, the lease is renewed for its original length. Needs tasks.claim or claims.manage. `POST /api/v1/claims/{id}:heartbeat` */
 heartbeat(id: string, body?: ClaimHeartbeat, options?: CallOptions): Promise<Claim>;
-/** Whether a claim and its fencing token protect the task now. For gateways outside (git, deployments) that must refuse a stale holder. `superseded` when the token is not that of the last claim of the task. Needs tasks.read. `POST /api/v1/claims/{id}:check` */
+/** Check whether a claim and its fencing token currently protect the task. For external gateways (Git, deployments) that must reject a stale holder. `superseded` if the token is not that of the last claim of the task. Needs tasks.read. `POST /api/v1/claims/{id}:check` */
 check(id: string, body: ClaimCheckRequest, options?: CallOptions): Promise<ClaimCheck>;
-/** Give a task back. For its holder, or with `claims.manage`. A claim that ended before stays as it is. Needs tasks.claim or claims.manage. `POST /api/v1/claims/{id}:release` */
+/** Release a claim. For its holder, or with `claims.manage`. A claim that has already ended doesn't change. Needs tasks.claim or claims.manage. `POST /api/v1/claims/{id}:release` */
 release(id: string, body?: ClaimRelease, options?: CallOptions): Promise<Claim>;
 /** Take over the task of a dead claim. Needs tasks.claim or claims.manage. `POST /api/v1/claims/{id}:reclaim` */
 reclaim(id: string, body: ClaimRequest, options?: CallOptions): Promise<Claim>;
@@ -483,83 +483,83 @@ claimId?: Uuid;
 principalId?: Uuid;
 agentKey?: string;
 status?: string;
-/** With `true`, only running ones that were silent for longer than `progressTimeoutSeconds` of their task type. */
+/** With `true`, only running ones without progress for longer than the `progressTimeoutSeconds` of their task type. */
 stalled?: boolean;
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<RunPage, Run>;
 /** Read a run. Needs tasks.read. `GET /api/v1/runs/{id}` */
 get(id: string, options?: CallOptions): Promise<Run>;
-/** End a run well, and complete its task. With `completeTask` false the task stays claimed. Only under the live claim of the run. Needs tasks.claim. `POST /api/v1/runs/{id}:succeed` */
+/** End a run as succeeded, and complete its task. With `completeTask` false, the task stays claimed. Requires the live claim of the run. Needs tasks.claim. `POST /api/v1/runs/{id}:succeed` */
 succeed(id: string, body?: RunSuccess, options?: CallOptions): Promise<SucceededRun>;
-/** End a run as failed. For its principal, or with `claims.manage`; it needs no live claim, and leaves the claim alone. While its claim is the last one of the task, the failure counts: the task is paused as `execution.retry` of its type says, and at least for `retryAfterSeconds`. After the last attempt it moves to a blocked status. A run that is given back without a failure is cancelled. Needs tasks.claim or claims.manage. `POST /api/v1/runs/{id}:fail` */
+/** End a run as failed. For its principal, or with `claims.manage`. It requires no live claim and doesn't change the claim. If its claim is the last one of the task, the failure counts: the task is paused as `execution.retry` of its type declares, and for at least `retryAfterSeconds`. After the last attempt, it moves to a blocked status. To return a task without counting a failure, cancel the run. Needs tasks.claim or claims.manage. `POST /api/v1/runs/{id}:fail` */
 fail(id: string, body?: RunFailure, options?: CallOptions): Promise<Run>;
-/** End a run as cancelled. For its principal, or with `claims.manage`; it needs no live claim, and leaves claim and task alone. Needs tasks.claim or claims.manage. `POST /api/v1/runs/{id}:cancel` */
+/** End a run as cancelled. For its principal, or with `claims.manage`. It requires no live claim and doesn't change the claim or the task. Needs tasks.claim or claims.manage. `POST /api/v1/runs/{id}:cancel` */
 cancel(id: string, body?: RunCancellation, options?: CallOptions): Promise<Run>;
-/** Note how far a run has come, for whoever goes on after it. Only under the live claim of the run. `seq` counts from 1 without gaps. Needs tasks.claim. `POST /api/v1/runs/{id}/checkpoints` */
+/** Save a checkpoint of a run, for its next executor. Requires the live claim of the run. `seq` counts from 1 without gaps. Needs tasks.claim. `POST /api/v1/runs/{id}/checkpoints` */
 createCheckpoint(id: string, body: CheckpointRequest, options?: CallOptions): Promise<Checkpoint>;
-/** List the checkpoints of a run, oldest first. Without `limit` and `cursor` the list comes whole, up to 10,000 entries and 4 MiB; what is beyond has a cursor. Needs tasks.read or tasks.claim. `GET /api/v1/runs/{id}/checkpoints` */
+/** List the checkpoints of a run, oldest first. Without `limit` and `cursor`, returns the whole list, up to 10,000 entries and 4 MiB, and a cursor for the rest. Needs tasks.read or tasks.claim. `GET /api/v1/runs/{id}/checkpoints` */
 listCheckpoints(id: string, query?: {
-/** How many items at most, 1 to 200. Without it and without a cursor the list comes whole. */
+/** Maximum number of items, 1 to 200. Without it and without a cursor, the whole list is returned. */
 limit?: number;
-/** The `nextCursor` of the page before. */
+/** The `nextCursor` of the previous page. */
 cursor?: string;
 }, options?: CallOptions): Paged<CheckpointPage, Checkpoint>;
-/** Record what the executor of a run did, and what it used. Only under the live claim of the run. `seq` counts from 1 without gaps. `metadata.capabilityMismatch` is the service's own: the protocol of the action's skill, where its session named others as `skills.protocol.*`. Needs tasks.claim. `POST /api/v1/runs/{id}/actions` */
+/** Record an action of a run and its usage. Requires the live claim of the run. `seq` counts from 1 without gaps. `metadata.capabilityMismatch` is set by the service: the protocol of the action's skill, if its session listed other protocols as `skills.protocol.*`. Needs tasks.claim. `POST /api/v1/runs/{id}/actions` */
 createAction(id: string, body: RunActionRequest, options?: CallOptions): Promise<RunAction>;
-/** List the actions of a run, oldest first. Without `limit` and `cursor` the list comes whole, up to 10,000 entries and 4 MiB; what is beyond has a cursor. Needs tasks.read or tasks.claim. `GET /api/v1/runs/{id}/actions` */
+/** List the actions of a run, oldest first. Without `limit` and `cursor`, returns the whole list, up to 10,000 entries and 4 MiB, and a cursor for the rest. Needs tasks.read or tasks.claim. `GET /api/v1/runs/{id}/actions` */
 listActions(id: string, query?: {
-/** How many items at most, 1 to 200. Without it and without a cursor the list comes whole. */
+/** Maximum number of items, 1 to 200. Without it and without a cursor, the whole list is returned. */
 limit?: number;
-/** The `nextCursor` of the page before. */
+/** The `nextCursor` of the previous page. */
 cursor?: string;
 }, options?: CallOptions): Paged<RunActionPage, RunAction>;
-/** Finish an action that was recorded as started. Only under the live claim of the run. Metadata and usage are added to what the action has. Needs tasks.claim. `POST /api/v1/runs/{id}/actions/{aid}:finish` */
+/** Finish a started action. Requires the live claim of the run. Metadata and usage are added to those of the action. Needs tasks.claim. `POST /api/v1/runs/{id}/actions/{aid}:finish` */
 finishAction(id: string, aid: string, body: RunActionResult, options?: CallOptions): Promise<RunAction>;
-/** Read all that whoever works on a run, or goes on after it, needs to know. With the newest 50 artifacts, pending approvals, child handles and checkpoints (over all attempts at the task, up to 1 MiB), and the control messages that wait. Read the journal from `eventCursor` on to stay informed. Needs tasks.read. `GET /api/v1/runs/{id}/context` */
+/** Read everything that the executor of a run, or its successor, needs to know. With the newest 50 artifacts, pending approvals, child handles and checkpoints (of all attempts at the task, up to 1 MiB), and the open control messages. Read the journal from `eventCursor` on for later changes. Needs tasks.read. `GET /api/v1/runs/{id}/context` */
 getContext(id: string, options?: CallOptions): Promise<RunContext>;
-/** End a run for now, and free its task. Only under the live claim of the run. To go on, claim the task again and start a new run; a suspended one is over. Needs tasks.claim. `POST /api/v1/runs/{id}:suspend` */
+/** Suspend a run and release its task. Requires the live claim of the run. To continue, claim the task again and start a new run; a suspended run can't be resumed. Needs tasks.claim. `POST /api/v1/runs/{id}:suspend` */
 suspend(id: string, body?: RunSuspension, options?: CallOptions): Promise<SuspendedRun>;
-/** Leave a run to somebody else: a last checkpoint, and its task free. Only under the live claim of the run. An Idempotency-Key is recommended. Needs tasks.claim. `POST /api/v1/runs/{id}:handoff` */
+/** Hand a run over: save a last checkpoint and release its task. Requires the live claim of the run. An Idempotency-Key is recommended. Needs tasks.claim. `POST /api/v1/runs/{id}:handoff` */
 handOff(id: string, body: RunHandoff, options?: CallOptions): Promise<HandedOffRun>;
-/** Read the configuration that a run works under. The newest version unless said otherwise. Runs from before manifests were kept have none. Needs tasks.read. `GET /api/v1/runs/{id}/harness-manifest` */
+/** Read the configuration of a run. The newest version by default. Runs older than manifests have none. Needs tasks.read. `GET /api/v1/runs/{id}/harness-manifest` */
 getHarnessManifest(id: string, query?: {
 version?: number;
 }, options?: CallOptions): Promise<HarnessManifest>;
-/** List the versions of the manifest of a run, oldest first. Without `limit` and `cursor` the list comes whole, up to 4 MiB; what is beyond has a cursor. Needs tasks.read. `GET /api/v1/runs/{id}/harness-manifests` */
+/** List the versions of the manifest of a run, oldest first. Without `limit` and `cursor`, returns the whole list, up to 4 MiB, and a cursor for the rest. Needs tasks.read. `GET /api/v1/runs/{id}/harness-manifests` */
 listHarnessManifests(id: string, query?: {
-/** How many items at most, 1 to 200. Without it and without a cursor the list comes whole. */
+/** Maximum number of items, 1 to 200. Without it and without a cursor, the whole list is returned. */
 limit?: number;
-/** The `nextCursor` of the page before. */
+/** The `nextCursor` of the previous page. */
 cursor?: string;
 }, options?: CallOptions): Paged<HarnessManifestPage, HarnessManifest>;
-/** Compile the manifest of a run again, with what the harness declares. Only under the live claim of the run. A section that is left out stays as it was; `projectPolicy` says what the projects above the task allow, from the first compilation on. 201 for a new version, 200 when nothing changed. Unknown fields are ignored. An Idempotency-Key is recommended. Needs tasks.claim. `POST /api/v1/runs/{id}/harness-manifest:compile` */
+/** Compile the manifest of a run again, with the declarations of its harness. Requires the live claim of the run. Omitted sections are unchanged. From the first compilation on, `projectPolicy` contains the policy of the projects above the task. 201 for a new version, 200 if nothing changed. Unknown fields are ignored. An Idempotency-Key is recommended. Needs tasks.claim. `POST /api/v1/runs/{id}/harness-manifest:compile` */
 compileHarnessManifest(id: string, body: ManifestCompilation, options?: CallOptions): Promise<HarnessManifest>;
-/** Add a remark to the manifest of a run. Only under the live claim of the run. The remarks of one version come to 256 KiB at most. Needs tasks.claim. `POST /api/v1/runs/{id}/harness-manifest/ephemeral` */
+/** Add a remark to the manifest of a run. Requires the live claim of the run. The remarks of one version are limited to 256 KiB in total. Needs tasks.claim. `POST /api/v1/runs/{id}/harness-manifest/ephemeral` */
 addManifestRemark(id: string, body: ManifestRemarkRequest, options?: CallOptions): Promise<ManifestRemark>;
-/** Say something to a running run. For its principal, or with `claims.manage`. Its executor takes queue, steer, redirect and request_cancel in their order; force_cancel ends the run at once, and every run below it: those that it launched, and with `claims.manage` also those whose tasks were only related by `spawned_by`. The worker ends what is locked at that moment. Needs claims.manage or tasks.claim. `POST /api/v1/runs/{id}/control-messages` */
+/** Send a control message to a running run. For its principal, or with `claims.manage`. Its executor processes queue, steer, redirect and request_cancel in their order; force_cancel ends the run immediately, and every run below it: those that it launched, and with `claims.manage` also those whose tasks are only related by `spawned_by`. The worker ends those that are locked. Needs claims.manage or tasks.claim. `POST /api/v1/runs/{id}/control-messages` */
 sendControlMessage(id: string, body: NewControlMessage, options?: CallOptions): Promise<ControlMessageResult>;
-/** List what was said to a run, oldest first. The cursor of the last page can be used again: later messages follow it. Needs tasks.read. `GET /api/v1/runs/{id}/control-messages` */
+/** List the control messages of a run, oldest first. The cursor of the last page can be reused to read later messages. Needs tasks.read. `GET /api/v1/runs/{id}/control-messages` */
 listControlMessages(id: string, query?: {
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<ControlMessagePage, ControlMessage>;
-/** Say what became of the next control message of a run. For the principal of the run, under its live claim. Needs tasks.claim. `POST /api/v1/runs/{id}/control-messages/{messageId}:acknowledge` */
+/** Acknowledge the next control message of a run. For the principal of the run, under its live claim. Needs tasks.claim. `POST /api/v1/runs/{id}/control-messages/{messageId}:acknowledge` */
 acknowledgeControlMessage(id: string, messageId: string, body: ControlMessageAcknowledgement, options?: CallOptions): Promise<ControlMessageResult>;
-/** Ask a running run to stop by itself. For its principal, or with `claims.manage`. Repeated, it changes nothing. Needs claims.manage or tasks.claim. `POST /api/v1/runs/{id}:request-cancel` */
+/** Request that a running run stop by itself. For its principal, or with `claims.manage`. Repeating the call changes nothing. Needs claims.manage or tasks.claim. `POST /api/v1/runs/{id}:request-cancel` */
 requestCancel(id: string, body?: RunCancelRequest, options?: CallOptions): Promise<Run>;
-/** Launch a child of a run: a task, and the handle to follow it by. For the principal of the run, under its live claim. A correlation id that the run used before is answered with its child. Rights that are left out of the grant are inherited; none can be added. A task with 1,000 relations takes no more: `invalid_relation`. Needs tasks.claim. `POST /api/v1/runs/{id}/child-handles` */
+/** Launch a child of a run: a task, and a handle to track it. For the principal of the run, under its live claim. A correlation id that the run has already used returns its child. Omitted rights of the grant are inherited; none can be added. A task with 1,000 relations accepts no more: `invalid_relation`. Needs tasks.claim. `POST /api/v1/runs/{id}/child-handles` */
 launchChild(id: string, body: NewChild, options?: CallOptions): Promise<LaunchedChild>;
-/** List the children that a run launched, oldest first. With `active` those that are pending, running or suspended, or, if false, the others. Needs tasks.read. `GET /api/v1/runs/{id}/child-handles` */
+/** List the children that a run launched, oldest first. With `active`, those that are pending, running or suspended; with false, the others. Needs tasks.read. `GET /api/v1/runs/{id}/child-handles` */
 listChildHandles(id: string, query?: {
 active?: boolean;
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<ChildHandlePage, ChildHandle>;
 /** Revoke a launch of a run. The same as POST /child-handles/{id}:revoke, for a handle of this run. Needs tasks.claim or claims.manage. `POST /api/v1/runs/{id}/child-handles/{handleId}:revoke` */
@@ -567,40 +567,40 @@ revokeChildHandle(id: string, handleId: string, body?: ChildHandleRevocation, op
 }
 
 export interface ChildHandlesApi {
-/** Read a child handle, by its id or its token. Needs tasks.read. `GET /api/v1/child-handles/{idOrToken}` */
+/** Read a child handle by its id or its token. Needs tasks.read. `GET /api/v1/child-handles/{idOrToken}` */
 get(idOrToken: string, options?: CallOptions): Promise<ChildHandleResult>;
-/** Revoke a launch. For the principal of the run that launched it, or with `claims.manage`. No run of the child starts any more; with `cancelChild` the one that runs is asked to stop. Repeated, it changes nothing. Needs tasks.claim or claims.manage. `POST /api/v1/child-handles/{id}:revoke` */
+/** Revoke a launch. For the principal of the run that launched it, or with `claims.manage`. No further run of the child can start; with `cancelChild`, its active run gets a cancel request. Repeating the call changes nothing. Needs tasks.claim or claims.manage. `POST /api/v1/child-handles/{id}:revoke` */
 revoke(id: string, body?: ChildHandleRevocation, options?: CallOptions): Promise<ChildHandleResult>;
 }
 
 export interface ApprovalsApi {
-/** Ask a person to approve. Asks one principal, or the holders of a role. A gate holds its task back: nobody can claim or complete it until the gate is decided or cancelled. The service records what the decider is shown as the subject (at most 64 KiB). Needs approvals.manage. `POST /api/v1/approvals` */
+/** Request approval from a person. Requests approval from one principal, or from the holders of a role. A gate holds its task back: nobody can claim or complete the task until the gate is decided or cancelled. The service records what the decider is shown as the subject (at most 64 KiB). Needs approvals.manage. `POST /api/v1/approvals` */
 request(body?: ApprovalRequest, options?: CallOptions): Promise<Approval>;
 /** List approvals, newest first. Needs approvals.read. `GET /api/v1/approvals` */
 list(query?: {
 status?: string;
 taskId?: Uuid;
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<ListedApprovalPage, ListedApproval>;
-/** Read an approval. Returns the recorded subject. If it has changed, `current` is the present subject and `changedFields` names what differs. Needs approvals.read. `GET /api/v1/approvals/{id}` */
+/** Read an approval. Returns the recorded subject. If it has changed, `current` is the present subject and `changedFields` names the differences. Needs approvals.read. `GET /api/v1/approvals/{id}` */
 get(id: string, options?: CallOptions): Promise<Approval>;
-/** Approve. For the assigned person, or a person with the required role. A gate opens. If the subject has changed, the request needs `subjectDigest` with the digest of the present subject. Needs approvals.decide. `POST /api/v1/approvals/{id}:approve` */
+/** Approve. For the assigned person, or a person with the required role. Opens a gate. If the subject has changed, the request needs `subjectDigest` with the digest of the present subject. Needs approvals.decide. `POST /api/v1/approvals/{id}:approve` */
 approve(id: string, body?: ApprovalDecision, options?: CallOptions & Partial<Matched>): Promise<Approval>;
-/** Reject. For whoever may approve it. A gate opens all the same, and its task stays open: what follows is for people to say. Needs approvals.decide. `POST /api/v1/approvals/{id}:reject` */
+/** Reject. For the people who may approve. Opens a gate too; its task stays open, and people decide how to continue. Needs approvals.decide. `POST /api/v1/approvals/{id}:reject` */
 reject(id: string, body?: ApprovalDecision, options?: CallOptions & Partial<Matched>): Promise<Approval>;
-/** Take a request for approval back. A gate opens. Somebody else's gate can be cancelled only by a person who may decide it. A request that a task type, rule, process or verification declares can be cancelled by such a person, or by a person with `claims.manage`. Cancelling twice changes nothing. Needs approvals.manage. `POST /api/v1/approvals/{id}:cancel` */
+/** Cancel a request for approval. Opens a gate. Somebody else's gate can be cancelled only by a person who may decide it. A request that a task type, rule, process or verification declares can be cancelled by such a person, or by a person with `claims.manage`. Cancelling again changes nothing. Needs approvals.manage. `POST /api/v1/approvals/{id}:cancel` */
 cancel(id: string, body?: ApprovalCancellation, options?: CallOptions): Promise<Approval>;
-/** What a decision leads to, and how far that is. The task's type declares it. The worker does it in the name of the decider; while a task that it changes is claimed or held back, it waits. Needs approvals.read. `GET /api/v1/approvals/{id}/outcome` */
+/** Read the outcome of a decision and its progress. The task's type declares the outcome. A worker executes it in the name of the decider; it waits while a task that it changes is claimed or held back. Needs approvals.read. `GET /api/v1/approvals/{id}/outcome` */
 getOutcome(id: string, options?: CallOptions): Promise<ApprovalOutcome>;
-/** Have what a decision leads to tried again. For the decider, or an administrator, once it has failed or hangs. What was done before stays done; the worker tries the rest. Needs approvals.decide. `POST /api/v1/approvals/{id}:replay-outcome` */
+/** Retry the outcome of a decision. For the decider, or an administrator, once the outcome has failed or hangs. Completed actions are not repeated; a worker retries the others. Needs approvals.decide. `POST /api/v1/approvals/{id}:replay-outcome` */
 replayOutcome(id: string, options?: CallOptions): Promise<ApprovalOutcome>;
 }
 
 export interface ArtifactsApi {
-/** Record a result; a revision is a new record that supersedes the older one. The types `verification` and `skill_result` are refused with `invalid_type`: they prove what the core found, and it alone records them. Needs artifacts.write. `POST /api/v1/artifacts` */
+/** Record a result; a revision is a new record that supersedes the older one. The types `verification` and `skill_result` are refused with `invalid_type`: only the service itself records them. Needs artifacts.write. `POST /api/v1/artifacts` */
 create(body: NewArtifact, options?: CallOptions): Promise<Artifact>;
 /** List artifacts, newest first. Needs artifacts.read. `GET /api/v1/artifacts` */
 list(query?: {
@@ -608,9 +608,9 @@ taskId?: Uuid;
 runId?: Uuid;
 workspaceId?: Uuid;
 type?: string;
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<ArtifactPage, Artifact>;
 /** Read an artifact. With `forTask`, tasks.read suffices for an input of that task. Needs artifacts.read or tasks.read. `GET /api/v1/artifacts/{id}` */
@@ -623,26 +623,26 @@ getContent(id: string, query?: {
 /** The id of the task, or its public id such as TASK-000042. */
 forTask?: string;
 }, options?: CallOptions): Promise<RawAnswer>;
-/** Delete the bytes of an artifact for good; its record stays. Needs admin. `POST /api/v1/artifacts/{id}:purge-content` */
+/** Delete the bytes of an artifact permanently; its record remains. Needs admin. `POST /api/v1/artifacts/{id}:purge-content` */
 purgeContent(id: string, body: PurgeRequest, options?: CallOptions): Promise<Artifact>;
 }
 
 export interface ArtifactContentsApi {
-/** Upload the bytes of an artifact; name them in it by `contentRef`. The body is stored as it is, with its Content-Type. Without an artifact that names them, the bytes are deleted some time after `expiresAt`. Needs artifacts.write. `PUT /api/v1/artifact-contents` */
+/** Upload bytes, which an artifact then names by `contentRef`. The body is stored unchanged, with its Content-Type. Bytes that no artifact names are deleted some time after `expiresAt`. Needs artifacts.write. `PUT /api/v1/artifact-contents` */
 upload(body: RawBody, options?: CallOptions): Promise<ArtifactUpload>;
 }
 
 export interface ArtifactTypesApi {
-/** Make the next version of an artifact type. Versions never change. Artifacts of a type that nobody has registered are not checked. Needs artifact_types.manage. `POST /api/v1/artifact-types` */
+/** Create the next version of an artifact type. Versions never change. Artifacts of an unregistered type are not validated. Needs artifact_types.manage. `POST /api/v1/artifact-types` */
 create(body: NewArtifactType, options?: CallOptions): Promise<ArtifactType>;
 /** List artifact types, all versions, newest first. Needs artifact_types.read. `GET /api/v1/artifact-types` */
 list(query?: {
 key?: string;
-/** Only what this package has installed. */
+/** Only objects that this package installed. */
 package?: string;
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<ArtifactTypePage, ArtifactType>;
 /** Read an artifact type. Needs artifact_types.read. `GET /api/v1/artifact-types/{ref}` */
@@ -650,237 +650,237 @@ get(ref: string, options?: CallOptions): Promise<ArtifactType>;
 }
 
 export interface EventsApi {
-/** Read the journal by pages, in its order. Only stable events are delivered, so a cursor never skips what commits later. Delivery is at least once. The same events come as they happen by WebSocket at /events/ws. Needs events.read. `GET /api/v1/events` */
+/** Read the journal in pages, in its order. Only stable events are delivered, so a cursor never skips events that commit later. Delivery is at least once. The same events are streamed by WebSocket at /events/ws. Needs events.read. `GET /api/v1/events` */
 list(query?: {
-/** Older consumers: a sequence. `cursor` goes before it. */
+/** For older consumers: a sequence. `cursor` takes precedence. */
 after?: string;
 /** The page that ends just before this cursor. */
 before?: string;
 /** Of the items of the page only. */
 order?: "asc" | "desc";
-/** The newest events, this many at most. */
+/** The newest events, at most this many. */
 tail?: number;
 entityType?: string;
 entityId?: Uuid;
-/** Only what this principal has done. */
+/** Only events caused by this principal. */
 actorId?: Uuid;
 /** Prefixes of event types, 20 at most, repeated or separated by commas. */
 types?: string | string[];
 workspaceId?: Uuid;
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<JournalEventPage, JournalEvent>;
 }
 
 export interface EventTypesApi {
-/** Read which events the journal may hold, each with the schema of its payload. The ETag `"event-types-<sha256>"` changes only with the catalog; an If-None-Match that names it is answered with 304. The same catalog stands in `/asyncapi.json`. Needs events.read. `GET /api/v1/event-types` */
+/** List the types of events, each with the schema of its payload. The ETag `"event-types-<sha256>"` changes only with the catalog; a request with it in If-None-Match gets 304. The same catalog is in `/asyncapi.json`. Needs events.read. `GET /api/v1/event-types` */
 list(options?: CallOptions): Paged<EventTypePage, EventType>;
 }
 
 export interface TaskTypesApi {
-/** Make the next version of a task type. Versions never change. Without a lifecycle the type has that of the built-in type `task`. A skill in `execution` is refused by `invalid_task_execution`, whose `reason` is not_found, disabled or no_contract: no skill can be called yet. Needs task_types.manage. `POST /api/v1/task-types` */
+/** Create the next version of a task type. Versions never change. Without a lifecycle, the type gets that of the built-in type `task`. A skill in `execution` that can't be used is refused with `invalid_task_execution` and a `reason`: not_found, disabled or no_contract. No skill can be called yet. Needs task_types.manage. `POST /api/v1/task-types` */
 create(body: NewTaskType, options?: CallOptions): Promise<TaskType>;
 /** List task types, newest first. Needs task_types.read. `GET /api/v1/task-types` */
 list(query?: {
 key?: string;
 status?: string;
-/** Only what this package has installed. */
+/** Only objects that this package installed. */
 package?: string;
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<TaskTypePage, TaskType>;
 /** Read a task type. Needs task_types.read. `GET /api/v1/task-types/{id}` */
 get(id: string, options?: CallOptions): Promise<TaskType>;
-/** Deprecate a version of a task type: new tasks get it only where they name it. Needs task_types.manage. `POST /api/v1/task-types/{id}:deprecate` */
+/** Deprecate a version of a task type: new tasks only use it if they name it. Needs task_types.manage. `POST /api/v1/task-types/{id}:deprecate` */
 deprecate(id: string, options?: CallOptions): Promise<TaskType>;
-/** Give the tasks of one version of a type another version, a batch at a time. A task that cannot be migrated is skipped with the reason. A batch may have fewer tasks than asked for; go on with `nextCursor` until it is null. Needs task_types.manage. `POST /api/v1/task-types/{id}:migrate-tasks` */
+/** Migrate the tasks of one version of a type to another version, in batches. A task that cannot be migrated is skipped, with the reason. A batch may have fewer tasks than requested; continue with `nextCursor` until it is null. Needs task_types.manage. `POST /api/v1/task-types/{id}:migrate-tasks` */
 migrateTasks(id: string, body?: TypeMigrationBatch, options?: CallOptions): Promise<TypeMigrationReport>;
-/** List who may be given tasks of a type in a workspace, newest first. These are the active members of the workspace, and running agents of the registry that are linked to an identity and whose `work` covers the workspace and the type. A workspace there is that one alone; a project is its workspaces, with `includeSubprojects` also those of projects below; neither is the whole tenant. Needs workspaces.read. `GET /api/v1/task-types/{id}/executors` */
+/** List the principals that can be assigned tasks of a type in a workspace, newest first. These are the active members of the workspace, and the running registered agents that are linked to an identity and whose `work` covers the workspace and the type. In `work`, a workspace covers only itself; a project covers its workspaces, with `includeSubprojects` also those of projects below; without either, it covers the whole tenant. Needs workspaces.read. `GET /api/v1/task-types/{id}/executors` */
 listExecutors(id: string, query: {
 workspaceId: Uuid;
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<TaskTypeExecutorPage, TaskTypeExecutor>;
 }
 
 export interface ObservationsApi {
-/** Publish a fact in the journal. Observations are read through the journal. Whoever names a task or a run needs tasks.read too. The same source and dedupKey of the same author answer 200 and write nothing. Needs observations.write. `POST /api/v1/observations` */
+/** Publish a fact in the journal. Observations are read through the journal. To name a task or a run, the caller also needs tasks.read. A repetition with the same source and dedupKey by the same author returns 200 and writes nothing. Needs observations.write. `POST /api/v1/observations` */
 record(body: NewObservation, options?: CallOptions): Promise<RecordedObservation>;
 }
 
 export interface ContextApi {
-/** Ask what somebody who is about to act should know. The operational part comes always; what memory knows comes where the memory service says it within CP_CONTEXT_TIMEOUT_SECONDS, else `memoryStatus` says why not. The holder of a task's claim is told once what the type of the task asks memory for: it is recorded, and repeated as it was. `POST /api/v1/context` */
+/** Read the context for a principal that is about to act. The operational part is always returned; the part from memory if the memory service responds within CP_CONTEXT_TIMEOUT_SECONDS, else `memoryStatus` gives the reason. For the holder of a task's claim, the context that the task's type declares is recorded once and then returned unchanged. `POST /api/v1/context` */
 get(body?: ContextRequest, options?: CallOptions): Promise<ContextAnswer>;
-/** Look up what memory knows of one thing, or of a text. Whoever names a task needs tasks.read too. Needs events.read. `POST /api/v1/context/recall` */
+/** Look up knowledge about one entity, or by a text. To name a task, the caller also needs tasks.read. Needs events.read. `POST /api/v1/context/recall` */
 recall(body?: RecallRequest, options?: CallOptions): Promise<RecalledPack>;
 }
 
 export interface ContextPacksApi {
-/** Read what an executor was told from memory when it took a task. Needs tasks.read. `GET /api/v1/context-packs/{id}` */
+/** Read the recorded context of a claim. Needs tasks.read. `GET /api/v1/context-packs/{id}` */
 get(id: string, options?: CallOptions): Promise<ContextPack>;
-/** Ask memory the same again, as of the same instant, and say what differs. Needs tasks.read. `POST /api/v1/context-packs/{id}:replay` */
+/** Repeat the request of a recorded context as of the same instant and list the differences. Needs tasks.read. `POST /api/v1/context-packs/{id}:replay` */
 replay(id: string, options?: CallOptions): Promise<ReplayedPack>;
 }
 
 export interface KnowledgeApi {
-/** Tell memory what a source sees of a part of the world. Memory compares it with what the source saw before, and says what is new, changed or gone. A body of up to 8 MiB; the same snapshotId again changes nothing. Needs observations.write. `POST /api/v1/knowledge/snapshots` */
+/** Store a snapshot of the entities of a source in memory. Memory compares the snapshot with the previous one of the source and returns what is new, changed or removed. A body has up to 8 MiB; the same snapshotId again changes nothing. Needs observations.write. `POST /api/v1/knowledge/snapshots` */
 reconcileSnapshot(body: KnowledgeSnapshot, options?: CallOptions): Promise<ReconciledSnapshot>;
-/** Ask what a snapshot would change. `stateToken` names the state that it was compared with: send it as `expectedState`. The response names what memory knows, so it is for callers who see the whole tree of the workspace and, where a decision point decides, may read its namespace. Needs observations.write. `POST /api/v1/knowledge/snapshots:preview` */
+/** Preview the changes of a snapshot. `stateToken` identifies the state that the snapshot was compared with: send it as `expectedState`. The response contains knowledge from memory, so it is only for callers who see the whole tree of the workspace and, with a decision point, may read its namespace. Needs observations.write. `POST /api/v1/knowledge/snapshots:preview` */
 previewSnapshot(body: KnowledgeSnapshot, options?: CallOptions): Promise<ReconciledSnapshot>;
-/** Put a document into memory, in place of the one with the same natural key. Needs observations.write. `POST /api/v1/knowledge/documents` */
+/** Store a document in memory, replacing the one with the same natural key. Needs observations.write. `POST /api/v1/knowledge/documents` */
 storeDocument(body: KnowledgeDocument, options?: CallOptions): Promise<StoredDocument>;
-/** Ask memory for the things of some kinds in a workspace. Needs events.read. `POST /api/v1/knowledge/entities:query` */
+/** Query the entities of some kinds in a workspace. Needs events.read. `POST /api/v1/knowledge/entities:query` */
 queryEntities(body: EntitiesQuery, options?: CallOptions): Paged<EntitiesPage, Record<string, unknown>>;
-/** Register a pack of kinds by which memory reads knowledge. `scope` tenant needs knowledge.packs.manage; a pack for all tenants is registered by principals that CP_KNOWLEDGE_PACK_ADMINS names. The rest of the document is for the memory service. `POST /api/v1/knowledge/packs` */
+/** Register a pack of kinds and rules for knowledge. `scope` tenant needs knowledge.packs.manage; a pack for all tenants can be registered by the principals in CP_KNOWLEDGE_PACK_ADMINS. The memory service defines the rest of the document. `POST /api/v1/knowledge/packs` */
 registerPack(body?: KnowledgePack, options?: CallOptions): Promise<RegisteredPack>;
-/** Read a pack, of the tenant or of all, by `name` or `name@version`. Needs events.read. `GET /api/v1/knowledge/packs/{ref}` */
+/** Read a pack of the tenant, or one for all tenants, by `name` or `name@version`. Needs events.read. `GET /api/v1/knowledge/packs/{ref}` */
 getPack(ref: string, options?: CallOptions): Promise<StoredKnowledgePack>;
 }
 
 export interface WorkspacesApi {
-/** Say which packs the knowledge of a tree of workspaces goes by. Needs workspaces.manage. `PUT /api/v1/workspaces/{id}/knowledge-packs` */
+/** Set the packs that apply to the knowledge of a tree of workspaces. Needs workspaces.manage. `PUT /api/v1/workspaces/{id}/knowledge-packs` */
 configureKnowledgePacks(id: string, body: KnowledgePacksRequest, options?: CallOptions): Promise<WorkspaceKnowledgePacks>;
-/** Read which packs the knowledge of a workspace goes by. Needs workspaces.read. `GET /api/v1/workspaces/{id}/knowledge-packs` */
+/** Read the packs that apply to the knowledge of a workspace. Needs workspaces.read. `GET /api/v1/workspaces/{id}/knowledge-packs` */
 getKnowledgePacks(id: string, options?: CallOptions): Promise<WorkspaceKnowledgePacks>;
-/** Make a workspace, as a root or below another one. Needs workspaces.manage. `POST /api/v1/workspaces` */
+/** Create a workspace, as a root or below another workspace. Needs workspaces.manage. `POST /api/v1/workspaces` */
 create(body: WorkspaceRequest, options?: CallOptions): Promise<WorkspaceDetail>;
 /** List workspaces, newest first. Needs workspaces.read. `GET /api/v1/workspaces` */
 list(query?: {
-/** Only those directly below it; wins over rootsOnly. */
+/** Only direct children of this workspace; overrides rootsOnly. */
 parentId?: Uuid;
 rootsOnly?: boolean;
 status?: string;
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<WorkspacePage, Workspace>;
-/** Read the tree of workspaces, or the part below one. Siblings come by slug. It has at most 1,000 nodes: the deepest levels that would make it longer are left out, then `truncated` is true. Needs workspaces.read. `GET /api/v1/workspaces/tree` */
+/** Read the tree of workspaces, or a subtree. Siblings are sorted by slug. The tree has at most 1,000 nodes: the deepest levels beyond that are omitted, and `truncated` is true. Needs workspaces.read. `GET /api/v1/workspaces/tree` */
 getTree(query?: {
 rootId?: Uuid;
-/** How many levels below the roots; 0: the roots alone. */
+/** Number of levels below the roots; 0 returns the roots alone. */
 depth?: number;
 includeArchived?: boolean;
-/** false leaves `project` out of the nodes. */
+/** `false` omits `project` from the nodes. */
 includeProjects?: boolean;
-/** How many roots at most, 1 to 200; all when absent. */
+/** Maximum number of roots, 1 to 200; all when absent. */
 limit?: number;
-/** The `nextCursor` of the page before. */
+/** The `nextCursor` of the previous page. */
 cursor?: string;
 }, options?: CallOptions): Promise<WorkspaceTree>;
 /** Read a workspace. Needs workspaces.read. `GET /api/v1/workspaces/{id}` */
 get(id: string, options?: CallOptions): Promise<WorkspaceDetail>;
-/** Change a workspace, also an archived one. Values that are stored already change nothing. taskTypes null takes those of the workspace above. Needs workspaces.manage. `PATCH /api/v1/workspaces/{id}` */
+/** Change a workspace, also an archived one. Values equal to the stored ones change nothing. taskTypes `null` inherits those of the parent. Needs workspaces.manage. `PATCH /api/v1/workspaces/{id}` */
 update(id: string, body: WorkspaceChange, options: CallOptions & Matched): Promise<WorkspaceDetail>;
-/** Archive a workspace that has no active one below it, and no active project. It keeps its slug, and its tasks stay. Archiving an archived one changes nothing. Needs workspaces.manage. `POST /api/v1/workspaces/{id}:archive` */
+/** Archive a workspace that has no active children and no active project. The workspace keeps its slug and its tasks. Archiving it again changes nothing. Needs workspaces.manage. `POST /api/v1/workspaces/{id}:archive` */
 archive(id: string, options?: CallOptions): Promise<WorkspaceDetail>;
-/** Take an archived workspace into use again. Restoring an active one changes nothing. Needs workspaces.manage. `POST /api/v1/workspaces/{id}:restore` */
+/** Restore an archived workspace. Restoring an active workspace changes nothing. Needs workspaces.manage. `POST /api/v1/workspaces/{id}:restore` */
 restore(id: string, options?: CallOptions): Promise<WorkspaceDetail>;
-/** Move a workspace below another one, or among the roots, with all that stands below it. With dryRun nothing is written: the answer says what would refuse the move. Needs workspaces.manage. `POST /api/v1/workspaces/{id}:move` */
+/** Move a workspace and its descendants below another workspace, or to the roots. With dryRun nothing is written: the response lists the reasons that would refuse the move. Needs workspaces.manage. `POST /api/v1/workspaces/{id}:move` */
 move(id: string, body: WorkspaceMove, options?: CallOptions & Partial<Matched> & { query?: {
 dryRun?: boolean;
 } }): Promise<MoveAnswer>;
-/** Make a principal a member of a workspace. Adding a member again answers the same membership. Needs workspaces.manage. `POST /api/v1/workspaces/{id}/members` */
+/** Add a principal to the members of a workspace. Adding a member again returns the existing membership. Needs workspaces.manage. `POST /api/v1/workspaces/{id}/members` */
 addMember(id: string, body: WorkspaceMemberRequest, options?: CallOptions): Promise<WorkspaceMember>;
 /** List the members of a workspace, newest first. Needs workspaces.read. `GET /api/v1/workspaces/{id}/members` */
 listMembers(id: string, query?: {
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<WorkspaceMemberPage, WorkspaceMember>;
-/** Take a principal out of the members of a workspace. Removing somebody who is no member changes nothing. Needs workspaces.manage. `POST /api/v1/workspaces/{id}/members/{principalId}:remove` */
+/** Remove a principal from the members of a workspace. Removing a principal that is not a member changes nothing. Needs workspaces.manage. `POST /api/v1/workspaces/{id}/members/{principalId}:remove` */
 removeMember(id: string, principalId: string, options?: CallOptions): Promise<undefined>;
-/** List who takes part in a workspace: its members, and those with a role there. Needs workspaces.read. `GET /api/v1/workspaces/{id}/participants` */
+/** List the participants of a workspace: its members, and principals with a role in it. Needs workspaces.read. `GET /api/v1/workspaces/{id}/participants` */
 listParticipants(id: string, query?: {
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<ParticipantPage, Participant>;
 }
 
 export interface ExternalReferencesApi {
-/** Give a task or a project a name of another system. The same name again replaces the metadata: 201 when it is new, else 200. A task needs tasks.write, a project projects.manage. Needs tasks.write or projects.manage. `POST /api/v1/external-references` */
+/** Set an external name of a task or a project. Repeating the name replaces the metadata: 201 for a new name, otherwise 200. A task needs tasks.write, a project projects.manage. Needs tasks.write or projects.manage. `POST /api/v1/external-references` */
 put(body: ExternalReferenceRequest, options?: CallOptions): Promise<ExternalReference>;
-/** List the external names of an object, or find what has a name. Either entityType and entityId, or externalSystem, externalType and externalId. Needs tasks.read or projects.read. `GET /api/v1/external-references` */
+/** List the external names of an object, or find the object with a name. Either entityType and entityId, or externalSystem, externalType and externalId. Needs tasks.read or projects.read. `GET /api/v1/external-references` */
 list(query?: {
 entityType?: string;
 entityId?: string;
 externalSystem?: string;
 externalType?: string;
 externalId?: string;
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<ExternalReferencePage, ExternalReference>;
-/** Take an external name away. Needs tasks.write or projects.manage. `DELETE /api/v1/external-references/{id}` */
+/** Remove an external name. Needs tasks.write or projects.manage. `DELETE /api/v1/external-references/{id}` */
 delete(id: string, options?: CallOptions): Promise<undefined>;
 }
 
 export interface ProjectsApi {
-/** Give a project a name of another system. The same name again replaces the metadata: 201 when it is new, else 200. Needs projects.manage. `POST /api/v1/projects/{id}/external-references` */
+/** Set an external name of a project. Repeating the name replaces the metadata: 201 for a new name, otherwise 200. Needs projects.manage. `POST /api/v1/projects/{id}/external-references` */
 putReference(id: string, body: ProjectReferenceRequest, options?: CallOptions): Promise<ExternalReference>;
 /** List the external names of a project. Needs projects.read. `GET /api/v1/projects/{id}/external-references` */
 listReferences(id: string, query?: {
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<ExternalReferencePage, ExternalReference>;
-/** Make the project of a workspace by a template, and the workspace too where it is named by a slug. A workspace has one project at most. To make the workspace takes workspaces.manage besides. Needs projects.manage. `POST /api/v1/projects` */
+/** Create a project for a workspace from a template; also creates the workspace if a slug names it. A workspace has at most one project. Creating the workspace also requires workspaces.manage. Needs projects.manage. `POST /api/v1/projects` */
 create(body?: ProjectRequest, options?: CallOptions): Promise<Project>;
 /** List projects, newest first. Needs projects.read. `GET /api/v1/projects` */
 list(query?: {
-/** Only the project of this workspace itself. */
+/** Only the project of exactly this workspace. */
 workspaceId?: Uuid;
 status?: string;
 statusKey?: string;
 systemStatusCategory?: string;
 templateKey?: string;
-/** With externalId: what has this name there. */
+/** With externalId: the external system that uses this id. */
 externalSystem?: string;
 externalType?: string;
 externalId?: string;
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<ProjectPage, Project>;
 /** Read a project. Needs projects.read. `GET /api/v1/projects/{id}` */
 get(id: string, options?: CallOptions): Promise<Project>;
-/** Change a project. Values that are stored already change nothing. null clears a date, clearOwner the owner. Needs projects.manage. `PATCH /api/v1/projects/{id}` */
+/** Change a project. Values equal to the stored ones change nothing. `null` clears a date, clearOwner the owner. Needs projects.manage. `PATCH /api/v1/projects/{id}` */
 update(id: string, body: ProjectChange, options: CallOptions & Matched): Promise<Project>;
 /** Move a project to another status of its lifecycle. Needs projects.manage. `POST /api/v1/projects/{id}:transition` */
 transition(id: string, body: ProjectTransition, options: CallOptions & Matched): Promise<Project>;
-/** Archive a project: its work is not offered any more. Tasks, workspace and history stay, and so does a project below it. Archiving an archived one changes nothing. Needs projects.manage. `POST /api/v1/projects/{id}:archive` */
+/** Archive a project; its work is no longer available. Tasks, workspace, history and nested projects remain. Archiving it again changes nothing. Needs projects.manage. `POST /api/v1/projects/{id}:archive` */
 archive(id: string, options?: CallOptions): Promise<Project>;
-/** Take an archived project into use again. Its work is offered again: the first 1,000 tasks at once, the others by the worker. Restoring an active one changes nothing. Needs projects.manage. `POST /api/v1/projects/{id}:restore` */
+/** Restore an archived project. Its work becomes available again: the first 1,000 tasks at once, the others by a worker. Restoring an active project changes nothing. Needs projects.manage. `POST /api/v1/projects/{id}:restore` */
 restore(id: string, options?: CallOptions): Promise<Project>;
-/** Read what counts for a project, and which value comes from where. Template, what stands above, active revision, settings of the project: the later wins, but governance only narrows, and a locked setting is that of the project that locked it. An If-None-Match that names the ETag is answered with 304. Needs projects.read. `GET /api/v1/projects/{id}/effective-config` */
+/** Read the effective configuration of a project and the origin of each value. Later layers override earlier ones: template, ancestors, active revision, settings of the project. Governance can only narrow, and a locked setting keeps the value of the project that locked it. An If-None-Match that matches the ETag returns 304. Needs projects.read. `GET /api/v1/projects/{id}/effective-config` */
 getEffectiveConfig(id: string, options?: CallOptions): Promise<EffectiveConfig>;
 /** List the configurations of a project, newest first. Needs projects.read. `GET /api/v1/projects/{id}/config-revisions` */
 listConfigRevisions(id: string, query?: {
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<ConfigRevisionPage, ConfigRevision>;
-/** Record the next configuration of a project; it counts once it is activated. Needs projects.manage. `POST /api/v1/projects/{id}/config-revisions` */
+/** Record the next configuration of a project; it takes effect when activated. Needs projects.manage. `POST /api/v1/projects/{id}/config-revisions` */
 createConfigRevision(id: string, body?: ConfigRevisionRequest, options?: CallOptions): Promise<ConfigRevision>;
-/** Make a configuration the one that counts. An earlier one may be activated again. Activating the one that counts changes nothing. Needs projects.manage. `POST /api/v1/projects/{id}/config-revisions/{n}:activate` */
+/** Activate a configuration. An earlier one may be activated again. Activating the active one changes nothing. Needs projects.manage. `POST /api/v1/projects/{id}/config-revisions/{n}:activate` */
 activateConfigRevision(id: string, n: string, options: CallOptions & Matched): Promise<Project>;
 }
 
 export interface GoalsApi {
-/** Make a goal. Needs goals.write. `POST /api/v1/goals` */
+/** Create a goal. Needs goals.write. `POST /api/v1/goals` */
 create(body: GoalRequest, options?: CallOptions): Promise<Goal>;
 /** List goals, newest first. Needs goals.read. `GET /api/v1/goals` */
 list(query?: {
@@ -888,113 +888,113 @@ status?: string;
 workspaceId?: Uuid;
 ownerId?: Uuid;
 parentGoalId?: Uuid;
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<GoalPage, Goal>;
 /** Read a goal. Needs goals.read. `GET /api/v1/goals/{id}` */
 get(id: string, options?: CallOptions): Promise<Goal>;
-/** Change a goal, close it or open it again. Values that are stored already change nothing. Its workspace and its origin stay. Needs goals.write. `PATCH /api/v1/goals/{id}` */
+/** Change, close or reopen a goal. Unchanged values have no effect. The workspace and the origin can't be changed. Needs goals.write. `PATCH /api/v1/goals/{id}` */
 update(id: string, body: GoalChange, options: CallOptions & Matched): Promise<Goal>;
-/** List the tasks of a goal, newest first. Needs tasks.read, too. Needs goals.read. `GET /api/v1/goals/{id}/work` */
+/** List the tasks of a goal, newest first. Also needs tasks.read. Needs goals.read. `GET /api/v1/goals/{id}/work` */
 listWork(id: string, query?: {
 includeSubgoals?: boolean;
 systemStatusCategory?: string;
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<TaskPage, Task>;
 }
 
 export interface RulesApi {
-/** Make a work rule. An enabled rule acts on what happens from now on, with the rights of whoever enabled it or wrote it last, and never with more than they have at that time. With `identity` it acts as that agent of the registry, with the rights that the agent has when it acts; whoever enables or writes the rule must hold all of them. Inside of a run that was launched, no rule is made, changed or enabled. `warnings` names what of it can never work. Needs rules.write. `POST /api/v1/rules` */
+/** Create a work rule. An enabled rule acts on future events with the rights of the principal who last enabled or wrote it, and never with more rights than that principal has at that time. With `identity`, the rule acts as that agent of the registry with the rights that the agent has when the rule acts; a principal who enables or writes the rule must hold all of them. A launched run can not create, change or enable rules. `warnings` lists the parts of the rule that can never work. Needs rules.write. `POST /api/v1/rules` */
 create(body: RuleRequest, options?: CallOptions): Promise<WrittenRule>;
-/** List work rules, newest first. Without `status`, archived ones are left out. Needs rules.read. `GET /api/v1/rules` */
+/** List work rules, newest first. Without `status`, archived rules are omitted. Needs rules.read. `GET /api/v1/rules` */
 list(query?: {
 status?: string;
 workspaceId?: Uuid;
 key?: string;
 triggerKind?: string;
-/** Only what this package has installed. */
+/** Only objects that this package installed. */
 package?: string;
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<RulePage, Rule>;
-/** Check a work rule without making it. Needs rules.write. `POST /api/v1/rules:validate` */
+/** Check a work rule without creating it. Needs rules.write. `POST /api/v1/rules:validate` */
 validate(body: RuleRequest, options?: CallOptions): Promise<RuleValidation>;
 /** Read a work rule. Needs rules.read. `GET /api/v1/rules/{id}` */
 get(id: string, options?: CallOptions): Promise<Rule>;
-/** Write the next version of a work rule. Values that are stored already change nothing. An enabled rule acts in the name of its last writer. Evaluations that wait end as skipped. Needs rules.write. `PATCH /api/v1/rules/{id}` */
+/** Write the next version of a work rule. A request that changes no value writes no version. An enabled rule acts in the name of its last writer. Pending evaluations end as skipped. Needs rules.write. `PATCH /api/v1/rules/{id}` */
 update(id: string, body: RuleChange, options: CallOptions & Matched): Promise<WrittenRule>;
-/** Archive a work rule; its key becomes free. Needs rules.write. `DELETE /api/v1/rules/{id}` */
+/** Archive a work rule and free its key. Needs rules.write. `DELETE /api/v1/rules/{id}` */
 archive(id: string, options?: CallOptions): Promise<undefined>;
 /** List the versions of a work rule, newest first. Needs rules.read. `GET /api/v1/rules/{id}/versions` */
 listVersions(id: string, query?: {
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<RulePage, Rule>;
-/** Let a work rule act, with the rights of the caller. Needs rules.write. `POST /api/v1/rules/{id}:enable` */
+/** Enable a work rule with the rights of the caller. Needs rules.write. `POST /api/v1/rules/{id}:enable` */
 enable(id: string, options?: CallOptions): Promise<Rule>;
-/** Stop a work rule. Needs rules.write. `POST /api/v1/rules/{id}:disable` */
+/** Disable a work rule. Needs rules.write. `POST /api/v1/rules/{id}:disable` */
 disable(id: string, options?: CallOptions): Promise<Rule>;
-/** List what came of a work rule, newest first. Needs rules.read. `GET /api/v1/rules/{id}/evaluations` */
+/** List the evaluations of a work rule, newest first. Needs rules.read. `GET /api/v1/rules/{id}/evaluations` */
 listEvaluations(id: string, query?: {
 status?: string;
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<RuleEvaluationPage, RuleEvaluation>;
-/** See what a work rule would have done. At the newest events that would have caused it, 2,000 of its type at most, with tasks and goals as they are now. After a second, those that were not looked at yet are left out. Two of a tenant run at a time, ten wait for 5 s at most. Nothing is written. Needs rules.write. `POST /api/v1/rules:dry-run` */
+/** Simulate a work rule on past events. Evaluates the rule for the newest events that would have triggered it, among at most 2,000 of its type, with the current tasks and goals. After a second, the remaining events are omitted. A tenant runs two simulations at a time; ten more wait for at most 5 s. Nothing is written. Needs rules.write. `POST /api/v1/rules:dry-run` */
 dryRun(body: RuleDryRun, options?: CallOptions): Promise<RuleDryRunResults>;
 }
 
 export interface RuleEvaluationsApi {
-/** Read what came of one cause. Needs rules.read. `GET /api/v1/rule-evaluations/{id}` */
+/** Read one evaluation of a work rule. Needs rules.read. `GET /api/v1/rule-evaluations/{id}` */
 get(id: string, options?: CallOptions): Promise<RuleEvaluation>;
 }
 
 export interface ProcessDefinitionsApi {
-/** Publish the next version of a process. Versions never change. 200 when this version is there with the same content, else 201; a new version takes a retired process into use again. `invalid_process` lists every problem with its place; what only deserves a look stands in `warnings`. The process acts in the name of its agent, so the caller must hold what the agent may do. Instances go on by the version that they began with, unless `migrations` say `migrate` of that: then the worker takes them along, except those that a step called as `key@version`. Elements are found by their ids, or by those that `map` gives them (null: gone). An open step keeps its task, approvals or call; one that is gone is closed, and its list goes on behind the steps that were done before. What the new version has before that place is not done, a stage before one that has begun is passed over, and deadlines that it counts otherwise are counted anew. A step that stands in another list of steps than before is a problem, unless `map` gives it up. Needs processes.write. `POST /api/v1/process-definitions` */
+/** Publish the next version of a process. Versions are immutable. Returns 200 if this version already exists with the same content, otherwise 201; a new version reactivates a retired process. `invalid_process` lists every problem with its place; `warnings` lists less serious findings. The process acts as its agent, so the caller must hold all rights of the agent. Instances continue with the version that they started with, unless `migrations` has `migrate` for that version: then the worker migrates them, except those that a step called as `key@version`. Elements are matched by id, or by the id that `map` gives them (null: removed). An open step keeps its task, approvals or call; a removed step is closed, and its list continues after the steps that were done before. Steps that the new version adds before that place are not done, a stage before one that has begun is skipped, and deadlines that the new version defines differently are computed again. A step that has moved to another list of steps is a problem, unless `map` removes it. Needs processes.write. `POST /api/v1/process-definitions` */
 publish(body: ProcessDefinitionRequest, options?: CallOptions): Promise<ProcessDefinition>;
-/** List processes, each by its latest version, newest first. A page has up to 4 MiB; what is beyond has a cursor. Needs processes.read. `GET /api/v1/process-definitions` */
+/** List processes, each by its latest version, newest first. A page has at most 4 MiB; a cursor leads to the rest. Needs processes.read. `GET /api/v1/process-definitions` */
 list(query?: {
 key?: string;
 workspaceId?: Uuid;
 governedBy?: string;
 status?: string;
-/** Only what this package has installed. */
+/** Only objects that this package installed. */
 package?: string;
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<ProcessDefinitionPage, ProcessDefinition>;
 /** Read a version of a process. Needs processes.read. `GET /api/v1/process-definitions/{key}` */
 get(key: string, options?: CallOptions): Promise<ProcessDefinition>;
-/** List the versions of a process, newest first. A page has up to 4 MiB; what is beyond has a cursor. Needs processes.read. `GET /api/v1/process-definitions/{key}/versions` */
+/** List the versions of a process, newest first. A page has at most 4 MiB; a cursor leads to the rest. Needs processes.read. `GET /api/v1/process-definitions/{key}/versions` */
 listVersions(key: string, query?: {
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<ProcessDefinitionPage, ProcessDefinition>;
-/** Retire a process. Nothing starts by it any more; instances that run go on. Retiring a retired one changes nothing, and publishing a new version takes it into use again. With `dryRun` nothing is written. Needs processes.write. `POST /api/v1/process-definitions/{key}:retire` */
+/** Retire a process. No new instances start; running instances continue. Retiring a retired process changes nothing, and publishing a new version reactivates it. With `dryRun` nothing is written. Needs processes.write. `POST /api/v1/process-definitions/{key}:retire` */
 retire(key: string, body: ProcessRetirement, options?: CallOptions & { query?: {
 dryRun?: boolean;
 } }): Promise<RetiredProcess>;
-/** See what instances would have done by another definition. What instances took, in its order and at its times, is taken once more by the candidate, whose version does not count; what it leads to is compared with their journals. Answers that only the candidate would wait for never come. Calendars count as they are now. Instances from before Baton kept what they took are `incomplete`. What an instance took before it went on by a later version is taken by the versions of then. Nothing is written. One call of a tenant runs at a time and two of a process; four of a tenant wait for 10 s at most. Needs packages.test. `POST /api/v1/process-definitions/{key}:replay` */
+/** Replay instances with another definition. The candidate processes the recorded inputs of instances again, in their order and at their times, and the result is compared with the journals of the instances. The version number of the candidate is ignored. Results that only the candidate would wait for never arrive. Calendars are used in their current state. Instances whose inputs were not recorded, because they are older than that feature, are `incomplete`. Inputs from before a migration are processed by the version of that time. Nothing is written. A tenant runs one call at a time, and a process two; four calls of a tenant wait for at most 10 s. Needs packages.test. `POST /api/v1/process-definitions/{key}:replay` */
 replay(key: string, body: ProcessReplayRequest, options?: CallOptions): Promise<ProcessReplay>;
 }
 
 export interface ProcessInstancesApi {
-/** Start an instance of a process. Of the newest version. It acts in the name of the agent that the definition names. The key of an instance that has ended may start again. Needs processes.operate. `POST /api/v1/process-instances` */
+/** Start an instance of a process. Starts an instance of the newest version. It acts as the agent that the definition names. The key of an ended instance may be reused. Needs processes.operate. `POST /api/v1/process-instances` */
 create(body: ProcessInstanceRequest, options?: CallOptions): Promise<ProcessInstance>;
 /** List instances of processes, newest first. Needs processes.read. `GET /api/v1/process-instances` */
 list(query?: {
@@ -1003,383 +1003,383 @@ instanceKey?: string;
 status?: string;
 workspaceId?: Uuid;
 slaState?: "breached" | "warning";
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<ProcessInstancePage, ProcessInstance>;
 /** Read an instance of a process. Needs processes.read. `GET /api/v1/process-instances/{id}` */
 get(id: string, options?: CallOptions): Promise<ProcessInstance>;
-/** List what happened to an instance and what it led to, the oldest first. Needs processes.read. `GET /api/v1/process-instances/{id}/journal` */
+/** List the journal of an instance, oldest first. Needs processes.read. `GET /api/v1/process-instances/{id}/journal` */
 listJournal(id: string, query?: {
 kind?: "decision" | "intent" | "input" | "settings" | "data" | "timer" | "state";
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<ProcessJournalEntryPage, ProcessJournalEntry>;
-/** Suspend an instance: its timers stop, and events wait. Needs processes.operate. `POST /api/v1/process-instances/{id}:suspend` */
+/** Suspend an instance: its timers stop, and events are stored. Needs processes.operate. `POST /api/v1/process-instances/{id}:suspend` */
 suspend(id: string, body: ProcessSuspension, options?: CallOptions): Promise<ProcessInstance>;
-/** Let a suspended instance go on: what it could not do is tried again. Of an instance whose `suspension` has the code `migration_failed` this is to go on by the later version of its definition; where it still can not, it stays suspended. Needs processes.operate. `POST /api/v1/process-instances/{id}:resume` */
+/** Resume a suspended instance and retry the input that failed. If `suspension` has the code `migration_failed`, the migration to the later version of the definition is retried; if it fails again, the instance stays suspended. Needs processes.operate. `POST /api/v1/process-instances/{id}:resume` */
 resume(id: string, body?: ProcessResumption, options?: CallOptions): Promise<ProcessInstance>;
-/** Go past the step that an instance can not do. Needs processes.operate. `POST /api/v1/process-instances/{id}:skip` */
+/** Skip the step that failed. Needs processes.operate. `POST /api/v1/process-instances/{id}:skip` */
 skip(id: string, body: ProcessSkip, options?: CallOptions): Promise<ProcessInstance>;
-/** End an instance; what it did is undone first, unless `compensate` is false. Where a step that undoes fails, the instance is suspended and says why in `suspension`: `:resume` tries that step again, as a second `:cancel` does, `:skip` goes past it, and `:cancel` with `compensate` false ends the instance as it is. Needs processes.operate. `POST /api/v1/process-instances/{id}:cancel` */
+/** Cancel an instance; it is compensated first, unless `compensate` is false. If a compensation step fails, the instance is suspended with the reason in `suspension`: `:resume` and a second `:cancel` retry that step, `:skip` skips it, and `:cancel` with `compensate` false ends the instance as it is. Needs processes.operate. `POST /api/v1/process-instances/{id}:cancel` */
 cancel(id: string, body: ProcessCancellation, options?: CallOptions): Promise<ProcessInstance>;
 }
 
 export interface WorkspaceTypesApi {
-/** Make a workspace type. Needs workspaces.manage. `POST /api/v1/workspace-types` */
+/** Create a workspace type. Needs workspaces.manage. `POST /api/v1/workspace-types` */
 create(body: WorkspaceTypeRequest, options?: CallOptions): Promise<WorkspaceType>;
 /** List workspace types, newest first. Needs workspaces.read. `GET /api/v1/workspace-types` */
 list(query?: {
 status?: string;
-/** Only what this package has installed. */
+/** Only objects that this package installed. */
 package?: string;
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<WorkspaceTypePage, WorkspaceType>;
 /** Read a workspace type. Needs workspaces.read. `GET /api/v1/workspace-types/{id}` */
 get(id: string, options?: CallOptions): Promise<WorkspaceType>;
-/** Change a workspace type. What stands already is not judged again. Values that are stored already change nothing. Needs workspaces.manage. `PATCH /api/v1/workspace-types/{id}` */
+/** Change a workspace type. Existing workspaces are not validated again. Values equal to the stored ones change nothing. Needs workspaces.manage. `PATCH /api/v1/workspace-types/{id}` */
 update(id: string, body: WorkspaceTypeChange, options: CallOptions & Matched): Promise<WorkspaceType>;
-/** Archive a workspace type that no active workspace has. It keeps its key. Archiving an archived one changes nothing. Needs workspaces.manage. `POST /api/v1/workspace-types/{id}:archive` */
+/** Archive a workspace type that no active workspace uses. The type keeps its key. Archiving it again changes nothing. Needs workspaces.manage. `POST /api/v1/workspace-types/{id}:archive` */
 archive(id: string, options?: CallOptions): Promise<WorkspaceType>;
-/** Take an archived workspace type into use again. Restoring an active one changes nothing. Needs workspaces.manage. `POST /api/v1/workspace-types/{id}:restore` */
+/** Restore an archived workspace type. Restoring an active type changes nothing. Needs workspaces.manage. `POST /api/v1/workspace-types/{id}:restore` */
 restore(id: string, options?: CallOptions): Promise<WorkspaceType>;
 }
 
 export interface CalendarsApi {
-/** Publish the next version of a production calendar. Versions never change. 200 when the newest version says the same already, else 201; either takes a retired calendar into use again. `invalid_calendar` names in `code` what is wrong: unknown_timezone, duplicate_calendar_year, calendar_date_outside_year, calendar_day_conflict or invalid_working_hours. Needs calendars.write. `POST /api/v1/calendars` */
+/** Publish the next version of a production calendar. Versions never change. Returns 200 when the newest version has the same content, else 201; both reactivate a retired calendar. The `code` of `invalid_calendar` names the defect: unknown_timezone, duplicate_calendar_year, calendar_date_outside_year, calendar_day_conflict or invalid_working_hours. Needs calendars.write. `POST /api/v1/calendars` */
 publish(body: CalendarRequest, options?: CallOptions): Promise<Calendar>;
-/** List calendars, each by its newest version, newest first. A page has up to 4 MiB; what is beyond has a cursor. `GET /api/v1/calendars` */
+/** List the newest version of each calendar, newest first. A page has up to 4 MiB; the remaining items follow by cursor. `GET /api/v1/calendars` */
 list(query?: {
-/** Only what this package has installed. */
+/** Only objects that this package installed. */
 package?: string;
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<CalendarPage, Calendar>;
 /** Read a version of a calendar. `GET /api/v1/calendars/{key}` */
 get(key: string, options?: CallOptions): Promise<Calendar>;
-/** Retire a calendar. It still computes. Retiring a retired one changes nothing, and publishing takes it into use again. With `dryRun` nothing is written. Needs calendars.write. `POST /api/v1/calendars/{key}:retire` */
+/** Retire a calendar. A retired calendar still computes. Retiring it again changes nothing, and publishing reactivates it. With `dryRun` nothing is written. Needs calendars.write. `POST /api/v1/calendars/{key}:retire` */
 retire(key: string, body: CalendarRetirement, options?: CallOptions & { query?: {
 dryRun?: boolean;
 } }): Promise<Calendar>;
-/** Add working minutes to an instant, or count those between two. By the clocks of its time zone: an hour that they skip is none, one that they show twice counts twice. `invalid_calendar` names in `code` why not: calendar_without_hours, or calendar_scan_limit beyond 50 years. `POST /api/v1/calendars/{key}:compute` */
+/** Add working minutes to an instant, or count the working minutes between two instants. Follows the clocks of its time zone: a skipped hour does not count, a repeated hour counts twice. The `code` of `invalid_calendar` names the reason: calendar_without_hours, or calendar_scan_limit beyond 50 years. `POST /api/v1/calendars/{key}:compute` */
 compute(key: string, body: CalendarComputation, options?: CallOptions): Promise<CalendarComputed>;
 }
 
 export interface ProjectTemplatesApi {
-/** Make the next version of a project template. Versions never change. Without a lifecycle its projects are planned, active, paused, completed or cancelled. Needs project_templates.manage. `POST /api/v1/project-templates` */
+/** Create the next version of a project template. Versions never change. A template without a lifecycle gets the statuses planned, active, paused, completed and cancelled. Needs project_templates.manage. `POST /api/v1/project-templates` */
 create(body: NewProjectTemplate, options?: CallOptions): Promise<ProjectTemplate>;
 /** List project templates, all versions, newest first. Needs project_templates.read. `GET /api/v1/project-templates` */
 list(query?: {
 key?: string;
 status?: string;
-/** Only what this package has installed. */
+/** Only objects that this package installed. */
 package?: string;
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<ProjectTemplatePage, ProjectTemplate>;
 /** Read a version of a project template. Needs project_templates.read. `GET /api/v1/project-templates/{id}` */
 get(id: string, options?: CallOptions): Promise<ProjectTemplate>;
-/** Deprecate a version of a project template: no project is made with it any more. Deprecating a deprecated one changes nothing. Needs project_templates.manage. `POST /api/v1/project-templates/{id}:deprecate` */
+/** Deprecate a version of a project template; new projects can no longer use it. Deprecating it again changes nothing. Needs project_templates.manage. `POST /api/v1/project-templates/{id}:deprecate` */
 deprecate(id: string, options?: CallOptions): Promise<ProjectTemplate>;
 }
 
 export interface OperationsApi {
-/** How far the delivery to the memory service has come in the tenant's journal. A tenant whose events could not be delivered is parked alone and tried again by itself; `Retry-After` then says in how many seconds. Needs operations.read or operations.manage. `GET /api/v1/operations/context-adapter` */
+/** Read the progress of the delivery of the tenant's journal to the memory service. If a tenant's events could not be delivered, only that tenant is on hold, and the delivery is retried automatically; `Retry-After` then gives the delay in seconds. Needs operations.read or operations.manage. `GET /api/v1/operations/context-adapter` */
 getContextAdapter(options?: CallOptions): Promise<AdapterState>;
-/** Have the event at which the tenant is parked tried again at once. The cursor does not move. There is nothing to be tried before the first cycle: 404. Needs operations.manage. `POST /api/v1/operations/context-adapter/{tenantId}:redrive` */
+/** Retry the event at which the tenant is on hold at once. The cursor does not move. Returns 404 before the first cycle, when there is nothing to retry. Needs operations.manage. `POST /api/v1/operations/context-adapter/{tenantId}:redrive` */
 redriveContextAdapter(tenantId: string, body?: AdapterRedrive, options?: CallOptions): Promise<AdapterState>;
-/** Deliver the tenant's journal again from an earlier place. Without a cursor, from the beginning of what still exists. The memory service recognises what it has. A delivery that is under way moves the cursor no more. Needs operations.manage. `POST /api/v1/operations/context-adapter/{tenantId}:rebuild` */
+/** Deliver the tenant's journal again from an earlier position. Without a cursor, from the oldest event that still exists. The memory service recognizes events that it has. A running delivery no longer moves the cursor. Needs operations.manage. `POST /api/v1/operations/context-adapter/{tenantId}:rebuild` */
 rebuildContextAdapter(tenantId: string, body?: AdapterRebuild, options?: CallOptions): Promise<AdapterState>;
-/** List what waits for a sink, or was set aside after its last attempt. The newest first. An event is listed for each sink, once a worker has handed it over, which takes about a second. Needs operations.read or operations.manage. `GET /api/v1/operations/outbox` */
+/** List undelivered events and dead letters. The newest first. An event is listed once per sink, after a worker has distributed it, which takes about a second. Needs operations.read or operations.manage. `GET /api/v1/operations/outbox` */
 listUndeliveredEvents(query?: {
-/** Without it both. */
+/** Both if absent. */
 status?: "pending" | "dead";
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<UndeliveredEventPage, UndeliveredEvent>;
-/** Have an event that was set aside delivered again. Its attempts begin anew. One that waits for its next attempt stays as it is. Needs operations.manage. `POST /api/v1/operations/outbox/{id}:redrive` */
+/** Redrive a dead letter: deliver the event again. Its attempts start at zero. An event that is still pending is left unchanged. Needs operations.manage. `POST /api/v1/operations/outbox/{id}:redrive` */
 redriveUndeliveredEvent(id: string, body?: OutboxRedrive, options?: CallOptions): Promise<UndeliveredEvent>;
-/** Give up the delivery of an event to a sink. The event stays in the journal, and no longer holds back its archiving. Needs operations.manage. `POST /api/v1/operations/outbox/{id}:drop` */
+/** Drop the delivery of an event to a sink. The event remains in the journal and no longer blocks its archiving. Needs operations.manage. `POST /api/v1/operations/outbox/{id}:drop` */
 dropUndeliveredEvent(id: string, body: OutboxDrop, options?: CallOptions): Promise<UndeliveredEvent>;
-/** Move confirmed history to the archive, the oldest first. Readers see no difference. It ends before the first event that is too young, that a consumer has not confirmed, or whose delivery is not done. Needs operations.manage. `POST /api/v1/operations/journal:archive` */
+/** Move confirmed history to the archive, the oldest first. Readers notice no difference. It ends before the first event that is too young, not confirmed by a consumer, or not yet delivered. Needs operations.manage. `POST /api/v1/operations/journal:archive` */
 archiveJournal(body?: JournalRetention, options?: CallOptions): Promise<JournalArchiving>;
-/** Delete history from the archive, the oldest first. The only operation that loses data: export it before. Cursors below what is deleted are refused from then on. Needs operations.manage. `POST /api/v1/operations/journal:prune` */
+/** Delete history from the archive, the oldest first. The only operation that loses data: export it first. Cursors below the deleted history are refused afterwards. Needs operations.manage. `POST /api/v1/operations/journal:prune` */
 pruneJournal(body?: JournalRetention, options?: CallOptions): Promise<JournalPruning>;
-/** List what a decision point would have decided otherwise. With CP_AUTHZ_MODE `shadow`, of the process that answers: the newest 1,000, and how many there were. Other modes have none. Needs operations.read or operations.manage. `GET /api/v1/operations/authz-differences` */
+/** List decisions where the decision point differs. For CP_AUTHZ_MODE `shadow`, in the process that serves the request: the newest 1,000 differences and their total. Other modes return none. Needs operations.read or operations.manage. `GET /api/v1/operations/authz-differences` */
 listAuthzDifferences(options?: CallOptions): Paged<AuthzDifferences, AuthzDifference>;
 }
 
 export interface RolesApi {
-/** Make a role, of the tenant or of a workspace. It gives no permission: tasks and approvals may ask for it. Needs org.manage. `POST /api/v1/roles` */
+/** Create a role of the tenant or of a workspace. A role grants no permission; tasks and approvals may require it. Needs org.manage. `POST /api/v1/roles` */
 create(body: RoleRequest, options?: CallOptions): Promise<Role>;
 /** List roles, newest first. Needs org.read. `GET /api/v1/roles` */
 list(query?: {
 workspaceId?: Uuid;
-/** Only what this package has installed. */
+/** Only objects that this package installed. */
 package?: string;
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<RolePage, Role>;
 /** Read a role. Needs org.read. `GET /api/v1/roles/{id}` */
 get(id: string, options?: CallOptions): Promise<Role>;
-/** Change a role. Tasks that ask for it keep asking for it under its new slug. Needs org.manage. `PATCH /api/v1/roles/{id}` */
+/** Change a role. Tasks that require the role still require it under its new slug. Needs org.manage. `PATCH /api/v1/roles/{id}` */
 update(id: string, body: RoleChange, options: CallOptions & Matched): Promise<Role>;
-/** List who has a role, newest principals first. With a workspace: who has it there, in one above it, or in the whole tenant. Needs org.read or principals.read. `GET /api/v1/roles/{id}/principals` */
+/** List the principals that have a role, newest first. With a workspace: those who have the role in it, in an ancestor, or in the whole tenant. Needs org.read or principals.read. `GET /api/v1/roles/{id}/principals` */
 listPrincipals(id: string, query?: {
 workspaceId?: Uuid;
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<RoleHolderPage, RoleHolder>;
 }
 
 export interface CapabilitiesApi {
-/** Make a capability. It gives no permission: tasks may ask for it. Needs org.manage. `POST /api/v1/capabilities` */
+/** Create a capability. A capability grants no permission; tasks may require it. Needs org.manage. `POST /api/v1/capabilities` */
 create(body: CapabilityRequest, options?: CallOptions): Promise<Capability>;
 /** List capabilities, newest first. Needs org.read. `GET /api/v1/capabilities` */
 list(query?: {
-/** Only what this package has installed. */
+/** Only objects that this package installed. */
 package?: string;
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<CapabilityPage, Capability>;
 /** Read a capability. Needs org.read. `GET /api/v1/capabilities/{id}` */
 get(id: string, options?: CallOptions): Promise<Capability>;
-/** Change a capability. Tasks that ask for it keep asking for it under its new name. Needs org.manage. `PATCH /api/v1/capabilities/{id}` */
+/** Change a capability. Tasks that require the capability still require it under its new name. Needs org.manage. `PATCH /api/v1/capabilities/{id}` */
 update(id: string, body: CapabilityChange, options: CallOptions & Matched): Promise<Capability>;
 }
 
 export interface SkillsApi {
-/** Record a version of a skill. It can be assigned, and tasks may ask for it. With a contract it can be called, and tools read `contract.inputs`; `sideEffects` and `riskLevel` are then required, and `inputSchema` and `outputSchema` stay null. Needs org.manage. `POST /api/v1/skills` */
+/** Record a version of a skill. A skill can be assigned, and tasks may require it. With a contract it can be called, and tools read `contract.inputs`; `sideEffects` and `riskLevel` are then required, and `inputSchema` and `outputSchema` stay null. Needs org.manage. `POST /api/v1/skills` */
 create(body: SkillRequest, options?: CallOptions): Promise<Skill>;
 /** List skills, newest first. Needs org.read. `GET /api/v1/skills` */
 list(query?: {
 name?: string;
 status?: string;
-/** Only what this package has installed. */
+/** Only objects that this package installed. */
 package?: string;
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<SkillPage, Skill>;
-/** Read a skill. A name alone is its newest active version, else the newest that is not disabled. Needs org.read or skills.invoke or skills.execute. `GET /api/v1/skills/{ref}` */
+/** Read a skill. A name alone selects the newest active version, else the newest that is not disabled. Needs org.read or skills.invoke or skills.execute. `GET /api/v1/skills/{ref}` */
 get(ref: string, options?: CallOptions): Promise<Skill>;
-/** Change the description of a skill, or take it out of use. active may become deprecated or disabled, deprecated disabled; what a version does never changes, but the `endpoint` of its contract may move. Calls that wait are executed at the new one. Those of a disabled version are withdrawn. Needs org.manage. `PATCH /api/v1/skills/{ref}` */
+/** Change the description, status or endpoint of a skill. An active version may become deprecated or disabled, a deprecated one disabled. The behaviour of a version never changes, but the `endpoint` of its contract may move. Pending calls are executed at the new endpoint. Calls of a disabled version are withdrawn. Needs org.manage. `PATCH /api/v1/skills/{ref}` */
 update(ref: string, body: SkillChange, options: CallOptions & Matched): Promise<Skill>;
-/** Ask for a call of a skill. An executor takes the call from its queue. `idempotencyKey` names one call of the caller: asked for again with the same inputs it is answered with 200, whatever became of the skill. A run calls the skills that its principal has, and one that was launched those that its handle grants. A skill with `external_write` needs an approved gate of the task (`approvalId`, once for each version) that doesn't say itself what follows from it, or a run of a task whose type's `execution` pins this version (once in a run). `requestedBy.kind` is then `principal` or `run`. While too many calls of the tenant wait, 429 `rate_limited`. Needs skills.invoke. `POST /api/v1/skills/{ref}:invoke` */
+/** Request a call of a skill. An executor claims the call from its queue. `idempotencyKey` identifies one call of the caller: repeating the request with the same inputs returns that call with 200, even if the skill has changed. A run calls the skills that its principal has, and a launched run those that its handle grants. A skill with `external_write` needs an approved gate of the task (`approvalId`, once for each version) without an outcome of its own, or a run of a task whose type's `execution` pins this version (once in a run). `requestedBy.kind` is then `principal` or `run`. Returns 429 `rate_limited` while too many calls of the tenant are pending. Needs skills.invoke. `POST /api/v1/skills/{ref}:invoke` */
 invoke(ref: string, body?: SkillInvocationRequest, options?: CallOptions): Promise<SkillInvocation>;
 }
 
 export interface PrincipalsApi {
-/** Give a principal a role, in the whole tenant or in a workspace and below it. Repeated, it answers the assignment that stands. Needs org.manage. `POST /api/v1/principals/{id}/roles` */
+/** Assign a role to a principal, in the whole tenant or in a workspace and its descendants. Repeating the request returns the existing assignment. Needs org.manage. `POST /api/v1/principals/{id}/roles` */
 assignRole(id: string, body: RoleAssignmentRequest, options?: CallOptions): Promise<RoleAssignment>;
 /** List the roles of a principal, newest first. Needs org.read or principals.read. `GET /api/v1/principals/{id}/roles` */
 listRoles(id: string, query?: {
-/** How many items at most, 1 to 200. Without it and without a cursor the list comes whole. */
+/** Maximum number of items, 1 to 200. Without it and without a cursor the whole list is returned. */
 limit?: number;
-/** The `nextCursor` of the page before. */
+/** The `nextCursor` of the previous page. */
 cursor?: string;
 }, options?: CallOptions): Paged<RoleAssignmentPage, RoleAssignment>;
-/** Take a role from a principal where it was given. Revoking what is not assigned changes nothing. Needs org.manage. `POST /api/v1/principals/{id}/roles/{roleId}:revoke` */
+/** Revoke a role from a principal where it was assigned. Revoking an unassigned role changes nothing. Needs org.manage. `POST /api/v1/principals/{id}/roles/{roleId}:revoke` */
 revokeRole(id: string, roleId: string, body?: RoleRevocation, options?: CallOptions): Promise<undefined>;
-/** Give a principal a capability. Repeated, it answers the assignment that stands. Needs org.manage. `POST /api/v1/principals/{id}/capabilities` */
+/** Assign a capability to a principal. Repeating the request returns the existing assignment. Needs org.manage. `POST /api/v1/principals/{id}/capabilities` */
 assignCapability(id: string, body: CapabilityAssignmentRequest, options?: CallOptions): Promise<CapabilityAssignment>;
 /** List the capabilities of a principal, newest first. Needs org.read or principals.read. `GET /api/v1/principals/{id}/capabilities` */
 listCapabilities(id: string, query?: {
-/** How many items at most, 1 to 200. Without it and without a cursor the list comes whole. */
+/** Maximum number of items, 1 to 200. Without it and without a cursor the whole list is returned. */
 limit?: number;
-/** The `nextCursor` of the page before. */
+/** The `nextCursor` of the previous page. */
 cursor?: string;
 }, options?: CallOptions): Paged<CapabilityAssignmentPage, CapabilityAssignment>;
-/** Take a capability from a principal. Revoking what is not assigned changes nothing. Needs org.manage. `POST /api/v1/principals/{id}/capabilities/{capabilityId}:revoke` */
+/** Revoke a capability from a principal. Revoking an unassigned capability changes nothing. Needs org.manage. `POST /api/v1/principals/{id}/capabilities/{capabilityId}:revoke` */
 revokeCapability(id: string, capabilityId: string, options?: CallOptions): Promise<undefined>;
-/** Give a principal a version of a skill. Repeated, it answers the assignment that stands. Needs org.manage. `POST /api/v1/principals/{id}/skills` */
+/** Assign a version of a skill to a principal. Repeating the request returns the existing assignment. Needs org.manage. `POST /api/v1/principals/{id}/skills` */
 assignSkill(id: string, body: SkillAssignmentRequest, options?: CallOptions): Promise<SkillAssignment>;
 /** List the skills of a principal, newest first. Needs org.read or principals.read. `GET /api/v1/principals/{id}/skills` */
 listSkills(id: string, query?: {
-/** How many items at most, 1 to 200. Without it and without a cursor the list comes whole. */
+/** Maximum number of items, 1 to 200. Without it and without a cursor the whole list is returned. */
 limit?: number;
-/** The `nextCursor` of the page before. */
+/** The `nextCursor` of the previous page. */
 cursor?: string;
 }, options?: CallOptions): Paged<SkillAssignmentPage, SkillAssignment>;
-/** Take a version of a skill from a principal. Revoking what is not assigned changes nothing. Needs org.manage. `POST /api/v1/principals/{id}/skills/{skillId}:revoke` */
+/** Revoke a version of a skill from a principal. Revoking an unassigned skill changes nothing. Needs org.manage. `POST /api/v1/principals/{id}/skills/{skillId}:revoke` */
 revokeSkill(id: string, skillId: string, options?: CallOptions): Promise<undefined>;
-/** Make a principal. It enters once an identity is bound to it, or with a key of its own. Needs principals.write. `POST /api/v1/principals` */
+/** Create a principal. It can act once an identity is bound to it, or with an API key of its own. Needs principals.write. `POST /api/v1/principals` */
 create(body: PrincipalRequest, options?: CallOptions): Promise<Principal>;
 /** List principals, newest first. Needs principals.read. `GET /api/v1/principals` */
 list(query?: {
 kind?: string;
-/** Words, in any case, of which each is the beginning of a word of the display name or the e-mail address; 200 characters, 10 words. Blank: all. */
+/** Words, case-insensitive; each must be the beginning of a word in the display name or e-mail address. At most 200 characters and 10 words. Blank: all. */
 q?: string;
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<PrincipalPage, Principal>;
 /** Read a principal. Needs principals.read. `GET /api/v1/principals/{id}` */
 get(id: string, options?: CallOptions): Promise<Principal>;
-/** Change what is known about a principal. The profile is replaced as a whole. Values that are stored already change nothing. Needs principals.write. `PATCH /api/v1/principals/{id}` */
+/** Change the display name and profile of a principal. The profile is replaced as a whole. Unchanged values have no effect. Needs principals.write. `PATCH /api/v1/principals/{id}` */
 update(id: string, body: PrincipalChange, options: CallOptions & Matched): Promise<Principal>;
-/** Disable a principal and end everything it has. Its bindings and delegations are revoked, its sessions closed, its claims released and their runs failed. Disabling a disabled one changes nothing. Needs principals.write. `POST /api/v1/principals/{id}:disable` */
+/** Disable a principal and end everything it has. Its bindings and delegations are revoked, its sessions closed, its claims released and their runs failed. Disabling a disabled principal changes nothing. Needs principals.write. `POST /api/v1/principals/{id}:disable` */
 disable(id: string, body?: PrincipalStatusReason, options?: CallOptions): Promise<Principal>;
-/** Let a principal act again. Only the status comes back; `liveApiKeys` says how many keys enter again with it. Enabling an active one changes nothing. Needs principals.write. `POST /api/v1/principals/{id}:enable` */
+/** Enable a principal. Only the status is restored; `liveApiKeys` is the number of keys that are accepted again. Enabling an active principal changes nothing. Needs principals.write. `POST /api/v1/principals/{id}:enable` */
 enable(id: string, body?: PrincipalStatusReason, options?: CallOptions): Promise<EnabledPrincipal>;
-/** List the identities bound to a principal, newest first, revoked ones too. Needs principals.read. `GET /api/v1/principals/{id}/iam-bindings` */
+/** List the identities bound to a principal, newest first, including revoked bindings. Needs principals.read. `GET /api/v1/principals/{id}/iam-bindings` */
 listIamBindings(id: string, options?: CallOptions): Paged<IamBindingPage, IamBinding>;
-/** Bind an identity to a principal. An identity that the tenant has bound is re-pointed: permissions replaced, admitted again. 201 when it is new, else 200. Needs principals.write. `POST /api/v1/principals/{id}/iam-bindings` */
+/** Bind an identity to a principal. For an identity that the tenant has already bound, the binding is re-pointed: permissions are replaced, and it is active again. 201 for a new binding, else 200. Needs principals.write. `POST /api/v1/principals/{id}/iam-bindings` */
 createIamBinding(id: string, body: IamBindingRequest, options?: CallOptions): Promise<IamBinding>;
-/** Give a principal a key of its own. The key is shown in this answer only; a repeated answer has null. It enters while CP_LEGACY_API_KEYS_ENABLED. Needs principals.write. `POST /api/v1/principals/{id}/api-keys` */
+/** Create an API key for a principal. The key is shown in this response only; a repeated response has null. Keys are accepted while CP_LEGACY_API_KEYS_ENABLED is set. Needs principals.write. `POST /api/v1/principals/{id}/api-keys` */
 createApiKey(id: string, body: ApiKeyRequest, options?: CallOptions): Promise<IssuedApiKey>;
 }
 
 export interface ToolsApi {
-/** List the tools that the caller has, newest first. Tools are the skills that are assigned to the caller and not disabled. `query` has up to 8 words, which name or description must all have. One that the session can not call is listed with `visible` false. The ETag changes with the catalogue and with what the caller may use; an If-None-Match that names it is answered with 304. Needs tasks.read. `GET /api/v1/tools` */
+/** List the tools that the caller has, newest first. Tools are the skills that are assigned to the caller and not disabled. `query` has up to 8 words, which name or description must all contain. A tool that the session cannot call has `visible` false. The ETag changes with the catalog and with what the caller may use; a matching If-None-Match returns 304. Needs tasks.read. `GET /api/v1/tools` */
 list(query?: {
 query?: string;
-/** A run of the caller: what its projects and its handle leave. */
+/** A run of the caller: limits the tools to those that its projects and its handle allow. */
 runId?: Uuid;
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<ToolPage, Tool>;
-/** Read a tool with the schema of its inputs. A name alone is its newest active version, else its newest one. Properties of the schema that are named like a secret are left out, and listed. Needs tasks.read. `GET /api/v1/tools/{ref}` */
+/** Read a tool with the schema of its inputs. A name alone selects the newest active version, else the newest one. Properties of the schema that are named like a secret are omitted, and listed. Needs tasks.read. `GET /api/v1/tools/{ref}` */
 get(ref: string, query?: {
-/** A run of the caller: what its projects and its handle leave. */
+/** A run of the caller: limits the tools to those that its projects and its handle allow. */
 runId?: Uuid;
 }, options?: CallOptions): Promise<ToolDetail>;
 }
 
 export interface SkillInvocationsApi {
-/** Take the oldest call that waits and that the executor can execute. 204 when there is none. The lease is `leaseSeconds`, else what the contract allows and 30 s, from 10 s to 3600 s. A queue never delays executors of another. A call that has lost its basis is cancelled instead of returned. A person whose bindings show `members` only gets calls of visible workspaces and of the tenant itself. A call that verifies a task is not offered to anybody who worked on the task, nor to an agent or service that requested its completion; naming it returns 403 `not_eligible`. Needs skills.execute. `POST /api/v1/skill-invocations:claim` */
+/** Claim the oldest pending call that the executor can execute. Returns 204 when there is none. The lease is `leaseSeconds`, else the timeout of the contract plus 30 s, from 10 s to 3600 s. A queue never delays executors of another. A call that has lost its basis is cancelled instead of returned. A person whose bindings grant `members` only gets calls of visible workspaces and of the tenant itself. A call that verifies a task is not offered to anybody who worked on the task, nor to an agent or service that requested its completion; naming it returns 403 `not_eligible`. Needs skills.execute. `POST /api/v1/skill-invocations:claim` */
 claim(body: SkillInvocationClaim, options?: CallOptions): Promise<ClaimedSkillInvocation>;
-/** Read a call: for whoever asked for it, its executor, and all who execute skills. Needs skills.invoke or skills.execute. `GET /api/v1/skill-invocations/{id}` */
+/** Read a call; for its requester, its executor, and all who execute skills. Needs skills.invoke or skills.execute. `GET /api/v1/skill-invocations/{id}` */
 get(id: string, options?: CallOptions): Promise<SkillInvocation>;
-/** Let the lease of a call go on. Never past twice the time that the contract allows, and 30 s, after the start of the attempt. Needs skills.execute. `POST /api/v1/skill-invocations/{id}:heartbeat` */
+/** Extend the lease of a call. The lease ends at most twice the timeout of the contract plus 30 s after the start of the attempt. Needs skills.execute. `POST /api/v1/skill-invocations/{id}:heartbeat` */
 heartbeat(id: string, body: SkillInvocationHeartbeat, options?: CallOptions): Promise<SkillInvocation>;
-/** End a call with its output. An output that breaks the contract is answered with 200 too: the call has then failed with `output_contract_violation`, and `error.details` holds `rejectedOutput` up to 64 KiB, else `rejectedOutputBytes`. The result of a call for a task is recorded as an artifact of type `skill_result`. Needs skills.execute. `POST /api/v1/skill-invocations/{id}:complete` */
+/** Complete a call with its output. An output that violates the contract also returns 200: the call has then failed with `output_contract_violation`, and `error.details` holds `rejectedOutput` up to 64 KiB, else `rejectedOutputBytes`. The result of a call for a task is recorded as an artifact of type `skill_result`. Needs skills.execute. `POST /api/v1/skill-invocations/{id}:complete` */
 complete(id: string, body: SkillInvocationResult, options?: CallOptions): Promise<SkillInvocation>;
-/** Say that an attempt of a call failed. A retryable one is tried again after the pause of the contract, as often as the contract allows. Needs skills.execute. `POST /api/v1/skill-invocations/{id}:fail` */
+/** Report that an attempt of a call failed. A retryable failure is retried after the delay of the contract, up to its number of attempts. Needs skills.execute. `POST /api/v1/skill-invocations/{id}:fail` */
 fail(id: string, body: SkillInvocationFailure, options?: CallOptions): Promise<SkillInvocation>;
-/** Take a call back: for whoever asked for it, and for org.manage. `POST /api/v1/skill-invocations/{id}:cancel` */
+/** Cancel a call; for its requester, and with org.manage. `POST /api/v1/skill-invocations/{id}:cancel` */
 cancel(id: string, body?: SkillInvocationCancel, options?: CallOptions): Promise<SkillInvocation>;
 }
 
 export interface PackagesApi {
-/** Say of which package objects are that were made one by one. It takes the right of each kind besides. All versions of an object have its link, those that are made later too. What was linked to another package is linked to this one from then on. Needs packages.plan. `POST /api/v1/packages:record` */
+/** Record which package installed objects belong to. The caller also needs the permission for each kind. The link applies to all versions of an object, later ones included. An object of another package is transferred to this one. Needs packages.plan. `POST /api/v1/packages:record` */
 record(body: PackageRecord, options?: CallOptions): Promise<RecordedPackage>;
-/** Say what applying a package would change. Nothing is written. A document that the package leaves out retires its object. A field that a person changed since the package was applied last stays as it is, unless `overwriteConsole` says otherwise. A key in `renames` is given to what had the old one: a rule keeps all it has, an object of another kind begins anew with what people changed of it, and the old one is retired; an agent keeps its key. Instances of a process go on by the version that they began with, unless the `migrations` of the new one say `migrate`: then `deadlines` says where deadlines would lie that move, of the 200 newest instances of each process, for a caller with processes.read. `behaviour` says how many of the newest instances of a process would go another way, for a caller with processes.read and a package without errors. One version changes 100 objects at most. One plan or apply of a tenant runs at a time and two of a process; 16 of a tenant wait for 10 s at most. Needs packages.plan. `POST /api/v1/packages:plan` */
+/** Plan the changes of a package. Nothing is written. Removing a document retires its object. A field that a person has changed since the last apply is preserved, unless `overwriteConsole` is true. `renames` gives objects new keys: a rule keeps its history; an object of another kind is created again with the changes that people made to it, and the old one is retired; agents can not be renamed. Instances of a process continue with the version that they started with, unless the `migrations` of the new version have `migrate`: then `deadlines` lists the deadlines that would move, among the 200 newest instances of each process, for a caller with processes.read. `behaviour` counts the newest instances of a process that would take another path, for a caller with processes.read and a package without errors. A version changes at most 100 objects. A tenant runs one plan or apply at a time, and a process two; 16 calls of a tenant wait for at most 10 s. Needs packages.plan. `POST /api/v1/packages:plan` */
 plan(body: PackagePlanRequest, options?: CallOptions): Promise<PackagePlan>;
-/** Carry out the plan of a package, all of it or nothing. It takes the right of each kind that the package touches besides. `plan_stale` says that the package, or what it changes, is not what it was when the plan was made: plan again. What the writers of the objects refuse is told as they tell it, or among the problems of `invalid_package`. Needs packages.plan. `POST /api/v1/packages:apply` */
+/** Apply the plan of a package in one transaction. The caller also needs the permission for each kind of object that the package changes. `plan_stale` means that the package, or an object that it changes, has changed since the plan: plan again. Other refusals have the codes of the operations for each kind, or are listed among the problems of `invalid_package`. Needs packages.plan. `POST /api/v1/packages:apply` */
 apply(body: PackageApplication, options?: CallOptions): Promise<AppliedPackage>;
-/** Check a package and run its tests. Its processes, rules and task types run without effects and with a clock of their own, by the documents of kind `Test` in its files and in `tests`. Nothing is written. A test has 2 s of the engine, and a call 10 s: tests that were not begun by then end as `error`, as those do that ask for what is not simulated. One call of a tenant runs at a time and two of a process; four of a tenant wait for 10 s at most. Needs packages.test. `POST /api/v1/packages:test` */
+/** Check a package and run its tests. The tests are the documents of kind `Test` in its files and in `tests`. They run processes, rules and task types without effects and with a clock of their own. Nothing is written. A test has 2 s of engine time, and a call 10 s: tests that were not begun by then end as `error`, and so do tests that use something that is not simulated. A tenant runs one call at a time, and a process two; four calls of a tenant wait for at most 10 s. Needs packages.test. `POST /api/v1/packages:test` */
 test(body: PackageTestRequest, options?: CallOptions & { query?: {
 checkOnly?: boolean;
 } }): Promise<PackageTestReport>;
-/** Read the settings of a package, with their schema and with what counts. Needs packages.settings.read. `GET /api/v1/packages/{key}/settings` */
+/** Read the settings of a package, their schema and the effective values. Needs packages.settings.read. `GET /api/v1/packages/{key}/settings` */
 getSettings(key: string, options?: CallOptions): Promise<PackageSettings>;
-/** Set the settings of a package, all of them. They must fit the schema of the package. A text whose schema has `x-ref` names an object of the tenant: a principal, workspace or project by its id, a role by its slug, a capability or skill by its name, a taskType, artifactType or calendar by its key. What is set already makes no version. Needs packages.settings.manage. `PUT /api/v1/packages/{key}/settings` */
+/** Replace the settings of a package. The values must match the schema of the package. A text whose schema has `x-ref` names an object of the tenant: a principal, workspace or project by its id, a role by its slug, a capability or skill by its name, a taskType, artifactType or calendar by its key. Values equal to the current ones create no version. Needs packages.settings.manage. `PUT /api/v1/packages/{key}/settings` */
 setSettings(key: string, body: PackageSettingsChange, options: CallOptions & Matched): Promise<PackageSettings>;
-/** List what the settings of a package were, newest first. Needs packages.settings.read. `GET /api/v1/packages/{key}/settings/versions` */
+/** List the versions of the settings of a package, newest first. Needs packages.settings.read. `GET /api/v1/packages/{key}/settings/versions` */
 listSettingsVersions(key: string, query?: {
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<PackageSettingsVersionPage, PackageSettingsVersion>;
 }
 
 export interface PackageSettingsApi {
-/** List the packages that have settings, by their keys. The list comes whole. Needs packages.settings.read. `GET /api/v1/package-settings` */
+/** List the packages that have settings, sorted by key. Returns the whole list. Needs packages.settings.read. `GET /api/v1/package-settings` */
 list(query?: {
-/** Settings have one title: it changes nothing. */
+/** Has no effect: settings have a single title. */
 locale?: string;
 }, options?: CallOptions): Paged<PackageSettingsItemPage, PackageSettingsItem>;
 }
 
 export interface ViewsApi {
-/** List the views that packages have published, by their keys. The list comes whole: a tenant has 1,000 at most. `GET /api/v1/views` */
+/** List the views that packages have published, by their keys. The list is complete: a tenant has at most 1,000 views. `GET /api/v1/views` */
 list(query?: {
 /** The language of the titles, such as `de`. */
 locale?: string;
-/** Only what this package has installed. */
+/** Only objects that this package installed. */
 package?: string;
 }, options?: CallOptions): Paged<ListedViewPage, ListedView>;
-/** Read a view: its blocks, and what each may be asked. `GET /api/v1/views/{key}` */
+/** Read a view: its blocks, and the filters and sorts of each. `GET /api/v1/views/{key}` */
 get(key: string, options?: CallOptions): Promise<View>;
-/** Read the rows of a block of a view. It takes the right to read the list of its source: `tasks.read` of tasks, runs and claims, `skills.execute` of invocations, else that of the same name; and shows what that list would. Up to 20,000 rows are looked at, those that a filter with `eq` or `in` finds by an index, or the newest until the page is full; a query that would look at more is refused. Rows without a value come last. A value of another type, a parameter that is missing and one that the block does not declare are 422 `validation_error`. Where a decision point judges each row, a page may be short and lead on; after 4,000 hidden rows in a row a query is refused. `POST /api/v1/views/{key}:query` */
+/** Read the rows of a block of a view. The caller needs the permission for the list of the source: `tasks.read` for tasks, runs and claims, `skills.execute` for invocations, otherwise that of the same name; the rows are those that the list would show. At most 20,000 rows are scanned, those that a filter with `eq` or `in` finds by an index, or the newest until the page is full; a query that would scan more is refused. Rows without a value come last. A value of another type, a missing parameter and a parameter that the block does not declare are 422 `validation_error`. With external authorization per row, a page may be short and still have a cursor; after 4,000 consecutive hidden rows, the query is refused. `POST /api/v1/views/{key}:query` */
 query(key: string, body: ViewQuery, options?: CallOptions): Paged<ViewRows, Record<string, string | number | boolean | null>>;
 }
 
 export interface AgentsApi {
-/** Publish what an agent is to be. The first revision of a key makes the agent. 201 for a new revision; 200 when the current one says the same, apart from `state` and `placement.replicas`, which are taken all the same. The binding and the roles of a linked agent follow at once. Nobody gives an agent what they lack: roles, capabilities and skills need org.manage, connections need connections.manage. For an existing agent the caller also needs what the agent keeps regardless of the revision: the permissions of its API keys, org.manage if it was assigned roles, capabilities or skills directly, and agents.secrets.manage if the revision names stored secrets. Needs agents.manage. `POST /api/v1/agents` */
+/** Publish a revision of an agent. The first revision of a key creates the agent. Returns 201 for a new revision, or 200 when the current one is equal apart from `state` and `placement.replicas`, which are applied in both cases. The binding and the roles of a linked agent are updated in the same transaction. A caller can only grant an agent rights that it has: roles, capabilities and skills need org.manage, connections need connections.manage. For an existing agent the caller also needs the rights that the agent keeps regardless of the revision: the permissions of its API keys, org.manage if roles, capabilities or skills were assigned to it directly, and agents.secrets.manage if the revision names stored secrets. Needs agents.manage. `POST /api/v1/agents` */
 publish(body: AgentRequest, options?: CallOptions): Promise<Agent>;
 /** List agents, newest first. Needs agents.read. `GET /api/v1/agents` */
 list(query?: {
 status?: string;
 state?: string;
 workspaceId?: Uuid;
-/** Adds what was reported of each. */
+/** Adds the reported status of each agent. */
 include?: "status";
-/** Only what this package has installed. */
+/** Only objects that this package installed. */
 package?: string;
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<ListedAgentPage, ListedAgent>;
-/** Say what publishing would do, and write nothing. Needs agents.manage. `POST /api/v1/agents:validate` */
+/** Preview the effect of publishing without writing anything. Needs agents.manage. `POST /api/v1/agents:validate` */
 validate(body: AgentRequest, options?: CallOptions): Promise<AgentValidation>;
-/** Read the agent that the caller is. Its runs start with `revision.id` as their `agentRevisionId`. Needs no permission; 404 for a caller that is no agent of the registry, which sends none. `GET /api/v1/agents/me` */
+/** Read the calling agent. Its runs start with `revision.id` as their `agentRevisionId`. Needs no permission; returns 404 for a caller that is not an agent of the registry, whose runs have no `agentRevisionId`. `GET /api/v1/agents/me` */
 getOwn(options?: CallOptions): Promise<OwnAgent>;
-/** Read an agent with its current revision, or with another one. Needs agents.read. `GET /api/v1/agents/{key}` */
+/** Read an agent with its current or another revision. Needs agents.read. `GET /api/v1/agents/{key}` */
 get(key: string, options?: CallOptions): Promise<Agent>;
-/** List the revisions of an agent, newest first. A page ends early once its specs come to 4 MiB; `nextCursor` leads on. `changedFields` says what differs from the revision before. Needs agents.read. `GET /api/v1/agents/{key}/revisions` */
+/** List the revisions of an agent, newest first. A page ends early once its specs reach 4 MiB; `nextCursor` continues it. `changedFields` lists the differences from the previous revision. Needs agents.read. `GET /api/v1/agents/{key}/revisions` */
 listRevisions(key: string, query?: {
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<ListedAgentRevisionPage, ListedAgentRevision>;
-/** Say whether an agent is to run, and as how many. What stands already writes nothing. An agent without a placement has no replicas. Needs agents.manage. `PATCH /api/v1/agents/{key}/state` */
+/** Set whether an agent runs, and its number of replicas. Values equal to the stored ones write nothing. An agent without a placement has no replicas. Needs agents.manage. `PATCH /api/v1/agents/{key}/state` */
 changeState(key: string, body?: AgentStateChange, options?: CallOptions): Promise<Agent>;
-/** Retire an agent for good. Its principal is disabled, its bindings are revoked, its sessions closed, its live claims released, and its secrets deleted. Its key is never given again. Retiring a retired one changes nothing. Needs agents.manage. `POST /api/v1/agents/{key}:retire` */
+/** Retire an agent permanently. Disables its principal, revokes its bindings, closes its sessions, releases its live claims and deletes its secrets. Its key is never reused. Retiring it again changes nothing. Needs agents.manage. `POST /api/v1/agents/{key}:retire` */
 retire(key: string, body: AgentRetirement, options?: CallOptions): Promise<Agent>;
-/** Link an identity to an agent. From then on the agent is a principal with what its spec grants. The same identity again changes nothing, and admits a revoked one again. The caller holds the permissions of the agent, or is the service that published its current revision. Needs agents.status.write. `PUT /api/v1/agents/{key}/identity` */
+/** Link an identity to an agent. Turns the agent into a principal with the rights of its spec. Linking the same identity again changes nothing, except that it readmits a revoked one. The caller must hold the permissions of the agent, or be the service that published its current revision. Needs agents.status.write. `PUT /api/v1/agents/{key}/identity` */
 linkIdentity(key: string, body: AgentIdentity, options?: CallOptions): Promise<Agent>;
-/** Give a service agent another identity. Its principal stays as it is; the identity before is not admitted any more. Needs agents.manage. `POST /api/v1/agents/{key}/identity:replace` */
+/** Replace the identity of a service agent. Its principal does not change; the previous identity is no longer admitted. Needs agents.manage. `POST /api/v1/agents/{key}/identity:replace` */
 replaceIdentity(key: string, body: AgentIdentityReplacement, options?: CallOptions): Promise<Agent>;
-/** Report how an agent fares. A report that was observed before the stored one is refused: reports may come in any order. `agent.status_changed` is written where phase, reason, node or revision moved. Needs agents.status.write. `PUT /api/v1/agents/{key}/status` */
+/** Report the status of an agent. Reports may arrive in any order; one that was observed before the stored report is refused. `agent.status_changed` is written when phase, reason, node or revision changed. Needs agents.status.write. `PUT /api/v1/agents/{key}/status` */
 reportStatus(key: string, body: AgentStatusReport, options?: CallOptions): Promise<AgentStatus>;
-/** Read how an agent fares, and when it was last seen. Needs agents.read. `GET /api/v1/agents/{key}/status` */
+/** Read the status of an agent, and when it was last seen. Needs agents.read. `GET /api/v1/agents/{key}/status` */
 getStatus(key: string, options?: CallOptions): Promise<AgentStatus>;
-/** Give an agent a secret, or a new value of it. The value goes to the store of secrets and is never answered. 201 for a new name, else 200; with `If-None-Match: *` a name that is there is refused. An agent has 100 secrets at most. Needs agents.secrets.manage. `PUT /api/v1/agents/{key}/secrets/{name}` */
+/** Set a secret of an agent. The value goes to the secret store and is never returned. Returns 201 for a new name, else 200; with `If-None-Match: *` an existing name is refused. An agent has at most 100 secrets. Needs agents.secrets.manage. `PUT /api/v1/agents/{key}/secrets/{name}` */
 setSecret(key: string, name: string, body: AgentSecretRequest, options?: CallOptions): Promise<AgentSecret>;
-/** Delete a secret of an agent. An outside store loses the value at once or, while it is away, as soon as it is back. A retired agent has none: retiring it deletes all. Needs agents.secrets.manage. `DELETE /api/v1/agents/{key}/secrets/{name}` */
+/** Delete a secret of an agent. An external store deletes the value at once or, while it is unavailable, as soon as it is available again. A retired agent has no secrets: retiring it deletes them all. Needs agents.secrets.manage. `DELETE /api/v1/agents/{key}/secrets/{name}` */
 deleteSecret(key: string, name: string, options?: CallOptions): Promise<undefined>;
 /** List the names of the secrets of an agent, never their values. Needs agents.read. `GET /api/v1/agents/{key}/secrets` */
 listSecrets(key: string, query?: {
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<AgentSecretPage, AgentSecret>;
 /** List the connections that the spec of the calling agent names, by key. `GET /api/v1/agents/me/connections` */
@@ -1389,90 +1389,90 @@ getOwnConnection(key: string, options?: CallOptions): Promise<Connection>;
 }
 
 export interface ConnectionsApi {
-/** Make a connection, which is pending until somebody connects it. Needs connections.manage. `POST /api/v1/connections` */
+/** Create a connection, which is pending until a credential is set. Needs connections.manage. `POST /api/v1/connections` */
 create(body: ConnectionRequest, options?: CallOptions): Promise<Connection>;
 /** List connections, newest first. Needs connections.read. `GET /api/v1/connections` */
 list(query?: {
 type?: string;
 status?: string;
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<ConnectionPage, Connection>;
 /** Read a connection. Needs connections.read. `GET /api/v1/connections/{key}` */
 get(key: string, options?: CallOptions): Promise<UsedConnection>;
-/** Change a connection. Settings are checked by the version of the type that the connection then has. Needs connections.manage. `PATCH /api/v1/connections/{key}` */
+/** Change a connection. Settings are validated against the version of the type that the connection then has. Needs connections.manage. `PATCH /api/v1/connections/{key}` */
 update(key: string, body: ConnectionChange, options: CallOptions & Matched): Promise<Connection>;
-/** Report whether the other system still takes a connection. By an agent whose spec names it; to all others each key is `connection_not_assigned`. A report that was checked before the last one, or before the credential was given, is refused. `connection.status_changed` is written where it has expired. Needs connections.status.write. `PUT /api/v1/connections/{key}/status` */
+/** Report whether the other system still accepts a connection. Only for agents whose spec names the connection; for all others the response is `connection_not_assigned`. A report that was checked before the last one, or before the credential was set, is refused. `connection.status_changed` is written when the connection has expired. Needs connections.status.write. `PUT /api/v1/connections/{key}/status` */
 reportStatus(key: string, body: ConnectionReport, options?: CallOptions): Promise<Connection>;
-/** Get the address at which a person agrees to connect by OAuth. It serves once, until `expiresAt`; asking again voids the one before. The address that providers call back is CP_OAUTH_REDIRECT_URI. Needs connections.manage. `POST /api/v1/connections/{key}:authorize` */
+/** Create the address at which a person authorizes a connection by OAuth. The address works once, until `expiresAt`; requesting another one voids it. Providers call back at CP_OAUTH_REDIRECT_URI. Needs connections.manage. `POST /api/v1/connections/{key}:authorize` */
 authorize(key: string, body?: ConnectionAuthorizationRequest, options?: CallOptions): Promise<ConnectionAuthorization>;
-/** Connect by a token. Needs connections.manage. `PUT /api/v1/connections/{key}/token` */
+/** Connect with a token. Needs connections.manage. `PUT /api/v1/connections/{key}/token` */
 putToken(key: string, body: ConnectionToken, options?: CallOptions): Promise<Connection>;
-/** Revoke a connection: its credential is deleted first. Revoking a revoked one changes nothing. It may be connected again. Needs connections.manage. `POST /api/v1/connections/{key}:revoke` */
+/** Revoke a connection and delete its credential. The credential is deleted first. Revoking it again changes nothing. A revoked connection may be connected again. Needs connections.manage. `POST /api/v1/connections/{key}:revoke` */
 revoke(key: string, body?: ConnectionRevocation, options?: CallOptions): Promise<Connection>;
 }
 
 export interface ConnectionTypesApi {
-/** Publish a version of a connection type. It says how members of a family of systems are connected. Versions never change: 200 when this one says the same already, else 201. `invalid_connection_type` names the field. Needs connections.manage. `POST /api/v1/connection-types` */
+/** Publish a version of a connection type. A connection type describes how to connect to a family of systems. Versions never change: returns 200 when this version has the same content already, else 201. `invalid_connection_type` names the field. Needs connections.manage. `POST /api/v1/connection-types` */
 publish(body: ConnectionTypeRequest, options?: CallOptions): Promise<ConnectionType>;
 /** List versions of connection types, newest first. Needs connections.read. `GET /api/v1/connection-types` */
 list(query?: {
 key?: string;
 status?: string;
-/** Only what this package has installed. */
+/** Only objects that this package installed. */
 package?: string;
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<ConnectionTypePage, ConnectionType>;
 /** Read a version of a connection type. Needs connections.read. `GET /api/v1/connection-types/{key}` */
 get(key: string, options?: CallOptions): Promise<ConnectionType>;
-/** Deprecate or disable a version of a connection type. A deprecated one serves the connections that it has, and no new ones; by a disabled one nobody connects by OAuth any more. Needs connections.manage. `PATCH /api/v1/connection-types/{key}` */
+/** Deprecate or disable a version of a connection type. A deprecated version serves its existing connections but accepts no new ones. A disabled version no longer allows a connection by OAuth. Needs connections.manage. `PATCH /api/v1/connection-types/{key}` */
 update(key: string, body: ConnectionTypeChange, options: CallOptions & Matched): Promise<ConnectionType>;
-/** Set the application with which a type is known to its provider. The secret is sent to the scheme, host and port of the token address for which it was entered, and to no other. Needs connections.manage. `PUT /api/v1/connection-types/{key}/oauth-app` */
+/** Set the client application of a connection type at its provider. The secret is sent only to the scheme, host and port of the token address for which it was entered. Needs connections.manage. `PUT /api/v1/connection-types/{key}/oauth-app` */
 putOauthApp(key: string, body: OauthAppRequest, options?: CallOptions): Promise<OauthApp>;
-/** Read whether a type has an application, never its secret. Needs connections.read. `GET /api/v1/connection-types/{key}/oauth-app` */
+/** Read the client application of a connection type, never its secret. Needs connections.read. `GET /api/v1/connection-types/{key}/oauth-app` */
 getOauthApp(key: string, options?: CallOptions): Promise<OauthApp>;
 }
 
 export interface IamBindingsApi {
-/** Close the login of an identity. Revoking a revoked one changes nothing; binding the identity again admits it again. Needs principals.write. `POST /api/v1/iam-bindings/{id}:revoke` */
+/** Revoke the binding of an identity. Revoking a revoked binding changes nothing. Binding the identity again reactivates it. Needs principals.write. `POST /api/v1/iam-bindings/{id}:revoke` */
 revoke(id: string, options?: CallOptions): Promise<IamBinding>;
 }
 
 export interface ApiKeysApi {
-/** Revoke a key. Revoking a revoked one changes nothing. Needs principals.write. `POST /api/v1/api-keys/{id}:revoke` */
+/** Revoke a key. Revoking a revoked key changes nothing. Needs principals.write. `POST /api/v1/api-keys/{id}:revoke` */
 revoke(id: string, options?: CallOptions): Promise<ApiKey>;
 }
 
 export interface DelegationsApi {
-/** Let an agent act for a human. Can be called by the human who delegates, or by a human with `admin`. Anybody else gets 403 `permission_denied`, also with `delegations.manage`. Needs delegations.manage. `POST /api/v1/delegations` */
+/** Create a delegation from a human to an agent. Only the delegating human and humans with `admin` may do this. Other callers get 403 `permission_denied`, even with `delegations.manage`. Needs delegations.manage. `POST /api/v1/delegations` */
 create(body: DelegationRequest, options?: CallOptions): Promise<Delegation>;
 /** List delegations, newest first. Needs delegations.manage. `GET /api/v1/delegations` */
 list(query?: {
-/** How many items at most. */
+/** The maximum number of items. */
 limit?: number;
-/** The `nextCursor` of the page before; absent for the first page. */
+/** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<DelegationPage, Delegation>;
-/** Revoke a delegation. Its sessions end at their next touch. Revoking a revoked one changes nothing. Needs delegations.manage. `POST /api/v1/delegations/{id}:revoke` */
+/** Revoke a delegation. Its sessions end at their next use. Revoking a revoked delegation changes nothing. Needs delegations.manage. `POST /api/v1/delegations/{id}:revoke` */
 revoke(id: string, options?: CallOptions): Promise<Delegation>;
 }
 
 export interface AuthzApi {
-/** Ask which actions the caller may do. About the caller itself; nothing is written. The results are in the order of the checks. Each says by which permission, who grants it, and what narrows it. `POST /api/v1/authz:check` */
+/** Check which actions the caller may do. Checks the caller's own rights; nothing is written. The results are in the order of the checks. Each names the permission, who grants it and what narrows it. `POST /api/v1/authz:check` */
 check(body: ActionChecks, options?: CallOptions): Promise<ActionCheckResults>;
 }
 
 export interface BootstrapApi {
-/** Found the installation: its tenant, its administrator and a first key. Once only, with the bootstrap secret. Two at once give one tenant. `POST /api/v1/bootstrap` */
+/** Create the installation: its tenant, its administrator and a first key. Works once, with the bootstrap secret. Concurrent requests create one tenant. `POST /api/v1/bootstrap` */
 bootstrap(body: BootstrapRequest, options?: CallOptions): Promise<BootstrappedTenant>;
 }
 
-/** Every operation of coordination, by what it is about. */
+/** Every operation of coordination, by its subject. */
 export interface CoordinationApi {
 readonly tasks: TasksApi;
 readonly sessions: SessionsApi;

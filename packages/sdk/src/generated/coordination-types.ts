@@ -28,19 +28,19 @@ checks: ActionCheck[];
 };
 
 export type ActionExplanation = {
-/** The one that allows it; else the one that is wanting, or that would do. */
+/** The permission that allows the action; if none does, one that would. */
 permission: string;
-/** Who grants it; null when nobody does. */
+/** Who grants it; null if nobody does. */
 source: "binding" | "api_key" | "decision_point" | null;
-/** The binding or the key that the caller came in by. */
+/** The binding or key that authenticated the caller. */
 credentialId: Uuid | null;
-/** Whether it is covered by `admin` only. */
+/** Whether only `admin` covers it. */
 byAdmin: boolean;
-/** The role that an approval asks for; it makes eligible, and grants nothing. */
+/** The role that an approval requires; it makes the caller eligible and grants nothing. */
 roleId: Uuid | null;
-/** `token_scope`: the token leaves it out. `decision_point`: it was denied there. `visibility`: own workspaces only. */
+/** `token_scope`: excluded by the token. `decision_point`: denied there. `visibility`: own workspaces only. */
 narrowedBy: Array<"token_scope" | "decision_point" | "visibility">;
-/** What the decision point said, where it was asked. */
+/** The decision of the decision point, if one was requested. */
 decision: {
 resource: string;
 reasonCode: string;
@@ -56,7 +56,7 @@ currency: string | null;
 };
 
 export type AdapterRebuild = {
-/** Where the delivery begins again; without it, at the beginning of what still exists. */
+/** Where the delivery starts again; without it, at the oldest event that still exists. */
 cursor?: string | null;
 reason?: string;
 };
@@ -68,9 +68,9 @@ reason?: string;
 export type AdapterState = {
 consumer: string;
 tenantId: Uuid;
-/** Everything up to here is confirmed; null before the first cycle. */
+/** Everything up to this position is confirmed; `null` before the first cycle. */
 cursor: string | null;
-/** Stable events behind the cursor, at most 1000. */
+/** Stable events after the cursor, at most 1000. */
 lagEvents: number | null;
 /** Whether there are more. */
 lagCapped: boolean;
@@ -79,13 +79,13 @@ parkedAt: Timestamp | null;
 parkedReason: string | null;
 /** The first event that is not confirmed. */
 parkedEventId: Uuid | null;
-/** Failed attempts in a row at this place. */
+/** Failed attempts in a row at this position. */
 failureCount: number;
 nextAttemptAt: Timestamp | null;
 updatedAt: Timestamp | null;
 /** Events that the memory service confirmed. */
 deliveredTotal: number;
-/** Of these, those that it knew already. */
+/** Those of these that it knew already. */
 duplicatesTotal: number;
 failuresTotal: number;
 redrivesTotal: number;
@@ -105,7 +105,7 @@ status: "active" | "retired";
 state: "running" | "stopped";
 replicas: number;
 currentRevision: number;
-/** The principal that it acts as, once an identity is linked. */
+/** The principal that the agent acts as, set when an identity is linked. */
 principalId: Uuid | null;
 workspaceId: Uuid | null;
 retiredAt: Timestamp | null;
@@ -153,7 +153,7 @@ roles: string[];
 permissions: string[];
 /** Names of capabilities. */
 capabilities: string[];
-/** What its service account in the identity service may ask for. */
+/** Scopes that its service account in the identity service may request. */
 iam?: {
 audiences: string[];
 scopeCeiling: string[];
@@ -167,7 +167,7 @@ roles?: string[];
 permissions: string[];
 /** Names of capabilities. */
 capabilities?: string[];
-/** What its service account in the identity service may ask for. */
+/** Scopes that its service account in the identity service may request. */
 iam?: {
 audiences: string[];
 scopeCeiling: string[];
@@ -208,7 +208,7 @@ message: string | null;
 export type AgentRequest = {
 key: string;
 spec: AgentSpecInput;
-/** The package that the spec comes from: its revision says so. `/packages:record` links the agent to it. */
+/** The package that the spec comes from, recorded in the revision. `/packages:record` links the agent to it. */
 package?: PackageName;
 };
 
@@ -222,7 +222,7 @@ agentId: Uuid;
 agentKey: string;
 revision: number;
 spec: AgentSpec;
-/** Of the spec in canonical form, without `state` and `placement.replicas`. */
+/** Hash of the spec in canonical form, without `state` and `placement.replicas`. */
 specHash: string;
 createdBy: Uuid;
 createdAt: Timestamp;
@@ -256,7 +256,7 @@ httpOrigins: string[];
 mcpOrigins: string[];
 audiences: string[];
 concurrency: number;
-/** The skills that it may ask for, as name@version. */
+/** The skills that it may request, as name@version. */
 invoke: string[];
 };
 
@@ -268,7 +268,7 @@ httpOrigins?: string[];
 mcpOrigins?: string[];
 audiences?: string[];
 concurrency?: number;
-/** The skills that it may ask for, as name@version. */
+/** The skills that it may request, as name@version. */
 invoke?: string[];
 };
 
@@ -320,13 +320,13 @@ ready: number;
 observedAt: Timestamp | null;
 reportedAt: Timestamp | null;
 reportedBy: Uuid | null;
-/** The last sign of life: a report, or a heartbeat of a session of its principal. */
+/** Time of the last report, or of the last heartbeat of a session of its principal. */
 lastSeenAt: Timestamp | null;
 };
 
 export type AgentStatusReport = {
 phase: "pending" | "running" | "waiting_for_node" | "crash_looping" | "node_unavailable" | "stopped";
-/** Why it is so; what looks like a secret in the message is not kept. */
+/** The reason for the phase; suspected secrets in the message are not stored. */
 reason?: {
 code: string;
 message?: string;
@@ -337,7 +337,7 @@ instances: {
 desired: number;
 ready: number;
 };
-/** An instant ahead of the clock of the service counts as now. */
+/** A time in the future, by the clock of the service, is stored as now. */
 observedAt: Instant;
 };
 
@@ -350,22 +350,22 @@ wouldChangeState: boolean;
 };
 
 export type AgentWorkSpec = {
-/** An id, or a slug that stands once in the tenant. */
+/** An id, or a slug that is unique in the tenant. */
 workspace?: Uuid | string;
 project?: Uuid;
 includeSubprojects: boolean;
 onlyAssigned: boolean;
-/** None is every type. */
+/** Empty for all types. */
 taskTypes: string[];
 };
 
 export type AgentWorkSpecInput = {
-/** An id, or a slug that stands once in the tenant. */
+/** An id, or a slug that is unique in the tenant. */
 workspace?: Uuid | string;
 project?: Uuid;
 includeSubprojects?: boolean;
 onlyAssigned?: boolean;
-/** None is every type. */
+/** Empty for all types. */
 taskTypes?: string[];
 };
 
@@ -416,7 +416,7 @@ decisionByPrincipalId: Uuid | null;
 decisionAt: Timestamp | null;
 /** The requester's question. */
 comment: string;
-/** The comment of whoever decided or cancelled the approval. */
+/** The comment of the principal that decided or cancelled the approval. */
 decisionComment: string | null;
 /** Progress of the actions that the task's type declares for this decision. */
 outcomeStatus: "pending" | "deferred" | "executed" | "failed" | null;
@@ -425,7 +425,7 @@ supersedesApprovalId: Uuid | null;
 version: number;
 createdAt: Timestamp;
 updatedAt: Timestamp;
-/** The subject as recorded with the request; after the decision, the subject that was decided. Null for approvals requested before subjects were recorded. */
+/** The subject as recorded with the request; after the decision, the decided subject. `null` for approvals requested before subjects were recorded. */
 subject: ApprovalSubject | null;
 /** The subject of the request, if a later one was decided. */
 requestedSubject: ApprovalSubject | null;
@@ -449,7 +449,7 @@ subjectDigest?: string | null;
 
 export type ApprovalOutcome = {
 approvalId: Uuid;
-/** Null where nothing is declared. */
+/** `null` if no outcome is declared. */
 outcome: "approved" | "rejected" | null;
 outcomeStatus: "pending" | "deferred" | "executed" | "failed" | null;
 attempts: number;
@@ -516,7 +516,7 @@ type: string;
 name: string;
 digest: string | null;
 } | null;
-/** The actions that the task's type declares for the decision, with their inputs filled in, and the calls with effects outside that later checks of the verification make after it. Expressions of `$.approval` and `$.invocation` stay as they are until then. Null where nothing is declared. */
+/** The actions that the task's type declares for the decision, with resolved inputs, and the calls with external effects that later checks of the verification make after it. Expressions of `$.approval` and `$.invocation` remain unresolved until then. Null if nothing is declared. */
 outcome: {
 approved: Array<Record<string, unknown>>;
 rejected: Array<Record<string, unknown>>;
@@ -539,9 +539,9 @@ metadata: Record<string, unknown>;
 contentState: "none" | "stored" | "purged";
 sizeBytes: number | null;
 mediaType: string | null;
-/** Of the stored bytes, 64 hexadecimal digits. */
+/** Digest of the stored bytes, 64 hexadecimal digits. */
 sha256: string | null;
-/** The version of the registered type that the record was checked against. */
+/** The version of the registered type against which the record was validated. */
 typeVersion: number | null;
 createdAt: Timestamp;
 };
@@ -573,7 +573,7 @@ nextCursor: string | null;
 };
 
 export type ArtifactUpload = {
-/** For `contentRef` of artifacts of the same uploader. */
+/** The value for `contentRef` in artifacts of the same uploader. */
 contentRef: string;
 sizeBytes: number;
 mediaType: string;
@@ -601,15 +601,15 @@ confidence?: number | null;
 
 export type AuthzDifference = {
 at: Timestamp;
-/** The operation that asked. */
+/** The operation that checked the permission. */
 endpoint: string;
 principalId: Uuid;
 action: string;
-/** What it was asked on: `task:<id>`. */
+/** The object of the check: `task:<id>`. */
 resource: string;
-/** What this service answered; it stands. */
+/** The decision of this service, which applied. */
 local: boolean;
-/** What the decision point would have answered. */
+/** The decision of the decision point. */
 point: boolean;
 reasonCode: string;
 decisionId: string | null;
@@ -620,7 +620,7 @@ mode: "local" | "shadow" | "policy";
 /** The newest first. */
 items: AuthzDifference[];
 nextCursor: null;
-/** How many there were since this process began, or since other tenants took their place. */
+/** The total since this process started, or since other tenants replaced it in memory. */
 total: number;
 };
 
@@ -649,11 +649,11 @@ tenantId: Uuid;
 key: string;
 version: number;
 latestVersion: number;
-/** Of the spec in canonical form. */
+/** Hash of the spec in canonical form. */
 calendarHash: string;
 spec: CalendarSpec;
 provisionalYears: number[];
-/** Of the key, whatever the version. */
+/** Status of the key, which all its versions share. */
 status: "active" | "retired";
 retired: {
 at: Timestamp;
@@ -676,7 +676,7 @@ to: Instant;
 export type CalendarComputed = {
 to: Timestamp;
 } | {
-/** Whole ones; below zero where `to` comes before `from`. */
+/** Whole minutes; negative when `to` precedes `from`. */
 workingMinutes: number;
 };
 
@@ -699,9 +699,9 @@ export type CalendarSpec = {
 displayName: string;
 /** A name of the IANA time zone database. */
 timezone: string;
-/** Days of the week, Monday is 1. */
+/** Working days of the week, Monday is 1. */
 weekend: number[];
-/** Without them the calendar counts days, and no hours. */
+/** Without hours, the calendar counts days only. */
 workingHours: WorkingHours | null;
 years: CalendarYear[];
 };
@@ -710,9 +710,9 @@ export type CalendarSpecInput = {
 displayName: string;
 /** A name of the IANA time zone database. */
 timezone: string;
-/** Days of the week, Monday is 1. */
+/** Working days of the week, Monday is 1. */
 weekend?: number[];
-/** Without them the calendar counts days, and no hours. */
+/** Without hours, the calendar counts days only. */
 workingHours?: WorkingHoursInput | null;
 years: CalendarYearInput[];
 };
@@ -721,10 +721,10 @@ export type CalendarYear = {
 year: number;
 /** Whether it may still change. */
 provisional: boolean;
-/** Where its days are published. */
+/** The publication of its days. */
 source: string | null;
 holidays: string[];
-/** Days at which people work although the week says otherwise. */
+/** Working days that would be days off by their day of the week. */
 workdays: string[];
 shortDays: string[];
 };
@@ -733,10 +733,10 @@ export type CalendarYearInput = {
 year: number;
 /** Whether it may still change. */
 provisional?: boolean;
-/** Where its days are published. */
+/** The publication of its days. */
 source?: string | null;
 holidays?: string[];
-/** Days at which people work although the week says otherwise. */
+/** Working days that would be days off by their day of the week. */
 workdays?: string[];
 shortDays?: string[];
 };
@@ -814,7 +814,7 @@ capabilities: string[];
 skills: string[];
 };
 
-/** What is left out is inherited; `[]` is nothing. */
+/** Omitted kinds are inherited; `[]` grants nothing. */
 export type ChildGrantRequest = {
 permissions?: string[] | null;
 capabilities?: string[] | null;
@@ -911,7 +911,7 @@ includeSubprojects?: boolean | null;
 assigneeId?: Uuid | null;
 /** Overrides assigneeId. */
 assignedToMe?: boolean | null;
-/** Also tasks that are assigned to others: all by priority, then age. */
+/** Include tasks assigned to others: all by priority, then age. */
 includeAssigned?: boolean | null;
 };
 
@@ -951,14 +951,14 @@ contract: Record<string, unknown>;
 
 export type ConfigOrigin = {
 source: "template" | "ancestor" | "revision" | "profile";
-/** null for an ancestor that the caller does not see. */
+/** `null` for an ancestor that the caller may not see. */
 projectId: Uuid | null;
-/** What of that project. */
+/** The layer of that project. */
 layer: "template" | "revision" | "profile";
-/** Where the layer is a template. */
+/** Set when the layer is a template. */
 templateKey: string | null;
 templateVersion: number | null;
-/** Where the layer is a revision. */
+/** Set when the layer is a revision. */
 revision: number | null;
 };
 
@@ -968,7 +968,7 @@ tenantId: Uuid;
 projectId: Uuid;
 revision: number;
 config: Record<string, unknown>;
-/** What it was checked against when it was made. */
+/** The context against which the revision was validated. */
 validation: {
 templateId: Uuid;
 templateKey: string;
@@ -979,7 +979,7 @@ governanceCeiling: Record<string, unknown>;
 comment: string;
 createdBy: Uuid;
 createdAt: Timestamp;
-/** When it was last activated. */
+/** Time of the last activation. */
 activatedAt: Timestamp | null;
 };
 
@@ -1005,7 +1005,7 @@ status: "pending" | "active" | "expired" | "revoked";
 statusReason: string | null;
 statusMessage: string | null;
 settings: Record<string, unknown>;
-/** Where the store of secrets has the credential: below `<mount>/data/` of an outside one. */
+/** Path of the credential in the secret store; in an external one, below `<mount>/data/`. */
 secretRef: string | null;
 expiresAt: Timestamp | null;
 connectedBy: Uuid | null;
@@ -1018,7 +1018,7 @@ version: number;
 };
 
 export type ConnectionAuthorization = {
-/** Where the person goes on; null in a repeated answer. */
+/** Where to redirect the person; `null` in a replayed response. */
 authorizeUrl: string | null;
 expiresAt: Timestamp;
 };
@@ -1027,7 +1027,7 @@ export type ConnectionAuthorizationRequest = Record<string, never>;
 
 export type ConnectionChange = {
 displayName?: string;
-/** By the type's settingsSchema; no secrets. */
+/** Must match the type's settingsSchema; no secrets. */
 settings?: Record<string, unknown>;
 typeVersion?: number;
 };
@@ -1039,21 +1039,21 @@ nextCursor: string | null;
 
 export type ConnectionReport = {
 status: "active" | "expired";
-/** Needed for `expired`; a code, such as `token_rejected`. */
+/** Required for `expired`; a code, such as `token_rejected`. */
 reason?: string;
-/** What looks like a secret in it is not kept. */
+/** Suspected secrets in it are not stored. */
 message?: string;
-/** An instant ahead of the clock of the service counts as now. */
+/** A time in the future, by the clock of the service, is stored as now. */
 checkedAt: Instant;
 };
 
 export type ConnectionRequest = {
-/** The key of its type; its newest active version is taken. */
+/** The key of its type; the newest active version is used. */
 type: string;
 /** The type's defaultKey when absent, else its key. */
 key?: string;
 displayName?: string;
-/** By the type's settingsSchema; no secrets. */
+/** Must match the type's settingsSchema; no secrets. */
 settings?: Record<string, unknown>;
 };
 
@@ -1063,7 +1063,7 @@ reason?: string;
 
 export type ConnectionToken = {
 account: string;
-/** Goes to the store of secrets; no call returns it. */
+/** Stored in the secret store; no operation returns it. */
 token: string;
 expiresAt?: Instant;
 };
@@ -1074,7 +1074,7 @@ key: string;
 version: number;
 status: "active" | "deprecated" | "disabled";
 spec: ConnectionTypeSpec;
-/** Of the spec in canonical form. */
+/** Hash of the spec in canonical form. */
 specHash: string;
 createdBy: Uuid;
 createdAt: Timestamp;
@@ -1085,7 +1085,7 @@ package: PackageLink | null;
 export type ConnectionTypeAccount = {
 title: string;
 description: string | null;
-/** What the whole account must match; re2 syntax. */
+/** Pattern that the whole account must match; re2 syntax. */
 pattern: string | null;
 };
 
@@ -1094,13 +1094,13 @@ status?: "active" | "deprecated" | "disabled" | null;
 };
 
 export type ConnectionTypeOauth = {
-/** Where a person is sent, https. */
+/** The https address to which a person is redirected. */
 authorizeUrl: string;
-/** Where the code is exchanged, https; `{account}` stands for the account. */
+/** The https address that exchanges the code; `{account}` is replaced by the account. */
 tokenUrlTemplate: string;
-/** The parameter by which the provider names the account when it calls back. */
+/** The callback parameter in which the provider names the account. */
 accountParam: string | null;
-/** How the client shows its secret. */
+/** How the client sends its secret. */
 authStyle: "in_params" | "in_header";
 scopes: string[];
 };
@@ -1113,7 +1113,7 @@ nextCursor: string | null;
 export type ConnectionTypeRequest = {
 key: string;
 version: number;
-/** See the spec of the answer; faults in it are 422. */
+/** Same form as the spec of the response; defects in it return 422. */
 spec: Record<string, unknown>;
 };
 
@@ -1125,13 +1125,13 @@ oauth2: ConnectionTypeOauth | null;
 accountField: ConnectionTypeAccount | null;
 /** A JSON Schema (2020-12) of type object; at most 64 KiB. Without one, settings are empty. */
 settingsSchema: Record<string, unknown> | null;
-/** The key of a connection that names none. */
+/** The key of a connection that is created without one. */
 defaultKey: string | null;
 };
 
 export type ContextAnswer = {
 operational: OperationalContext;
-/** What the memory service answered, as it is. */
+/** The unchanged response of the memory service. */
 memory: Record<string, unknown> | null;
 memoryStatus: "ok" | "disabled" | "forbidden" | "timeout" | "unavailable";
 memoryTraceId: string | null;
@@ -1187,22 +1187,22 @@ sessionId: Uuid;
 
 export type ContextFocus = {
 task: FocusTask;
-/** The newest 20; null for who may not read artifacts. */
+/** The newest 20; `null` for callers who may not read artifacts. */
 artifacts: ContextArtifact[] | null;
 inputs: ContextInput[];
 };
 
 export type ContextFreshness = {
 currentCursor: string;
-/** What memory was told of up to here. */
+/** Memory has received the events up to this position. */
 memoryCursor: string | null;
-/** Events that it was not told of, at most 1000. */
+/** Events that memory has not received, at most 1000. */
 memoryLagEvents: number | null;
 /** Whether there are more. */
 memoryLagCapped: boolean;
 memoryIngest: {
 status: "ok" | "parked";
-/** For callers with `events.read` who see all workspaces; null for others. */
+/** Only for callers with `events.read` who see all workspaces; `null` for others. */
 lastError: string | null;
 lastDeliveryAt: Timestamp | null;
 /** As `lastError`. */
@@ -1258,7 +1258,7 @@ customFields: Record<string, unknown>;
 settings: Record<string, unknown>;
 activeConfigRevisionId: Uuid | null;
 activeConfigRevision: number | null;
-/** The project of the nearest workspace above that has one, where the caller sees it. */
+/** The project of the nearest ancestor workspace that has one, if the caller may see it. */
 parentProjectId: Uuid | null;
 status: "active" | "archived";
 version: number;
@@ -1292,7 +1292,7 @@ depth: number;
 }>;
 lockedSettings: string[];
 };
-/** Its workspaces, its own first, with those of the projects below it where these are included; at most 200. */
+/** Its workspaces, its own first, including those of nested projects if these are included; at most 200. */
 workspaceScope: Uuid[];
 includeSubprojects: boolean;
 };
@@ -1306,7 +1306,7 @@ projectId?: Uuid | null;
 includeSubprojects?: boolean;
 maxTokens?: number | null;
 includeMemory?: boolean;
-/** At most 10 of the form `type:key`. */
+/** At most 10, of the form `type:key`. */
 anchors?: string[];
 strategy?: "semantic" | "exact" | "graph" | "hybrid" | "context" | "briefing" | null;
 asOf?: string | null;
@@ -1370,7 +1370,7 @@ claimId: Uuid;
 fencingToken: number;
 expectedRunVersion: number;
 expectedMessageVersion: number;
-/** The point of the work at which the message was applied. */
+/** The point in the work at which the message was applied. */
 safeBoundary?: string | null;
 reason?: string;
 };
@@ -1413,7 +1413,7 @@ expiresAt?: Instant | null;
 
 export type EffectiveConfig = {
 projectId: Uuid;
-/** That of the project. */
+/** Version of the project. */
 version: number;
 config: {
 settings: Record<string, unknown>;
@@ -1449,7 +1449,7 @@ people: Array<{
 id: Uuid;
 displayName: string;
 }>;
-/** For `requiredRoleId`: roles that at least one such person holds in the tenant, in the workspace of the task or above it. By slug. */
+/** For `requiredRoleId`: roles that at least one such person holds in the tenant, in the workspace of the task or in an ancestor. Sorted by slug. */
 roles: Array<{
 id: Uuid;
 slug: string;
@@ -1499,21 +1499,23 @@ limit?: number;
 
 export type Error = {
 error: {
-/** Stable; react to it. */
+/** Stable; handle errors by it. */
 code: string;
 /** For people; do not parse it. */
 message: string;
 details: Record<string, unknown>;
 requestId: string;
+/** The page that describes the code, if the operator has configured its address. */
+docs?: string;
 };
 };
 
 export type EventType = {
 type: string;
-/** Written as `schemaVersion`; a new one only adds fields. */
+/** Sent as `schemaVersion`; a new version only adds fields. */
 version: number;
 entityType: string;
-/** JSON Schema (2020-12). Fields may be added, so it allows others. */
+/** JSON Schema (2020-12). It allows unknown fields, because fields may be added. */
 payloadSchema: Record<string, unknown>;
 };
 
@@ -1750,10 +1752,10 @@ entityVersions: {
 task: number;
 run: number;
 };
-/** What was recorded for the claim of the run. */
+/** The context that was recorded for the claim of the run. */
 contextPackId: Uuid | null;
 };
-/** Who filled in each section of `base`; a section that nobody did is null. */
+/** The source of each section of `base`; null for an empty section. */
 provenance: Record<string, "server" | "harness_declared">;
 ephemeral: ManifestRemark[];
 createdAt: Timestamp;
@@ -1776,7 +1778,7 @@ taskTitle: string;
 taskStatus: string;
 };
 
-/** The server process whose transaction, open for 1 s or longer, holds back the readers of the journal. */
+/** The database backend whose transaction, open for 1 s or longer, delays the readers of the journal. */
 export type HorizonHolder = {
 /** Null: a prepared transaction, see pg_prepared_xacts. */
 pid: number | null;
@@ -1813,7 +1815,7 @@ permissions: string[];
 visibility?: "tenant" | "members";
 };
 
-/** RFC 3339 with any offset; without one, UTC. A day alone is its first moment in UTC. */
+/** RFC 3339 with any offset; without one, UTC. A date alone means its first moment in UTC. */
 export type Instant = string;
 
 export type Instructions = {
@@ -1839,28 +1841,28 @@ key: string | null;
 };
 
 export type JournalArchiving = {
-/** 0 protects what a consumer has not got yet. */
+/** 0 if consumers have not confirmed any further event. */
 archived: number;
-/** Up to here lies the archive. */
+/** The end of the archive. */
 journalFloorCursor: string;
-/** Where the journal begins: what lies up to here is deleted. */
+/** The beginning of the journal: events up to here are deleted. */
 archiveFloorCursor: string;
 minAgeSeconds: number;
 };
 
-/** The journal went on in a new epoch after a fail-over or a restore within a day, or readers have come whose history is lost. */
+/** The journal continued in a new epoch after a failover or a restore within a day, or readers of a lost history have appeared. */
 export type JournalEpoch = {
 beganAt: Timestamp | null;
 /** restart, another_cluster, restored or requested. */
 reason: string | null;
-/** Cursors of another history, since this process started. */
+/** Refused cursors of another history, since this process started. */
 cursorsRefused: number;
 };
 
 export type JournalEvent = {
 /** Order inside of a transaction; not a cursor. */
 sequence: number;
-/** Delivery is at least once: tell repeats by this id. */
+/** Delivery is at least once: detect repeats by this id. */
 id: Uuid;
 tenantId: Uuid;
 type: string;
@@ -1877,29 +1879,29 @@ requestId: string | null;
 traceRunId: string | null;
 payload: Record<string, unknown>;
 occurredAt: Timestamp;
-/** The place of this event; opaque. */
+/** The position of this event; opaque. */
 cursor: string;
 };
 
 export type JournalEventPage = {
 items: JournalEvent[];
-/** Where the next page begins; never null. */
+/** The start of the next page; never null. */
 nextCursor: string;
 hasMore: boolean;
-/** For `before`, where older events were asked for; null at the beginning. */
+/** For `before`, in requests for older events; null at the beginning. */
 prevCursor?: string | null;
 };
 
 export type JournalPruning = {
 pruned: number;
-/** Where the journal begins: what lies up to here is deleted. */
+/** The beginning of the journal: events up to here are deleted. */
 archiveFloorCursor: string;
 };
 
 export type JournalRetention = {
-/** How old an event is at least; CP_JOURNAL_RETENTION_MIN_AGE_SECONDS by default. */
+/** The minimum age of events; CP_JOURNAL_RETENTION_MIN_AGE_SECONDS by default. */
 beforeSeconds?: number;
-/** How many events at most, the oldest first. */
+/** The most events, the oldest first. */
 maxEvents?: number;
 };
 
@@ -1973,7 +1975,7 @@ status: "active" | "retired";
 state: "running" | "stopped";
 replicas: number;
 currentRevision: number;
-/** The principal that it acts as, once an identity is linked. */
+/** The principal that the agent acts as, set when an identity is linked. */
 principalId: Uuid | null;
 workspaceId: Uuid | null;
 retiredAt: Timestamp | null;
@@ -1996,15 +1998,15 @@ agentId: Uuid;
 agentKey: string;
 revision: number;
 spec: AgentSpec;
-/** Of the spec in canonical form, without `state` and `placement.replicas`. */
+/** Hash of the spec in canonical form, without `state` and `placement.replicas`. */
 specHash: string;
 createdBy: Uuid;
 createdAt: Timestamp;
-/** What it was published from; of early ones that is unknown. */
+/** Origin of the revision; unknown for the oldest ones. */
 source: AgentRevisionSource;
 /** Whether it is the current one. */
 active: boolean;
-/** What differs from the revision before, such as `identity.permissions`; null for the first. */
+/** Fields that differ from the previous revision, such as `identity.permissions`; `null` for the first. */
 changedFields: string[] | null;
 };
 
@@ -2033,7 +2035,7 @@ decisionByPrincipalId: Uuid | null;
 decisionAt: Timestamp | null;
 /** The requester's question. */
 comment: string;
-/** The comment of whoever decided or cancelled the approval. */
+/** The comment of the principal that decided or cancelled the approval. */
 decisionComment: string | null;
 /** Progress of the actions that the task's type declares for this decision. */
 outcomeStatus: "pending" | "deferred" | "executed" | "failed" | null;
@@ -2109,7 +2111,7 @@ op: "eq" | "in" | "prefix" | "lte" | "gte" | "exists";
 value?: string | number | boolean | null | Array<string | number | boolean | null>;
 };
 
-/** The memory service has failed again and again for so many tenants, and is not asked for them now. Contexts come without it; nothing else depends on it. */
+/** The number of tenants for which the memory service has failed repeatedly and is not called now. Their contexts lack memory; nothing else depends on it. */
 export type MemoryRest = {
 circuitsOpen: number;
 };
@@ -2133,7 +2135,7 @@ runId?: Uuid | null;
 workspaceId?: Uuid | null;
 uri?: string | null;
 content?: Record<string, unknown> | null;
-/** Of bytes that were uploaded. */
+/** Reference to uploaded bytes. */
 contentRef?: string | null;
 metadata?: Record<string, unknown>;
 supersedesArtifactId?: Uuid | null;
@@ -2151,7 +2153,7 @@ maxBytes?: number | null;
 };
 
 export type NewChild = {
-/** The launch under this name is made once in a run. */
+/** Unique within the run: a repeated launch returns the first child. */
 correlationId: string;
 title: string;
 description?: string;
@@ -2167,7 +2169,7 @@ expiresInSeconds?: number;
 export type NewControlMessage = {
 /** One of queue, steer, redirect, request_cancel, force_cancel. */
 operation: string;
-/** What the sender had seen of the run: a cursor, a checkpoint, a step. */
+/** The state of the run that the sender has seen: a cursor, a checkpoint, a step. */
 causalPosition: string;
 directive?: string | null;
 reason?: string;
@@ -2214,7 +2216,7 @@ lifecycleSchema?: Record<string, unknown>;
 defaultConfig?: Record<string, unknown>;
 /** At most 50. */
 defaultViews?: unknown[];
-/** Values that count where defaultConfig names no other. */
+/** Governance values that apply unless defaultConfig sets its own. */
 governanceSchema?: Record<string, unknown>;
 memoryDefaults?: Record<string, unknown>;
 };
@@ -2307,7 +2309,7 @@ note?: string | null;
 };
 
 export type NewTaskComment = {
-/** 1 to 10000 characters, the blanks around them not counted and not kept. */
+/** 1 to 10000 characters. Leading and trailing blanks are trimmed and not counted. */
 body: string;
 runId?: Uuid | null;
 artifactId?: Uuid | null;
@@ -2331,7 +2333,7 @@ to: string[];
 }>;
 claimStatus?: string | null;
 releaseStatus?: string | null;
-/** Statuses of category `blocked` in which a task is offered and may be claimed. In any other blocked status it is on hold. */
+/** Statuses of category `blocked` in which a task is available and can be claimed. In any other blocked status, it is on hold. */
 claimFrom?: string[] | null;
 completionStatus?: string | null;
 };
@@ -2339,18 +2341,18 @@ execution?: {
 skill?: string | null;
 version?: string | null;
 inputs?: string | Record<string, string> | null;
-/** A run that is silent for longer is reported once by run.stalled. */
+/** A run without progress for longer is reported once by run.stalled. */
 progressTimeoutSeconds?: number | null;
 retry?: {
-/** After so many failed attempts in a row the task moves to a blocked status. Without it: never. */
+/** After this many consecutive failed attempts, the task moves to a blocked status. Unlimited by default. */
 maxAttempts?: number | null;
-/** The pause after a failed attempt. It doubles with each further one in a row. */
+/** The pause after a failed attempt. It doubles with each further consecutive failure. */
 backoffSeconds?: number;
 maxBackoffSeconds?: number;
-/** The codes of failure reasons that are tried again; any other one ends the attempts. An expired lease is always tried again. */
+/** The codes of failure reasons that are retried; any other one ends the attempts. An expired lease is always retried. */
 retryOn?: string[] | null;
 } | null;
-/** Whether tasks are offered and claimable from `startDate` on only; true where it is left out. */
+/** Whether tasks are only available and claimable from `startDate` on; true by default. */
 startDateHolds?: boolean | null;
 };
 approvalSchema?: Record<string, unknown>;
@@ -2379,7 +2381,7 @@ mediaTypes?: string[];
 content?: "required" | "optional";
 }>;
 };
-/** Markdown for whoever executes a task; at most 16384 bytes. */
+/** Markdown for the executor of a task; at most 16384 bytes. */
 instructions?: string;
 acceptance?: Array<{
 key: string;
@@ -2413,9 +2415,9 @@ updatedAt: Timestamp | null;
 
 export type OauthAppRequest = {
 clientId: string;
-/** Goes to the store of secrets; no call returns it. */
+/** Stored in the secret store; no operation returns it. */
 clientSecret: string;
-/** The version of the type to whose token address the secret may be sent (default: the newest). Versions whose token address has another scheme, host or port need the secret again. */
+/** The version of the type to whose token address the secret may be sent (default: the newest). For versions whose token address has another scheme, host or port, enter the secret again. */
 typeVersion?: number;
 };
 
@@ -2485,7 +2487,7 @@ status: "active" | "retired";
 state: "running" | "stopped";
 replicas: number;
 currentRevision: number;
-/** The principal that it acts as, once an identity is linked. */
+/** The principal that the agent acts as, set when an identity is linked. */
 principalId: Uuid | null;
 workspaceId: Uuid | null;
 retiredAt: Timestamp | null;
@@ -2495,7 +2497,7 @@ createdAt: Timestamp;
 updatedAt: Timestamp;
 package: PackageLink | null;
 revision: AgentRevision;
-/** Those of the package that it came with. */
+/** Settings of the package that installed the agent. */
 packageSettings: SettingsForAgent | null;
 };
 
@@ -2518,7 +2520,7 @@ status: "running" | "suspended";
 
 export type PackageApplication = {
 package: PackageSource;
-/** Of the plan that is to be carried out. */
+/** The hash of the plan to apply. */
 planHash: string;
 workspaceId?: Uuid | null;
 overwriteConsole?: boolean;
@@ -2527,12 +2529,12 @@ overwriteConsole?: boolean;
 export type PackageCoverage = {
 covered: number;
 total: number;
-/** What was not reached, the first 100. */
+/** Elements that were not reached, at most 100. */
 missing: string[];
 };
 
 export type PackageFile = {
-/** Relative, without `..`; each file has another one. */
+/** A relative path without `..`, unique among the files. */
 path: string;
 /** YAML 1.2 of at most 65536 characters, or JSON; one document, of at most 262144 bytes as JSON. */
 content: string;
@@ -2552,17 +2554,17 @@ version: string;
 
 export type PackageObject = {
 kind: "ArtifactType" | "TaskType" | "ProjectTemplate" | "WorkspaceType" | "Role" | "Capability" | "ConnectionType" | "Skill" | "WorkRule" | "Agent";
-/** Of a role of the tenant its slug, of a capability its name, of a skill its name or name@version. */
+/** The slug of a role of the tenant, the name of a capability, the name or name@version of a skill. */
 key: string;
 };
 
 export type PackagePlan = {
 planHash: string;
 catalogEtag: string;
-/** Null where package.yaml can not be read. */
+/** Null if package.yaml can not be read. */
 package: PackageName | null;
 changes: PlannedChange[];
-/** What the package has besides: it is not changed. */
+/** Objects of the package that do not change. */
 outside: Array<{
 kind: string;
 key: string;
@@ -2580,10 +2582,10 @@ createdAt: Timestamp;
 
 export type PackagePlanRequest = {
 package: PackageSource;
-/** Where processes and rules are filed that name no workspace. */
+/** The default workspace of processes and rules. */
 workspaceId?: Uuid | null;
 replayLimit?: number;
-/** Also take back what people have changed since. */
+/** Also overwrite changes that people made since the last apply. */
 overwriteConsole?: boolean;
 };
 
@@ -2593,7 +2595,7 @@ severity: "error" | "warning";
 /** A JSON pointer into the document. */
 path: string;
 file?: string;
-/** Of the YAML text. */
+/** The line in the YAML text. */
 line?: number;
 message: string;
 hint?: string;
@@ -2628,9 +2630,9 @@ updatedBy: Uuid | null;
 updatedAt: Timestamp | null;
 schema: Record<string, unknown>;
 uischema: Record<string, unknown> | null;
-/** What was set. */
+/** The values that were set. */
 values: Record<string, unknown>;
-/** The same over the defaults of the schema. */
+/** The values merged over the defaults of the schema. */
 effective: Record<string, unknown>;
 schemaHash: string;
 /** Whether the caller may set them. */
@@ -2638,7 +2640,7 @@ canManage: boolean;
 };
 
 export type PackageSettingsChange = {
-/** All of them: what is left out has its default. */
+/** The full set of values; omitted ones have their default. */
 values: Record<string, unknown>;
 };
 
@@ -2687,13 +2689,13 @@ file: string;
 name: string;
 subject: "process" | "rule" | "taskType";
 object: string;
-/** Of a test of a process: its key. */
+/** For a test of a process, its key. */
 process?: string;
-/** `error`: it could not be carried out, because it asks for what is not simulated or takes too long. */
+/** `error`: it could not be carried out, because it uses something that is not simulated or takes too long. */
 status: "passed" | "failed" | "error";
 durationMs: number;
 failures: Array<{
-/** From 1; 0 for the test as a whole. */
+/** The number of the step, from 1; 0 for the test as a whole. */
 step: number;
 message: string;
 expected: unknown;
@@ -2755,7 +2757,7 @@ key: string;
 action: "create" | "update" | "rename" | "restore" | "retire" | "unchanged";
 renamedFrom: string | null;
 fields: PlannedField[];
-/** Of a task type: the versions that are not for new tasks any more. */
+/** For a task type: the versions that are deprecated. */
 deprecates: number[];
 };
 
@@ -2764,7 +2766,7 @@ export type PlannedField = {
 path: string;
 before: unknown;
 after: unknown;
-/** Who changed it last. */
+/** The source of the last change. */
 owner: "package" | "console";
 applies: boolean;
 };
@@ -2772,9 +2774,9 @@ applies: boolean;
 export type PlannedProcess = {
 key: string;
 fromVersion: number | null;
-/** Null for one that is retired. */
+/** Null for a retired object. */
 toVersion: number | null;
-/** How many instances were replayed by the new version, and which of them went another way. */
+/** The number of instances replayed with the new version, and those that took another path. */
 behaviour: {
 replayed: number;
 diverged: number;
@@ -2850,7 +2852,7 @@ reason: string;
 compensate?: boolean;
 };
 
-/** While the instance is suspended, what is left stands in `remainingSeconds`. */
+/** While the instance is suspended, `remainingSeconds` has the remaining time. */
 export type ProcessDeadline = {
 dueAt: Timestamp | null;
 warnAt: Timestamp | null;
@@ -2867,9 +2869,9 @@ key: string;
 version: number;
 latestVersion: number;
 displayName: string;
-/** Of the definition in canonical form, with its defaults. */
+/** The hash of the definition in canonical form, defaults included. */
 definitionHash: string;
-/** The agent in whose name it acts. */
+/** The agent that the process acts as. */
 identityAgent: string;
 owner: Array<{
 principal?: Uuid;
@@ -2879,10 +2881,10 @@ expr?: string;
 }> | null;
 expressionProfile: string;
 engineRevision: number;
-/** The definition, with the defaults of what it leaves out. */
+/** The definition, with defaults for omitted members. */
 spec: Record<string, unknown>;
 warnings: ProcessProblem[];
-/** Of the key, whatever the version. */
+/** The status of the key, which all versions share. */
 status: "active" | "retired";
 retired: {
 at: Timestamp;
@@ -2930,7 +2932,7 @@ due: ProcessDeadline | null;
 slaState: "ok" | "warning" | "breached" | "paused" | "unknown" | "none";
 overdueSeconds: number | null;
 }>;
-/** Of those that are due at the same instant the warning fires first, then the breach, then escalations by their level, then all others. */
+/** Timers with the same due time fire in this order: the warning, the breach, escalations by level, all others. */
 timers: Array<{
 id: Uuid;
 element: string;
@@ -2941,18 +2943,18 @@ remainingSeconds: number | null;
 }>;
 sla: ProcessDeadline | null;
 slaState: "ok" | "warning" | "breached" | "paused" | "unknown" | "none";
-/** The fault that it can not go on for, until it is resumed or the step is skipped. */
+/** Why the instance can not continue until it is resumed or the step is skipped. */
 suspension: {
 element: string | null;
 code: string;
 reason: string;
 } | null;
-/** Inputs that wait until the instance goes on, and those that this suspension passed over because too many waited. */
+/** Inputs that are pending until the instance continues, and those that this suspension skipped because too many were pending. */
 kept: {
 inputs: number;
 passedOver: number;
 };
-/** What a step that is over has left open, because its closing was refused with `code`. It is tried again, at most an hour later each time, until it is closed. */
+/** Objects that an ended step could not close: the close was refused with `code`. It is retried, with at most an hour between attempts, until it succeeds. */
 leftOpen: Array<{
 element: string;
 kind: "task" | "approval" | "call" | "instance";
@@ -2972,7 +2974,7 @@ nextCursor: string | null;
 };
 
 export type ProcessInstanceRequest = {
-/** The key of a definition; its newest version is started. */
+/** The key of a definition; the newest version is used. */
 process: string;
 key: string;
 data?: Record<string, unknown>;
@@ -3000,18 +3002,18 @@ code: "schema_violation" | "invalid_yaml" | "invalid_document" | "unresolved_ins
 severity: "error" | "warning";
 /** A JSON pointer into the definition. */
 path: string;
-/** Of the YAML text. */
+/** The line in the YAML text. */
 line?: number;
 message: string;
 };
 
 export type ProcessReplay = {
 key: string;
-/** As `definitionHash` would be; null where the candidate has no right form. */
+/** The `definitionHash` of the candidate; null if its form is invalid. */
 candidateHash: string | null;
 replayed: number;
 diverged: number;
-/** Of the candidate. With an error among them nothing is replayed. */
+/** Problems of the candidate. If one of them is an error, nothing is replayed. */
 problems: ProcessProblem[];
 instances: ReplayedInstance[];
 };
@@ -3019,9 +3021,9 @@ instances: ReplayedInstance[];
 export type ProcessReplayRequest = {
 /** The candidate: an object of at most 262144 bytes of JSON, or a text of YAML of at most 65536 characters. */
 spec: unknown;
-/** Which instances; `limit` does not count then. */
+/** The instances to replay; `limit` is ignored then. */
 instanceIds?: Uuid[];
-/** How many of the newest. */
+/** How many of the newest instances to replay. */
 limit?: number;
 };
 
@@ -3058,7 +3060,7 @@ customFields: Record<string, unknown>;
 settings: Record<string, unknown>;
 activeConfigRevisionId: Uuid | null;
 activeConfigRevision: number | null;
-/** The project of the nearest workspace above that has one, where the caller sees it. */
+/** The project of the nearest ancestor workspace that has one, if the caller may see it. */
 parentProjectId: Uuid | null;
 status: "active" | "archived";
 version: number;
@@ -3107,7 +3109,7 @@ metadata?: Record<string, unknown>;
 
 export type ProjectRequest = {
 workspaceId?: Uuid | null;
-/** Makes the workspace, too. */
+/** Also creates a workspace with this slug. */
 workspaceSlug?: string | null;
 workspaceName?: string | null;
 parentWorkspaceId?: Uuid | null;
@@ -3159,7 +3161,7 @@ reason: string;
 
 export type Ready = {
 status: "ready";
-/** The newest migration that the database holds. */
+/** The newest migration applied to the database. */
 revision: number;
 detail?: {
 horizonHolder?: HorizonHolder;
@@ -3168,7 +3170,7 @@ memory?: MemoryRest;
 };
 };
 
-/** By `anchor` or by `query`, of a task or of a workspace. */
+/** By `anchor` or by `query`, for a task or a workspace. */
 export type RecallRequest = {
 anchor?: string | null;
 query?: string | null;
@@ -3186,9 +3188,9 @@ where?: MemoryCondition[];
 };
 
 export type RecalledPack = {
-/** What it was looked up from. */
+/** The anchors of the lookup. */
 anchors: string[];
-/** Whether by a text. */
+/** Whether the lookup was by a text. */
 semantic: boolean;
 asOf: Timestamp;
 namespaces: string[];
@@ -3223,14 +3225,14 @@ id: Uuid;
 eventId: Uuid;
 kind: string;
 recordedAt: Timestamp;
-/** Whether it was recorded before, and nothing was written now. */
+/** Whether it was recorded before; then nothing was written. */
 deduplicated: boolean;
 };
 
 export type RecordedPackage = {
 package: PackageName;
 installHash: string | null;
-/** Those that were named, each once. */
+/** The objects of the request, each once. */
 objects: PackageObject[];
 };
 
@@ -3244,7 +3246,7 @@ scope: "tenant" | "global";
 export type Remedy = {
 act: string;
 method: "GET" | "POST" | "PATCH" | "DELETE";
-/** Below the base path; {id} stands for a principal of your choice. */
+/** Relative to the base path; {id} is a placeholder for a principal of your choice. */
 path: string;
 permission: string;
 allowed: boolean;
@@ -3256,11 +3258,11 @@ instanceKey: string;
 version: number;
 status: "running" | "suspended" | "completed" | "failed" | "cancelled";
 result: "same" | "diverged" | "incomplete";
-/** Why it was not replayed to its end: its journal does not hold what it took, or has more than 2,000 lines or 2 MiB; an input took longer than 60 ms, or the call longer than 5 s. */
+/** Why it was not replayed to its end: its journal does not contain its inputs, or has more than 2,000 lines or 2 MiB; an input took longer than 60 ms, or the call longer than 5 s. */
 reason: "not_recorded" | "too_long" | "too_slow" | "time_over" | null;
 replayedStatus: "running" | "suspended" | "completed" | "failed" | "cancelled" | null;
 divergences: Array<{
-/** A line of its journal; of what only the replay does, that of the input. */
+/** A line of its journal; for a difference that only the replay has, the line of the input. */
 journalSeq: number;
 kind: "decision" | "intent" | "input" | "settings" | "data" | "timer" | "state";
 element: string | null;
@@ -3272,16 +3274,16 @@ divergencesTotal: number;
 
 export type ReplayedPack = {
 contextPack: ContextPack;
-/** Whether the same entities and facts came. */
+/** Whether memory returned the same entities and facts. */
 reproduced: boolean;
 drift: {
-/** At most 200 of them. */
+/** At most 200. */
 missingEntities: string[];
-/** At most 200 of them. */
+/** At most 200. */
 extraEntities: string[];
-/** At most 200 of them. */
+/** At most 200. */
 missingFacts: string[];
-/** At most 200 of them. */
+/** At most 200. */
 extraFacts: string[];
 };
 pack: KnownPack;
@@ -3305,7 +3307,7 @@ openInstances: number;
 export type Role = {
 id: Uuid;
 tenantId: Uuid;
-/** null: a role of the whole tenant. */
+/** `null` for a role of the whole tenant. */
 workspaceId: Uuid | null;
 slug: string;
 name: string;
@@ -3321,7 +3323,7 @@ id: Uuid;
 principalId: Uuid;
 createdAt: Timestamp;
 role: Role;
-/** null: held in the whole tenant. */
+/** `null` when the role applies to the whole tenant. */
 workspaceId: Uuid | null;
 };
 
@@ -3383,7 +3385,7 @@ condition: unknown;
 interpretation: RuleInterpretation | null;
 action: RuleAction;
 identity: RuleIdentity | null;
-/** Who enabled it or wrote it last. It acts in their name, or as the agent of `identity` with their sight. */
+/** The principal who last enabled or wrote the rule. The rule acts in their name, or as the agent of `identity` with their visibility. */
 authorityPrincipalId: Uuid | null;
 enabledAt: Timestamp | null;
 nextRunAt: Timestamp | null;
@@ -3397,13 +3399,13 @@ export type RuleAction = {
 kind: "ensure_work" | "update_work" | "cancel_work" | "complete_work" | "request_decision";
 taskType?: string;
 taskTypes?: string[];
-/** At most one open task per key. Without a template, each cause and each item of a forEach gets a key of its own. */
+/** The template of the key; each key has at most one open task. Without a template, each cause and each item of a forEach gets a key of its own. */
 dedupKeyTemplate?: string;
 fields?: {
 title?: string;
 description?: string;
 priority?: string;
-/** A UUID, `agent:<key>`, or `role:<slug>`: whoever holds it. */
+/** A UUID, `agent:<key>`, or `role:<slug>` for the holders of a role. */
 assignee?: string;
 /** The principal that decides. */
 approver?: string;
@@ -3426,9 +3428,9 @@ when?: string[] | null;
 /** The check that the cause is evidence of; `rule-evidence` when absent. */
 check?: string;
 target?: "dedup" | "task";
-/** The path of a list: one act for each item. */
+/** The path of a list; the action runs once for each item. */
 forEach?: string;
-/** Which items; a condition. */
+/** A condition that selects items. */
 where?: unknown;
 };
 
@@ -3488,7 +3490,7 @@ triggerEventId: Uuid | null;
 status: "waiting" | "matched" | "not_matched" | "failed" | "skipped";
 result: {
 conditionMatched?: boolean;
-/** turn: what is left to do of a long list of items is done in the next turns. */
+/** turn: the next turns process the remaining items of a long list. */
 waitingFor?: "skill" | "claim" | "turn";
 work?: RuleWorkItem[];
 reason?: string;
@@ -3575,13 +3577,13 @@ kind: "observation";
 /** The kind of the observation. */
 type: string;
 source?: string;
-/** Only what this agent observed. */
+/** Only observations of this agent. */
 agent?: string;
-/** Only what this principal observed. */
+/** Only observations of this principal. */
 actorId?: Uuid;
 } | {
 kind: "event";
-/** The whole type of an event, such as `task.completed`. */
+/** The full type of an event, such as `task.completed`. */
 type: string;
 } | {
 kind: "schedule";
@@ -3603,9 +3605,9 @@ export type RuleWorkItem = {
 dedupKey: string | null;
 taskId: Uuid | null;
 created: boolean;
-/** Nothing was to be done; `reason` says why. */
+/** Nothing had to be done; `reason` has the cause. */
 skipped: boolean;
-/** It was refused; `refused` is the code. */
+/** The item was refused; `refused` has the error code. */
 failed: boolean;
 reason: string | null;
 refused: string | null;
@@ -3727,10 +3729,10 @@ eventCursor: string;
 };
 
 export type RunFailure = {
-/** The text before its first colon is the code that `execution.retry.retryOn` lists. */
+/** The text before the first colon is the code that `execution.retry.retryOn` lists. */
 failureReason?: string;
 output?: Record<string, unknown> | null;
-/** Nobody is offered the task, or may claim it, for so long; 7 days at most. */
+/** The task is unavailable and can't be claimed during this time; 7 days at most. */
 retryAfterSeconds?: number | null;
 };
 
@@ -3844,7 +3846,7 @@ package: string;
 /** 0 until somebody sets them. */
 version: number;
 schemaRevision: number;
-/** What was set. */
+/** The values that were set. */
 values: Record<string, unknown>;
 };
 
@@ -3902,7 +3904,7 @@ tenantId: Uuid;
 skillId: Uuid;
 inputs: Record<string, unknown>;
 authorityPrincipalId: Uuid;
-/** What allows a call of a skill with effects outside. */
+/** The basis of a call of a skill with external effects. */
 authorizationBasis: {
 kind: "approval";
 approvalId: Uuid;
@@ -3916,12 +3918,12 @@ element: string;
 } | null;
 idempotencyKey: string | null;
 status: "pending" | "running" | "succeeded" | "failed" | "cancelled";
-/** How often an executor has taken it. */
+/** How often an executor has claimed it. */
 attempt: number;
 maxAttempts: number;
 availableAt: Timestamp;
 output: Record<string, unknown> | null;
-/** Of the last attempt that failed, or of the end. */
+/** Error of the last failed attempt, or of the call. */
 error: {
 code: string;
 message: string;
@@ -3941,7 +3943,7 @@ runId: Uuid | null;
 artifactId: Uuid | null;
 createdAt: Timestamp;
 updatedAt: Timestamp;
-/** Of the last attempt. */
+/** Start of the last attempt. */
 startedAt: Timestamp | null;
 finishedAt: Timestamp | null;
 requestedBy: {
@@ -3963,7 +3965,7 @@ mcpEndpoints?: string[] | null;
 audiences?: string[] | null;
 sessionId?: Uuid | null;
 leaseSeconds?: number | null;
-/** This call or none. */
+/** Claims only this call. */
 invocationId?: Uuid | null;
 };
 
@@ -3986,7 +3988,7 @@ sessionId?: Uuid | null;
 
 export type SkillInvocationRequest = {
 inputs?: Record<string, unknown>;
-/** Names one call of the caller, for as long as the call is kept. */
+/** Identifies one call of the caller, for as long as the call is stored. */
 idempotencyKey?: string | null;
 taskId?: Uuid | null;
 runId?: Uuid | null;
@@ -4026,7 +4028,7 @@ naturalKey: string;
 type: string;
 chunkCount: number;
 linkCount: number;
-/** What the memory service calls it. */
+/** Id of the document in the memory service. */
 documentId: string | null;
 };
 
@@ -4133,7 +4135,7 @@ createdBy: Uuid;
 createdAt: Timestamp;
 updatedAt: Timestamp;
 completedAt: Timestamp | null;
-/** The task is neither offered nor claimable before it: its start, or the end of its pause after failed attempts. */
+/** The task can't be claimed before this time, which is its start or the end of its pause after failed attempts. */
 availableAt: Timestamp | null;
 verification: {
 id: Uuid;
@@ -4220,7 +4222,7 @@ editedAt: Timestamp | null;
 };
 
 export type TaskCommentChange = {
-/** 1 to 10000 characters, the blanks around them not counted and not kept. */
+/** 1 to 10000 characters. Leading and trailing blanks are trimmed and not counted. */
 body: string;
 };
 
@@ -4254,7 +4256,7 @@ fencingToken?: number | null;
 
 export type TaskContext = {
 status: "ok" | "empty" | "unavailable" | "timeout" | "disabled" | "forbidden";
-/** The pack that is recorded for the live claim. */
+/** The pack recorded for the live claim. */
 contextPackId: Uuid | null;
 /** The live claim of the task. */
 claimId: Uuid | null;
@@ -4273,19 +4275,19 @@ pack: KnownPack | null;
 export type TaskForm = {
 taskId: Uuid;
 publicId: string;
-/** The process instance that filed the task; null for any other task. */
+/** The process instance that created the task; null for any other task. */
 process: {
 instanceId: Uuid;
-/** The step; null for the task that looks back at an instance that has ended. */
+/** The step; null for the task that reviews an ended instance. */
 element: string | null;
 } | null;
-/** A JSON Schema of the result; null where the completion validates none. */
+/** A JSON Schema of the result; null if the completion validates none. */
 form: Record<string, unknown> | null;
 /** The data that the step passes to its task. */
 context: Record<string, unknown>;
-/** The custom fields of the task that are the result: those that the form names. */
+/** The custom fields of the task that make up the result: those in the form. */
 values: Record<string, unknown>;
-/** Why a completion would be refused with these values, at most 20 reasons. */
+/** Why a completion with these values would be refused, at most 20 reasons. */
 errors: Array<{
 path: string;
 message: string;
@@ -4330,7 +4332,7 @@ skills: Array<{
 id: Uuid;
 name: string;
 version: string;
-/** Whether every version that is not disabled will do. */
+/** Whether any enabled version is sufficient. */
 anyVersion: boolean;
 }>;
 };
@@ -4400,7 +4402,7 @@ name: string;
 roleWorkspaceId: Uuid | null;
 assignmentWorkspaceId: Uuid | null;
 }>;
-/** `agent_task_types`, `agent_any`: a running agent of the registry whose spec covers the workspace and names this type, or takes every type. `any`: any other member of the workspace. */
+/** `agent_task_types`, `agent_any`: a running registered agent whose spec covers the workspace and names this type, or accepts every type. `any`: any other member of the workspace. */
 reason: "any" | "agent_task_types" | "agent_any";
 };
 
@@ -4490,7 +4492,7 @@ visible: boolean;
 reason: "assigned_and_protocol_supported" | "not_assigned" | "skill_disabled" | "protocol_not_allowed_by_governance" | "not_granted_by_child_handle" | "protocol_not_supported_by_harness";
 /** Its first 4000 characters. */
 description: string;
-/** The JSON Schema of the inputs, by the keywords of the draft without default and examples; null where it has none. */
+/** The JSON Schema of the inputs, with the keywords of the draft except default and examples; `null` without inputs. */
 inputSchema: Record<string, unknown> | null;
 schemaRedactions: SchemaRedaction[];
 };
@@ -4506,7 +4508,7 @@ export type ToolView = {
 catalogRevision: string;
 /** Changes with what the caller may use. */
 policyRevision: string;
-/** Of both, the query, the limit and the cursor: the ETag. */
+/** Hash of both revisions, the query, the limit and the cursor: the ETag. */
 viewHash: string;
 mode: "eager" | "search";
 returned: number;
@@ -4521,7 +4523,7 @@ statusMap?: Record<string, string> | null;
 export type TypeMigrationBatch = {
 toVersion?: number | null;
 statusMap?: Record<string, string> | null;
-/** How many tasks are looked at: 1 to 500, else 100. */
+/** The number of tasks to process: 1 to 500; 100 by default. */
 limit?: number | null;
 cursor?: string | null;
 };
@@ -4548,15 +4550,15 @@ nextCursor: string | null;
 };
 
 export type UndeliveredEvent = {
-/** Of this delivery: one event waits for several sinks under several ids. */
+/** The id of this delivery: an event has one delivery per sink. */
 id: Uuid;
 eventId: Uuid;
 type: string;
 sink: string;
-/** Those that may have reached the sink. */
+/** Attempts that may have reached the sink. */
 attempts: number;
 lastError: string | null;
-/** Null where it is set aside or dropped. */
+/** Null for dead letters and dropped deliveries. */
 nextAttemptAt: Timestamp | null;
 };
 
@@ -4593,7 +4595,7 @@ status: "pending" | "active" | "expired" | "revoked";
 statusReason: string | null;
 statusMessage: string | null;
 settings: Record<string, unknown>;
-/** Where the store of secrets has the credential: below `<mount>/data/` of an outside one. */
+/** Path of the credential in the secret store; in an external one, below `<mount>/data/`. */
 secretRef: string | null;
 expiresAt: Timestamp | null;
 connectedBy: Uuid | null;
@@ -4628,7 +4630,7 @@ title: string;
 source: "tasks" | "runs" | "claims" | "approvals" | "projects" | "goals" | "processes" | "agents" | "connections" | "invocations" | "knowledge";
 columns: ViewColumn[];
 filters: ViewFilter[];
-/** A query may sort by these; the first is the order of one that does not say. */
+/** The sort orders of queries; the first one is the default. */
 sorts: ViewSort[];
 groupBy?: string;
 aggregate?: {
@@ -4647,7 +4649,7 @@ title?: string;
 export type ViewFilter = {
 field: string;
 op: "eq" | "in" | "gte" | "lte" | "prefix";
-/** It always holds then, with this value or that of a parameter; without one, a query may give it. */
+/** With a value or a parameter, the filter always applies; without one, a query may set it. */
 value?: string | number | boolean | null | Array<string | number | boolean | null> | {
 param: string;
 };
@@ -4656,7 +4658,7 @@ param: string;
 export type ViewParameter = {
 name: string;
 type: "text" | "number" | "boolean" | "time" | "id" | "workspace";
-/** Without one, each query gives a value. */
+/** Without a default, each query must set a value. */
 default?: string | number | boolean | null;
 };
 
@@ -4666,17 +4668,17 @@ params?: Record<string, string | number | boolean | null>;
 filter?: Array<{
 field: string;
 op?: "eq" | "in" | "gte" | "lte" | "prefix";
-/** By the type of the field; a list for `in`; null with `eq` finds what has no value. */
+/** A value of the field's type; a list for `in`; null with `eq` matches missing values. */
 value: string | number | boolean | null | Array<string | number | boolean | null>;
 }>;
-/** Without one, by the first sort of the block, else newest first. */
+/** The default is the first sort of the block, otherwise newest first. */
 sort?: Array<{
 field: string;
 direction?: "asc" | "desc";
 }>;
 limit?: number;
 cursor?: string | null;
-/** Only what is filed in it or below; connections belong to the tenant. */
+/** Only rows filed in this workspace or its descendants; connections belong to the tenant. */
 workspaceId?: Uuid | null;
 };
 
@@ -4690,7 +4692,7 @@ field: string;
 title: string | null;
 type: "text" | "number" | "boolean" | "time" | "id";
 }>;
-/** By the fields of the columns. */
+/** One object per row, with the fields of the columns. */
 items: Array<Record<string, string | number | boolean | null>>;
 nextCursor: string | null;
 };
@@ -4702,7 +4704,7 @@ direction: "asc" | "desc";
 
 export type WorkingHours = {
 intervals: WorkingInterval[];
-/** Days of the week with hours of their own. */
+/** Days of the week with different hours. */
 weekdays: {
 "1"?: WorkingInterval[];
 "2"?: WorkingInterval[];
@@ -4712,13 +4714,13 @@ weekdays: {
 "6"?: WorkingInterval[];
 "7"?: WorkingInterval[];
 };
-/** How much sooner a short day ends, as an ISO 8601 duration in minutes: PT60M. */
+/** How much earlier a short day ends, as an ISO 8601 duration in minutes: PT60M. */
 shortDayReduction: string;
 };
 
 export type WorkingHoursInput = {
 intervals: WorkingInterval[];
-/** Days of the week with hours of their own. */
+/** Days of the week with different hours. */
 weekdays?: {
 "1"?: WorkingInterval[];
 "2"?: WorkingInterval[];
@@ -4728,7 +4730,7 @@ weekdays?: {
 "6"?: WorkingInterval[];
 "7"?: WorkingInterval[];
 };
-/** How much sooner a short day ends, as an ISO 8601 duration in minutes: PT60M. */
+/** How much earlier a short day ends, as an ISO 8601 duration in minutes: PT60M. */
 shortDayReduction?: string;
 };
 
@@ -4747,9 +4749,9 @@ slug: string;
 name: string;
 description: string;
 customFields: Record<string, unknown>;
-/** Keys of the task types that are allowed; null: those of the workspace above. */
+/** Keys of the allowed task types; `null` inherits those of the parent. */
 taskTypes: string[] | null;
-/** The calendar in whose time zone dates of tasks begin; null: that of the workspace above, else UTC. */
+/** The calendar whose time zone determines when the dates of tasks begin; `null` inherits that of the parent, else UTC. */
 calendarKey: string | null;
 status: "active" | "archived";
 version: number;
@@ -4777,9 +4779,9 @@ slug: string;
 name: string;
 description: string;
 customFields: Record<string, unknown>;
-/** Keys of the task types that are allowed; null: those of the workspace above. */
+/** Keys of the allowed task types; `null` inherits those of the parent. */
 taskTypes: string[] | null;
-/** The calendar in whose time zone dates of tasks begin; null: that of the workspace above, else UTC. */
+/** The calendar whose time zone determines when the dates of tasks begin; `null` inherits that of the parent, else UTC. */
 calendarKey: string | null;
 status: "active" | "archived";
 version: number;
@@ -4792,10 +4794,10 @@ export type WorkspaceKnowledgePacks = {
 workspaceId: Uuid;
 rootWorkspaceId: Uuid;
 configured: boolean;
-/** Those of the workspace itself: only a root has any. */
+/** Packs of the workspace itself; only a root has any. */
 packs: string[];
 strict: boolean;
-/** Those of the root. */
+/** Packs of the root. */
 effective: string[];
 updatedAt: Timestamp | null;
 };
@@ -4816,7 +4818,7 @@ export type WorkspaceMemberRequest = {
 principalId: Uuid;
 };
 
-/** null makes it a root. */
+/** `null` makes the workspace a root. */
 export type WorkspaceMove = {
 newParentId: Uuid | null;
 };
@@ -4839,7 +4841,7 @@ calendarKey?: string | null;
 
 export type WorkspaceTree = {
 roots: WorkspaceTreeNode[];
-/** Levels are left out, so that it has at most 1,000 nodes. */
+/** `true` when levels were omitted to limit the tree to 1,000 nodes. */
 truncated: boolean;
 nextCursor: string | null;
 };
@@ -4919,7 +4921,7 @@ condition: unknown;
 interpretation: RuleInterpretation | null;
 action: RuleAction;
 identity: RuleIdentity | null;
-/** Who enabled it or wrote it last. It acts in their name, or as the agent of `identity` with their sight. */
+/** The principal who last enabled or wrote the rule. The rule acts in their name, or as the agent of `identity` with their visibility. */
 authorityPrincipalId: Uuid | null;
 enabledAt: Timestamp | null;
 nextRunAt: Timestamp | null;

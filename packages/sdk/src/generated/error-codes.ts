@@ -1,6 +1,6 @@
 // GENERATED from the OpenAPI documents by: npm run generate
 
-/** Every code that the services refuse with; docs/errors.md says when, and how to react. */
+/** Every error code of the services; docs/errors.md explains when it occurs and what to do. */
 export type ErrorCode =
   | 'acceptance_protected'
   | 'action_already_finished'

@@ -82,25 +82,25 @@ Uuid
 export interface PlatformAccessTokensApi {
 /** Exchange a token for a short-lived access token of one audience. `POST /api/v1/platform-access-tokens:exchange` */
 exchange(body: TokenExchangeRequest, options?: CallOptions): Promise<TokenExchange>;
-/** Ask what a token is. Its last use stays as it was. `POST /api/v1/platform-access-tokens:introspect` */
+/** Introspect a token, without changing its last use. `POST /api/v1/platform-access-tokens:introspect` */
 introspect(body: IntrospectionRequest, options?: CallOptions): Promise<Introspection>;
 /** Revoke the token that is presented. `POST /api/v1/platform-access-tokens:revoke-self` */
 revokeOwn(body: SelfRevocation, options?: CallOptions): Promise<undefined>;
-/** List the tokens of a tenant by creation; expired ones are among them. All of them, unless `limit` asks for pages: then a `Link` header with `rel="next"` names the next page, as long as there is one. `GET /api/v1/tenants/{tenantId}/platform-access-tokens` */
+/** List the tokens of a tenant by creation, including expired ones. All of them, unless `limit` is set: then a `Link` header with `rel="next"` names the next page, if there is one. `GET /api/v1/tenants/{tenantId}/platform-access-tokens` */
 list(tenantId: string, query?: {
 principalId?: Uuid;
 includeRevoked?: boolean;
 limit?: number;
-/** The cursor that the page before gave; absent for the first page. */
+/** The cursor of the previous page; absent for the first page. */
 after?: string;
 }, options?: CallOptions): Promise<PlatformAccessToken[]>;
 /** Read a token; its secret is never shown again. `GET /api/v1/tenants/{tenantId}/platform-access-tokens/{credentialId}` */
 get(tenantId: string, credentialId: string, options?: CallOptions): Promise<PlatformAccessToken>;
-/** Revoke a token; repeating it changes nothing, and the first reason stays. `POST /api/v1/tenants/{tenantId}/platform-access-tokens/{credentialId}:revoke` */
+/** Revoke a token. A repetition changes nothing and keeps the first reason. `POST /api/v1/tenants/{tenantId}/platform-access-tokens/{credentialId}:revoke` */
 revoke(tenantId: string, credentialId: string, query?: {
 reason?: string;
 }, options?: CallOptions): Promise<undefined>;
-/** Replace a token by a successor with the same reach and the same end; its secret is shown once. `POST /api/v1/tenants/{tenantId}/platform-access-tokens/{credentialId}:rotate` */
+/** Replace a token by a successor with the same audiences, ceiling and expiry; its secret is shown once. `POST /api/v1/tenants/{tenantId}/platform-access-tokens/{credentialId}:rotate` */
 rotate(tenantId: string, credentialId: string, body?: PlatformAccessTokenRotation, options?: CallOptions): Promise<IssuedToken>;
 }
 
@@ -112,7 +112,7 @@ exchange(body: ClientExchangeRequest, options?: CallOptions): Promise<ClientExch
 export interface KeysApi {
 /** Read the metadata of the authorization server (RFC 8414). Also served at this path followed by the issuer's path, as the standard requires. `GET /.well-known/oauth-authorization-server` */
 getServerMetadata(options?: CallOptions): Promise<AuthorizationServerMetadata>;
-/** Read the public signing keys as a JWKS document. Exactly one RSA key, unless the operator has a key changed with an overlap (then the next and the previous key stand after the one that signs), or an audience has a `signingAlgorithm` other than RS256 (then its keys stand after those). Pass over keys of a type that you do not use. Cache it, and read it again when a token names an unknown `kid`. Without a configured signing key it answers 500. `GET /.well-known/jwks.json` */
+/** Read the public signing keys as a JWKS document. Exactly one RSA key, unless the operator rotates it with an overlap (then the next and the previous key follow the signing key), or an audience has a `signingAlgorithm` other than RS256 (then its keys follow those). Ignore keys of a type that you do not use. Cache the document, and fetch it again when a token names an unknown `kid`. Without a configured signing key the status is 500. `GET /.well-known/jwks.json` */
 list(options?: CallOptions): Promise<JsonWebKeySet>;
 /** Read the list of revocations that apply to access tokens. For services that verify access tokens by themselves: read it about every second, and reject the tokens that it covers. An entry remains for the lifetime of an access token and two more minutes. Ids are hashed. `GET /.well-known/revocations.json` */
 listRevocations(options?: CallOptions): Promise<RevocationList>;
@@ -125,7 +125,7 @@ explainAuthorization(options?: CallOptions): Promise<string>;
 grant(body: OauthTokenRequest, options?: CallOptions): Promise<OauthToken>;
 /** Check whether an access token or a platform access token is valid (RFC 7662). A service account sees the tokens of its tenant whose audience it names; for everything else the response is `{"active": false}`. `POST /oauth2/introspect` */
 introspect(body: OauthTokenQuery, options?: CallOptions): Promise<OauthIntrospection>;
-/** Revoke a platform access token (RFC 7009). An unknown token gets the same response. Whoever presents the token may revoke it; client credentials are validated if they are sent. An access token can not be revoked by itself: it expires, or is revoked with the credential that it was exchanged for. `POST /oauth2/revoke` */
+/** Revoke a platform access token (RFC 7009). An unknown token gets the same response. The holder of a token may revoke it; client credentials are validated if they are sent. An access token cannot be revoked by itself: it expires, or is revoked with the credential that it was exchanged for. `POST /oauth2/revoke` */
 revoke(body: OauthTokenQuery, options?: CallOptions): Promise<undefined>;
 }
 
@@ -134,16 +134,16 @@ export interface TenantsApi {
 create(body: NewTenant, options?: CallOptions): Promise<Tenant>;
 /** List the tenants in the order of their creation. `GET /api/v1/tenants` */
 list(query?: {
-/** How many at most; 100 when it is left out. */
+/** The maximum number of items; 100 by default. */
 limit?: number;
-/** The cursor that the page before gave; absent for the first page. */
+/** The cursor of the previous page; absent for the first page. */
 after?: string;
 status?: "active" | "disabled";
 slug?: string;
 }, options?: CallOptions): Promise<TenantPage>;
 /** Read a tenant. `GET /api/v1/tenants/{tenantId}` */
 get(tenantId: string, options?: CallOptions): Promise<Tenant>;
-/** Rename, disable or enable a tenant; equal values change nothing. While a tenant is disabled, no token of it can be exchanged, introspected, revoked by its bearer, issued, rotated or imported, no client gets a token, nobody signs in, and SCIM is closed. Coordination refuses the access tokens that were issued; other services accept them until they expire. Nothing is revoked: when the tenant is enabled, all of it works again. `PATCH /api/v1/tenants/{tenantId}` */
+/** Rename, disable or enable a tenant; equal values change nothing. While a tenant is disabled, no token of it can be exchanged, introspected, revoked by its bearer, issued, rotated or imported, no client gets a token, nobody can sign in, and SCIM is closed. Coordination refuses access tokens that were issued before; other services accept them until they expire. Nothing is revoked: after the tenant is enabled, everything works again. `PATCH /api/v1/tenants/{tenantId}` */
 update(tenantId: string, body?: TenantChange, options?: CallOptions): Promise<Tenant>;
 }
 
@@ -152,9 +152,9 @@ export interface PrincipalsApi {
 create(tenantId: string, body: NewPrincipal, options?: CallOptions): Promise<Principal>;
 /** List the principals with an active membership in the tenant, in the order in which they joined. `GET /api/v1/tenants/{tenantId}/principals` */
 list(tenantId: string, query?: {
-/** How many at most; 100 when it is left out. */
+/** The maximum number of items; 100 by default. */
 limit?: number;
-/** The cursor that the page before gave; absent for the first page. */
+/** The cursor of the previous page; absent for the first page. */
 after?: string;
 kind?: "human" | "agent" | "service_account" | "workload";
 status?: "active" | "paused" | "disabled";
@@ -165,13 +165,13 @@ q?: string;
 get(tenantId: string, principalId: string, options?: CallOptions): Promise<Principal>;
 /** Rename a principal; the same name changes nothing. `PATCH /api/v1/tenants/{tenantId}/principals/{principalId}` */
 update(tenantId: string, principalId: string, body: PrincipalChange, options?: CallOptions): Promise<Principal>;
-/** Disable a principal everywhere and revoke each of its tokens. Coordination refuses its access tokens, too: at once in the default run, within 2 seconds where the services run apart. Other services accept them until they expire. `POST /api/v1/tenants/{tenantId}/principals/{principalId}:disable` */
+/** Disable a principal everywhere and revoke each of its tokens. Coordination refuses its access tokens, too: at once in the default run, within 2 seconds if the services run separately. Other services accept them until they expire. `POST /api/v1/tenants/{tenantId}/principals/{principalId}:disable` */
 disable(tenantId: string, principalId: string, query?: {
 reason?: string;
 }, options?: CallOptions): Promise<DisabledPrincipal>;
-/** Let a disabled or paused principal act again. Its revoked tokens stay revoked. `POST /api/v1/tenants/{tenantId}/principals/{principalId}:enable` */
+/** Enable a disabled or paused principal. Its revoked tokens stay revoked. `POST /api/v1/tenants/{tenantId}/principals/{principalId}:enable` */
 enable(tenantId: string, principalId: string, options?: CallOptions): Promise<EnabledPrincipal>;
-/** Issue a token to a human or an agent; its secret is shown once. A human needs a recorded sign-in that is not too old. `POST /api/v1/tenants/{tenantId}/principals/{principalId}/platform-access-tokens` */
+/** Issue a token to a human or an agent; its secret is shown once. A human needs a recent recorded sign-in. `POST /api/v1/tenants/{tenantId}/principals/{principalId}/platform-access-tokens` */
 createToken(tenantId: string, principalId: string, body: NewPlatformAccessToken, options?: CallOptions): Promise<IssuedToken>;
 /** Link a principal to its subject at an identity provider. `POST /api/v1/tenants/{tenantId}/principals/{principalId}/external-identities` */
 linkExternalIdentity(tenantId: string, principalId: string, body: NewExternalIdentity, options?: CallOptions): Promise<ExternalIdentity>;
@@ -182,18 +182,18 @@ recordAuthenticationContext(tenantId: string, principalId: string, body: NewAuth
 export interface ServiceAccountsApi {
 /** Create a service account; its secret is shown once. `POST /api/v1/tenants/{tenantId}/service-accounts` */
 create(tenantId: string, body: NewServiceAccount, options?: CallOptions): Promise<CreatedServiceAccount>;
-/** List the service accounts of a tenant by creation; revoked ones are among them. `GET /api/v1/tenants/{tenantId}/service-accounts` */
+/** List the service accounts of a tenant by creation, including revoked ones. `GET /api/v1/tenants/{tenantId}/service-accounts` */
 list(tenantId: string, query?: {
-/** How many at most; 100 when it is left out. */
+/** The maximum number of items; 100 by default. */
 limit?: number;
-/** The cursor that the page before gave; absent for the first page. */
+/** The cursor of the previous page; absent for the first page. */
 after?: string;
 }, options?: CallOptions): Promise<ServiceAccountPage>;
 /** Read a service account; its secret is never shown again. `GET /api/v1/tenants/{tenantId}/service-accounts/{clientId}` */
 get(tenantId: string, clientId: string, options?: CallOptions): Promise<ServiceAccount>;
-/** Change what a service account may ask for, or replace its secret. The state that results is checked as a whole, also for an empty object, which changes nothing. `PATCH /api/v1/tenants/{tenantId}/service-accounts/{clientId}` */
+/** Change the audiences and scopes of a service account, or replace its secret. The resulting state is validated as a whole, even for an empty object, which changes nothing. `PATCH /api/v1/tenants/{tenantId}/service-accounts/{clientId}` */
 update(tenantId: string, clientId: string, body?: ServiceAccountChange, options?: CallOptions): Promise<ChangedServiceAccount>;
-/** Revoke a service account for good; repeating it changes nothing. `POST /api/v1/tenants/{tenantId}/service-accounts/{clientId}:revoke` */
+/** Revoke a service account permanently. A repetition changes nothing. `POST /api/v1/tenants/{tenantId}/service-accounts/{clientId}:revoke` */
 revoke(tenantId: string, clientId: string, options?: CallOptions): Promise<undefined>;
 }
 
@@ -204,7 +204,7 @@ create(tenantId: string, body: NewAudience, options?: CallOptions): Promise<Audi
 list(tenantId: string, options?: CallOptions): Promise<Audience[]>;
 /** Read an audience. `GET /api/v1/tenants/{tenantId}/audiences/{key}` */
 get(tenantId: string, key: string, options?: CallOptions): Promise<Audience>;
-/** Replace the scopes that an audience allows or what signs its tokens, disable or enable it; equal values change nothing. `PATCH /api/v1/tenants/{tenantId}/audiences/{key}` */
+/** Replace the allowed scopes or the signing algorithm of an audience, disable or enable it; equal values change nothing. `PATCH /api/v1/tenants/{tenantId}/audiences/{key}` */
 update(tenantId: string, key: string, body?: AudienceChange, options?: CallOptions): Promise<Audience>;
 }
 
@@ -213,9 +213,9 @@ export interface GroupsApi {
 create(tenantId: string, body: NewGroup, options?: CallOptions): Promise<CreatedGroup>;
 /** List the groups of a tenant in the order of their creation. `GET /api/v1/tenants/{tenantId}/groups` */
 list(tenantId: string, query?: {
-/** How many at most; 100 when it is left out. */
+/** The maximum number of items; 100 by default. */
 limit?: number;
-/** The cursor that the page before gave; absent for the first page. */
+/** The cursor of the previous page; absent for the first page. */
 after?: string;
 source?: "local" | "federated" | "scim";
 status?: "active" | "disabled";
@@ -224,18 +224,18 @@ status?: "active" | "disabled";
 get(tenantId: string, groupId: string, options?: CallOptions): Promise<Group>;
 /** Rename, disable or enable a local group; equal values change nothing. `PATCH /api/v1/tenants/{tenantId}/groups/{groupId}` */
 update(tenantId: string, groupId: string, body?: GroupChange, options?: CallOptions): Promise<Group>;
-/** Delete a local group with its memberships; repeated, it is absent. `DELETE /api/v1/tenants/{tenantId}/groups/{groupId}` */
+/** Delete a local group with its memberships. A repetition is 404. `DELETE /api/v1/tenants/{tenantId}/groups/{groupId}` */
 delete(tenantId: string, groupId: string, options?: CallOptions): Promise<undefined>;
 /** Add a principal to a local group. `POST /api/v1/tenants/{tenantId}/groups/{groupId}/members` */
 addMember(tenantId: string, groupId: string, body: NewGroupMember, options?: CallOptions): Promise<GroupMembership>;
-/** List the members of a group, of any source, in the order in which they came. `GET /api/v1/tenants/{tenantId}/groups/{groupId}/members` */
+/** List the members of a group, of any source, in the order in which they joined. `GET /api/v1/tenants/{tenantId}/groups/{groupId}/members` */
 listMembers(tenantId: string, groupId: string, query?: {
-/** How many at most; 100 when it is left out. */
+/** The maximum number of items; 100 by default. */
 limit?: number;
-/** The cursor that the page before gave; absent for the first page. */
+/** The cursor of the previous page; absent for the first page. */
 after?: string;
 }, options?: CallOptions): Promise<GroupMemberPage>;
-/** Remove a principal from a local group; repeated, the membership is absent. A membership that an identity provider brought into a local group comes back at the next sign-in that names it. `DELETE /api/v1/tenants/{tenantId}/groups/{groupId}/members/{principalId}` */
+/** Remove a principal from a local group. A repetition is 404. A membership that an identity provider added to a local group is restored by the next sign-in with that group. `DELETE /api/v1/tenants/{tenantId}/groups/{groupId}/members/{principalId}` */
 removeMember(tenantId: string, groupId: string, principalId: string, options?: CallOptions): Promise<undefined>;
 }
 
@@ -246,23 +246,23 @@ create(tenantId: string, body: NewIdentityProvider, options?: CallOptions): Prom
 list(tenantId: string, options?: CallOptions): Promise<IdentityProvider[]>;
 /** Read an identity provider. `GET /api/v1/tenants/{tenantId}/identity-providers/{key}` */
 get(tenantId: string, key: string, options?: CallOptions): Promise<IdentityProvider>;
-/** Change what is expected of upstream tokens; equal values change nothing. `PATCH /api/v1/tenants/{tenantId}/identity-providers/{key}` */
+/** Change the requirements for upstream tokens; equal values change nothing. `PATCH /api/v1/tenants/{tenantId}/identity-providers/{key}` */
 update(tenantId: string, key: string, body?: IdentityProviderChange, options?: CallOptions): Promise<IdentityProvider>;
-/** Close an identity provider: nobody signs in through it. Tokens that were issued stay. `POST /api/v1/tenants/{tenantId}/identity-providers/{key}:disable` */
+/** Disable an identity provider: nobody can sign in through it. Tokens that were issued remain valid. `POST /api/v1/tenants/{tenantId}/identity-providers/{key}:disable` */
 disable(tenantId: string, key: string, options?: CallOptions): Promise<IdentityProvider>;
-/** Open an identity provider again. `POST /api/v1/tenants/{tenantId}/identity-providers/{key}:enable` */
+/** Enable an identity provider. `POST /api/v1/tenants/{tenantId}/identity-providers/{key}:enable` */
 enable(tenantId: string, key: string, options?: CallOptions): Promise<IdentityProvider>;
 }
 
 export interface FederationApi {
-/** Sign in with an ID or access token of the tenant's identity provider. The first sign-in makes the person. For 300 seconds it allows issuing platform access tokens. `POST /api/v1/tenants/{tenantId}/federation:authenticate` */
+/** Sign in with an ID or access token of the tenant's identity provider. The first sign-in creates the person. For 300 seconds it allows issuing platform access tokens. `POST /api/v1/tenants/{tenantId}/federation:authenticate` */
 authenticate(tenantId: string, body: FederatedSignInRequest, options?: CallOptions): Promise<FederatedSignIn>;
 /** Sign in with an upstream ID or access token and get a short-lived access token of one audience. `POST /api/v1/tenants/{tenantId}/federation:exchange` */
 exchange(tenantId: string, body: FederatedTokenRequest, options?: CallOptions): Promise<FederatedToken>;
 }
 
 export interface LegacyCredentialsApi {
-/** Let a key of the former control plane be exchanged for a while. `POST /api/v1/tenants/{tenantId}/legacy-credentials:import` */
+/** Import a key of the former control plane, to be exchanged for a transition period. `POST /api/v1/tenants/{tenantId}/legacy-credentials:import` */
 import(tenantId: string, body: LegacyCredentialImport, options?: CallOptions): Promise<PlatformAccessToken>;
 }
 
@@ -279,13 +279,13 @@ update(tenantId: string, sourceId: string, body?: ProvisioningSourceChange, opti
 disable(tenantId: string, sourceId: string, options?: CallOptions): Promise<ProvisioningSource>;
 /** Open a source again. `POST /api/v1/tenants/{tenantId}/provisioning-sources/{sourceId}:enable` */
 enable(tenantId: string, sourceId: string, options?: CallOptions): Promise<ProvisioningSource>;
-/** Note that a directory was read, also without any change; a SCIM source is noted by its writes. `POST /api/v1/tenants/{tenantId}/provisioning-sources/{sourceId}:heartbeat` */
+/** Record that a directory was read, even without a change. SCIM sources need no heartbeat, since their writes count. `POST /api/v1/tenants/{tenantId}/provisioning-sources/{sourceId}:heartbeat` */
 heartbeat(tenantId: string, sourceId: string, options?: CallOptions): Promise<ProvisioningSource>;
-/** Issue a long-lived SCIM token of a source; its secret is shown once, and two may live at a time. `POST /api/v1/tenants/{tenantId}/provisioning-sources/{sourceId}/tokens` */
+/** Issue a long-lived SCIM token of a source; its secret is shown once, and at most two are valid at a time. `POST /api/v1/tenants/{tenantId}/provisioning-sources/{sourceId}/tokens` */
 createToken(tenantId: string, sourceId: string, body: NewProvisioningToken, options?: CallOptions): Promise<IssuedProvisioningToken>;
 /** List the SCIM tokens of a source by creation, without their secrets. `GET /api/v1/tenants/{tenantId}/provisioning-sources/{sourceId}/tokens` */
 listTokens(tenantId: string, sourceId: string, options?: CallOptions): Promise<ProvisioningToken[]>;
-/** Revoke a SCIM token; repeating it changes nothing. `POST /api/v1/tenants/{tenantId}/provisioning-sources/{sourceId}/tokens/{tokenId}:revoke` */
+/** Revoke a SCIM token. A repetition changes nothing. `POST /api/v1/tenants/{tenantId}/provisioning-sources/{sourceId}/tokens/{tokenId}:revoke` */
 revokeToken(tenantId: string, sourceId: string, tokenId: string, options?: CallOptions): Promise<undefined>;
 }
 
@@ -300,7 +300,7 @@ sortOrder?: string;
 attributes?: string;
 excludedAttributes?: string;
 }, options?: CallOptions): Promise<ScimListResponse>;
-/** Create a user and its person; one that was deleted comes back as the same person. `POST /scim/v2/Users` */
+/** Create a user and its person; a deleted user is restored as the same person. `POST /scim/v2/Users` */
 createUser(body?: ScimUser, options?: CallOptions & { query?: {
 attributes?: string;
 excludedAttributes?: string;
@@ -312,19 +312,19 @@ getUser(id: string, query?: {
 attributes?: string;
 excludedAttributes?: string;
 }, options?: CallOptions): Promise<ScimUser>;
-/** Replace a user. Without `active` it stays as active as it is. `PUT /scim/v2/Users/{id}` */
+/** Replace a user. Without `active` its status is unchanged. `PUT /scim/v2/Users/{id}` */
 replaceUser(id: string, body?: ScimUser, options?: CallOptions & { query?: {
 attributes?: string;
 excludedAttributes?: string;
 } }): Promise<ScimUser>;
-/** Change a user. Switching `active` off disables the person and revokes its tokens. `PATCH /scim/v2/Users/{id}` */
+/** Change a user. Setting `active` to false disables the person and revokes its tokens. `PATCH /scim/v2/Users/{id}` */
 updateUser(id: string, body?: ScimPatch, options?: CallOptions & { query?: {
 attributes?: string;
 excludedAttributes?: string;
 } }): Promise<ScimUser>;
-/** End a user: its person is disabled and leaves the groups of this source. `DELETE /scim/v2/Users/{id}` */
+/** Delete a user: its person is disabled and removed from the groups of this source. `DELETE /scim/v2/Users/{id}` */
 deleteUser(id: string, options?: CallOptions): Promise<undefined>;
-/** List or find groups. `excludedAttributes=members` spares reading the members. `GET /scim/v2/Groups` */
+/** List or find groups. `excludedAttributes=members` avoids reading the members. `GET /scim/v2/Groups` */
 listGroups(query?: {
 filter?: string;
 startIndex?: string;
@@ -351,12 +351,12 @@ replaceGroup(id: string, body?: ScimGroup, options?: CallOptions & { query?: {
 attributes?: string;
 excludedAttributes?: string;
 } }): Promise<ScimGroup>;
-/** Change a group. Beyond 200 members the answer is 204. `PATCH /scim/v2/Groups/{id}` */
+/** Change a group. With more than 200 members the response is 204. `PATCH /scim/v2/Groups/{id}` */
 updateGroup(id: string, body?: ScimPatch, options?: CallOptions & { query?: {
 attributes?: string;
 excludedAttributes?: string;
 } }): Promise<ScimGroup>;
-/** End a group. `DELETE /scim/v2/Groups/{id}` */
+/** Delete a group. `DELETE /scim/v2/Groups/{id}` */
 deleteGroup(id: string, options?: CallOptions): Promise<undefined>;
 /** Find users and groups, with the query in the body. `POST /scim/v2/.search` */
 search(body?: ScimSearch, options?: CallOptions): Promise<ScimListResponse>;
@@ -377,13 +377,13 @@ getSchema(urn: string, options?: CallOptions): Promise<ScimSchema>;
 }
 
 export interface EventsApi {
-/** Read the journal of all tenants. In the order of `sequence`. A lower sequence never appears after a higher one was served, so a reader that keeps its last sequence as `after` misses nothing; the header `Journal-Read-To` serves as well, and moves on while nothing is for the reader. Where old events are removed, an `after` below the last removed one is refused, and the header `Journal-Floor` of that answer is the `after` to start from. After a restore or a fail-over of the database, an `after` that this history can not have given out is refused, and `Journal-Read-To` of that answer says where to go on. `GET /api/v1/events` */
+/** Read the journal of all tenants. In the order of `sequence`. A lower sequence never appears after a higher one was returned, so a reader that keeps its last sequence as `after` misses nothing; the header `Journal-Read-To` can be used as `after` too, and advances even if no event matches. Where old events are removed, an `after` below the last removed one is refused, and the header `Journal-Floor` of that response is the `after` to start from. After a restore or a failover of the database, an `after` that does not belong to this history is refused, and `Journal-Read-To` of that response is the `after` to continue from. `GET /api/v1/events` */
 list(query?: {
 /** The last sequence that was read. */
 after?: number;
-/** How many at most; 100 when it is left out. */
+/** The maximum number of items; 100 by default. */
 limit?: number;
-/** How many seconds to wait for an event while there is none; a busy or stopping service waits less. */
+/** How many seconds to wait for an event; a busy or stopping service waits less. */
 wait?: number;
 tenantId?: Uuid;
 type?: string;
@@ -391,7 +391,7 @@ type?: string;
 }
 
 export interface AuditApi {
-/** Read the audit record of all tenants. In the order of `sequence`, oldest first, for pollers: a lower sequence never appears after a higher one was served, so a reader that keeps its last sequence as `after` misses nothing. `order=desc` gives the newest first, for people. With `tenantId`, `resourceId` or `requestId` the filters go by an index; only those by action or type of resource that ask a tenant for exchanges read all of its exchanges. `GET /api/v1/audit` */
+/** Read the audit record of all tenants. In the order of `sequence`, oldest first, for pollers: a lower sequence never appears after a higher one was returned, so a reader that keeps its last sequence as `after` misses nothing. `order=desc` gives the newest first, for people. With `tenantId`, `resourceId` or `requestId` the filters go by an index; only a search by action or type of resource for exchanges of a tenant reads all of its exchanges. `GET /api/v1/audit` */
 listRecords(query?: {
 tenantId?: Uuid;
 action?: string;
@@ -407,12 +407,12 @@ to?: Instant;
 order?: "asc" | "desc";
 /** The last sequence that was read, in either order. */
 after?: number;
-/** How many at most; 100 when it is left out. */
+/** The maximum number of items; 100 by default. */
 limit?: number;
 }, options?: CallOptions): Promise<AuditRecordPage>;
 }
 
-/** Every operation of identity, by what it is about. */
+/** Every operation of identity, by its subject. */
 export interface IdentityApi {
 readonly platformAccessTokens: PlatformAccessTokensApi;
 readonly tokens: TokensApi;

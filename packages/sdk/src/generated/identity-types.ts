@@ -10,9 +10,9 @@ status: "active" | "disabled";
 };
 
 export type AudienceChange = {
-/** Replaces the whole list. May be left out beside a status. */
+/** Replaces the whole list. Optional if a status is sent. */
 allowedScopes?: string[];
-/** Signs from the next exchange on; tokens issued before stay valid. */
+/** Applies from the next exchange on; tokens issued before remain valid. */
 signingAlgorithm?: "RS256" | "ES256" | "EdDSA";
 /** `disabled` closes the audience to every exchange at once. */
 status?: "active" | "disabled";
@@ -34,7 +34,7 @@ occurred_at: Timestamp;
 
 export type AuditRecordPage = {
 items: AuditRecord[];
-/** Where the next page starts; null when no more exist. */
+/** The start of the next page; null on the last page. */
 next_after: number | null;
 };
 
@@ -71,7 +71,7 @@ principalId: Uuid;
 clientId: string;
 audiences: string[];
 scopeCeiling: string[];
-/** Only when it was replaced. */
+/** Only if it was replaced. */
 clientSecret?: string;
 };
 
@@ -118,6 +118,8 @@ status: "active";
 
 export type Error = {
 detail: string | Problem[];
+/** The page that describes the code, if the operator has set its address. */
+docs?: string;
 };
 
 export type ExternalIdentity = {
@@ -132,14 +134,14 @@ created_at: Timestamp;
 export type FederatedSignIn = {
 principalId: Uuid;
 identityProvider: string;
-/** Our groups that the person is in through this provider. */
+/** The groups of this tenant that the person is a member of through this provider. */
 groups: string[];
 authenticationContext: {
 acr: string | null;
 amr: string[];
 authTime: Timestamp | null;
 };
-/** The provider does not answer; its former keys were used. */
+/** The provider does not respond; its former keys were used. */
 identityProviderStale: boolean;
 };
 
@@ -160,14 +162,14 @@ scope: string[];
 sessionId: Uuid;
 principalId: Uuid;
 identityProvider: string;
-/** Our groups that the person is in through this provider. */
+/** The groups of this tenant that the person is a member of through this provider. */
 groups: string[];
 authenticationContext: {
 acr: string | null;
 amr: string[];
 authTime: Timestamp | null;
 };
-/** The provider does not answer; its former keys were used. */
+/** The provider does not respond; its former keys were used. */
 identityProviderStale: boolean;
 };
 
@@ -187,7 +189,7 @@ tenant_id: Uuid;
 key: string;
 name: string;
 status: "active" | "disabled";
-/** Who keeps it: the admin, an identity provider, or a directory. */
+/** Who manages it: the admin, an identity provider, or a directory. */
 source: "local" | "federated" | "scim";
 created_at: Timestamp;
 };
@@ -204,7 +206,7 @@ kind: "human" | "agent" | "service_account" | "workload";
 display_name: string;
 /** Of the principal. */
 status: "active" | "paused" | "disabled";
-/** Who brought the membership. */
+/** The source of the membership. */
 source: "local" | "federated" | "scim";
 /** When the membership began. */
 created_at: Timestamp;
@@ -212,7 +214,7 @@ created_at: Timestamp;
 
 export type GroupMemberPage = {
 items: GroupMember[];
-/** The cursor of the next page, to be sent as `after`; null when no more exist. */
+/** The cursor of the next page, for `after`; null on the last page. */
 next_after: string | null;
 };
 
@@ -225,7 +227,7 @@ principal_id: Uuid;
 
 export type GroupPage = {
 items: Group[];
-/** The cursor of the next page, to be sent as `after`; null when no more exist. */
+/** The cursor of the next page, for `after`; null on the last page. */
 next_after: string | null;
 };
 
@@ -233,7 +235,7 @@ export type IdentityProvider = {
 id: Uuid;
 tenant_id: Uuid;
 key: string;
-/** Without the slashes at its end; a token may also bear the registered form. */
+/** Without trailing slashes; a token may also have the registered form. */
 issuer: string;
 audience: string;
 jwks_uri: string;
@@ -255,36 +257,36 @@ created_at: Timestamp;
 };
 
 export type IdentityProviderChange = {
-/** Must be in the `aud` of upstream tokens, alone or beside others. */
+/** Must be in the `aud` of upstream tokens, alone or with others. */
 audience?: string;
-/** The key document; empty: found by discovery. */
+/** The address of the JWKS document; empty: found by discovery. */
 jwksUri?: string;
 subjectClaim?: string;
 externalIdClaim?: string;
 groupClaim?: string;
-/** Names a person at the first sign-in; later ones do not rename. Empty, or absent in a token: the provider and the external id do. */
+/** The claim with the name of a person, used at the first sign-in only. If it is empty or absent in a token, the name consists of the provider and the external id. */
 displayNameClaim?: string;
-/** Upstream group to key of a group here; others do not count. */
+/** Upstream group to key of a group of the tenant; other groups are ignored. */
 groupMappings?: Record<string, string>;
 /** The `acr` must be one of them. */
 requiredAcrValues?: string[];
 /** All must be in the `amr`. */
 requiredAmrValues?: string[];
-/** Claims that each token must have, with the values allowed for each, for instance `{"repository_owner": ["acme"]}`. Needed where strangers share the issuer, as with hosted CI services: it signs tokens for any audience. */
+/** Claims that each token must have, with the values allowed for each, for instance `{"repository_owner": ["acme"]}`. Necessary if the issuer is shared with strangers, as with hosted CI services: it signs tokens for any audience. */
 requiredClaims?: Record<string, string[]>;
-/** Who may have asked for the upstream token: its `azp` must be one of them, or without `azp` its only `aud`. Empty: anybody. */
+/** The clients for which an upstream token may be issued: its `azp` must be one of them, or without `azp` its only `aud`. Empty: any client. */
 authorizedParties?: string[];
 /** `managed` allows links by hand and SCIM. */
 lifecycleProfile?: "read_only" | "managed";
-/** What a first sign-in makes. `workload`, for tokens of programs such as CI jobs, makes workloads, and also lets linked agents and workloads exchange such tokens. Principals that exist keep their kind. */
+/** The kind of principal that a first sign-in creates. `workload`, for tokens of programs such as CI jobs, creates workloads, and also lets linked agents and workloads exchange such tokens. Existing principals keep their kind. */
 principalKind?: "human" | "workload";
-/** How long keys are used without asking. */
+/** How long keys are cached. */
 jwksCacheTtlSeconds?: number;
-/** How much longer while the provider does not answer. */
+/** How much longer cached keys are used while the provider does not respond. */
 jwksStaleGraceSeconds?: number;
 };
 
-/** RFC 3339 with any offset; without one, UTC. A day alone is its first moment in UTC. */
+/** RFC 3339 with any offset; without one, UTC. A date alone means its first moment in UTC. */
 export type Instant = string;
 
 export type Introspection = {
@@ -312,13 +314,13 @@ name: string;
 publicPrefix: string;
 createdAt: Timestamp;
 expiresAt: Timestamp;
-/** The secret: in the first answer only. */
+/** The secret: in the first response only. */
 token: string | null;
 };
 
 export type IssuedToken = {
 credential: PlatformAccessToken;
-/** The secret: in the first answer only. */
+/** The secret: in the first response only. */
 token: string | null;
 };
 
@@ -335,7 +337,7 @@ occurred_at: Timestamp;
 
 export type JournalEventPage = {
 items: JournalEvent[];
-/** Where the next page starts; null when no more exist. */
+/** The start of the next page; null on the last page. */
 next_after: number | null;
 };
 
@@ -391,7 +393,7 @@ status: "ok";
 export type NewAudience = {
 key: string;
 allowedScopes?: string[];
-/** What signs its access tokens. Others than RS256 need a key of the operator, and consumers that accept them. */
+/** The algorithm that signs its access tokens. Algorithms other than RS256 need a key of the operator, and consumers that accept them. */
 signingAlgorithm?: "RS256" | "ES256" | "EdDSA";
 };
 
@@ -423,32 +425,32 @@ export type NewIdentityProvider = {
 key: string;
 /** The `iss` of upstream tokens: an http or https address. */
 issuer: string;
-/** Must be in the `aud` of upstream tokens, alone or beside others. */
+/** Must be in the `aud` of upstream tokens, alone or with others. */
 audience: string;
-/** The key document; empty: found by discovery. */
+/** The address of the JWKS document; empty: found by discovery. */
 jwksUri?: string;
 subjectClaim?: string;
 externalIdClaim?: string;
 groupClaim?: string;
-/** Names a person at the first sign-in; later ones do not rename. Empty, or absent in a token: the provider and the external id do. */
+/** The claim with the name of a person, used at the first sign-in only. If it is empty or absent in a token, the name consists of the provider and the external id. */
 displayNameClaim?: string;
-/** Upstream group to key of a group here; others do not count. */
+/** Upstream group to key of a group of the tenant; other groups are ignored. */
 groupMappings?: Record<string, string>;
 /** The `acr` must be one of them. */
 requiredAcrValues?: string[];
 /** All must be in the `amr`. */
 requiredAmrValues?: string[];
-/** Claims that each token must have, with the values allowed for each, for instance `{"repository_owner": ["acme"]}`. Needed where strangers share the issuer, as with hosted CI services: it signs tokens for any audience. */
+/** Claims that each token must have, with the values allowed for each, for instance `{"repository_owner": ["acme"]}`. Necessary if the issuer is shared with strangers, as with hosted CI services: it signs tokens for any audience. */
 requiredClaims?: Record<string, string[]>;
-/** Who may have asked for the upstream token: its `azp` must be one of them, or without `azp` its only `aud`. Empty: anybody. */
+/** The clients for which an upstream token may be issued: its `azp` must be one of them, or without `azp` its only `aud`. Empty: any client. */
 authorizedParties?: string[];
 /** `managed` allows links by hand and SCIM. */
 lifecycleProfile?: "read_only" | "managed";
-/** What a first sign-in makes. `workload`, for tokens of programs such as CI jobs, makes workloads, and also lets linked agents and workloads exchange such tokens. Principals that exist keep their kind. */
+/** The kind of principal that a first sign-in creates. `workload`, for tokens of programs such as CI jobs, creates workloads, and also lets linked agents and workloads exchange such tokens. Existing principals keep their kind. */
 principalKind?: "human" | "workload";
-/** How long keys are used without asking. */
+/** How long keys are cached. */
 jwksCacheTtlSeconds?: number;
-/** How much longer while the provider does not answer. */
+/** How much longer cached keys are used while the provider does not respond. */
 jwksStaleGraceSeconds?: number;
 };
 
@@ -505,6 +507,8 @@ detail: "unavailable";
 
 export type OauthError = {
 error: string;
+/** The page that describes the code, if the operator has set its address. */
+error_uri?: string;
 };
 
 export type OauthIntrospection = {
@@ -513,7 +517,7 @@ token_type?: "Bearer" | "platform_access_token";
 iss?: string;
 /** The principal. */
 sub?: string;
-/** Of those that the client names. */
+/** One of the audiences of the client. */
 aud?: string | string[];
 client_id?: string;
 scope?: string;
@@ -555,7 +559,7 @@ client_secret?: string;
 audience?: string;
 /** The address of a service (IAM_RESOURCES), or an audience (RFC 8707). */
 resource?: string;
-/** Separated by spaces; exactly these are granted. Without it a client gets none, and a token gets all that it may have. */
+/** Separated by spaces; exactly these are granted. Without it a client gets none, and a token gets all scopes that it allows. */
 scope?: string;
 /** A platform access token, or an imported key. */
 subject_token?: string;
@@ -601,7 +605,7 @@ displayName: string;
 
 export type PrincipalPage = {
 items: Principal[];
-/** The cursor of the next page, to be sent as `after`; null when no more exist. */
+/** The cursor of the next page, for `after`; null on the last page. */
 next_after: string | null;
 };
 
@@ -609,7 +613,7 @@ export type Problem = {
 type: string;
 /** Where, from `body`, `query`, `path` or `header` on. */
 loc: Array<string | number>;
-/** For people. It never repeats what was sent. */
+/** For people. It never repeats the value. */
 msg: string;
 };
 
@@ -652,7 +656,7 @@ status: "ready";
 };
 
 export type RevocationList = {
-/** Seconds since 1970: every token with an earlier `iat` is revoked. 0, unless more was revoked at once than the list holds. */
+/** Seconds since 1970: every token with an earlier `iat` is revoked. 0, unless more was revoked at once than fits into the list. */
 not_before: number;
 revoked: Array<{
 /** Of the UUID, in lower case, of a principal (`sub`), a credential (`credential_id`) or a tenant (`tenant_id`); or of an identity provider: of `tenant_id`, a space and `client_id`. base64url. */
@@ -697,7 +701,7 @@ clientId: string;
 displayName: string;
 audiences: string[];
 scopeCeiling: string[];
-/** Of the account; its principal may be disabled besides. */
+/** The status of the account; its principal can also be disabled. */
 status: "active" | "revoked";
 createdAt: Timestamp;
 revokedAt: Timestamp | null;
@@ -712,7 +716,7 @@ rotateSecret?: boolean;
 
 export type ServiceAccountPage = {
 items: ServiceAccount[];
-/** The cursor of the next page, to be sent as `after`; null when no more exist. */
+/** The cursor of the next page, for `after`; null on the last page. */
 nextAfter: string | null;
 };
 
@@ -732,7 +736,7 @@ status?: "active" | "disabled";
 
 export type TenantPage = {
 items: Tenant[];
-/** The cursor of the next page, to be sent as `after`; null when no more exist. */
+/** The cursor of the next page, for `after`; null on the last page. */
 next_after: string | null;
 };
 
@@ -753,7 +757,7 @@ export type TokenExchangeRequest = {
 /** The secret of a platform access token, or an imported key. */
 token: string;
 audience: string;
-/** Empty: everything that the token may have. */
+/** Empty: all scopes that the token allows. */
 scopes?: string[];
 };
 
