@@ -7,7 +7,11 @@ const [short, long] = ['x'.repeat(15), 'x'.repeat(16)];
 
 test('a short admin secret is warned of where others than this machine can connect', () => {
   for (const host of ['0.0.0.0', '::', '', '192.168.1.5', '2001:db8::1', 'baton.example.com', '128.0.0.1'])
-    assert.match(warningOf(short, host) ?? '', /^IAM_BOOTSTRAP_TOKEN has fewer than 16 characters.*\.$/, host);
+    assert.match(
+      warningOf(short, host) ?? '',
+      /^IAM_BOOTSTRAP_TOKEN has fewer than 16 characters.*\.$/,
+      host,
+    );
   for (const host of ['127.0.0.1', '127.1.2.3', '::1', 'localhost', '::ffff:127.0.0.1'])
     assert.equal(warningOf(short, host), undefined, host);
   assert.equal(warningOf(long, '0.0.0.0'), undefined);

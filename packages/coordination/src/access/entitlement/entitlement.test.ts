@@ -305,7 +305,10 @@ describe('the settings', () => {
     for (const [env, sentence] of [
       [{ CP_ENTITLEMENT_ENABLED: 'true' }, /CP_ENTITLEMENT_ENABLED needs CP_IAM_CLIENT_ID/],
       [{ ...on, CP_IAM_CLIENT_SECRET: undefined }, /CP_IAM_CLIENT_SECRET/],
-      [{ ...on, CP_ENTITLEMENT_BASE_URL: 'licence' }, /CP_ENTITLEMENT_BASE_URL must be an http or https address/],
+      [
+        { ...on, CP_ENTITLEMENT_BASE_URL: 'licence' },
+        /CP_ENTITLEMENT_BASE_URL must be an http or https address/,
+      ],
       [{ ...on, CP_ENTITLEMENT_BASE_URL: 'https://u:p@host' }, /CP_ENTITLEMENT_BASE_URL/],
       [{ ...on, CP_IAM_BASE_URL: 'ftp://host' }, /CP_IAM_BASE_URL/],
       [{ ...on, CP_ENTITLEMENT_PRODUCT: ' ' }, /CP_ENTITLEMENT_PRODUCT is required/],

@@ -1,14 +1,17 @@
 import type { Job, JobTools } from '../../service/job.ts';
 import type { Context } from '../context.ts';
 import type { Sink } from '../sinks/sink.ts';
-import { attemptDelivery } from './attempt-delivery.ts';
-import { createDeliveryClaims, type DeliveryClaims } from './claim-deliveries.ts';
+import { after, attemptDelivery, createPlaces, type Places } from './attempt-delivery.ts';
+import {
+  countEvents,
+  createDelivery,
+  createDeliveryClaims,
+  type Delivery,
+  type DeliveryClaims,
+} from './claim-deliveries.ts';
 import type { DueEventRow, Room } from './deliveries.sql.ts';
-import { countEvents, createDelivery, type Delivery } from './delivery.ts';
 import { DeliveryResults } from './delivery-results.ts';
 import type { Distribute } from './distribution.ts';
-import { createPlaces, type Places } from './places.ts';
-import { after } from './send-event.ts';
 import { createRest, type SinkRest } from './sink-rest.ts';
 
 type Tools = Pick<JobTools<Context>, 'pool' | 'settings' | 'log'>;

@@ -1,8 +1,8 @@
 import type { JobTools } from '../../service/job.ts';
 import type { Context } from '../context.ts';
+import type { Outcome } from './attempt-delivery.ts';
+import type { Delivery } from './claim-deliveries.ts';
 import { type DueEventRow, type Remainder, type Settled, settleDeliveries } from './deliveries.sql.ts';
-import type { Delivery } from './delivery.ts';
-import type { Outcome } from './send-event.ts';
 import type { SinkRest } from './sink-rest.ts';
 
 type Tools = Pick<JobTools<Context>, 'pool' | 'settings' | 'log'>;
