@@ -83,7 +83,7 @@ test("one that leads to another machine gets no token of the user's own unless i
     const hostile = { ...connection, [field]: 'https://127.0.0.1.baton.example' };
     writeFileSync(path, JSON.stringify(hostile));
     for (const find of [() => findConnection(own), () => findAccess(away, [folder])])
-      assert.throws(find, foreign(/leads to another machine, which would get your token/));
+      assert.throws(find, foreign(/leads to another machine, which would receive your token/));
     assert.deepEqual(findConnection({ folders: [folder] }), hostile);
     assert.deepEqual(findConnection({ ...own, agreed: path }), hostile);
     assert.deepEqual(findConnection({ ...own, home: join(folder, '.baton') }), hostile);

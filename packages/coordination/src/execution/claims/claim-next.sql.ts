@@ -1,6 +1,6 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { ClaimRow } from '../../leases/lease-rows.ts';
-import { writeEvents } from '../../ledger/journal/event-writes.ts';
+import { writeEvents } from '../../ledger/journal/write-events.sql-parts.ts';
 import type { TaskRow } from '../../work/tasks/task.ts';
 
 export interface NewClaims {

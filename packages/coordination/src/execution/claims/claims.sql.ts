@@ -12,7 +12,7 @@ import {
 import { sql } from '@baton/kernel/database/sql';
 import type { Page } from '@baton/kernel/http/paging';
 import type { ClaimRow } from '../../leases/lease-rows.ts';
-import { writeEvents } from '../../ledger/journal/event-writes.ts';
+import { writeEvents } from '../../ledger/journal/write-events.sql-parts.ts';
 import { type SeenList, tasksSeenBy } from '../../service/sight/places.ts';
 import type { TaskRef } from '../../work/tasks/task-ref.ts';
 import { claimStatuses } from './claim.ts';

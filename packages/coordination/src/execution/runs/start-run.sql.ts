@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { JsonObject } from '@baton/values/wire';
 import type { RunRow } from '../../leases/lease-rows.ts';
-import { writeEvents } from '../../ledger/journal/event-writes.ts';
+import { writeEvents } from '../../ledger/journal/write-events.sql-parts.ts';
 import type { TaskRef } from '../../work/tasks/task-ref.ts';
 
 export interface NewRun {

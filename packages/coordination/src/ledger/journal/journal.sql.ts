@@ -1,6 +1,6 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { EventDraft } from '../event-draft.ts';
-import { writeDrafts } from './event-writes.ts';
+import { writeDrafts } from './write-events.sql-parts.ts';
 
 /**
  * Writes journal rows and their outbox rows in one statement, in the given order.
