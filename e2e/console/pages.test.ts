@@ -207,9 +207,9 @@ describe('projects, processes, skills and knowledge', { skip: noBrowser }, () =>
       await page.getByRole('heading', { name: 'CHG-1' }).waitFor();
       await titled(page, 'CHG-1');
       await page.locator('svg text', { hasText: 'approve · waiting' }).waitFor();
-      await page.locator('svg text', { hasText: 'complete · to come' }).waitFor();
+      await page.locator('svg text', { hasText: 'complete · pending' }).waitFor();
       await page.getByText(`Invoices ${evil}`).first().waitFor();
-      await looksRight(`/processes/${first.id}`, 'waits for a decision');
+      await looksRight(`/processes/${first.id}`, 'pending approval');
       const approvalId = await until(
         async () => (await baton.processInstances.get(first.id)).openElements[0]?.approvalIds[0],
       );
@@ -244,9 +244,9 @@ describe('projects, processes, skills and knowledge', { skip: noBrowser }, () =>
       await page.getByText('process.step_entered').nth(1).click();
       await page.getByRole('link', { name: 'View process instance at this event' }).click();
       await page.getByRole('heading', { name: /^CHG-1 as of/ }).waitFor();
-      await titled(page, 'CHG-1 as it was');
+      await titled(page, 'CHG-1 at an earlier event');
       await page.locator('svg text', { hasText: 'approve · active' }).waitFor();
-      await page.locator('svg text', { hasText: 'complete · to come' }).waitFor();
+      await page.locator('svg text', { hasText: 'complete · pending' }).waitFor();
       await page.getByRole('link', { name: 'Open process' }).waitFor();
       await page.route('**/api/v1/process-definitions/**', (route) =>
         route.fulfill({ status: 403, json: { error: { code: 'permission_denied', message: 'Not now.' } } }),
