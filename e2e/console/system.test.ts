@@ -137,7 +137,7 @@ describe('the system page', { skip: noBrowser }, () => {
   longTest('who may read only sees the deliveries without acts, and who may not sees none', async () => {
     for (const [right, seen] of [
       ['operations.read', 'task.created'],
-      ['tasks.read', 'shown to those with the permission operations.read'],
+      ['tasks.read', 'Deliveries require the permission'],
     ] as const) {
       const { page } = await world.signedIn();
       await page.route('**/harness/context', async (route) => {
@@ -175,14 +175,14 @@ describe('the system page', { skip: noBrowser }, () => {
       await keyboard.press('Enter');
       await keyboard.type('The receiver was removed');
       await keyboard.press('Enter');
-      await page.getByRole('button', { name: 'Deliver all 3 again' }).waitFor();
+      await page.getByRole('button', { name: 'Redeliver all 3' }).waitFor();
       await untilDead(3);
       const { items } = await world.baton.events.list({ types: 'outbox.dropped' });
       assert.equal(items[0]?.payload.reason, 'The receiver was removed');
       answers = 204;
       await page.getByRole('button', { name: 'Redeliver' }).first().focus();
       await keyboard.press('Enter');
-      await page.getByRole('button', { name: 'Deliver all 2 again' }).focus();
+      await page.getByRole('button', { name: 'Redeliver all 2' }).focus();
       await keyboard.press('Enter');
       await page.getByText('No dead letters.').waitFor();
       await page.getByText('No pending deliveries.').waitFor();

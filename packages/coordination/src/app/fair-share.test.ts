@@ -78,6 +78,7 @@ async function untilWaiting(): Promise<void> {
 
 async function waitingFor(table: string): Promise<number> {
   const row = await baton.pool.row(sql<{ n: number }>`
-    select count(*)::integer as n from pg_locks where not granted and relation = ${table}::regclass`);
+    select count(*)::integer as n from pg_locks join pg_stat_activity using (pid)
+    where not granted and relation = ${table}::regclass and datname = current_database()`);
   return row?.n ?? 0;
 }

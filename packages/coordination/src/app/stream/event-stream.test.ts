@@ -55,14 +55,14 @@ test('after a cursor come the events behind it, and new ones at once', async () 
   const client = open({ query: `?after=${await endCursor()}` });
   await once(client.ws, 'open');
   let fastestMs = Number.POSITIVE_INFINITY;
-  for (let n = 1; n <= 5; n += 1) {
+  for (let n = 1; n <= 5 || (isLongProof && fastestMs >= 900 && n <= 50); n += 1) {
     const startedAt = performance.now();
     const taskId = await change();
     const event = (await client.received(n)).at(-1);
     fastestMs = Math.min(fastestMs, performance.now() - startedAt);
     assert.equal((event as unknown as { entityId: string }).entityId, taskId);
   }
-  // A busy machine can delay all of them. `notifier.test.ts` polls every 600 s, so there only a notification delivers
+  // A busy machine can delay many of them. `notifier.test.ts` polls every 600 s, so there only a notification delivers
   // events.
   if (isLongProof) assert.ok(fastestMs < 900, 'not by the poll');
   await client.close();

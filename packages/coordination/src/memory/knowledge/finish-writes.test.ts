@@ -47,7 +47,8 @@ const intents = () =>
 /** Kills a process while it waits to write the events of what memory has answered. */
 async function killBeforeEvents(process: ServiceProcess, begun: () => Promise<boolean>): Promise<void> {
   const waiting = sql<{ n: number }>`
-    select count(*)::int as n from pg_locks where not granted and locktype = 'transactionid'`;
+    select count(*)::int as n from pg_locks join pg_stat_activity using (pid)
+    where not granted and locktype = 'transactionid' and datname = current_database()`;
   await until(begun);
   await baton.pool.transaction(async (tx) => {
     const held = await tx.rows(sql<{ id: string }>`select id from knowledge_intents for update`);

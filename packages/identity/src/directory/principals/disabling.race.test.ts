@@ -53,7 +53,9 @@ test('who comes after a waiting disable sees the principal disabled', async () =
   const { principalId, disable } = await makeVictim();
   const waits = async () => {
     const row = await identity.pool.row<{ count: number }>(
-      sql`select count(*) as count from pg_locks where locktype = 'advisory' and not granted`,
+      sql`
+        select count(*) as count from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock' and wait_event = 'advisory'`,
     );
     return (row?.count ?? 0) > 0;
   };
@@ -77,7 +79,9 @@ test('a disable does not wait in the line of the other writes of its tenant', as
     const waiting = Array.from({ length: 40 }, () => identity.patch(`/tenants/${tenantId}`, { name: 'New' }));
     const isUnderWay = async () => {
       const row = await tx.row<{ count: number }>(
-        sql`select count(*) as count from pg_locks where not granted and pid <> pg_backend_pid()`,
+        sql`
+          select count(*) as count from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock'`,
       );
       return (row?.count ?? 0) >= 10;
     };

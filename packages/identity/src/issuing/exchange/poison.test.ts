@@ -35,7 +35,9 @@ test('an exchange whose audit row the store refuses fails alone, among others in
     const first = exchange(good);
     await until(async () => {
       const row = await identity.pool.row<{ waits: boolean }>(sql`
-        select exists (select from pg_locks where relation = 'audit_records'::regclass and not granted) as waits`);
+        select exists (
+          select from pg_locks join pg_stat_activity using (pid)
+          where relation = 'audit_records'::regclass and not granted and datname = current_database()) as waits`);
       return row?.waits === true;
     }, 'the first insert waits');
     const others = callers.map(exchange);
