@@ -269,7 +269,7 @@ describe('the administration', { skip: noBrowser }, () => {
       roles.items.map(({ role }) => role.slug),
       ['reviewer'],
     );
-    await holder.getByRole('button', { name: 'Take it away …' }).click();
+    await holder.getByRole('button', { name: 'Revoke …' }).click();
     await holder.getByRole('button', { name: 'Revoke', exact: true }).click();
     await page.getByText('No holders.').waitFor();
 

@@ -71,7 +71,7 @@ describe('the board, saved views and the palette', { skip: noBrowser }, () => {
       await world.baton.tasks.complete(task.id, {}, { ifMatch: `"task-${task.version}"` });
       const { page } = await world.signedIn('/?view=board');
       await card(page, task).waitFor();
-      const refusal = /did not move: its type leads from Done to .+, not to In progress/;
+      const refusal = /was not moved: its type allows Done → .+, not In progress/;
       await drag(page, task, 'In progress', page.getByText(refusal));
       await column(page, 'Done').getByText('Over and done').waitFor();
       await isGone(column(page, 'In progress').getByText('Over and done'));
@@ -174,7 +174,7 @@ describe('the board, saved views and the palette', { skip: noBrowser }, () => {
       await page.waitForURL(`${world.url}/?priority=critical`);
       await views.locator('[aria-current="page"]', { hasText: 'Fires' }).waitFor();
       await page.getByRole('button', { name: 'Edit views' }).click();
-      await page.getByLabel('New name of Fires').fill('Burning');
+      await page.getByLabel('New name for Fires').fill('Burning');
       await page.getByRole('button', { name: 'Rename Fires' }).click();
       await page.getByRole('button', { name: 'Rename Burning' }).waitFor();
       const kept = await page.evaluate('JSON.stringify(Object.entries({ ...localStorage }).sort())');
@@ -236,10 +236,10 @@ describe('the board, saved views and the palette', { skip: noBrowser }, () => {
     await choose('assign to me', 'Assign to me');
     await page.getByText(`Assigned ${task.publicId} to you.`).waitFor();
     assert.equal((await world.baton.tasks.get(task.id)).assigneeId, world.me);
-    await choose('copy the id', /Copy ID/);
+    await choose('copy id', /Copy ID/);
     await page.getByText(`Copied: ${task.publicId}`).waitFor();
     assert.equal(await page.evaluate('navigator.clipboard.readText()'), task.publicId);
-    await choose('copy the link', 'Copy link');
+    await choose('copy link', 'Copy link');
     await page.getByText(`Copied: ${world.url}/tasks/${task.publicId}`).waitFor();
     await choose('comment', /^Comment/);
     await page.getByLabel(`Comment on ${task.publicId}`).fill('Written in the palette');

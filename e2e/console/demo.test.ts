@@ -47,7 +47,7 @@ describe('the live demo', { skip: noBrowser }, () => {
     const vouchers = tasks.find(({ title }) => title.startsWith('Delete vouchers'));
     await page.goto(`${world.url}/tasks/${vouchers?.publicId}`);
     await page
-      .getByText(/Baton refused it \((stale_claim|claim_expired|claim_not_active|run_not_active)\)/)
+      .getByText(/Baton rejected it \((stale_claim|claim_expired|claim_not_active|run_not_active)\)/)
       .waitFor();
     assert.deepEqual(
       (await world.baton.tasks.list({ workspaceId, limit: 100 })).items.map(

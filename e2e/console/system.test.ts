@@ -180,7 +180,7 @@ describe('the system page', { skip: noBrowser }, () => {
       const { items } = await world.baton.events.list({ types: 'outbox.dropped' });
       assert.equal(items[0]?.payload.reason, 'The receiver was removed');
       answers = 204;
-      await page.getByRole('button', { name: 'Redeliver' }).first().focus();
+      await page.getByRole('button', { name: 'Redeliver', exact: true }).first().focus();
       await keyboard.press('Enter');
       await page.getByRole('button', { name: 'Redeliver all 2' }).focus();
       await keyboard.press('Enter');

@@ -88,7 +88,7 @@ export function Filters({ search, events, onChange }: FiltersProps) {
         <button type="submit">Filter</button>
         {(types || object || actor) && (
           <button type="button" onClick={showAll}>
-            Clear{' '}
+            Clear
           </button>
         )}
       </form>

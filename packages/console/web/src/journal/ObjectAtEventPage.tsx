@@ -90,10 +90,10 @@ function State({ then: { events, isCut } }: { then: Then }) {
             onClick={() => go(earlier)}
             aria-keyshortcuts="j"
           >
-            Previous event{' '}
+            Previous event
           </button>
           <button type="button" disabled={next == null} onClick={() => go(next)} aria-keyshortcuts="k">
-            Next event{' '}
+            Next event
           </button>
           <span className="soft">
             {isCut ? `Event ${events.length}+` : `Event ${events.length}`}

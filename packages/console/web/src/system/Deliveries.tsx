@@ -121,11 +121,10 @@ function Line({ item, mayManage }: { item: UndeliveredEvent; mayManage: boolean 
       {mayManage && (
         <div className="row">
           <button type="button" disabled={redrive.isPending} onClick={() => redrive.mutate()}>
-            Redeliver{' '}
+            Redeliver
           </button>
           <button type="button" aria-expanded={isDiscarding} onClick={() => setDiscarding(!isDiscarding)}>
-            {' '}
-            Discard …{' '}
+            Discard …
           </button>
         </div>
       )}

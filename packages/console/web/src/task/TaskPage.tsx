@@ -70,10 +70,10 @@ export function TaskPage() {
           <ClaimButton task={task} />
           <Moves task={task} />
           <button type="button" aria-keyshortcuts="e" onClick={() => setEditing('title')}>
-            Edit{' '}
+            Edit
           </button>
           <button type="button" aria-keyshortcuts="a" onClick={() => setEditing('assignee')}>
-            Assign …{' '}
+            Assign …
           </button>
         </div>
         <Suspense>
