@@ -398,7 +398,7 @@ export class Model {
 
   #expire(claim: ClaimModel, { moves }: { moves: boolean }): void {
     const hasFailed = this.runs.some((run) => run.claim === claim && run.status === 'failed');
-    if (!hasFailed) claim.task.failures += 1;
+    if (!hasFailed && !isTerminal(claim.task)) claim.task.failures += 1;
     this.#endClaim(claim, 'stale', 'claim.expired', moves);
   }
 
