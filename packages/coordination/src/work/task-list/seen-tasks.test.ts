@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { seenRows } from '../../service/sight/seen-list.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { makeNarrowPerson } from '../../testing/workspaces.ts';
+import { makeNarrowPerson } from '../../testing/organisation/workspaces.ts';
 import { listOfTasks, type TaskOrder } from './task-list.sql.ts';
 
 let baton: TestCoordination;
