@@ -1,6 +1,6 @@
 import type { ProcessSpec } from '@baton/process-engine/language/definition';
 import { elementsOf } from '@baton/process-engine/language/elements';
-import { earlierVersion } from '../../processes/definitions/declared-migrations.ts';
+import { findEarlierVersion } from '../../processes/definitions/declared-migrations.ts';
 import { getDefinitionRow } from '../../processes/definitions/definitions.ts';
 import { predictDeadlinesInTurn, replayAllInTurn } from '../../processes/instances/replay/candidate.ts';
 import { openInstancesOf } from '../../processes/triggers/triggers.ts';
@@ -127,7 +127,7 @@ async function fateOf(
   if (spec.version === version) return { fate: 'unaffected', migrationRequired: false };
   const rule = spec.migrations.find(({ from, to }) => from === version && to === spec.version);
   if (rule?.policy === 'migrate') {
-    const isSeen = (await earlierVersion(context, key, version)) !== undefined;
+    const isSeen = (await findEarlierVersion(context, key, version)) !== undefined;
     return { fate: isSeen ? 'migrate' : 'pin', migrationRequired: false };
   }
   if (rule !== undefined) return { fate: 'pin', migrationRequired: false };

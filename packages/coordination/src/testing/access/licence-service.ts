@@ -44,7 +44,7 @@ export async function startLicenceService(): Promise<TestLicence> {
   let answerTo: (question: ArrivedQuestion) => LicenceAnswer = () => ({});
   keepSecret('client secret', clientSecret);
   const server = createServer(async (req, res) => {
-    const sent = JSON.parse(await textOf(req));
+    const sent = JSON.parse(await readText(req));
     if (req.url === '/api/v1/tokens/exchange') {
       exchanged.push(sent);
       const accessToken = `token-of-the-own-account-${exchanged.length}`;
@@ -94,7 +94,7 @@ function decision({ product, feature }: ArrivedQuestion['body']) {
   };
 }
 
-async function textOf(req: IncomingMessage): Promise<string> {
+async function readText(req: IncomingMessage): Promise<string> {
   let text = '';
   for await (const chunk of req.setEncoding('utf8')) text += String(chunk);
   return text;

@@ -69,7 +69,7 @@ export async function startSecretStore(): Promise<TestSecretStore> {
   return store;
 
   async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const text = await textOf(req);
+    const text = await readText(req);
     asked.push(`${req.method} ${req.url}`);
     await store.beforeAnswer?.();
     if (await misbehaves(res)) return;
@@ -160,7 +160,7 @@ function wrapped(data: object): object {
   };
 }
 
-async function textOf(req: IncomingMessage): Promise<string> {
+async function readText(req: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of req) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks).toString();

@@ -2,7 +2,7 @@ import { queryBuilder } from '@baton/kernel/database/db';
 import { compiled, sql } from '@baton/kernel/database/sql';
 import type { Tables } from '../../service/schema.ts';
 import type { AuditKey } from '../audit-chain/audit-key.ts';
-import { writtenRecords } from '../audit-chain/record-mac.ts';
+import { encodeRecords } from '../audit-chain/record-mac.ts';
 import type { AuditDraft, EventDraft } from '../drafts.ts';
 import type { EventQuery, EventRow } from './event.ts';
 
@@ -24,7 +24,7 @@ export function insertEventsAndAudits(
       id, tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id, written_at, mac)
     select id, tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id, written_at,
       decode(mac, 'hex')
-    from jsonb_to_recordset(${writtenRecords(audits, key)}::jsonb) as d (
+    from jsonb_to_recordset(${encodeRecords(audits, key)}::jsonb) as d (
       n integer, id uuid, tenant_id uuid, action text, actor_ref text, resource_type text, resource_id uuid,
       outcome text, reason text, request_id text, written_at timestamptz, mac text)
     order by n`;
@@ -36,7 +36,7 @@ export function insertAudits(audits: readonly AuditDraft[], key: AuditKey | unde
       id, tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id, written_at, mac)
     select id, tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id, written_at,
       decode(mac, 'hex')
-    from jsonb_to_recordset(${writtenRecords(audits, key)}::jsonb) as d (
+    from jsonb_to_recordset(${encodeRecords(audits, key)}::jsonb) as d (
       n integer, id uuid, tenant_id uuid, action text, actor_ref text, resource_type text, resource_id uuid,
       outcome text, reason text, request_id text, written_at timestamptz, mac text)
     order by n`;

@@ -3,8 +3,6 @@ import type { Logger } from '@baton/kernel/process/log';
 import { startJob } from '../../service/background-job.ts';
 import { isBlamable } from '../../service/blamable.ts';
 import type { AuditKey } from './audit-key.ts';
-import { auditedTenants } from './audited-tenants.ts';
-import { chainStart, isGenuineRemoval, linkHmac, recordsProblem, removalHmac } from './chain.ts';
 import {
   deleteSealed,
   deleteUnsealed,
@@ -13,7 +11,9 @@ import {
   insertRemoval,
   lockRemoving,
   setRemovalAllowed,
-} from './retention.sql.ts';
+} from './audit-retention.sql.ts';
+import { auditedTenants } from './audited-tenants.ts';
+import { chainStart, isGenuineRemoval, linkHmac, recordsProblem, removalHmac } from './chain.ts';
 import { findContents, findLastRemoval, findSeal, findSealsAfter } from './seals.sql.ts';
 
 /** Removed in one transaction: 16 links have up to 4,096 records. */

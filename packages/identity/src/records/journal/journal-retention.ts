@@ -8,7 +8,7 @@ import {
   lockFloor,
   setRemovalAllowed,
   updateFloor,
-} from './retention.sql.ts';
+} from './journal-retention.sql.ts';
 
 /** Removed in one transaction of a few milliseconds. Readers don't wait for it. */
 const eventsPerBatchMax = 1000;

@@ -5,7 +5,7 @@ import { sql } from '@baton/kernel/database/sql';
 import { createLog } from '@baton/kernel/process/log';
 import { startIdentity, type TestIdentity } from '../../testing/identity.ts';
 import type { AuditKey } from './audit-key.ts';
-import { removeOldAudits } from './retention.ts';
+import { removeOldAudits } from './audit-retention.ts';
 import { addRecords, auditCommand, makeKey, sealerOf, tamper } from './testing/records.ts';
 
 let identity: TestIdentity;
