@@ -64,7 +64,7 @@ export interface CredentialFilter {
   rowsMax: number | undefined;
 }
 
-/** The credentials `t`; an ending of their principal (`e`) revokes them before their own row says so. */
+/** The credentials `t`. The ending `e` of a principal revokes them even while their own row is unrevoked. */
 function selectCredentials() {
   return part`select t.id, t.tenant_id, t.principal_id, kind, name, public_prefix, audiences, scope_ceiling, created_at, expires_at,
       last_used_at, coalesce(revoked_at, e.acknowledged_at) as revoked_at,
