@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { keepLog, keepSecret } from '@baton/kernel/testing/leaks';
+import { keepLog, keepSecret } from '@baton/kernel/testing/leaks/leaks';
 import { baton as runBaton } from '@baton/testing/baton-process';
 import { assertTookLess } from '@baton/testing/depth';
 import { type RunningBaton, startRunningBaton } from '@baton/testing/running-baton';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { keepLog } from '@baton/kernel/testing/leaks';
+import { keepLog } from '@baton/kernel/testing/leaks/leaks';
 import { byDepth, longTest } from '@baton/testing/depth';
 import { assertCompanyIsTold } from './testing/small-company.ts';
 

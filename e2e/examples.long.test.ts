@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { keepLog } from '@baton/kernel/testing/leaks';
+import { keepLog } from '@baton/kernel/testing/leaks/leaks';
 import { repository } from '@baton/testing/baton-process';
 
 const limitMs = 180_000;

@@ -16,7 +16,7 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { keepLog } from '@baton/kernel/testing/leaks';
+import { keepLog } from '@baton/kernel/testing/leaks/leaks';
 import { type BatonClient, createClient } from '@baton/sdk';
 import { type BatonProcess, program, repository } from '@baton/testing/baton-process';
 import { build } from '../scripts/build.ts';

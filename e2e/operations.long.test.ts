@@ -17,8 +17,8 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { freePort } from '@baton/kernel/testing/free-port';
-import { keepLog } from '@baton/kernel/testing/leaks';
+import { keepLog } from '@baton/kernel/testing/leaks/leaks';
+import { freePort } from '@baton/kernel/testing/process/free-port';
 import { awaitReady, type BatonProcess, baton, repository, stopProgram } from '@baton/testing/baton-process';
 import {
   type DebianPostgres,

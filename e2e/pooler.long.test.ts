@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { keepLog } from '@baton/kernel/testing/leaks';
+import { keepLog } from '@baton/kernel/testing/leaks/leaks';
 import { type BatonProcess, baton, repository } from '@baton/testing/baton-process';
 import { type PgBouncer, startPgBouncer, withoutPgBouncer } from './testing/debian-pgbouncer.ts';
 import {

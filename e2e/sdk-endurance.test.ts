@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '@baton/kernel/testing/free-port';
+import { freePort } from '@baton/kernel/testing/process/free-port';
 import { type BatonClient, BatonError, createClient, fetchTransport, type Transport } from '@baton/sdk';
 import { findProcesses, baton as runBaton } from '@baton/testing/baton-process';
 import { isLongProof, longTest } from '@baton/testing/depth';

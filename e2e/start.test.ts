@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { keepLog, keepPrivateKey, keepSecret, keepTables } from '@baton/kernel/testing/leaks';
+import { keepLog, keepPrivateKey, keepSecret, keepTables } from '@baton/kernel/testing/leaks/leaks';
 import { type BatonProcess, baton, findProcesses, program, stopProgram } from '@baton/testing/baton-process';
 import { assertTookLess, longTest } from '@baton/testing/depth';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { createTestDatabase } from '@baton/kernel/testing/database';
-import { dumpSchema } from '@baton/kernel/testing/schema-dump';
-import { writeTableTypes } from '@baton/kernel/testing/schema-types';
+import { createTestDatabase } from '@baton/kernel/testing/database/database';
+import { dumpSchema } from '@baton/kernel/testing/schema/schema-dump';
+import { writeTableTypes } from '@baton/kernel/testing/schema/schema-types';
 import type { GeneratedFile } from './generated-file.ts';
 
 /** `schema.sql` to read and to compare, and `schema.ts` for the query builder, from the migrations of each service. */

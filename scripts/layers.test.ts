@@ -29,7 +29,11 @@ test('a tree that keeps to its layers has no problem', async () => {
     [`${identity}/app/settings.ts`]: 'process.env.HOME;',
     [`${coordination}/execution/claims/claims.ts`]:
       "import { getTask } from '../../work/tasks/tasks.ts';\nimport type { Run } from '../runs/run.ts';",
-    [`${coordination}/work/tasks/tasks.ts`]: "import { findTask } from './tasks.sql.ts';",
+    [`${coordination}/work/tasks/tasks.ts`]:
+      "import type { Statement } from '@baton/kernel/database/sql';\nimport { findTask } from './tasks.sql.ts';",
+    [`${coordination}/work/tasks/tasks.sql.ts`]: "import { sql } from '@baton/kernel/database/sql';",
+    [`${coordination}/work/tasks/tasks.sql-parts.ts`]: "import { part } from '@baton/kernel/database/sql';",
+    [`${coordination}/testing/work/tasks.ts`]: "import { sql } from '@baton/kernel/database/sql';",
     [`${coordination}/work/tasks/tasks.test.ts`]:
       "import { createApp } from '../../app/app.ts';\nimport { findClaim } from '../../execution/claims/claims.sql.ts';",
     [`${coordination}/work/tasks/tasks.fixtures.ts`]:
@@ -205,6 +209,19 @@ const forbidden: [rule: string, problem: string, tree: Record<string, string>][]
     'only settings and main files read the environment',
     'reads process.env',
     { [`${coordination}/work/settings.ts`]: 'process.env.HOME;' },
+  ],
+  [
+    'a statement outside of the files for statements is named',
+    'tasks.ts holds a statement: move it into a *.sql.ts',
+    {
+      [`${coordination}/work/tasks/tasks.ts`]:
+        "import { type Statement, sql } from '@baton/kernel/database/sql';\nexport const find = () => sql`select 1`;",
+    },
+  ],
+  [
+    'a part of statements outside of the files for statements is named',
+    'command.ts holds a statement: move it into a *.sql.ts',
+    { 'packages/kernel/src/http/command.ts': "import {\n  part,\n} from '../database/sql.ts';" },
   ],
 ];
 

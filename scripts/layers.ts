@@ -81,6 +81,7 @@ export function checkLayers(root: string, files: readonly string[]): LayerReport
     ...crowdedFolders(files),
     ...crowdedLayers(files),
     ...environmentReaders(root, files),
+    ...statementsElsewhere(root, files),
   ];
   return { problems: [...new Set(problems)], imports };
 }
@@ -248,4 +249,16 @@ function environmentReaders(root: string, files: readonly string[]): string[] {
   return files
     .filter((file) => !mayRead.test(file) && /\bprocess\.env\b/.test(readFileSync(join(root, file), 'utf8')))
     .map((file) => `${file} reads process.env: only main files and app/settings.ts do`);
+}
+
+/** The import of a template tag of `kernel/database/sql.ts`. Kysely's `sql`, for text that varies, isn't one. */
+const statementTag = /^import \{[^}]*(?<!type )\b(?:sql|part)\b[^}]*\} from '[^']*\/sql(?:\.ts)?';$/m;
+
+/** Statements have a name, and are compared with the database: `scripts/statements.ts` reads these files only. */
+function statementsElsewhere(root: string, files: readonly string[]): string[] {
+  return files
+    .filter((file) => /^packages\/[^/]+\/src\//.test(file) && !placeOf(file).isTesting)
+    .filter((file) => !/\.sql(?:-parts)?\.ts$/.test(file))
+    .filter((file) => statementTag.test(readFileSync(join(root, file), 'utf8')))
+    .map((file) => `${file} holds a statement: move it into a *.sql.ts or *.sql-parts.ts file`);
 }

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
-import { type Kept, tableMark } from '@baton/kernel/testing/leaks';
+import { type Kept, tableMark } from '@baton/kernel/testing/leaks/leaks';
 import { type Allowed, checkLeaks } from './leaks.ts';
 
 const root = dirname(import.meta.dirname);

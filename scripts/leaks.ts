@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Kept, tableMark } from '@baton/kernel/testing/leaks';
+import { type Kept, tableMark } from '@baton/kernel/testing/leaks/leaks';
 import { createSearch, listHashes, listSpellings, type Needle } from './leaks-search.ts';
 
 export interface LeakReport {

@@ -47,7 +47,7 @@ export function findSqlTemplates(source: string, parts: SqlParts = new Map()): S
   const heads = [...source.matchAll(declarationHead)];
   const templates = new Scanner(source).scan().statements.map(({ at, line, row, pieces }) => ({
     at,
-    template: { text: textOf(pieces, parts), line, row },
+    template: { text: composeText(pieces, parts), line, row },
   }));
   return heads.map((head, index) => {
     const [start, end] = [head.index, heads[index + 1]?.index ?? source.length];
@@ -58,7 +58,7 @@ export function findSqlTemplates(source: string, parts: SqlParts = new Map()): S
 }
 
 /** The text of a template with `$1`, `$2` … for its expressions, apart from parts. */
-function textOf(pieces: Pieces, parts: SqlParts): string {
+function composeText(pieces: Pieces, parts: SqlParts): string {
   let parameters = 0;
   const write = ({ texts, expressions }: Pieces): string =>
     texts.reduce((left, right, index) => {

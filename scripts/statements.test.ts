@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { appendFile, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { createTestDatabase, type TestDatabase } from '@baton/kernel/testing/database';
+import { createTestDatabase, type TestDatabase } from '@baton/kernel/testing/database/database';
 import { checkStatements, type StatementReport } from './statements.ts';
 import { copyWorkTree, repository } from './testing/work-tree.ts';
 

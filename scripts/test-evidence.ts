@@ -69,7 +69,7 @@ export const collectEvidence = (error: unknown): readonly string[] =>
   (typeof error === 'object' && error !== null ? evidence.get(error) : undefined) ?? [];
 
 async function evidenceNow(error: object): Promise<string[]> {
-  const { maskSecrets } = await import('@baton/kernel/testing/secret-forms');
+  const { maskSecrets } = await import('@baton/kernel/testing/leaks/secret-forms');
   const { actual, expected } = error as { actual?: unknown; expected?: unknown };
   const isComparison = 'expected' in error && 'actual' in error && !isDeepStrictEqual(actual, expected);
   const lines = isComparison ? [`expected: ${written(expected)}; got: ${written(actual)}`] : [];

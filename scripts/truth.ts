@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Fact } from '@baton/kernel/testing/truth';
-import { compareTruth } from '@baton/kernel/testing/truth-check';
+import type { Fact } from '@baton/kernel/testing/truth/truth';
+import { compareTruth } from '@baton/kernel/testing/truth/truth-check';
 import { services } from './services.ts';
 
 /** Raised by the kernel if an endpoint requires a key; a service need not have such an endpoint. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { whitelist } from '@baton/coordination/memory/adapter/whitelist';
-import { startMemoryService } from '@baton/coordination/testing/memory-service';
+import { startMemoryService } from '@baton/coordination/testing/memory/memory-service';
 import { Deliveries } from './deliveries.ts';
 
 /**

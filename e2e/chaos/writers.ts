@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { writeEvents } from '@baton/coordination/testing/journal-writer';
+import { writeEvents } from '@baton/coordination/testing/ledger/journal-writer';
 import type { Pool } from '@baton/kernel/database/db';
 import { type ApiAnswer, type ApiCaller, isTransientFailure, pickAny, send } from './api-client.ts';
 import type { Writing } from './oracle.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { keepLog } from '@baton/kernel/testing/leaks';
+import { keepLog } from '@baton/kernel/testing/leaks/leaks';
 import { program } from '@baton/testing/baton-process';
 import { isLongProof, longTest } from '@baton/testing/depth';
 import { agentPermissions } from '@baton/testing/participant';

@@ -3,7 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { freePort } from '@baton/kernel/testing/free-port';
+import { freePort } from '@baton/kernel/testing/process/free-port';
 import { type DebianPostgres, makeFolder, processOptions, stopProcess } from './debian-postgres.ts';
 
 const program = '/usr/sbin/pgbouncer';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { chownSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '@baton/kernel/testing/free-port';
+import { freePort } from '@baton/kernel/testing/process/free-port';
 
 const programs = '/usr/lib/postgresql/15/bin';
 const readyWaitMs = 60_000;

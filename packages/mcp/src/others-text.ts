@@ -90,6 +90,6 @@ export function listFromOthers(what: string, items: readonly unknown[]): ShownLi
 }
 
 /** Returns the note on a list that did not fit. @param then how to read the rest */
-export function shortened(shown: number, all: number, then: string): string | undefined {
+export function noteOmitted(shown: number, all: number, then: string): string | undefined {
   return shown === all ? undefined : `The first ${shown} of ${all} fit: ${then}.`;
 }

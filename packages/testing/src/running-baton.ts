@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createProgramDatabase, type TestDatabase } from '@baton/kernel/testing/database';
+import { createProgramDatabase, type TestDatabase } from '@baton/kernel/testing/database/database';
 import { type BatonClient, createClient } from '@baton/sdk';
 import { type Connection, parseConnection } from '@baton/sdk/node';
 import { type BatonProcess, repository, baton as runBaton } from './baton-process.ts';

@@ -140,7 +140,7 @@ function withMember(
 }
 
 function typed(value: string): unknown {
-  if (value.startsWith('@')) return textOf(value.slice(1));
+  if (value.startsWith('@')) return readText(value.slice(1));
   if (['true', 'false', 'null'].includes(value) || /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/.test(value))
     return JSON.parse(value) as unknown;
   return value;
@@ -148,14 +148,14 @@ function typed(value: string): unknown {
 
 function jsonOf(file: string): unknown {
   try {
-    return JSON.parse(textOf(file)) as unknown;
+    return JSON.parse(readText(file)) as unknown;
   } catch (error) {
     if (error instanceof SyntaxError) throw usageError(`${file} is not JSON: ${error.message}.`);
     throw error;
   }
 }
 
-function textOf(file: string): string {
+function readText(file: string): string {
   try {
     return readFileSync(file === '-' ? 0 : file, 'utf8');
   } catch (error) {

@@ -13,7 +13,7 @@ import { readFiles } from './files.ts';
 import { describeRejection, planAll } from './plan.ts';
 import { planLines } from './plan-text.ts';
 import { World } from './world.ts';
-import { escaped } from './yaml-documents.ts';
+import { escapePointer } from './yaml-documents.ts';
 
 type Options = CommonOptions & { file: string[]; yes?: boolean; dryRun?: boolean };
 
@@ -154,7 +154,7 @@ function placeIn({ details }: BatonError): string {
     ...(typeof path === 'string' ? path.split('/') : []),
   ];
   const known = parts.filter((part) => part !== '');
-  return known.length === 0 ? '' : `/spec/${known.map(escaped).join('/')}`;
+  return known.length === 0 ? '' : `/spec/${known.map(escapePointer).join('/')}`;
 }
 
 function itemOf({ document, action, fields, note }: Change, outcome: Outcome | undefined): object {

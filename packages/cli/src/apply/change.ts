@@ -5,7 +5,7 @@ import type { Attempt } from '../attempt-keys.ts';
 import { PlainError } from '../plain-error.ts';
 import { type Declared, isObject, type Problems } from './documents.ts';
 import type { World } from './world.ts';
-import { escaped, type JsonObject } from './yaml-documents.ts';
+import { escapePointer, type JsonObject } from './yaml-documents.ts';
 
 /** One field that differs. */
 export interface FieldChange {
@@ -51,7 +51,7 @@ export const unchanged = (document: Declared): Change => ({
 export function differences(wanted: JsonObject, current: JsonObject, at = ''): FieldChange[] {
   return Object.entries(wanted).flatMap(([name, after]) => {
     const before = current[name] ?? null;
-    const path = `${at}/${escaped(name)}`;
+    const path = `${at}/${escapePointer(name)}`;
     if (isSame(name, before, after)) return [];
     return isObject(after) && isObject(before) && mergedFields.has(name)
       ? differences(after, before, path)

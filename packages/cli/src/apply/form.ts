@@ -1,5 +1,5 @@
 import { type Declared, isObject, type Problems } from './documents.ts';
-import { escaped } from './yaml-documents.ts';
+import { escapePointer } from './yaml-documents.ts';
 
 /** The type of a spec's field; the service validates the rest. */
 export type FieldForm =
@@ -43,7 +43,7 @@ export function checkFields(
   problems: Problems,
 ): void {
   for (const [name, given] of Object.entries(value)) {
-    const pointer = `${at}/${escaped(name)}`;
+    const pointer = `${at}/${escapePointer(name)}`;
     const form = Object.hasOwn(fields, name) ? fields[name] : undefined;
     if (form === undefined)
       problems.add(

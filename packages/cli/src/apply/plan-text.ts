@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { revealHidden } from '@baton/sdk';
 import type { Change, FieldChange } from './change.ts';
 import { formatPointer, isObject, onOneLine } from './documents.ts';
-import { escaped, type JsonObject } from './yaml-documents.ts';
+import { escapePointer, type JsonObject } from './yaml-documents.ts';
 
 /** The plan of an apply for people to confirm. Nothing is truncated, because any part may matter. */
 
@@ -34,7 +34,7 @@ function changedLines({ path, before, after }: FieldChange): string[] {
       `    ${formatPointer(path)}: ${valueText(before, { all: true })} → ${valueText(after, { all: true })}`,
     ];
   return [...new Set([...Object.keys(before), ...Object.keys(after)])]
-    .map((name) => ({ path: `${path}/${escaped(name)}`, before: before[name], after: after[name] }))
+    .map((name) => ({ path: `${path}/${escapePointer(name)}`, before: before[name], after: after[name] }))
     .filter((member) => !isDeepStrictEqual(member.before, member.after))
     .flatMap(changedLines);
 }
@@ -48,7 +48,7 @@ function createdLines({ path, after }: FieldChange): string[] {
   const members = isObject(after) ? Object.entries(after) : [];
   if (members.length === 0) return [`    ${formatPointer(path)}: ${valueText(after)}`];
   return members.flatMap(([name, value]) =>
-    createdLines({ path: `${path}/${escaped(name)}`, before: null, after: value }),
+    createdLines({ path: `${path}/${escapePointer(name)}`, before: null, after: value }),
   );
 }
 

@@ -113,7 +113,7 @@ function plainCopy(document: unknown, places: Places): unknown {
     return Object.fromEntries(
       Object.entries(value).map(([name, member]) => [
         name,
-        copy(member, `${pointer}/${escaped(name)}`, depth + 1),
+        copy(member, `${pointer}/${escapePointer(name)}`, depth + 1),
       ]),
     );
   };
@@ -121,7 +121,7 @@ function plainCopy(document: unknown, places: Places): unknown {
 }
 
 /** A name as a part of a JSON pointer. */
-export const escaped = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');
+export const escapePointer = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');
 
 interface Frame {
   readonly pointer: string;
@@ -153,7 +153,7 @@ function positionIn({ source, lineStarts, events, from, to }: Places, pointer: s
       frame === undefined
         ? { pointer: '', at }
         : frame.isMapping
-          ? { pointer: `${frame.pointer}/${escaped(frame.key?.name ?? '')}`, at: frame.key?.at ?? at }
+          ? { pointer: `${frame.pointer}/${escapePointer(frame.key?.name ?? '')}`, at: frame.key?.at ?? at }
           : { pointer: `${frame.pointer}/${frame.count}`, at };
     if (frame !== undefined) {
       frame.count += 1;

@@ -140,7 +140,7 @@ function changeLines(
 function linesOfChange({ path, before, after }: SubjectChange): string[] {
   // Within documents of others, null is a value.
   const isSet = (value: unknown) => value !== undefined && (value !== null || path.length > 2);
-  const [old, now] = [before, after].map((value) => (isSet(value) ? textOf(value) : '(not set)'));
+  const [old, now] = [before, after].map((value) => (isSet(value) ? formatValue(value) : '(not set)'));
   const isAlike = inkOf(old) === inkOf(now);
   const [was = '', is = ''] = isAlike ? [before, after].map(exactText) : [old, now];
   return [
@@ -166,7 +166,7 @@ function exactText(value: unknown): string {
 function factLines(facts: readonly Fact[], indent: string): string[] {
   const width = Math.min(Math.max(...facts.map(([name]) => name.length), 0), 32);
   return facts.flatMap(([name, value]) => {
-    const [first = '', ...more] = textOf(value).split('\n');
+    const [first = '', ...more] = formatValue(value).split('\n');
     return [
       `${indent}${name.padEnd(width)}  ${first}`,
       ...more.map((line) => `${indent}${' '.repeat(width)}| ${line}`),
@@ -184,7 +184,7 @@ function quoted(name: string): string {
   return /^[\w-]+$/.test(name) ? name : revealHidden(JSON.stringify(name));
 }
 
-function textOf(value: unknown): string {
+function formatValue(value: unknown): string {
   if (value === '') return '""';
   return revealHidden(typeof value === 'string' ? value : JSON.stringify(value));
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { generateBacklog } from '@baton/demo/backlog-generator';
 import { backEdges } from '../import/cycles.ts';
 import type { Dependency, Issue } from '../import/forms/beads-lines.ts';
-import { droppedLines } from '../import/relations.ts';
+import { describeDropped } from '../import/relations.ts';
 import { planImport } from './import-plan.ts';
 
 function issue(id: string, status = 'open', dependencies: Dependency[] = [], priority = 2): Issue {
@@ -67,7 +67,7 @@ test('a title is cut to the length that the service accepts, and never empty', (
 test('a dependency on a missing issue is left out and reported', () => {
   const { relations, dropped } = planImport([issue('a', 'open', [blocks('gone')])]);
   assert.deepEqual(relations, []);
-  assert.deepEqual(droppedLines(dropped), [
+  assert.deepEqual(describeDropped(dropped), [
     '1 dependencies left out: they point to an issue that is not in the backlog.',
   ]);
 });

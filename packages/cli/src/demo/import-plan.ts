@@ -1,7 +1,7 @@
 import type { BacklogPlan, PlannedTask } from '@baton/demo/backlog-plan';
 import { chooseSpecialty, needsApproval } from '@baton/demo/specialties';
 import { type Issue, readFate, readPriority, relationsIn } from '../import/forms/beads-lines.ts';
-import { type Dropped, droppedLines, keptRelations } from '../import/relations.ts';
+import { type Dropped, describeDropped, keepRelations } from '../import/relations.ts';
 
 const titleCharactersMax = 500;
 
@@ -22,8 +22,8 @@ export function planImport(
   });
   const fates = new Map(tasks.map(({ issueId, fate }) => [issueId, fate]));
   const dropped: Dropped = { dangling: 0, closingCycle: 0, waitingForDeleted: 0, repeated: 0 };
-  const relations = keptRelations(relationsIn(issues), fates, dropped);
-  return { tasks, relations, dropped, droppedLines: droppedLines(dropped) };
+  const relations = keepRelations(relationsIn(issues), fates, dropped);
+  return { tasks, relations, dropped, droppedLines: describeDropped(dropped) };
 }
 
 function planTask(issue: Issue, reopen: boolean): Omit<PlannedTask, 'isGated'> {

@@ -90,7 +90,7 @@ export function waitsIn(changes: readonly ImportChange[]): Wait[] {
  * The items that are held back until they are complete: those with dependencies until the relations exist, those that
  * are blocked until they are blocked here, and those closed in the source until they are closed here.
  */
-export function heldIds(changes: readonly ImportChange[]): Set<string> {
+export function collectHeldIds(changes: readonly ImportChange[]): Set<string> {
   const waiting = new Set(waitsIn(changes).map((wait) => wait.waiting));
   return new Set(
     changes

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { fittingFields } from './fitting-fields.ts';
 import { instantIn } from './instants.ts';
-import { type Dropped, type Fate, keptRelations, type PlannedRelation } from './relations.ts';
+import { type Dropped, type Fate, keepRelations, type PlannedRelation } from './relations.ts';
 import type { Source, SourceComment, SourceItem } from './source.ts';
 import { cut, storable } from './storable-text.ts';
 
@@ -92,7 +92,7 @@ function linksOf(
   const wanted = items.flatMap(({ id, links }) => links.map(({ to, type }) => ({ from: id, to, type })));
   for (const { to } of wanted) if (!fates.has(to) && isKnown(to)) fates.set(to, 'open');
   const dropped: Dropped = { dangling: 0, closingCycle: 0, waitingForDeleted: 0, repeated: 0 };
-  const kept = keptRelations(wanted, fates, dropped);
+  const kept = keepRelations(wanted, fates, dropped);
   const left = new Set(kept.map(keyOf));
   for (const relation of wanted)
     if (!left.has(keyOf(relation))) leftOut.add(whyNot(relation, fates), textOf(relation));

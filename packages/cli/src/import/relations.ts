@@ -25,7 +25,7 @@ export interface Dropped {
  * Returns the relations that can be created.
  * @param fates of every item that there is, by its name @param dropped called for the others
  */
-export function keptRelations(
+export function keepRelations(
   wanted: readonly PlannedRelation[],
   fates: ReadonlyMap<string, Fate>,
   dropped: Dropped,
@@ -56,7 +56,7 @@ function withoutCycles(relations: readonly PlannedRelation[], dropped: Dropped):
 }
 
 /** One line per reason; empty when nothing was left out. */
-export function droppedLines({ dangling, closingCycle, waitingForDeleted, repeated }: Dropped): string[] {
+export function describeDropped({ dangling, closingCycle, waitingForDeleted, repeated }: Dropped): string[] {
   const reasons: [number, string][] = [
     [dangling, 'point to an issue that is not in the backlog'],
     [closingCycle, 'would close a cycle'],

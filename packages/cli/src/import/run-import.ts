@@ -9,9 +9,9 @@ import { compareItem, type ImportChange } from './compare.ts';
 import { withHeldStarts } from './held-starts.ts';
 import {
   cannotHoldReason,
+  collectHeldIds,
   findHold,
   type Hold,
-  heldIds,
   isOver,
   isUnfinished,
   makeHold,
@@ -62,7 +62,7 @@ export async function planImport(
   const { known, begun } = await findKnown(baton, source, { ids, named }, output);
   const items = planItems(source, (id) => known.has(id), targets.assigneeIdOf);
   const changes = items.map((item) => compareItem(item, known.get(item.id)));
-  const held = heldIds(changes);
+  const held = collectHeldIds(changes);
   const toHold = changes.filter(({ action, item }) => action === 'create' && held.has(item.id));
   const hold = toHold.length === 0 ? 'there' : await findHold(baton);
   if (hold === 'impossible') for (const { item } of toHold) source.leftOut.add(cannotHoldReason, item.id);

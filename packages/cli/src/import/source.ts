@@ -136,7 +136,7 @@ export function namesIn(value: unknown, member = 'name'): string[] {
 }
 
 /** Removes empty members. */
-export function filled(members: Readonly<Record<string, unknown>>): Record<string, unknown> {
+export function omitEmpty(members: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(members).filter(
       ([, value]) => value !== undefined && value !== '' && !(Array.isArray(value) && value.length === 0),

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { CommandContext } from '../command-context.ts';
 import { addAdapter } from './adapter/adapter.command.ts';
 import { addArchive } from './archive.command.ts';
-import { addExport } from './export.command.ts';
+import { addExport } from './journal-export.command.ts';
 import { addOutbox } from './outbox/outbox.command.ts';
 import { addPrune } from './prune.command.ts';
 

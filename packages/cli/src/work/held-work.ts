@@ -33,7 +33,7 @@ export function readHeld(config: CliConfig, { coordinationUrl }: Access): HeldWo
 }
 
 /** @throws PlainError where nothing is held at this Baton */
-export function heldOrFail(config: CliConfig, access: Access): HeldWork {
+export function requireHeld(config: CliConfig, access: Access): HeldWork {
   const held = readHeld(config, access);
   if (held === undefined) throw new PlainError(`You hold no task here: ${invocation()} work take takes one.`);
   return held;

@@ -8,7 +8,7 @@ import { fieldsNamed, responseOf } from '../result-form.ts';
 import { show } from '../show.ts';
 import { answersIn, fieldOption, readTaskForm, writeAnswers } from '../tasks/task-form.ts';
 import { addAvailable } from '../tasks/tasks.command.ts';
-import { type HeldWork, heldOrFail, readHeld, writeHeld } from './held-work.ts';
+import { type HeldWork, readHeld, requireHeld, writeHeld } from './held-work.ts';
 
 /** A person at a terminal sends no heartbeats: the lease lasts an hour from the last `work` command on. */
 const leaseSeconds = 3600;
@@ -100,7 +100,7 @@ function addStatus(work: Command, context: CommandContext): void {
     fieldsNamed(...held.names, 'expiresAt'),
   ).action((options: CommonOptions) =>
     asCaller(options, context, async (baton, access) => {
-      const held = heldOrFail(context.config, access);
+      const held = requireHeld(context.config, access);
       const claim = await keep(baton, held);
       await show(context.output, options, { ...held, expiresAt: claim.expiresAt }, () => [
         `You hold ${held.publicId}: ${held.title}`,
@@ -116,7 +116,7 @@ function addCheckpoint(work: Command, context: CommandContext): void {
     .description('save the state of the work for the next holder');
   withCommonOptions(command, responseOf('createCheckpoint')).action((note: string, options: CommonOptions) =>
     asCaller(options, context, async (baton, access) => {
-      const held = heldOrFail(context.config, access);
+      const held = requireHeld(context.config, access);
       await keep(baton, held);
       const saved = await baton.runs.createCheckpoint(held.runId, { kind: 'progress', data: { note } });
       await show(context.output, options, saved, () => [
@@ -136,7 +136,7 @@ function addDone(work: Command, context: CommandContext): void {
           options.output === undefined
             ? undefined
             : objectIn(options.output, '--output', '{"version": "2.4"}');
-        const held = heldOrFail(context.config, access);
+        const held = requireHeld(context.config, access);
         await keep(baton, held);
         const before = await baton.tasks.get(held.taskId);
         const form = await readTaskForm(baton, before);
@@ -155,7 +155,7 @@ function addDrop(work: Command, context: CommandContext): void {
     .option('--reason <text>', 'why, for the next holder', 'dropped')
     .action((options: CommonOptions & { reason: string }) =>
       asCaller(options, context, async (baton, access) => {
-        const held = heldOrFail(context.config, access);
+        const held = requireHeld(context.config, access);
         // Nothing has failed: a failed attempt would keep the task from others for a while.
         await baton.runs.cancel(held.runId, { reason: options.reason.slice(0, 500) }).catch(unlessEnded);
         await baton.claims.release(held.claimId, { reason: options.reason.slice(0, 200) }).catch(unlessEnded);

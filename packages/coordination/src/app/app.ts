@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client';
 import type { Pool } from '@baton/kernel/database/db';
 import type { HttpApp } from '@baton/kernel/http/http';
 import { type RunningService, runService } from '@baton/kernel/http/running-service';
-import { generatedDocument } from '@baton/kernel/openapi/docs-page';
+import { readGeneratedDocument } from '@baton/kernel/openapi/docs-page';
 import { createLog, type Logger } from '@baton/kernel/process/log';
 import { requestMetrics } from '@baton/kernel/process/metrics';
 import { type Authenticator, createAuthenticator } from '../access/authn/authenticate.ts';
@@ -115,8 +115,8 @@ export async function createCoordination({
     endpoints,
     docs: {
       title: 'Baton coordination',
-      openapi: () => generatedDocument('coordination.json'),
-      asyncapi: () => generatedDocument('coordination.asyncapi.json'),
+      openapi: () => readGeneratedDocument('coordination.json'),
+      asyncapi: () => readGeneratedDocument('coordination.asyncapi.json'),
     },
     upgrade: (req, socket, head) => stream.upgrade(req, socket, head),
     addHooks: (app) => allowOrigins(app, settings.CP_CORS_ORIGINS),

@@ -1,5 +1,5 @@
 import type { Pool } from '@baton/kernel/database/db';
-import { repeated } from '@baton/kernel/http/command';
+import { retryTransaction } from '@baton/kernel/http/command';
 import type { Logger } from '@baton/kernel/process/log';
 import { newTraceHex } from '@baton/values/ids';
 import { Differences } from '../access/policy/differences.ts';
@@ -97,7 +97,7 @@ export function workerTools({ pool, wake, authorities, ...parts }: BackgroundPar
           await flushEvents(context);
           return { context, result };
         });
-      const { context, result } = await runWithDecisions(undefined, () => repeated(once), roundsMax);
+      const { context, result } = await runWithDecisions(undefined, () => retryTransaction(once), roundsMax);
       finishCommand(context, wake);
       return result;
     },

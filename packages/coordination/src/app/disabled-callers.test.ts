@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { endpointName } from '@baton/kernel/http/service';
-import { collectFixtures, makeFixtureRequest } from '@baton/kernel/testing/matrix-fixtures';
-import type { SampleRequest } from '@baton/kernel/testing/matrix-service';
+import { collectFixtures, makeFixtureRequest } from '@baton/kernel/testing/matrix/matrix-fixtures';
+import type { SampleRequest } from '@baton/kernel/testing/matrix/matrix-service';
 import { isLongProof } from '@baton/testing/depth';
-import { startWithMemory, type WithMemory } from '../testing/contexts.ts';
+import type { FixtureTenant } from '../testing/app/fixtures.ts';
 import type { Actor, Answer, TestCoordination } from '../testing/coordination.ts';
-import type { FixtureTenant } from '../testing/fixtures.ts';
+import { startWithMemory, type WithMemory } from '../testing/memory/contexts.ts';
 import { untilBlockedBy } from '../testing/wait-until.ts';
 import { endpoints } from './endpoints.ts';
 

@@ -36,7 +36,7 @@ import { rolesApi } from '../organisation/roles/roles.api.ts';
 import { skillsApi } from '../organisation/skills/skills.api.ts';
 import { workspaceTypesApi } from '../organisation/workspace-types/workspace-types.api.ts';
 import { workspacesApi } from '../organisation/workspaces/workspaces.api.ts';
-import { packageApplyingApi } from '../packages/applying/apply-package.api.ts';
+import { packageApplyingApi } from '../packages/applications/apply-package.api.ts';
 import { packagesApi } from '../packages/catalog/packages.api.ts';
 import { packageTrialsApi } from '../packages/trials/trials.api.ts';
 import { viewsApi } from '../packages/views/views.api.ts';

@@ -7,7 +7,7 @@ import type { Endpoint, Input } from '@baton/kernel/http/service';
 import { newId } from '@baton/values/ids';
 import type { Caller } from '../service/caller.ts';
 import { startCoordination, type TestCoordination } from '../testing/coordination.ts';
-import { insertTestType } from '../testing/task-type.ts';
+import { insertTestType } from '../testing/definitions/task-type.ts';
 import { type Context, contextOf, type Tools } from './context.ts';
 import { endpoints } from './endpoints.ts';
 

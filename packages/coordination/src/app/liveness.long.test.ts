@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { livenessTests } from '@baton/kernel/testing/liveness';
-import { matrixSetup } from '../testing/matrix-setup.ts';
+import { livenessTests } from '@baton/kernel/testing/liveness/liveness';
+import { matrixSetup } from '../testing/app/matrix-setup.ts';
 
 livenessTests({
   ...matrixSetup,

@@ -4,11 +4,11 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { databaseIn } from '@baton/kernel/testing/database';
-import { keepLog } from '@baton/kernel/testing/leaks';
+import { databaseIn } from '@baton/kernel/testing/database/database';
+import { keepLog } from '@baton/kernel/testing/leaks/leaks';
 import { assertTookLess, isLongProof } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../testing/coordination.ts';
-import { programEnv } from '../testing/service-processes.ts';
+import { programEnv } from '../testing/programs/service-processes.ts';
 import { until, untilBlockedBy } from '../testing/wait-until.ts';
 
 let baton: TestCoordination;

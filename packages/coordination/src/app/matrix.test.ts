@@ -1,4 +1,4 @@
-import { matrixTests } from '@baton/kernel/testing/matrix';
-import { matrixSetup } from '../testing/matrix-setup.ts';
+import { matrixTests } from '@baton/kernel/testing/matrix/matrix';
+import { matrixSetup } from '../testing/app/matrix-setup.ts';
 
 matrixTests(matrixSetup);

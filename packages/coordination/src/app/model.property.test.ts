@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { byDepth } from '@baton/testing/depth';
 import { expireDueClaims } from '../execution/sweeper/sweeper.ts';
 import { startCoordination, type TestCoordination } from '../testing/coordination.ts';
-import { checkLeaseInvariants } from '../testing/lease-invariants.ts';
+import { checkLeaseInvariants } from '../testing/execution/lease-invariants.ts';
 import { makeWorker } from '../testing/leases.ts';
 import { type Cast, runHistory, step, workersCount } from '../testing/model/driver.ts';
 import { makeWorkerTools } from '../testing/sweepers.ts';

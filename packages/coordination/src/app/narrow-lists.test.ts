@@ -5,7 +5,7 @@ import { sql } from '@baton/kernel/database/sql';
 import { byDepth } from '@baton/testing/depth';
 import { type Actor, startCoordination, type TestCoordination } from '../testing/coordination.ts';
 import { done, openSession } from '../testing/leases.ts';
-import { makeWorkspace } from '../testing/workspaces.ts';
+import { makeWorkspace } from '../testing/organisation/workspaces.ts';
 
 let baton: TestCoordination;
 let sessionId: string;

@@ -7,8 +7,8 @@ import type { Endpoint, Input } from '@baton/kernel/http/service';
 import type { Caller } from '../service/caller.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../testing/coordination.ts';
 import { done, makeTask, openSession } from '../testing/leases.ts';
-import { pagesReadBy } from '../testing/pages-read.ts';
-import { makeNarrowPerson } from '../testing/workspaces.ts';
+import { makeNarrowPerson } from '../testing/organisation/workspaces.ts';
+import { pagesReadBy } from '../testing/work/pages-read.ts';
 import { type Context, contextOf, type Tools } from './context.ts';
 import { endpoints } from './endpoints.ts';
 

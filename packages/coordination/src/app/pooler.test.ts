@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
-import { type PoolerProxy, startPoolerProxy } from '@baton/kernel/testing/pooler-proxy';
+import { type PoolerProxy, startPoolerProxy } from '@baton/kernel/testing/database/pooler-proxy';
 import {
   type Answer,
   sendRequest,

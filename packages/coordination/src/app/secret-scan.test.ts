@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Statement, sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
-import { agentSpec, newSecretValue, publishAgent } from '../testing/agents.ts';
-import { makeConnection, makeOauthConnection, newToken } from '../testing/connections.ts';
+import { startSecretStore } from '../testing/access/secret-store.ts';
 import { startCoordination, type TestCoordination } from '../testing/coordination.ts';
 import { done } from '../testing/leases.ts';
-import { startProvider } from '../testing/oauth-provider.ts';
-import { startSecretStore } from '../testing/secret-store.ts';
-import { startProcess } from '../testing/service-processes.ts';
+import { startProcess } from '../testing/programs/service-processes.ts';
+import { agentSpec, newSecretValue, publishAgent } from '../testing/registry/agents.ts';
+import { makeConnection, makeOauthConnection, newToken } from '../testing/registry/connections.ts';
+import { startProvider } from '../testing/registry/oauth-provider.ts';
 
 // The secrets of agents and connections are in the secret store and nowhere else: not in the database, not in
 // what a process logs, not in the journal, not in any answer.

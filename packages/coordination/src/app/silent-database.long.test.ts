@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { createLog } from '@baton/kernel/process/log';
-import { type DatabaseProxy, startDatabaseProxy } from '@baton/kernel/testing/database-proxy';
+import { type DatabaseProxy, startDatabaseProxy } from '@baton/kernel/testing/database/database-proxy';
 import { startCoordination, type TestCoordination } from '../testing/coordination.ts';
-import { journalIsStable } from '../testing/journal-writer.ts';
-import { openStream } from '../testing/stream-client.ts';
+import { journalIsStable } from '../testing/ledger/journal-writer.ts';
+import { openStream } from '../testing/stream/stream-client.ts';
 import { startWorker } from './worker.ts';
 
 /** The network between a process and its database drops every packet; nobody closes a connection. */

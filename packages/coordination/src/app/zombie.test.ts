@@ -5,9 +5,8 @@ import { sql } from '@baton/kernel/database/sql';
 import { endpointName } from '@baton/kernel/http/service';
 import { newId } from '@baton/values/ids';
 import { expireDueClaims } from '../execution/sweeper/sweeper.ts';
-import { newKey, say } from '../testing/children.ts';
 import { type Answer, startCoordination, type TestCoordination } from '../testing/coordination.ts';
-import { makeCallable, runningCall } from '../testing/invocations.ts';
+import { newKey, say } from '../testing/execution/children.ts';
 import {
   claimTask,
   done,
@@ -18,6 +17,7 @@ import {
   openSession,
   type Worker,
 } from '../testing/leases.ts';
+import { makeCallable, runningCall } from '../testing/results/invocations.ts';
 import { makeWorkerTools } from '../testing/sweepers.ts';
 import { endpoints } from './endpoints.ts';
 

@@ -1,6 +1,6 @@
 import { newId } from '@baton/values/ids';
 import { emit } from '../ledger/journal/journal.ts';
-import { undoneOnFailure } from '../ledger/savepoint.ts';
+import { undoOnFailure } from '../ledger/savepoint.ts';
 import type { Context } from './context.ts';
 import {
   insertEnding,
@@ -89,9 +89,7 @@ async function releaseFirst(
     context.log.error({ err: error, sessionId }, 'the claims of a session are left to the worker');
     return [];
   };
-  const released = await (undone && claimIds.length > 0
-    ? undoneOnFailure(context, release, leave)
-    : release());
+  const released = await (undone && claimIds.length > 0 ? undoOnFailure(context, release, leave) : release());
   const leftCount = (await db.row(countActiveClaimsOfSession(tenantId, sessionId)))?.count ?? 0;
   if (leftCount > 0)
     await db.run(insertEnding({ id: newId(), tenantId, sessionId, principalId: null, reason }));

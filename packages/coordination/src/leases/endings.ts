@@ -1,5 +1,5 @@
 import { newId } from '@baton/values/ids';
-import { undoneOnFailure } from '../ledger/savepoint.ts';
+import { undoOnFailure } from '../ledger/savepoint.ts';
 import type { QueuePosition } from '../service/queue-walk.ts';
 import type { Context } from './context.ts';
 import {
@@ -56,7 +56,7 @@ export async function endWorkOf(context: Context, principalId: string, reason: E
   const counted = (await db.row(countWork(tenantId, principalId, 'infinity'))) ?? none;
   if (counted.sessions + counted.claims > 0) {
     const end = () => endSomeWork(context, { principalId, reason }, 'infinity', firstBatch);
-    await undoneOnFailure(context, end, (error) => {
+    await undoOnFailure(context, end, (error) => {
       context.log.error({ err: error, principalId }, 'the work of a principal is left to the worker');
       return 0;
     });

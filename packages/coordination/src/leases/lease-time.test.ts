@@ -3,7 +3,7 @@ import { after, afterEach, before, test } from 'node:test';
 import { type Statement, sql } from '@baton/kernel/database/sql';
 import { byDepth } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../testing/coordination.ts';
-import { checkLeaseInvariants } from '../testing/lease-invariants.ts';
+import { checkLeaseInvariants } from '../testing/execution/lease-invariants.ts';
 import {
   claimTask,
   delegate,

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from '@baton/kernel/database/sql';
 import { byDepth, raceRounds } from '@baton/testing/depth';
 import { type Answer, startCoordination, type TestCoordination } from '../testing/coordination.ts';
-import { checkLeaseInvariants } from '../testing/lease-invariants.ts';
+import { checkLeaseInvariants } from '../testing/execution/lease-invariants.ts';
 import {
   claimTask,
   delegate,

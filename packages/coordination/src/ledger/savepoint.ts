@@ -9,7 +9,7 @@ import { beginPart, keepPart, undoPart } from './savepoint.sql.ts';
  * thrown. The two statements around the part are pipelined with others: they cost no round trip.
  * @param instead the result after a failure that was rolled back
  */
-export async function undoneOnFailure<T>(
+export async function undoOnFailure<T>(
   { db, drafts, afterCommit }: Context,
   act: () => Promise<T>,
   instead: (error: unknown) => T,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { Refusal } from '@baton/kernel/http/refusal';
-import { processorMsOf } from '@baton/kernel/testing/processor-time';
+import { processorMsOf } from '@baton/kernel/testing/process/processor-time';
 import { measureDocument } from '@baton/values/document-size';
 import { eventText } from '@baton/values/event-text';
 import { redactSecrets } from '@baton/values/secret-material';

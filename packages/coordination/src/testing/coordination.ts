@@ -7,16 +7,16 @@ import { createPool, type Pool } from '@baton/kernel/database/db';
 import { sql } from '@baton/kernel/database/sql';
 import { createListener, openPort } from '@baton/kernel/listener/listener';
 import { createLog } from '@baton/kernel/process/log';
-import { createTestDatabase } from '@baton/kernel/testing/database';
-import { keepMessage, keepSecret } from '@baton/kernel/testing/leaks';
-import { recordTruth } from '@baton/kernel/testing/truth';
+import { createTestDatabase } from '@baton/kernel/testing/database/database';
+import { keepMessage, keepSecret } from '@baton/kernel/testing/leaks/leaks';
+import { recordTruth } from '@baton/kernel/testing/truth/truth';
 import { newId } from '@baton/values/ids';
 import { createCoordination } from '../app/app.ts';
 import { foundTenant } from '../app/bootstrap/found-tenant.ts';
 import { endpoints } from '../app/endpoints.ts';
 import { enterEpoch } from '../ledger/epoch/epoch.ts';
 import { type Permission, permissionNames } from '../service/permissions.ts';
-import { findUndeclaredEvents } from './event-catalog.ts';
+import { findUndeclaredEvents } from './app/event-catalog.ts';
 import { startIssuer, type TestIssuer } from './issuer.ts';
 
 export interface Answer {

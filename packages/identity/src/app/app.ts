@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client';
 import { type RunningService, runService } from '@baton/kernel/http/running-service';
-import { generatedDocument } from '@baton/kernel/openapi/docs-page';
+import { readGeneratedDocument } from '@baton/kernel/openapi/docs-page';
 import { OutboundClient } from '@baton/kernel/outbound/outbound';
 import { createLog, type Logger } from '@baton/kernel/process/log';
 import { requestMetrics } from '@baton/kernel/process/metrics';
@@ -23,8 +23,8 @@ import type { AuditKey } from '../records/audit-chain/audit-key.ts';
 import { maintainAuditRecord, openAuditMaintenance } from '../records/audit-chain/audit-maintenance.ts';
 import { enterEpoch } from '../records/epoch/epoch.ts';
 import { logEpoch, watchEpochs } from '../records/epoch/epoch-watch.ts';
+import { startJournalRetention } from '../records/journal/journal-retention.ts';
 import { JournalWatch } from '../records/journal/journal-watch.ts';
-import { startJournalRetention } from '../records/journal/retention.ts';
 import { createCounters } from '../service/counters.ts';
 import { poolOf, prepareDatabase } from '../service/database.ts';
 import { ProviderKeys } from '../sign-in/identity-providers/provider-keys.ts';
@@ -110,7 +110,7 @@ export async function openIdentity(
   const service = await runService({
     runtime: identityRuntime(tools, requestMetrics(registry), adminSecrets),
     endpoints,
-    docs: { title: 'Baton identity', openapi: () => generatedDocument('identity.json') },
+    docs: { title: 'Baton identity', openapi: () => readGeneratedDocument('identity.json') },
     drainMsMax,
     // A reader that waits for an event would delay the drain.
     beforeDrained: () => journalWatch.close(),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import { keepSecret } from '@baton/kernel/testing/leaks';
+import { keepSecret } from '@baton/kernel/testing/leaks/leaks';
 import { startIdentity, type TestIdentity, testSigningKey } from '../testing/identity.ts';
 import { made, makeBearer, makePrincipal, makeServiceAccount, readScope } from '../testing/objects.ts';
 import { makeProvisioning } from '../testing/provisioning.ts';

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { Operation } from '@baton/kernel/http/service';
-import { livenessTests } from '@baton/kernel/testing/liveness';
-import type { Hostile } from '@baton/kernel/testing/liveness-bodies';
-import type { Sent } from '@baton/kernel/testing/matrix-client';
+import { livenessTests } from '@baton/kernel/testing/liveness/liveness';
+import type { Hostile } from '@baton/kernel/testing/liveness/liveness-bodies';
+import type { Sent } from '@baton/kernel/testing/matrix/matrix-client';
 import { adminHeader } from '../testing/identity.ts';
 import { matrixSetup } from '../testing/matrix-setup.ts';
 import { makeBearer } from '../testing/objects.ts';

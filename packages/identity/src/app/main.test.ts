@@ -6,9 +6,9 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { createTestDatabase, type TestDatabase } from '@baton/kernel/testing/database';
-import { freePort } from '@baton/kernel/testing/free-port';
-import { keepLog } from '@baton/kernel/testing/leaks';
+import { createTestDatabase, type TestDatabase } from '@baton/kernel/testing/database/database';
+import { keepLog } from '@baton/kernel/testing/leaks/leaks';
+import { freePort } from '@baton/kernel/testing/process/free-port';
 import { migrationsDirectory } from '../service/database.ts';
 import { until } from '../testing/waiting.ts';
 

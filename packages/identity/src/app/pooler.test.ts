@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { type PoolerProxy, startPoolerProxy } from '@baton/kernel/testing/pooler-proxy';
+import { type PoolerProxy, startPoolerProxy } from '@baton/kernel/testing/database/pooler-proxy';
 import { startIdentity, type TestIdentity } from '../testing/identity.ts';
 
 /** Tests what a start detects of a pooler; `e2e/pooler.long.test.ts` uses a real one. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
-import { startDatabaseProxy } from '@baton/kernel/testing/database-proxy';
+import { startDatabaseProxy } from '@baton/kernel/testing/database/database-proxy';
 import {
   adminHeader,
   adminSecret,

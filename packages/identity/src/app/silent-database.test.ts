@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startDatabaseProxy } from '@baton/kernel/testing/database-proxy';
+import { startDatabaseProxy } from '@baton/kernel/testing/database/database-proxy';
 import { byDepth } from '@baton/testing/depth';
 import { adminHeader, startIdentity } from '../testing/identity.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { processorMsOf } from '@baton/kernel/testing/processor-time';
+import { processorMsOf } from '@baton/kernel/testing/process/processor-time';
 import { sortedSet } from './fields.ts';
 
 test('lists are sorted by code points, also beyond the basic plane', () => {

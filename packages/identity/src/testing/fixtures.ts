@@ -1,4 +1,4 @@
-import { fixturesOf } from '@baton/kernel/testing/matrix-fixtures';
+import { fixturesOf } from '@baton/kernel/testing/matrix/matrix-fixtures';
 import type { Upstream } from '../sign-in/federation/testing/upstream.ts';
 import type { TestIdentity } from './identity.ts';
 import type { Provisioning } from './provisioning.ts';

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { Operation } from '@baton/kernel/http/service';
-import type { MatrixSetup } from '@baton/kernel/testing/matrix';
-import { collectFixtures } from '@baton/kernel/testing/matrix-fixtures';
-import type { MatrixCaller, MatrixRules, MatrixService } from '@baton/kernel/testing/matrix-service';
+import type { MatrixSetup } from '@baton/kernel/testing/matrix/matrix';
+import { collectFixtures } from '@baton/kernel/testing/matrix/matrix-fixtures';
+import type { MatrixCaller, MatrixRules, MatrixService } from '@baton/kernel/testing/matrix/matrix-service';
 import { endpoints } from '../app/endpoints.ts';
 import { bodyBytesMaxOf } from '../app/runtime.ts';
 import { migrationsDirectory } from '../service/database.ts';

@@ -1,4 +1,4 @@
-import type { MatrixRules } from '@baton/kernel/testing/matrix-service';
+import type { MatrixRules } from '@baton/kernel/testing/matrix/matrix-service';
 
 /** SCIM in the matrix: the general rules in the envelope of RFC 7644. */
 export const scimRules: MatrixRules = {

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { byDepth } from '@baton/testing/depth';
-import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
-import { type DatabaseProxy, startDatabaseProxy } from '../testing/database-proxy.ts';
-import { doorMigrations } from '../testing/door-service.ts';
+import { createTestDatabase, type TestDatabase } from '../testing/database/database.ts';
+import { type DatabaseProxy, startDatabaseProxy } from '../testing/database/database-proxy.ts';
+import { doorMigrations } from '../testing/door/door-service.ts';
 import { createPool, isUnreachable, type Pool, type PoolOptions } from './db.ts';
 import { sql } from './sql.ts';
 

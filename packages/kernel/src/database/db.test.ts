@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
-import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
-import { doorMigrations, doorTenant } from '../testing/door-service.ts';
+import { createTestDatabase, type TestDatabase } from '../testing/database/database.ts';
+import { doorMigrations, doorTenant } from '../testing/door/door-service.ts';
 import { createPool, isUnreachable, type Pool, queryBuilder, sqlState, violatedConstraint } from './db.ts';
 import { compiled, sql } from './sql.ts';
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
+import { createTestDatabase, type TestDatabase } from '../testing/database/database.ts';
 import { DatabaseNewerError, MigrationChangedError, migrate, rehearseMigrations } from './migrate.ts';
 
 const run = promisify(execFile);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { sql } from '../database/sql.ts';
-import { type DoorService, startDoors } from '../testing/door-service.ts';
+import { type DoorService, startDoors } from '../testing/door/door-service.ts';
 
 let doors: DoorService;
 before(async () => {

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Db } from '../database/db.ts';
 import { isUnreachable, sqlState } from '../database/db.ts';
-import { sql } from '../database/sql.ts';
 import type { Turns } from '../limits/concurrency-limit.ts';
 import type { Incoming } from '../listener/byte-stream.ts';
 import { observer } from '../process/observer.ts';
+import { setStatementTimeout } from './command.sql.ts';
 import { entityTag } from './etag.ts';
 import {
   findAnswer,
@@ -160,11 +160,11 @@ async function run<Caller, Context extends object>(
       if (!(error instanceof NeedsTransaction || isRepeatable(error))) throw error;
     }
   }
-  return repeated(() => inTransaction(runtime, endpoint, call, input, keyed));
+  return retryTransaction(() => inTransaction(runtime, endpoint, call, input, keyed));
 }
 
 /** Runs a transaction again, a few times, that a deadlock or a failed serialisation rolled back. */
-export async function repeated<T>(transaction: () => Promise<T>): Promise<T> {
+export async function retryTransaction<T>(transaction: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await transaction();
@@ -205,7 +205,7 @@ async function inTime<Caller, Context extends object>(
 ): Promise<Answer> {
   runtime.authorize(call.caller, endpoint);
   const answer = await runtime.pool.transaction(async (tx, awaitWithCommit) => {
-    const bound = tx.run(sql`select set_config('statement_timeout', ${String(timeoutMs)}, true)`);
+    const bound = tx.run(setStatementTimeout(timeoutMs));
     // If the list fails first, nobody awaits this: its own rejection must not end the process as unhandled.
     bound.catch(() => undefined);
     awaitWithCommit(bound);

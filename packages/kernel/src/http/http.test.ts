@@ -8,7 +8,7 @@ import {
   doorCredential,
   doorTenant,
   startDoors,
-} from '../testing/door-service.ts';
+} from '../testing/door/door-service.ts';
 import { routeOf } from './http.ts';
 
 let doors: DoorService;

@@ -9,7 +9,7 @@ import {
   doorTenant,
   otherTenant,
   startDoors,
-} from '../testing/door-service.ts';
+} from '../testing/door/door-service.ts';
 import { deleteExpiredKeys } from './idempotency.ts';
 import { Refusal } from './refusal.ts';
 

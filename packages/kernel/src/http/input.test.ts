@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import fc from 'fast-check';
 import { byDepth } from '@baton/testing/depth';
 import { canonicalJson } from '@baton/values/canonical-json';
-import { type DoorService, doorCredential, startDoors } from '../testing/door-service.ts';
+import { type DoorService, doorCredential, startDoors } from '../testing/door/door-service.ts';
 
 let doors: DoorService;
 before(async () => {

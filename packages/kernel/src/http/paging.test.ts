@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { byDepth } from '@baton/testing/depth';
-import { startDoors } from '../testing/door-service.ts';
+import { startDoors } from '../testing/door/door-service.ts';
 import { cutPage, decodeCursor, encodeCursor } from './paging.ts';
 import { Refusal } from './refusal.ts';
 

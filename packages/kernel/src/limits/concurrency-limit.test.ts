@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Refusal } from '../http/refusal.ts';
-import { processorMsOf } from '../testing/processor-time.ts';
+import { processorMsOf } from '../testing/process/processor-time.ts';
 import { ConcurrencyLimit, Turns } from './concurrency-limit.ts';
 
 const isUnavailable = (error: unknown) =>

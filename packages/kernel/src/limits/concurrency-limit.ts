@@ -162,7 +162,7 @@ const credentialReadsQueuedMax = 2000;
  * Limits how many credentials of one kind are read at once in this process. Their senders are not known yet, so they
  * share one line: a flood of unknown ones must not hold every connection.
  */
-export function credentialReads(connectionsMax: number): CredentialReads {
+export function limitCredentialReads(connectionsMax: number): CredentialReads {
   const limit = new ConcurrencyLimit('credentials to be read', {
     runningMax: Math.max(1, Math.floor(connectionsMax * credentialReadsShare)),
     queuedMax: credentialReadsQueuedMax,

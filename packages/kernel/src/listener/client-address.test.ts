@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { test } from 'node:test';
-import { processorMsOf } from '../testing/processor-time.ts';
+import { processorMsOf } from '../testing/process/processor-time.ts';
 import { clientAddressOf, type Networks, networks } from './client-address.ts';
 
 const setting = networks({ doc: 'Proxies.' });

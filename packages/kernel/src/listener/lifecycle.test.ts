@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from '../database/sql.ts';
 import { readBody } from '../http/http-message.ts';
 import { ClientGone } from '../http/refusal.ts';
-import { type DoorService, doorCredential, startDoors } from '../testing/door-service.ts';
+import { type DoorService, doorCredential, startDoors } from '../testing/door/door-service.ts';
 import { createListener, openPort } from './listener.ts';
 
 let doors: DoorService;

@@ -41,7 +41,7 @@ export interface ServiceDocs {
  * processor time, for which every other request of the process would wait.
  * @param name of the file, as `coordination.json`; @throws Error when there is no such file
  */
-export async function generatedDocument(name: string): Promise<object> {
+export async function readGeneratedDocument(name: string): Promise<object> {
   const text = await readFile(join(import.meta.dirname, '../../../../openapi', name), 'utf8');
   const { 'x-generated-by': _generator, ...document } = JSON.parse(text) as Record<string, unknown>;
   return document;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type JsonSchema, referredName } from './schemas.ts';
+import { type JsonSchema, readReferredName } from './schemas.ts';
 
 /** The place of a value: the name of its field, the object of the field, and the components around it. */
 interface Place {
@@ -58,7 +58,7 @@ export function exampleOf(schema: JsonSchema, components: Readonly<Record<string
 function valueOf(form: JsonSchema, place: Place): unknown {
   const [given] = (form['examples'] as unknown[] | undefined) ?? [];
   if (given !== undefined) return given;
-  if (typeof form['$ref'] === 'string') return referredValue(referredName(form['$ref']), place);
+  if (typeof form['$ref'] === 'string') return referredValue(readReferredName(form['$ref']), place);
   for (const key of ['const', 'default']) if (form[key] !== undefined) return form[key];
   if (Array.isArray(form['enum'])) return form['enum'][0];
   const choices = (form['anyOf'] ?? form['oneOf']) as JsonSchema[] | undefined;

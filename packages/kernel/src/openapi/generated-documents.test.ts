@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { generatedDocument } from './docs-page.ts';
+import { readGeneratedDocument } from './docs-page.ts';
 
 /** What client generators and validators stumble over, in the API descriptions that are published. */
 
@@ -17,7 +17,7 @@ interface DescribedOperation {
 }
 
 for (const name of ['identity', 'coordination']) {
-  const document = (await generatedDocument(`${name}.json`)) as Described;
+  const document = (await readGeneratedDocument(`${name}.json`)) as Described;
   const text = JSON.stringify(document);
 
   test(`the patterns of ${name} are expressions in every language`, () => {

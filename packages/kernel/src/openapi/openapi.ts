@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Operation } from '../http/service.ts';
 import { exampleOf } from './example.ts';
 import { codesOf, describeRefusals, type RefusalRules, type Refusals } from './refusals.ts';
-import { type JsonSchema, referredName, SchemaComponents } from './schemas.ts';
+import { type JsonSchema, readReferredName, SchemaComponents } from './schemas.ts';
 import { headers, headersOf, parameterReference, parameters, usedOf } from './shared.ts';
 
 export type { RefusalForm } from './refusals.ts';
@@ -198,7 +198,7 @@ function addExamples(paths: Paths, schemas: Record<string, JsonSchema>): Record<
       media.example = exampleOf(media.schema, schemas);
       continue;
     }
-    const name = referredName($ref);
+    const name = readReferredName($ref);
     examples[name] ??= { value: exampleOf(media.schema, schemas) };
     media.examples = { [name]: { $ref: `#/components/examples/${name}` } };
   }

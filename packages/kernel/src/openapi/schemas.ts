@@ -95,7 +95,7 @@ export class SchemaComponents {
 }
 
 /** The component that a reference names. */
-export function referredName(reference: string): string {
+export function readReferredName(reference: string): string {
   return reference.slice(namePrefix.length);
 }
 

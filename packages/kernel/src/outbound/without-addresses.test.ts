@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { processorMsOf } from '../testing/processor-time.ts';
+import { processorMsOf } from '../testing/process/processor-time.ts';
 import { withoutAddresses } from './without-addresses.ts';
 
 test('addresses of the network are taken out of a text', () => {

@@ -7,7 +7,7 @@ import {
   subjectChanges,
 } from '@baton/sdk';
 import { limit, taskRef } from '../inputs.ts';
-import { documentFromOthers, listFromOthers, shortened } from '../others-text.ts';
+import { documentFromOthers, listFromOthers, noteOmitted } from '../others-text.ts';
 import { lines, tool } from '../tool.ts';
 
 const list = tool({
@@ -31,7 +31,10 @@ const list = tool({
     );
     if (items.length === 0) return `There is no approval that is ${status}.`;
     const list = listFromOthers(`approvals that are ${status}`, items.map(shown));
-    return lines(shortened(list.shown, items.length, 'name a task, or read one by approval_get'), list.text);
+    return lines(
+      noteOmitted(list.shown, items.length, 'name a task, or read one by approval_get'),
+      list.text,
+    );
   },
 });
 

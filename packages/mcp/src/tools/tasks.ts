@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { leaseId, limit, priority, shortText, taskRef } from '../inputs.ts';
-import { listFromOthers, shortened } from '../others-text.ts';
+import { listFromOthers, noteOmitted } from '../others-text.ts';
 import { lines, tool } from '../tool.ts';
 import { commentsText } from './comments-text.ts';
 import { formText } from './process-form.ts';
@@ -81,7 +81,7 @@ const search = tool({
       nextCursor === null
         ? `${items.length} found.`
         : `${items.length} shown; for more: cursor ${nextCursor}`,
-      shortened(shown, items.length, `call again with limit ${shown}, and continue from its cursor`),
+      noteOmitted(shown, items.length, `call again with limit ${shown}, and continue from its cursor`),
       text,
     );
   },

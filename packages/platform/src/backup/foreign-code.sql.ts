@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { guardedAddress, superuser } from '../postgres/server-process.ts';
+import { guardAddress, superuser } from '../postgres/server-process.ts';
 
 /** PostgreSQL's own objects have lower ids. */
 const firstOwnId = 16_384;
@@ -187,7 +187,7 @@ function nounOf(owner: number): string {
 
 async function withReader<Value>(address: string, work: (read: Read) => Promise<Value>): Promise<Value> {
   const client = new pg.Client({
-    connectionString: guardedAddress(address),
+    connectionString: guardAddress(address),
     application_name: 'baton-restore',
     connectionTimeoutMillis: 10_000,
     query_timeout: 60_000,

@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import { createCoordination } from '@baton/coordination/app/app';
 import { createIdentity } from '@baton/identity/app/app';
 import type { RunningService } from '@baton/kernel/http/running-service';
-import { createTestDatabase, type TestDatabase } from '@baton/kernel/testing/database';
+import { createTestDatabase, type TestDatabase } from '@baton/kernel/testing/database/database';
 import { projectRoot } from '../config.ts';
 import { type Home, openHome } from '../home.ts';
 import { openRouter, type Router } from '../router.ts';

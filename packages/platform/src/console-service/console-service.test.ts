@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { after, before, type TestContext, test } from 'node:test';
-import { freePort } from '@baton/kernel/testing/free-port';
+import { freePort } from '@baton/kernel/testing/process/free-port';
 import { testBehindProxy } from '../testing/behind-a-proxy.ts';
 import { privateFolder } from '../testing/private-folder.ts';
 import { type SeparateServices, startSeparateServices } from '../testing/separate-services.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort } from '@baton/kernel/testing/free-port';
+import { freePort } from '@baton/kernel/testing/process/free-port';
 import { projectRoot } from '../config.ts';
 import { testBehindProxy } from '../testing/behind-a-proxy.ts';
 import { runProgram } from '../testing/child-program.ts';

@@ -150,7 +150,7 @@ export async function waitUntilReady(
 
 async function acceptsConnections(socketDirectory: string): Promise<boolean> {
   const client = new pg.Client({
-    connectionString: guardedAddress(addressOf(socketDirectory, 'postgres', superuser)),
+    connectionString: guardAddress(addressOf(socketDirectory, 'postgres', superuser)),
     connectionTimeoutMillis: 2000,
   });
   // A stopping server may close the connection at any time.
@@ -175,7 +175,7 @@ export function addressOf(socketDirectory: string, database: string, user: strin
  * for its roles and databases: a restored cluster may be untrusted.
  * @param address as superuser
  */
-export function guardedAddress(address: string): string {
+export function guardAddress(address: string): string {
   const settings = ['event_triggers=off', 'session_preload_libraries=', 'local_preload_libraries='];
   return `${address}&options=${encodeURIComponent(settings.map((setting) => `-c ${setting}`).join(' '))}`;
 }

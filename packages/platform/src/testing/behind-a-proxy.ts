@@ -4,8 +4,8 @@ import { type ClientRequest, type IncomingMessage, request as requestHttp } from
 import { request as requestHttps } from 'node:https';
 import { after, before, test } from 'node:test';
 import { WebSocket } from 'ws';
-import { freePort } from '@baton/kernel/testing/free-port';
-import { keepSecret } from '@baton/kernel/testing/leaks';
+import { keepSecret } from '@baton/kernel/testing/leaks/leaks';
+import { freePort } from '@baton/kernel/testing/process/free-port';
 import { type SeparateServices, startSeparateServices } from './separate-services.ts';
 
 /** How to start a kind of proxy in front of Baton. */

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { keepLog } from '@baton/kernel/testing/leaks';
+import { keepLog } from '@baton/kernel/testing/leaks/leaks';
 
 const stopWaitMs = 10_000;
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { processorMsOf } from '@baton/kernel/testing/processor-time';
+import { processorMsOf } from '@baton/kernel/testing/process/processor-time';
 import { byDepth } from '@baton/testing/depth';
 import { CalendarSpec } from './calendar.ts';
 import { orderCalendarSpec } from './calendar-spec.ts';

@@ -10,13 +10,7 @@ import { Heartbeat } from './heartbeat.ts';
 import { isLoss, Lease, type LeaseEnd } from './lease.ts';
 import { LeaseClock, type Moment } from './lease-clock.ts';
 import type { StartRun } from './run-start.ts';
-import {
-  continueSession,
-  endOrphans,
-  leaseSecondsOf,
-  openSession,
-  undefinedIfRefused,
-} from './session-start.ts';
+import { continueSession, endOrphans, ignoreRefusal, leaseSecondsOf, openSession } from './session-start.ts';
 
 const firstIdleMs = 250;
 const closeMsMax = 10_000;
@@ -248,7 +242,7 @@ export class Harness implements AsyncDisposable {
       try {
         const claim = await this.#api.claims
           .heartbeat(own.claimId, { ttlSeconds }, call)
-          .catch(undefinedIfRefused);
+          .catch(ignoreRefusal);
         if (claim === undefined) continue;
         const [task, run] = await Promise.all([
           this.#api.tasks.get(own.taskId, call),

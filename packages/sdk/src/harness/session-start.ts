@@ -18,7 +18,7 @@ export async function continueSession(
   ttlSeconds: number,
   signal: AbortSignal | undefined,
 ): Promise<Session | undefined> {
-  return api.sessions.heartbeat(sessionId, { ttlSeconds }, signal && { signal }).catch(undefinedIfRefused);
+  return api.sessions.heartbeat(sessionId, { ttlSeconds }, signal && { signal }).catch(ignoreRefusal);
 }
 
 /** Opens a session with the given options. */
@@ -50,16 +50,16 @@ export async function endOrphans(api: Api, context: HarnessContext, sessionId: s
   if (activeClaims.length >= contextClaimsMax) return own;
   const live = new Set(activeClaims.map(({ id }) => id));
   for (const { id } of activeRuns.filter(({ claimId }) => !live.has(claimId)))
-    await api.runs.fail(id, { failureReason: 'restart_recovery' }).catch(undefinedIfRefused);
+    await api.runs.fail(id, { failureReason: 'restart_recovery' }).catch(ignoreRefusal);
   const started = new Set(activeRuns.map(({ claimId }) => claimId));
   for (const claim of activeClaims)
     if (claim.sessionId === sessionId && !started.has(claim.id))
-      await api.claims.release(claim.id, { reason: 'restart_recovery' }).catch(undefinedIfRefused);
+      await api.claims.release(claim.id, { reason: 'restart_recovery' }).catch(ignoreRefusal);
   return own.filter(({ claimId }) => live.has(claimId));
 }
 
 /** Ignores that another process may have ended it meanwhile. */
-export function undefinedIfRefused(error: unknown): undefined {
+export function ignoreRefusal(error: unknown): undefined {
   if (error instanceof BatonError && [403, 404, 409].includes(error.status)) return undefined;
   throw error;
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
-import { processorMsOf } from '@baton/kernel/testing/processor-time';
+import { processorMsOf } from '@baton/kernel/testing/process/processor-time';
 import { byDepth } from '@baton/testing/depth';
 import type { Json, JsonObject } from '../wire.ts';
 import { prepareSchema } from './schema.ts';

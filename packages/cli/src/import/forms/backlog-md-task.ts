@@ -1,5 +1,5 @@
 import { readDocuments, TextFault } from '../../apply/yaml-documents.ts';
-import { filled, type LeftOut, namesIn, type SourceItem, type SourceStatus, textIn } from '../source.ts';
+import { type LeftOut, namesIn, omitEmpty, type SourceItem, type SourceStatus, textIn } from '../source.ts';
 import { findStatus, plainWord, priorityIn, type Words } from '../words.ts';
 import { bodyIn } from './backlog-md-body.ts';
 import type { BacklogMdConfig } from './backlog-md-config.ts';
@@ -88,11 +88,11 @@ function itemOf(
     priority: priorityIn(textIn(fields['priority']) ?? '') ?? 'medium',
     ...(people[0] !== undefined && { assignee: people[0] }),
     ...(dueDate !== undefined && { dueDate }),
-    customFields: filled({
+    customFields: omitEmpty({
       labels: namesIn(fields['labels']),
       imported: {
-        ...filled(Object.fromEntries(others.map(([name, value]) => [name, plainValue(value)]))),
-        ...filled({
+        ...omitEmpty(Object.fromEntries(others.map(([name, value]) => [name, plainValue(value)]))),
+        ...omitEmpty({
           id,
           status: word,
           assignees: people,

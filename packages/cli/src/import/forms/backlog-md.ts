@@ -34,7 +34,7 @@ export async function readBacklogMd(path: string, words: Words, project?: string
   for (const [folder, folderStatus] of folders)
     for (const file of await filesIn(root, folder, leftOut)) {
       const place = `${folder}/${visible(basename(file))}`;
-      const text = await textOf(file);
+      const text = await readText(file);
       if (text === undefined)
         leftOut.addUnreadable(`is larger than ${bounds.fileBytesMax / 1024} KiB`, place);
       else {
@@ -83,7 +83,7 @@ async function filesIn(root: string, folder: string, leftOut: LeftOut): Promise<
 }
 
 /** Undefined for a file that is too large. */
-async function textOf(path: string): Promise<string | undefined> {
+async function readText(path: string): Promise<string | undefined> {
   const { size } = await lstat(path);
   return size > bounds.fileBytesMax ? undefined : readFile(path, 'utf8');
 }

@@ -1,9 +1,9 @@
 import { withInheritedWaits } from '../inherited-waits.ts';
 import { instantIn } from '../instants.ts';
 import {
-  filled,
   LeftOut,
   namesIn,
+  omitEmpty,
   type Source,
   type SourceComment,
   type SourceItem,
@@ -63,11 +63,11 @@ function itemOf(line: BacklogLine, graph: BeadsGraph): SourceItem {
     ...(assignee !== undefined && { assignee }),
     ...(dueDate !== undefined && { dueDate }),
     ...(startDate !== undefined && { startDate }),
-    customFields: filled({
+    customFields: omitEmpty({
       labels: namesIn(fields['labels']),
       imported: {
         ...othersOf(line, graph.leftOut),
-        ...filled({
+        ...omitEmpty({
           id: issue.id,
           type: issue.issue_type,
           status: issue.status,
@@ -87,7 +87,7 @@ function itemOf(line: BacklogLine, graph: BeadsGraph): SourceItem {
 /** Further fields with one value each, by their names in beads; others are named. */
 function othersOf({ issue, fields }: BacklogLine, leftOut: LeftOut): Record<string, unknown> {
   const others = Object.entries(fields).filter(([name]) => !usedFields.has(name));
-  return filled(
+  return omitEmpty(
     Object.fromEntries(
       others.filter(([name, value]) => {
         const isPlain = value !== null && ['string', 'number', 'boolean'].includes(typeof value);

@@ -1,6 +1,6 @@
 import { PlainError } from '../../plain-error.ts';
 import { instantIn } from '../instants.ts';
-import { filled, LeftOut, type Link, type Source, type SourceItem } from '../source.ts';
+import { LeftOut, type Link, omitEmpty, type Source, type SourceItem } from '../source.ts';
 import { withTurnedBlocks } from '../turned-blocks.ts';
 import type { Words } from '../words.ts';
 import { labelIn, plainCell, valuesIn } from './csv-cells.ts';
@@ -117,7 +117,7 @@ function itemOf(line: Row, reading: Reading): SourceItem {
   if (people.length > 1)
     leftOut.add('has several assignees: the first one gets it, all are kept in its fields', own);
   const [dueDate, startDate] = datesOf(line, leftOut);
-  const named = filled({
+  const named = omitEmpty({
     id: own,
     type: plainCell(cell('type')),
     status: plainCell(cell('status')),
@@ -147,7 +147,7 @@ function itemOf(line: Row, reading: Reading): SourceItem {
     ...(people[0] !== undefined && { assignee: people[0] }),
     ...(dueDate !== undefined && { dueDate }),
     ...(startDate !== undefined && { startDate }),
-    customFields: filled({
+    customFields: omitEmpty({
       labels: cells('labels').flatMap(valuesIn).map(labelIn),
       imported: { ...othersOf(line.row, reading, named), ...named },
     }),

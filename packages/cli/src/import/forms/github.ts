@@ -1,8 +1,8 @@
 import {
-  filled,
   LeftOut,
   type Link,
   namesIn,
+  omitEmpty,
   type Priority,
   type Source,
   type SourceComment,
@@ -97,9 +97,9 @@ function itemOf(
     priority: priorityOf(labels),
     ...(people[0] !== undefined && { assignee: people[0] }),
     ...(dueDate !== undefined && { dueDate }),
-    customFields: filled({
+    customFields: omitEmpty({
       labels,
-      imported: filled({
+      imported: omitEmpty({
         id,
         url: textIn(fields['html_url']) ?? textIn(fields['url']),
         status: reason === undefined ? state : `${state}, ${reason}`,

@@ -3,7 +3,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { PlainError } from '../../plain-error.ts';
 import { withInheritedWaits } from '../inherited-waits.ts';
 import { parsedJson, readingBounds, readSourceText, visible } from '../read-source.ts';
-import { filled, LeftOut, type Link, namesIn, type Source, type SourceItem, textIn } from '../source.ts';
+import { LeftOut, type Link, namesIn, omitEmpty, type Source, type SourceItem, textIn } from '../source.ts';
 import { cut, storable } from '../storable-text.ts';
 import { priorityIn, readStatus, type Words } from '../words.ts';
 
@@ -127,9 +127,9 @@ function readTask(value: unknown, where: Where, reading: Reading): void {
     priority: priorityIn(textIn(fields['priority']) ?? '') ?? parentPriority(where, reading),
     // A finished item has been checked there, or never will be.
     ...(strategy !== undefined && !isOver && { acceptance: [checkOf(strategy)] }),
-    customFields: filled({
+    customFields: omitEmpty({
       labels: where.tag === 'master' ? [] : [where.tag],
-      imported: { ...othersOf(fields, id, leftOut), ...filled({ id: ownId, tag: where.tag, status }) },
+      imported: { ...othersOf(fields, id, leftOut), ...omitEmpty({ id: ownId, tag: where.tag, status }) },
     }),
     links: [],
     comments: [],
@@ -197,7 +197,7 @@ function othersOf(fields: Fields, id: string, leftOut: LeftOut): Record<string, 
   const isPlain = (value: unknown) => typeof value !== 'object';
   for (const [name, value] of others)
     if (!isPlain(value)) leftOut.add(`field ${name.slice(0, 40)} is left out`, id);
-  return filled(Object.fromEntries(others.filter(([, value]) => isPlain(value))));
+  return omitEmpty(Object.fromEntries(others.filter(([, value]) => isPlain(value))));
 }
 
 /** With its relations, now that all tasks are known. */

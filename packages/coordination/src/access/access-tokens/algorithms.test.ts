@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import { createLog } from '@baton/kernel/process/log';
-import { keepSecret } from '@baton/kernel/testing/leaks';
+import { keepSecret } from '@baton/kernel/testing/leaks/leaks';
 import { newId } from '@baton/values/ids';
 import { readCoordinationSettings } from '../../app/settings.ts';
 import { type Actor, listen, startCoordination, type TestCoordination } from '../../testing/coordination.ts';

@@ -1,7 +1,7 @@
 import type { Db } from '@baton/kernel/database/db';
 import type { RequestHead } from '@baton/kernel/http/http-message';
 import type { Operation } from '@baton/kernel/http/service';
-import { type CredentialReads, credentialReads } from '@baton/kernel/limits/concurrency-limit';
+import { type CredentialReads, limitCredentialReads } from '@baton/kernel/limits/concurrency-limit';
 import type { Logger } from '@baton/kernel/process/log';
 import { type Caller, nobody } from '../../service/caller.ts';
 import { narrowByScopes } from '../../service/permissions.ts';
@@ -56,8 +56,8 @@ export function createAuthenticator(
   onRevocation: () => void = () => undefined,
 ): Authenticator {
   // Anybody can invent a key, so reads are bounded; a token is verified before its binding is read.
-  const keyReads = credentialReads(connectionsMax);
-  const bindings = createBindings(db, credentialReads(connectionsMax), {
+  const keyReads = limitCredentialReads(connectionsMax);
+  const bindings = createBindings(db, limitCredentialReads(connectionsMax), {
     ttlMs: settings.CP_IAM_BINDING_CACHE_TTL_SECONDS * 1000,
     staleAfterMs: settings.CP_IAM_BINDING_STALE_AFTER_SECONDS * 1000,
   });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { stopClock } from '../../testing/clock.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { openStream } from '../../testing/stream-client.ts';
+import { openStream } from '../../testing/stream/stream-client.ts';
 
 let baton: TestCoordination;
 before(async () => {

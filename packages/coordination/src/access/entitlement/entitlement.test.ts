@@ -3,6 +3,11 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
 import { readCoordinationSettings } from '../../app/settings.ts';
+import {
+  type LicenceAnswer,
+  startLicenceService,
+  type TestLicence,
+} from '../../testing/access/licence-service.ts';
 import { stopClock } from '../../testing/clock.ts';
 import {
   type Actor,
@@ -12,8 +17,7 @@ import {
   type TestCoordination,
 } from '../../testing/coordination.ts';
 import { done, refused } from '../../testing/leases.ts';
-import { type LicenceAnswer, startLicenceService, type TestLicence } from '../../testing/licence-service.ts';
-import { openStream } from '../../testing/stream-client.ts';
+import { openStream } from '../../testing/stream/stream-client.ts';
 import { newKey } from '../authn/key-material.ts';
 
 let licence: TestLicence;

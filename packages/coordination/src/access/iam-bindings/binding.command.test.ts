@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
+import { type Operator, startOperator } from '../../testing/access/operator.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { type Operator, startOperator } from '../../testing/operator.ts';
 import { bindingCommand } from './binding.command.ts';
 
 let baton: TestCoordination;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
+import { defineFixtures, defineObject } from '../../testing/app/fixtures.ts';
 import { done } from '../../testing/leases.ts';
 import { principal } from '../principals/principals.fixtures.ts';
 

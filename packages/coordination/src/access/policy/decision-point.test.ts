@@ -5,7 +5,7 @@ import { assertTookLess, isLongProof } from '@baton/testing/depth';
 import { newId } from '@baton/values/ids';
 import { readCoordinationSettings } from '../../app/settings.ts';
 import { permissionNames } from '../../service/permissions.ts';
-import { startPolicyService, type TestPolicy } from '../../testing/policy-service.ts';
+import { startPolicyService, type TestPolicy } from '../../testing/access/policy-service.ts';
 import { until } from '../../testing/wait-until.ts';
 import { consistencyOf, isCheckedOn, isDecidedHere } from './catalogue.ts';
 import { NoDecision, type Question } from './decision.ts';

@@ -1,12 +1,17 @@
 import { eventText } from '@baton/values/event-text';
+import { childResolved } from '../../leases/children/children.events.ts';
 import { type EndOfPrincipal, endWorkOf } from '../../leases/endings.ts';
 import { withdrawCallsOf } from '../../leases/invocations/cancel-invocations.ts';
+import { invocationCancelled } from '../../leases/invocations/invocations.events.ts';
+import { claimReleased, runFailed, sessionClosed } from '../../leases/leases.events.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { livePermissionsOfKeys } from '../api-keys/api-keys.ts';
 import { requireActiveCaller } from '../authn/principal-lock.ts';
 import type { Context } from '../context.ts';
+import { delegationRevoked } from '../delegations/delegations.events.ts';
 import { revokeAllDelegationsOf } from '../delegations/delegations.ts';
 import { fail } from '../errors.ts';
+import { iamBindingRevoked } from '../iam-bindings/iam-bindings.events.ts';
 import { forgetIdentity, getBindingRows, revokeIamBindingsOf } from '../iam-bindings/iam-bindings.ts';
 import { refuseEscalation } from '../permission-list.ts';
 import { type EnabledPrincipal, type Principal, type PrincipalRow, principalOf } from './principal.ts';
@@ -19,6 +24,18 @@ import {
   takePrincipalLock,
   updatePrincipalStatus,
 } from './principals.sql.ts';
+
+/** The events of a call that disables a principal. */
+export const disableEvents = [
+  iamBindingRevoked,
+  delegationRevoked,
+  claimReleased,
+  sessionClosed,
+  runFailed,
+  childResolved,
+  invocationCancelled,
+  principalDisabled,
+];
 
 /**
  * Disables a principal and ends everything it has; a repeat changes nothing. Its API keys remain but aren't accepted.

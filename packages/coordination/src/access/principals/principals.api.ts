@@ -1,20 +1,10 @@
 import { z } from 'zod';
 import { NameSearch, pageOf, QueryWord, Uuid } from '@baton/values/wire';
-import { childResolved } from '../../leases/children/children.events.ts';
-import { invocationCancelled } from '../../leases/invocations/invocations.events.ts';
-import { claimReleased, runFailed, sessionClosed } from '../../leases/leases.events.ts';
 import { refuseNulls } from '../../service/changes.ts';
 import { endpoint } from '../context.ts';
-import { delegationRevoked } from '../delegations/delegations.events.ts';
-import { iamBindingRevoked } from '../iam-bindings/iam-bindings.events.ts';
-import { disablePrincipal, enablePrincipal } from './disable-principal.ts';
+import { disableEvents, disablePrincipal, enablePrincipal } from './disable-principal.ts';
 import { EnabledPrincipal, Principal, PrincipalChange, PrincipalRequest } from './principal.ts';
-import {
-  principalCreated,
-  principalDisabled,
-  principalEnabled,
-  principalUpdated,
-} from './principals.events.ts';
+import { principalCreated, principalEnabled, principalUpdated } from './principals.events.ts';
 import { createPrincipal, getPrincipal, listPrincipals, requireKind, updatePrincipal } from './principals.ts';
 
 const Reason = z
@@ -126,16 +116,7 @@ export const principalsApi = [
       'permission_escalation',
       'use_agent_retire',
     ],
-    emits: [
-      iamBindingRevoked,
-      delegationRevoked,
-      claimReleased,
-      sessionClosed,
-      runFailed,
-      childResolved,
-      invocationCancelled,
-      principalDisabled,
-    ],
+    emits: disableEvents,
     example: { reason: 'left the company' },
     handlerLocksCaller: true,
     handle: (input, context) => disablePrincipal(context, input.params.id, input.body.reason),

@@ -26,7 +26,7 @@ const [keyBytes, nonceBytes, tagBytes, keysMax] = [32, 12, 16, 16];
  * @throws Error with one sentence that quotes nothing from the file
  */
 export function readSealingKeys(file: string): SealingKeys {
-  const lines = textOf(file)
+  const lines = readText(file)
     .split('\n')
     .map((line) => line.trim());
   const keys = lines.filter((line) => line !== '' && !line.startsWith('#')).map(keyIn);
@@ -37,7 +37,7 @@ export function readSealingKeys(file: string): SealingKeys {
   return sealingKeys(keys as Buffer[]);
 }
 
-function textOf(file: string): string {
+function readText(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (cause) {

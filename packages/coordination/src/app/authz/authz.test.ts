@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
-import { agentSpec, publishAgent } from '../../testing/agents.ts';
 import {
   type Actor,
   sendRequest,
   startCoordination,
   type TestCoordination,
 } from '../../testing/coordination.ts';
-import { makeRule } from '../../testing/rules.ts';
+import { agentSpec, publishAgent } from '../../testing/registry/agents.ts';
+import { makeRule } from '../../testing/rules/rules.ts';
 import { actionsOf } from './authz.ts';
 
 let baton: TestCoordination;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type Cerbos, cerbosMissing, startCerbos } from '../../testing/cerbos.ts';
+import { type Cerbos, cerbosMissing, startCerbos } from '../../testing/access/cerbos.ts';
+import { type PolicyMode, startPolicyMode } from '../../testing/access/policy-mode.ts';
 import type { Actor, TestCoordination } from '../../testing/coordination.ts';
 import { done, makeRun, makeTask, openSession, refused } from '../../testing/leases.ts';
-import { type PolicyMode, startPolicyMode } from '../../testing/policy-mode.ts';
-import { makeWorkspace } from '../../testing/workspaces.ts';
+import { makeWorkspace } from '../../testing/organisation/workspaces.ts';
 
 /** CP_AUTHZ_MODE policy with a real decision point: Cerbos, by AuthZEN 1.0. */
 

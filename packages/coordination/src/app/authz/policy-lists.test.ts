@@ -3,12 +3,12 @@ import { test } from 'node:test';
 import { newId } from '@baton/values/ids';
 import { isCheckedOn } from '../../access/policy/catalogue.ts';
 import type { Permission } from '../../service/permissions.ts';
+import { policyModeOfFile } from '../../testing/access/policy-mode.ts';
+import type { TestPolicy } from '../../testing/access/policy-service.ts';
 import type { Actor, TestCoordination } from '../../testing/coordination.ts';
 import { done, makeRun, makeTask, openSession, refused } from '../../testing/leases.ts';
-import { policyModeOfFile } from '../../testing/policy-mode.ts';
-import type { TestPolicy } from '../../testing/policy-service.ts';
-import { makeProject } from '../../testing/projects.ts';
-import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
+import { makeProject } from '../../testing/organisation/projects.ts';
+import { makeNarrowPerson, makeWorkspace } from '../../testing/organisation/workspaces.ts';
 import { endpoints } from '../endpoints.ts';
 import { listed } from './listed-objects.ts';
 

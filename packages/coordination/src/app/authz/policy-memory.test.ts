@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { Permission } from '../../service/permissions.ts';
-import { makeTypeWithContext, requestContext } from '../../testing/contexts.ts';
+import { type PolicyMode, startPolicyMode } from '../../testing/access/policy-mode.ts';
+import type { TestPolicy } from '../../testing/access/policy-service.ts';
 import type { Actor, TestCoordination } from '../../testing/coordination.ts';
 import { claimTask, done, makeTask, openSession, refused } from '../../testing/leases.ts';
-import { startMemoryService, type TestMemory } from '../../testing/memory-service.ts';
-import { type PolicyMode, startPolicyMode } from '../../testing/policy-mode.ts';
-import type { TestPolicy } from '../../testing/policy-service.ts';
+import { makeTypeWithContext, requestContext } from '../../testing/memory/contexts.ts';
+import { startMemoryService, type TestMemory } from '../../testing/memory/memory-service.ts';
+import { makeWorkspace } from '../../testing/organisation/workspaces.ts';
 import {
   makeProcessAgent,
   makeProcessWorker,
   publishProcess,
   specOf,
-} from '../../testing/process-instances.ts';
-import { makeWorkspace } from '../../testing/workspaces.ts';
+} from '../../testing/processes/process-instances.ts';
 
 /** CP_AUTHZ_MODE policy: memory is read from the namespaces that the decision point shows, and from no other. */
 

@@ -4,14 +4,14 @@ import { describe, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { isLongProof } from '@baton/testing/depth';
 import { newId } from '@baton/values/ids';
+import { policyModeOfFile } from '../../testing/access/policy-mode.ts';
+import type { ReceivedQuestion, TestPolicy } from '../../testing/access/policy-service.ts';
 import type { Actor, TestCoordination } from '../../testing/coordination.ts';
 import { claimTask, done, makeRun, makeTask, openSession, refused } from '../../testing/leases.ts';
-import { policyModeOfFile } from '../../testing/policy-mode.ts';
-import type { ReceivedQuestion, TestPolicy } from '../../testing/policy-service.ts';
-import { makeProject } from '../../testing/projects.ts';
-import { openStream } from '../../testing/stream-client.ts';
+import { makeProject } from '../../testing/organisation/projects.ts';
+import { makeWorkspace } from '../../testing/organisation/workspaces.ts';
+import { openStream } from '../../testing/stream/stream-client.ts';
 import { until } from '../../testing/wait-until.ts';
-import { makeWorkspace } from '../../testing/workspaces.ts';
 
 /** CP_AUTHZ_MODE policy: a decision point grants what the bearers of tokens do. */
 

@@ -4,17 +4,22 @@ import { z } from 'zod';
 import { sql } from '@baton/kernel/database/sql';
 import type { Operation } from '@baton/kernel/http/service';
 import { newId } from '@baton/values/ids';
-import { launch } from '../../testing/children.ts';
+import { policyModeOfFile } from '../../testing/access/policy-mode.ts';
+import type { ReceivedQuestion, TestPolicy } from '../../testing/access/policy-service.ts';
 import type { Actor, Answer, TestCoordination } from '../../testing/coordination.ts';
+import { launch } from '../../testing/execution/children.ts';
 import { done, makeRun, makeTask, openSession, refused } from '../../testing/leases.ts';
-import { outcomeTester } from '../../testing/outcomes.ts';
-import { newKey, planDocuments, sourceOf } from '../../testing/package-sources.ts';
-import { policyModeOfFile } from '../../testing/policy-mode.ts';
-import type { ReceivedQuestion, TestPolicy } from '../../testing/policy-service.ts';
-import { makeProcessAgent, publishProcess, setStep, specOf } from '../../testing/process-instances.ts';
-import { makeTemplate } from '../../testing/projects.ts';
-import { ruleBody } from '../../testing/rules.ts';
-import { makeWorkspace } from '../../testing/workspaces.ts';
+import { makeTemplate } from '../../testing/organisation/projects.ts';
+import { makeWorkspace } from '../../testing/organisation/workspaces.ts';
+import { newKey, planDocuments, sourceOf } from '../../testing/packages/package-sources.ts';
+import {
+  makeProcessAgent,
+  publishProcess,
+  setStep,
+  specOf,
+} from '../../testing/processes/process-instances.ts';
+import { outcomeTester } from '../../testing/results/outcomes.ts';
+import { ruleBody } from '../../testing/rules/rules.ts';
 import { endpoints } from '../endpoints.ts';
 
 /**

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
+import { type PolicyMode, startPolicyMode } from '../../testing/access/policy-mode.ts';
+import type { TestPolicy } from '../../testing/access/policy-service.ts';
 import type { Actor, TestCoordination } from '../../testing/coordination.ts';
 import { done, makeRun, makeTask, openSession, refused } from '../../testing/leases.ts';
-import { outcomeTester } from '../../testing/outcomes.ts';
-import { type PolicyMode, startPolicyMode } from '../../testing/policy-mode.ts';
-import type { TestPolicy } from '../../testing/policy-service.ts';
-import { makeWorkspace } from '../../testing/workspaces.ts';
+import { makeWorkspace } from '../../testing/organisation/workspaces.ts';
+import { outcomeTester } from '../../testing/results/outcomes.ts';
 
 /**
  * CP_AUTHZ_MODE policy on the wire of AuthZEN 1.0, with a point that has no search; /authz:check, and tokens for

@@ -9,11 +9,11 @@ import type { Decision, Question } from '../../access/policy/decision.ts';
 import { Differences } from '../../access/policy/differences.ts';
 import { policyCounters } from '../../access/policy/policy-counters.ts';
 import { openShadow } from '../../access/policy/shadow.ts';
+import { startPolicyService, type TestPolicy } from '../../testing/access/policy-service.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { claimTask, done, makeTask, openSession, refused } from '../../testing/leases.ts';
-import { startPolicyService, type TestPolicy } from '../../testing/policy-service.ts';
+import { makeWorkspace } from '../../testing/organisation/workspaces.ts';
 import { until } from '../../testing/wait-until.ts';
-import { makeWorkspace } from '../../testing/workspaces.ts';
 
 /** CP_AUTHZ_MODE shadow: local permissions decide, and a decision point is compared. */
 

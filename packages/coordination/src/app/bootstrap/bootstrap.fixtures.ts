@@ -1,4 +1,4 @@
-import { defineFixtures } from '../../testing/fixtures.ts';
+import { defineFixtures } from '../../testing/app/fixtures.ts';
 
 export default defineFixtures({
   operations: {

@@ -5,8 +5,8 @@ import { after, before, test } from 'node:test';
 import { Ajv } from 'ajv';
 import { cloudEventOf } from '../../ledger/sinks/cloud-event.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { journalIsStable } from '../../testing/journal-writer.ts';
-import { openStream } from '../../testing/stream-client.ts';
+import { journalIsStable } from '../../testing/ledger/journal-writer.ts';
+import { openStream } from '../../testing/stream/stream-client.ts';
 import { describeEvents } from './async-api.ts';
 import { eventCatalog } from './event-catalog.ts';
 

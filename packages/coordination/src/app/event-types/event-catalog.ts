@@ -31,7 +31,7 @@ import * as roles from '../../organisation/roles/roles.events.ts';
 import * as skills from '../../organisation/skills/skills.events.ts';
 import * as workspaceTypes from '../../organisation/workspace-types/workspace-types.events.ts';
 import * as workspaces from '../../organisation/workspaces/workspaces.events.ts';
-import * as views from '../../packages/views/publishing/views.events.ts';
+import * as views from '../../packages/views/publication/views.events.ts';
 import * as processDefinitions from '../../processes/definitions/definitions.events.ts';
 import { processEvents } from '../../processes/instances/instances.events.ts';
 import * as agentIdentity from '../../registry/agent-identity/agent-identity.events.ts';

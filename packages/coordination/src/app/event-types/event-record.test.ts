@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { z } from 'zod';
 import { newId } from '@baton/values/ids';
-import { makeFamily } from '../../testing/children.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { journalIsStable } from '../../testing/journal-writer.ts';
+import { makeFamily } from '../../testing/execution/children.ts';
 import { claimTask, done, endClaimLease, makeTask, makeWorker } from '../../testing/leases.ts';
-import { openStream } from '../../testing/stream-client.ts';
-import { makeWorkspace } from '../../testing/workspaces.ts';
+import { journalIsStable } from '../../testing/ledger/journal-writer.ts';
+import { makeWorkspace } from '../../testing/organisation/workspaces.ts';
+import { openStream } from '../../testing/stream/stream-client.ts';
 import { eventCatalog } from './event-catalog.ts';
 
 /** The origin of an event. See docs/reference/journal.md#events. */

@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { newId } from '@baton/values/ids';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { journalIsStable } from '../../testing/journal-writer.ts';
+import { journalIsStable } from '../../testing/ledger/journal-writer.ts';
 import { eventCatalog } from './event-catalog.ts';
 
 let baton: TestCoordination;

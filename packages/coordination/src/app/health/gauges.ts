@@ -58,8 +58,8 @@ export function createGauges(pool: Pool, log: Logger): Gauges {
   return {
     async text() {
       const row = await within(countsWaitMs, countsOf()).catch(() => undefined);
-      const ofStore = row === undefined ? '# DB gauges unavailable\n' : textOf(storeGauges(row));
-      return `${textOf(poolGauges(pool))}\n${ofStore}`;
+      const ofStore = row === undefined ? '# DB gauges unavailable\n' : formatGauges(storeGauges(row));
+      return `${formatGauges(poolGauges(pool))}\n${ofStore}`;
     },
   };
 }
@@ -111,7 +111,7 @@ function adapterGauges({ delivered, duplicates, failures, parked, lag }: Adapter
   ];
 }
 
-function textOf(gauges: readonly Gauge[]): string {
+function formatGauges(gauges: readonly Gauge[]): string {
   return gauges
     .map(
       ([name, help, value, kind = 'gauge']) =>

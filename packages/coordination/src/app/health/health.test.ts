@@ -3,10 +3,10 @@ import { type AddressInfo, createServer } from 'node:net';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { createLog } from '@baton/kernel/process/log';
-import { databaseIn } from '@baton/kernel/testing/database';
+import { databaseIn } from '@baton/kernel/testing/database/database';
 import { newId } from '@baton/values/ids';
 import { listen, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { writeEvents } from '../../testing/journal-writer.ts';
+import { writeEvents } from '../../testing/ledger/journal-writer.ts';
 import { describeApi } from '../describe.ts';
 import { startWorker } from '../worker.ts';
 

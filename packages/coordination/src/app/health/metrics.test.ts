@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { createLog } from '@baton/kernel/process/log';
-import { startDatabaseProxy } from '@baton/kernel/testing/database-proxy';
-import { freePort } from '@baton/kernel/testing/free-port';
-import { keepSecret } from '@baton/kernel/testing/leaks';
+import { startDatabaseProxy } from '@baton/kernel/testing/database/database-proxy';
+import { keepSecret } from '@baton/kernel/testing/leaks/leaks';
+import { freePort } from '@baton/kernel/testing/process/free-port';
 import { assertTookLess, longTest } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import {

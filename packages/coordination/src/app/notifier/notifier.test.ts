@@ -7,8 +7,8 @@ import { createLog } from '@baton/kernel/process/log';
 import { isLongProof } from '@baton/testing/depth';
 import { newId } from '@baton/values/ids';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { journalIsStable } from '../../testing/journal-writer.ts';
-import { openStream } from '../../testing/stream-client.ts';
+import { journalIsStable } from '../../testing/ledger/journal-writer.ts';
+import { openStream } from '../../testing/stream/stream-client.ts';
 import { until } from '../../testing/wait-until.ts';
 import { type Listener, Notifier } from './notifier.ts';
 

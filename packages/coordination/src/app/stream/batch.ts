@@ -35,7 +35,7 @@ export class Batch {
     if (known !== undefined) return known;
     const wanted = messagesOf(this.messages, typePrefixes);
     if (typePrefixes !== undefined && this.#parts.size >= filtersMax) return singleParts(wanted);
-    const parts = joinedParts(wanted);
+    const parts = joinFrames(wanted);
     this.#parts.set(name, parts);
     return parts;
   }
@@ -55,7 +55,7 @@ export function singleParts(messages: readonly StreamMessage[]): readonly Part[]
 }
 
 /** Frames joined up to 64 KiB; a larger one stays by itself. */
-export function joinedParts(messages: readonly StreamMessage[]): readonly Part[] {
+export function joinFrames(messages: readonly StreamMessage[]): readonly Part[] {
   const parts: Part[] = [];
   let frames: Buffer[] = [];
   let bytes = 0;

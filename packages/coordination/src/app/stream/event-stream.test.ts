@@ -7,9 +7,9 @@ import { sql } from '@baton/kernel/database/sql';
 import { assertTookLess, isLongProof } from '@baton/testing/depth';
 import { newId } from '@baton/values/ids';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { journalIsStable, writeEvents } from '../../testing/journal-writer.ts';
-import { openStream, type StreamClientOptions } from '../../testing/stream-client.ts';
-import { makeWorkspace } from '../../testing/workspaces.ts';
+import { journalIsStable, writeEvents } from '../../testing/ledger/journal-writer.ts';
+import { makeWorkspace } from '../../testing/organisation/workspaces.ts';
+import { openStream, type StreamClientOptions } from '../../testing/stream/stream-client.ts';
 
 let baton: TestCoordination;
 let reader: Actor;

@@ -5,14 +5,14 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { assertTookLess } from '@baton/testing/depth';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { journalIsStable, writeEvents } from '../../testing/journal-writer.ts';
+import { journalIsStable, writeEvents } from '../../testing/ledger/journal-writer.ts';
 import {
   pauseReading,
   type ServedStreams,
   type ServeOptions,
   serveStreams,
-} from '../../testing/serve-streams.ts';
-import { openStream, type StreamClient } from '../../testing/stream-client.ts';
+} from '../../testing/stream/serve-streams.ts';
+import { openStream, type StreamClient } from '../../testing/stream/stream-client.ts';
 import { until } from '../../testing/wait-until.ts';
 import { fail } from '../errors.ts';
 

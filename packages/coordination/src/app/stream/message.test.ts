@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Batch, joinedParts, partBytesMax } from './batch.ts';
+import { Batch, joinFrames, partBytesMax } from './batch.ts';
 import { KeptMessages } from './kept-messages.ts';
 import { type StreamMessage, textFrame } from './message.ts';
 
@@ -30,7 +30,7 @@ test('frames are joined up to 64 KiB, whole and in order, and a larger one stays
     message(1001, 200_000),
     message(1002),
   ];
-  const parts = joinedParts(messages);
+  const parts = joinFrames(messages);
   assert.deepEqual(
     Buffer.concat(parts.map(({ bytes }) => bytes)),
     Buffer.concat(messages.map(({ frame }) => frame)),

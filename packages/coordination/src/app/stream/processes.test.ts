@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
-import { startDatabaseProxy } from '@baton/kernel/testing/database-proxy';
+import { startDatabaseProxy } from '@baton/kernel/testing/database/database-proxy';
 import { assertTookLess, byDepth } from '@baton/testing/depth';
 import { newId } from '@baton/values/ids';
 import {
@@ -13,9 +13,9 @@ import {
   startCoordination,
   type TestCoordination,
 } from '../../testing/coordination.ts';
-import { journalIsStable } from '../../testing/journal-writer.ts';
-import { type ServiceProcess, startProcess } from '../../testing/service-processes.ts';
-import { openStream, type StreamClient } from '../../testing/stream-client.ts';
+import { journalIsStable } from '../../testing/ledger/journal-writer.ts';
+import { type ServiceProcess, startProcess } from '../../testing/programs/service-processes.ts';
+import { openStream, type StreamClient } from '../../testing/stream/stream-client.ts';
 import { until } from '../../testing/wait-until.ts';
 
 let baton: TestCoordination;

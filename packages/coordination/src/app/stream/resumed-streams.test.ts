@@ -3,8 +3,8 @@ import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { encodeCursor, type JournalPosition, parseCursor } from '../../ledger/journal/cursor.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { journalIsStable, writeEvents } from '../../testing/journal-writer.ts';
-import { openResumingStream } from '../../testing/resuming-stream.ts';
+import { journalIsStable, writeEvents } from '../../testing/ledger/journal-writer.ts';
+import { openResumingStream } from '../../testing/stream/resuming-stream.ts';
 import { until } from '../../testing/wait-until.ts';
 
 let baton: TestCoordination;

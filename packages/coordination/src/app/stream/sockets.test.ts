@@ -15,8 +15,8 @@ import {
 } from '../../testing/coordination.ts';
 import { type Crowd, type CrowdMember, startCrowd } from '../../testing/crowd/crowd.ts';
 import { addSequence, type Counted } from '../../testing/crowd/frame-counter.ts';
-import { journalIsStable, writeEvents } from '../../testing/journal-writer.ts';
-import { type ServiceProcess, startProcess } from '../../testing/service-processes.ts';
+import { journalIsStable, writeEvents } from '../../testing/ledger/journal-writer.ts';
+import { type ServiceProcess, startProcess } from '../../testing/programs/service-processes.ts';
 import { until } from '../../testing/wait-until.ts';
 import { foundTenant } from '../bootstrap/found-tenant.ts';
 

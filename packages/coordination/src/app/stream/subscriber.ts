@@ -4,7 +4,7 @@ import { typePatternsOf } from '../../ledger/journal/event-types.ts';
 import { everyEvent, isBehind, readPageAfter } from '../../ledger/journal/read-pages.ts';
 import type { Caller } from '../../service/caller.ts';
 import { readViewer } from '../../service/sight/sight.ts';
-import { type Batch, joinedParts, messagesOf, type Part, type TypePrefixes } from './batch.ts';
+import { type Batch, joinFrames, messagesOf, type Part, type TypePrefixes } from './batch.ts';
 import { type StreamEnd, streamEndOf } from './close-codes.ts';
 import { messageOf, type StreamMessage } from './message.ts';
 import type { Outlet } from './outlet.ts';
@@ -102,7 +102,7 @@ export class Subscriber implements Follower {
     const { typePrefixes } = this.#options;
     if (!this.#hasPassed(messages[0] as StreamMessage)) return batch.parts(typePrefixes);
     const rest = messages.filter((message) => !this.#hasPassed(message));
-    return joinedParts(messagesOf(rest, typePrefixes));
+    return joinFrames(messagesOf(rest, typePrefixes));
   }
 
   async #catchUp(): Promise<void> {
@@ -113,7 +113,7 @@ export class Subscriber implements Follower {
       if (await this.#followFromMemory()) return;
       const page = await pageReaders.run(caller.tenantId, () => this.#readPage(limit));
       if (!outlet.isOpen) return;
-      const parts = joinedParts(page.messages);
+      const parts = joinFrames(page.messages);
       const isAllSent = this.#sendAll(parts, pageReaders.queuedBytesMax(queuedBytesMax));
       if (!isAllSent) {
         // The rest is read again when it can be sent, instead of being queued for a client that may never read it.

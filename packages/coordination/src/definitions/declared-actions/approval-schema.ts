@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Json } from '@baton/values/wire';
-import { findSkillByRef, obstacleToCall } from '../../organisation/skills/skills.ts';
+import { findObstacleToCall, findSkillByRef } from '../../organisation/skills/skills.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { actionsMax, decisionActionWith, textWith } from './actions.ts';
@@ -96,7 +96,7 @@ async function faultInCall(
 ): Promise<string | undefined> {
   const skill = await findSkillByRef(context, ref);
   if (skill === undefined) return 'not_found';
-  const obstacle = obstacleToCall(skill);
+  const obstacle = findObstacleToCall(skill);
   if (obstacle !== undefined || skill.side_effects !== 'external_write') return obstacle;
   if (!ref.includes('@')) return 'external_write_not_pinned';
   return outcome === 'rejected' ? 'external_write_on_rejected' : undefined;

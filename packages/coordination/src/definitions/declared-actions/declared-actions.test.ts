@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '@baton/kernel/http/refusal';
-import { processorMsOf } from '@baton/kernel/testing/processor-time';
+import { processorMsOf } from '@baton/kernel/testing/process/processor-time';
 import { newId } from '@baton/values/ids';
 import type { Json } from '@baton/values/wire';
 import type { Context } from '../context.ts';

@@ -1,5 +1,5 @@
 import { workspace } from '../../organisation/workspaces/workspaces.fixtures.ts';
-import { defineFixtures } from '../../testing/fixtures.ts';
+import { defineFixtures } from '../../testing/app/fixtures.ts';
 
 export default defineFixtures({
   objects: [],

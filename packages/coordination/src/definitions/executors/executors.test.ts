@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { newId } from '@baton/values/ids';
 import type { Permission } from '../../service/permissions.ts';
-import { agentSpec, linkAgent, publishAgent } from '../../testing/agents.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, refused } from '../../testing/leases.ts';
-import { makeProject, makeSubproject } from '../../testing/projects.ts';
-import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
+import { makeProject, makeSubproject } from '../../testing/organisation/projects.ts';
+import { makeNarrowPerson, makeWorkspace } from '../../testing/organisation/workspaces.ts';
+import { agentSpec, linkAgent, publishAgent } from '../../testing/registry/agents.ts';
 
 let baton: TestCoordination;
 let typeId: string;

@@ -3,8 +3,8 @@ import { after, before, describe, test } from 'node:test';
 import { byDepth } from '@baton/testing/depth';
 import { newId } from '@baton/values/ids';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { insertTestType } from '../../testing/definitions/task-type.ts';
 import { done, eventsOf, makeTask, refused } from '../../testing/leases.ts';
-import { insertTestType } from '../../testing/task-type.ts';
 import { systemExecution, systemLifecycle } from './system-type.ts';
 
 let baton: TestCoordination;

@@ -1,7 +1,7 @@
 import { pageOf, Uuid } from '@baton/values/wire';
 import { claimGateEvents } from '../../leases/gate.ts';
 import { endpoint } from '../context.ts';
-import { journalQuery } from '../runs/journal-page.ts';
+import { journalList } from '../runs/journal-page.ts';
 import { liveRunErrors } from '../runs/live-run.ts';
 import { Action, ActionRequest, ActionResult } from './action.ts';
 import { createAction, finishAction, listActions } from './actions.ts';
@@ -39,17 +39,14 @@ export const actionsApi = [
   }),
   endpoint({
     id: 'listRunActions',
-    method: 'GET',
+    ...journalList,
     path: '/runs/{id}/actions',
     summary: 'List the actions of a run, oldest first.',
     description:
       'Without `limit` and `cursor`, returns the whole list, up to 10,000 entries and 4 MiB, and a cursor for the ' +
       'rest.',
     permission: ['tasks.read', 'tasks.claim'],
-    params,
-    query: journalQuery,
     returns: { 200: pageOf(Action) },
-    errors: ['not_found', 'invalid_limit', 'invalid_cursor'],
     handle: (input, context) => listActions(context, input.params.id, input.query),
   }),
   endpoint({

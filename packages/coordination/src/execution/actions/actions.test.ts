@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
-import { launch, makeFamily, startChild } from '../../testing/children.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { launch, makeFamily, startChild } from '../../testing/execution/children.ts';
 import {
   done,
   endClaimLease,

@@ -2,9 +2,10 @@ import type { ItemPage } from '@baton/kernel/database/list';
 import { newId } from '@baton/values/ids';
 import type { Json, JsonObject } from '@baton/values/wire';
 import { checkDocument } from '../../service/documents.ts';
+import type { WholeListQuery } from '../../service/whole-list.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { type JournalQuery, journalPage, journalSlice } from '../runs/journal-page.ts';
+import { journalPage, journalSlice } from '../runs/journal-page.ts';
 import { type LiveRunRow, requireLiveRun } from '../runs/live-run.ts';
 import { refuseOtherCurrency, refuseSpentBudget, refuseSpentDuration } from '../usage/budgets.ts';
 import { currencyDefault, isCurrency } from '../usage/usage.ts';
@@ -162,7 +163,7 @@ function usedAmounts(usage: UsageInput | null | undefined): UsedAmounts {
 export async function listActions(
   { db, tenantId }: Context,
   runId: string,
-  query: JournalQuery,
+  query: WholeListQuery,
 ): Promise<ItemPage<Action>> {
   const { count } = (await db.row(countActions(tenantId, runId))) ?? fail('not_found');
   const slice = journalSlice(query, 'actions', runId);

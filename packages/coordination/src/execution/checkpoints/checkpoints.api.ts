@@ -1,7 +1,7 @@
 import { pageOf, Uuid } from '@baton/values/wire';
 import { claimGateEvents } from '../../leases/gate.ts';
 import { endpoint } from '../context.ts';
-import { journalQuery } from '../runs/journal-page.ts';
+import { journalList } from '../runs/journal-page.ts';
 import { liveRunErrors } from '../runs/live-run.ts';
 import { Checkpoint, CheckpointRequest } from './checkpoint.ts';
 import { runCheckpointed } from './checkpoints.events.ts';
@@ -34,17 +34,14 @@ export const checkpointsApi = [
   }),
   endpoint({
     id: 'listCheckpoints',
-    method: 'GET',
+    ...journalList,
     path: '/runs/{id}/checkpoints',
     summary: 'List the checkpoints of a run, oldest first.',
     description:
       'Without `limit` and `cursor`, returns the whole list, up to 10,000 entries and 4 MiB, and a cursor for the ' +
       'rest.',
     permission: ['tasks.read', 'tasks.claim'],
-    params,
-    query: journalQuery,
     returns: { 200: pageOf(Checkpoint) },
-    errors: ['not_found', 'invalid_limit', 'invalid_cursor'],
     handle: (input, context) => listCheckpoints(context, input.params.id, input.query),
   }),
 ];

@@ -3,9 +3,10 @@ import { eventText } from '@baton/values/event-text';
 import { newId } from '@baton/values/ids';
 import { emit } from '../../ledger/journal/journal.ts';
 import { checkDocument } from '../../service/documents.ts';
+import type { WholeListQuery } from '../../service/whole-list.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { type JournalQuery, journalPage, journalSlice } from '../runs/journal-page.ts';
+import { journalPage, journalSlice } from '../runs/journal-page.ts';
 import { type LiveRunRow, requireLiveRun } from '../runs/live-run.ts';
 import { refuseSpentDuration } from '../usage/budgets.ts';
 import { type Checkpoint, type CheckpointRequest, type CheckpointRow, checkpointOf } from './checkpoint.ts';
@@ -58,7 +59,7 @@ function requireKind(kind: string): void {
 export async function listCheckpoints(
   { db, tenantId }: Context,
   runId: string,
-  query: JournalQuery,
+  query: WholeListQuery,
 ): Promise<ItemPage<Checkpoint>> {
   const { count } = (await db.row(countCheckpoints(tenantId, runId))) ?? fail('not_found');
   const slice = journalSlice(query, 'checkpoints', runId);

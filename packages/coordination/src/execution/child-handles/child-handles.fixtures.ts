@@ -1,5 +1,5 @@
-import type { FixtureScope } from '@baton/kernel/testing/matrix-fixtures';
-import { defineFixtures, defineObject, type FixtureTenant } from '../../testing/fixtures.ts';
+import type { FixtureScope } from '@baton/kernel/testing/matrix/matrix-fixtures';
+import { defineFixtures, defineObject, type FixtureTenant } from '../../testing/app/fixtures.ts';
 import { done } from '../../testing/leases.ts';
 import { run } from '../runs/runs.fixtures.ts';
 

@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
-import { launch, makeFamily, newKey, startChild } from '../../testing/children.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { checkLeaseInvariants } from '../../testing/lease-invariants.ts';
+import { launch, makeFamily, newKey, startChild } from '../../testing/execution/children.ts';
+import { checkLeaseInvariants } from '../../testing/execution/lease-invariants.ts';
 import {
   claimTask,
   delegate,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
-import { launch, makeFamily } from '../../testing/children.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { launch, makeFamily } from '../../testing/execution/children.ts';
 import { done, makeWorker, refused, type Worker } from '../../testing/leases.ts';
 
 let baton: TestCoordination;

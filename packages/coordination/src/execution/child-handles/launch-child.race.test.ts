@@ -3,9 +3,9 @@ import { after, afterEach, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from '@baton/kernel/database/sql';
 import { raceRounds } from '@baton/testing/depth';
-import { launch, makeFamily } from '../../testing/children.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { checkLeaseInvariants } from '../../testing/lease-invariants.ts';
+import { launch, makeFamily } from '../../testing/execution/children.ts';
+import { checkLeaseInvariants } from '../../testing/execution/lease-invariants.ts';
 import { makeWorker, type Worker } from '../../testing/leases.ts';
 import { untilBlockedBy } from '../../testing/wait-until.ts';
 

@@ -5,7 +5,7 @@ import { sql } from '@baton/kernel/database/sql';
 import { byDepth } from '@baton/testing/depth';
 import type { Job } from '../../service/job.ts';
 import { type Answer, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { checkLeaseInvariants } from '../../testing/lease-invariants.ts';
+import { checkLeaseInvariants } from '../../testing/execution/lease-invariants.ts';
 import { done, endClaimLease, makeTask, makeWorker, openSession, type Worker } from '../../testing/leases.ts';
 import { makeWorkerTools } from '../../testing/sweepers.ts';
 import { expireDueClaims } from '../sweeper/sweeper.ts';

@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { insertTestType } from '../../testing/definitions/task-type.ts';
 import {
   claimTask,
   delegate,
@@ -17,7 +18,6 @@ import {
   refused,
   type Worker,
 } from '../../testing/leases.ts';
-import { insertTestType } from '../../testing/task-type.ts';
 
 let baton: TestCoordination;
 let worker: Worker;

@@ -3,9 +3,16 @@ import { after, afterEach, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { byDepth } from '@baton/testing/depth';
 import { newId } from '@baton/values/ids';
-import { forceCancel, launch, makeFamily, newKey, say, startChild } from '../../testing/children.ts';
 import { sendRequest, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { checkLeaseInvariants } from '../../testing/lease-invariants.ts';
+import {
+  forceCancel,
+  launch,
+  makeFamily,
+  newKey,
+  say,
+  startChild,
+} from '../../testing/execution/children.ts';
+import { checkLeaseInvariants } from '../../testing/execution/lease-invariants.ts';
 import { claimTask, done, makeRun, makeWorker, refused, type Worker } from '../../testing/leases.ts';
 import { makeWorkerTools } from '../../testing/sweepers.ts';
 import { untilBlockedBy } from '../../testing/wait-until.ts';

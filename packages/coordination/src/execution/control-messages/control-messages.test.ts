@@ -3,7 +3,7 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { checkLeaseInvariants } from '../../testing/lease-invariants.ts';
+import { checkLeaseInvariants } from '../../testing/execution/lease-invariants.ts';
 import {
   claimTask,
   delegate,

@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
-import { forceCancel, launch, makeFamily, newKey, say, startChild } from '../../testing/children.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { checkLeaseInvariants } from '../../testing/lease-invariants.ts';
+import {
+  forceCancel,
+  launch,
+  makeFamily,
+  newKey,
+  say,
+  startChild,
+} from '../../testing/execution/children.ts';
+import { checkLeaseInvariants } from '../../testing/execution/lease-invariants.ts';
 import { done, eventsOf, makeRun, makeTask, makeWorker, refused, type Worker } from '../../testing/leases.ts';
 import { makeWorkerTools } from '../../testing/sweepers.ts';
 import { continueCascades } from './cascades.ts';

@@ -4,7 +4,7 @@ import { noteChildRevoked } from '../../leases/children/child-revocation.ts';
 import type { EndedRunRow } from '../../leases/lease-rows.ts';
 import { endClaims, noteReleased } from '../../leases/release.ts';
 import { emit } from '../../ledger/journal/journal.ts';
-import { undoneOnFailure } from '../../ledger/savepoint.ts';
+import { undoOnFailure } from '../../ledger/savepoint.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { runCancelled } from '../runs/runs.events.ts';
@@ -96,7 +96,7 @@ export function attemptFirstBatch<T>(
   { id: controlMessageId }: ControlMessageRow,
   act: () => Promise<T>,
 ): Promise<T | undefined> {
-  return undoneOnFailure<T | undefined>(context, act, (error) => {
+  return undoOnFailure<T | undefined>(context, act, (error) => {
     context.log.error({ err: error, controlMessageId }, 'a cancellation is left to the worker');
     return undefined;
   });

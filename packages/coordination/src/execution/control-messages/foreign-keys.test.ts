@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
-import { forceCancel, makeFamily, say } from '../../testing/children.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { checkLeaseInvariants } from '../../testing/lease-invariants.ts';
+import { forceCancel, makeFamily, say } from '../../testing/execution/children.ts';
+import { checkLeaseInvariants } from '../../testing/execution/lease-invariants.ts';
 import { done, makeWorker, type Worker } from '../../testing/leases.ts';
 import { makeWorkerTools } from '../../testing/sweepers.ts';
 import { continueCascades } from './cascades.ts';

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { newId } from '@baton/values/ids';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { journalIsStable } from '../../testing/journal-writer.ts';
 import {
   claimTask,
   done,
@@ -13,6 +12,7 @@ import {
   refused,
   type Worker,
 } from '../../testing/leases.ts';
+import { journalIsStable } from '../../testing/ledger/journal-writer.ts';
 
 let baton: TestCoordination;
 let worker: Worker;

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
-import { launch, say } from '../../testing/children.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { journalIsStable } from '../../testing/journal-writer.ts';
+import { insertTestType } from '../../testing/definitions/task-type.ts';
+import { launch, say } from '../../testing/execution/children.ts';
 import {
   claimTask,
   done,
@@ -14,8 +14,8 @@ import {
   refused,
   type Worker,
 } from '../../testing/leases.ts';
-import { insertTestType } from '../../testing/task-type.ts';
-import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
+import { journalIsStable } from '../../testing/ledger/journal-writer.ts';
+import { makeNarrowPerson, makeWorkspace } from '../../testing/organisation/workspaces.ts';
 
 let baton: TestCoordination;
 let worker: Worker;

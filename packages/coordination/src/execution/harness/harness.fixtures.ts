@@ -1,4 +1,4 @@
-import { defineFixtures } from '../../testing/fixtures.ts';
+import { defineFixtures } from '../../testing/app/fixtures.ts';
 import { claim } from '../claims/claims.fixtures.ts';
 import { session } from '../sessions/sessions.fixtures.ts';
 

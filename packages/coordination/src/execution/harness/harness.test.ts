@@ -15,7 +15,7 @@ import {
   refused,
   type Worker,
 } from '../../testing/leases.ts';
-import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
+import { makeNarrowPerson, makeWorkspace } from '../../testing/organisation/workspaces.ts';
 
 let baton: TestCoordination;
 before(async () => {

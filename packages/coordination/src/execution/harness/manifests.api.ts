@@ -1,7 +1,7 @@
 import { pageOf, queryInteger, Uuid } from '@baton/values/wire';
 import { claimGateEvents } from '../../leases/gate.ts';
 import { endpoint } from '../context.ts';
-import { journalQuery } from '../runs/journal-page.ts';
+import { journalList } from '../runs/journal-page.ts';
 import { liveRunErrors } from '../runs/live-run.ts';
 import { compileManifest } from './compile-manifest.ts';
 import { HarnessManifest, ManifestCompilation, ManifestRemark, ManifestRemarkRequest } from './manifest.ts';
@@ -26,16 +26,13 @@ export const manifestsApi = [
   }),
   endpoint({
     id: 'listHarnessManifests',
-    method: 'GET',
+    ...journalList,
     path: '/runs/{id}/harness-manifests',
     summary: 'List the versions of the manifest of a run, oldest first.',
     description:
       'Without `limit` and `cursor`, returns the whole list, up to 4 MiB, and a cursor for the rest.',
     permission: 'tasks.read',
-    params,
-    query: journalQuery,
     returns: { 200: pageOf(HarnessManifest) },
-    errors: ['not_found', 'invalid_limit', 'invalid_cursor'],
     handle: (input, context) => listManifests(context, input.params.id, input.query),
   }),
   endpoint({

@@ -4,7 +4,6 @@ import { after, before, describe, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { journalIsStable } from '../../testing/journal-writer.ts';
 import {
   claimTask,
   done,
@@ -17,7 +16,8 @@ import {
   refused,
   type Worker,
 } from '../../testing/leases.ts';
-import { configure, makeProject, makeTemplate } from '../../testing/projects.ts';
+import { journalIsStable } from '../../testing/ledger/journal-writer.ts';
+import { configure, makeProject, makeTemplate } from '../../testing/organisation/projects.ts';
 
 let baton: TestCoordination;
 let worker: Worker;

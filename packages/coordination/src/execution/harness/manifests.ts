@@ -1,8 +1,9 @@
 import type { ItemPage } from '@baton/kernel/database/list';
 import { checkDocument } from '../../service/documents.ts';
+import type { WholeListQuery } from '../../service/whole-list.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { type JournalQuery, journalPage, journalSlice } from '../runs/journal-page.ts';
+import { journalPage, journalSlice } from '../runs/journal-page.ts';
 import { requireLiveRun } from '../runs/live-run.ts';
 import {
   type HarnessManifest,
@@ -49,7 +50,7 @@ export async function requireManifest(
 export async function listManifests(
   { db, tenantId }: Context,
   runId: string,
-  query: JournalQuery,
+  query: WholeListQuery,
 ): Promise<ItemPage<HarnessManifest>> {
   const { count } = (await db.row(countManifests(tenantId, runId))) ?? fail('not_found');
   const slice = journalSlice(query, 'manifests', runId);

@@ -3,11 +3,11 @@ import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { byDepth } from '@baton/testing/depth';
 import { newId } from '@baton/values/ids';
-import { failOnce } from '../../testing/availability.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, endClaimLease, makeRun, makeTask, makeWorker, type Worker } from '../../testing/leases.ts';
 import { makeWorkerTools } from '../../testing/sweepers.ts';
 import { until } from '../../testing/wait-until.ts';
+import { failOnce } from '../../testing/work/availability.ts';
 import { expireDueClaims } from '../sweeper/sweeper.ts';
 
 const rounds = byDepth(15, 150);

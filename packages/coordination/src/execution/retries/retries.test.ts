@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { newId } from '@baton/values/ids';
-import { failOnce, letComeDue } from '../../testing/availability.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { insertTestType } from '../../testing/definitions/task-type.ts';
 import {
   claimTask,
   corePrincipalOf,
@@ -18,7 +18,7 @@ import {
   type Worker,
 } from '../../testing/leases.ts';
 import { makeWorkerTools } from '../../testing/sweepers.ts';
-import { insertTestType } from '../../testing/task-type.ts';
+import { failOnce, letComeDue } from '../../testing/work/availability.ts';
 import { expireDueClaims, expireDueSessions } from '../sweeper/sweeper.ts';
 import { blockExhaustedTasks } from './exhausted-tasks.ts';
 

@@ -1,7 +1,7 @@
-import { z } from 'zod';
 import type { ItemPage } from '@baton/kernel/database/list';
 import { checkLimit, decodeCursor, encodeCursor } from '@baton/kernel/http/paging';
-import { QueryWord } from '@baton/values/wire';
+import { idParams } from '@baton/values/keys';
+import { type WholeListQuery, wholeListQuery } from '../../service/whole-list.ts';
 
 /**
  * Lists of a run's entries in the order of `seq` (docs/reference/README.md#pagination): without `limit` and `cursor`
@@ -17,27 +17,13 @@ export interface JournalRow {
   seq: number;
 }
 
-export const journalQuery = {
-  limit: z
-    .string()
-    .max(100)
-    .regex(/^-?\d+$/, 'must be an integer')
-    .transform(Number)
-    .optional()
-    .meta({
-      type: 'integer',
-      minimum: 1,
-      maximum: 200,
-      description:
-        'Maximum number of items, 1 to 200. Without it and without a cursor, the whole list is returned.',
-    }),
-  cursor: QueryWord.optional().describe('The `nextCursor` of the previous page.'),
-};
-
-export interface JournalQuery {
-  limit?: number | undefined;
-  cursor?: string | undefined;
-}
+/** The declaration of such a list; each adds its path, its texts, permission, form and handler. */
+export const journalList = {
+  method: 'GET',
+  params: idParams,
+  query: wholeListQuery,
+  errors: ['not_found', 'invalid_limit', 'invalid_cursor'],
+} as const;
 
 /** The range of entries to read. */
 export interface JournalSlice {
@@ -51,7 +37,7 @@ export interface JournalSlice {
  * @param list the list's name in its cursors
  * @throws Refusal `invalid_limit`, `invalid_cursor`
  */
-export function journalSlice({ limit, cursor }: JournalQuery, list: string, runId: string): JournalSlice {
+export function journalSlice({ limit, cursor }: WholeListQuery, list: string, runId: string): JournalSlice {
   const cursorName = `${list}:${runId}`;
   const rowsMax = limit === undefined && cursor === undefined ? wholeRowsMax : checkLimit(limit);
   const [afterSeq] = cursor === undefined ? [0] : decodeCursor(cursorName, cursor, ['integer']);

@@ -3,7 +3,7 @@ import { after, afterEach, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { raceRounds } from '@baton/testing/depth';
 import { type Answer, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { checkLeaseInvariants } from '../../testing/lease-invariants.ts';
+import { checkLeaseInvariants } from '../../testing/execution/lease-invariants.ts';
 import { claimTask, done, endClaimLease, makeRun, makeWorker, type Worker } from '../../testing/leases.ts';
 
 // Invariants of writes under a run:

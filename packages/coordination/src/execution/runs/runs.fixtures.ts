@@ -1,4 +1,4 @@
-import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
+import { defineFixtures, defineObject } from '../../testing/app/fixtures.ts';
 import { done } from '../../testing/leases.ts';
 import { task } from '../../work/tasks/tasks.fixtures.ts';
 import { claim } from '../claims/claims.fixtures.ts';

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
-import { agentSpec, publishAgent } from '../../testing/agents.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import {
   claimTask,
@@ -13,7 +12,8 @@ import {
   openSession,
   refused,
 } from '../../testing/leases.ts';
-import { makeNarrowPerson } from '../../testing/workspaces.ts';
+import { makeNarrowPerson } from '../../testing/organisation/workspaces.ts';
+import { agentSpec, publishAgent } from '../../testing/registry/agents.ts';
 
 let baton: TestCoordination;
 /** Manages sessions, and sees the workspace `mine` but not `other`. */

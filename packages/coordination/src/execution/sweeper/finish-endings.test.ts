@@ -4,7 +4,7 @@ import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
 import type { Job } from '../../service/job.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { checkLeaseInvariants } from '../../testing/lease-invariants.ts';
+import { checkLeaseInvariants } from '../../testing/execution/lease-invariants.ts';
 import {
   claimTask,
   delegate,

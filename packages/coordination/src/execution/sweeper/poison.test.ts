@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, type TestContext, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
-import { statementsOf } from '@baton/kernel/testing/statements';
+import { statementsOf } from '@baton/kernel/testing/database/statements';
 import { newId } from '@baton/values/ids';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import {

@@ -3,9 +3,9 @@ import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import type { Job } from '../../service/job.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { insertTestType } from '../../testing/definitions/task-type.ts';
 import { done, eventsOf, makeRun, makeWorker, type Worker } from '../../testing/leases.ts';
 import { makeWorkerTools } from '../../testing/sweepers.ts';
-import { insertTestType } from '../../testing/task-type.ts';
 import { recordStalledRuns } from './sweeper.ts';
 
 let baton: TestCoordination;

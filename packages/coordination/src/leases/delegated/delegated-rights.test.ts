@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
-import { launch, startChild } from '../../testing/children.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { launch, startChild } from '../../testing/execution/children.ts';
 import {
   claimTask,
   done,

@@ -1,6 +1,6 @@
 import { eventText } from '@baton/values/event-text';
 import { emit } from '../../ledger/journal/journal.ts';
-import { undoneOnFailure } from '../../ledger/savepoint.ts';
+import { undoOnFailure } from '../../ledger/savepoint.ts';
 import type { Context } from '../context.ts';
 import { endingBatchMax } from '../lease-bounds.ts';
 import { countCallsOf, lockFreeCallsOf, updateCallsToCancelled } from './cancel-invocations.sql.ts';
@@ -66,7 +66,7 @@ export async function withdrawCallsOf(context: Context, principalId: string): Pr
     const lost = { code: 'basis_revoked', reason: 'principal_not_active', initiator: 'system' } as const;
     return (await cancelCalls(context, ids, lost)).length;
   };
-  await undoneOnFailure(context, withdraw, (error) => {
+  await undoOnFailure(context, withdraw, (error) => {
     context.log.error({ err: error, principalId }, 'the invocations of a principal are left to the worker');
     return 0;
   });

@@ -3,7 +3,7 @@ import { after, before, beforeEach, test } from 'node:test';
 import { createPool, type Pool } from '@baton/kernel/database/db';
 import { sql } from '@baton/kernel/database/sql';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { journalIsStable, writeEvents } from '../../testing/journal-writer.ts';
+import { journalIsStable, writeEvents } from '../../testing/ledger/journal-writer.ts';
 import { enterEpoch } from './epoch.ts';
 
 let baton: TestCoordination;

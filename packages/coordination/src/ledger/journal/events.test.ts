@@ -4,11 +4,11 @@ import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
 import { foundTenant } from '../../app/bootstrap/found-tenant.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { journalIsStable, writeEvents } from '../../testing/journal-writer.ts';
-import { confirmJournal } from '../../testing/retention.ts';
-import { openStream } from '../../testing/stream-client.ts';
+import { journalIsStable, writeEvents } from '../../testing/ledger/journal-writer.ts';
+import { confirmJournal } from '../../testing/ledger/retention.ts';
+import { makeWorkspace } from '../../testing/organisation/workspaces.ts';
+import { openStream } from '../../testing/stream/stream-client.ts';
 import { until } from '../../testing/wait-until.ts';
-import { makeWorkspace } from '../../testing/workspaces.ts';
 
 let baton: TestCoordination;
 let reader: Actor;

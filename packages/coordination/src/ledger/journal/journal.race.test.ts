@@ -4,8 +4,8 @@ import { createPool, type Pool } from '@baton/kernel/database/db';
 import { sql } from '@baton/kernel/database/sql';
 import { byDepth } from '@baton/testing/depth';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { writeEvents } from '../../testing/journal-writer.ts';
-import { openStream } from '../../testing/stream-client.ts';
+import { writeEvents } from '../../testing/ledger/journal-writer.ts';
+import { openStream } from '../../testing/stream/stream-client.ts';
 
 /** The test continues until it has written at least `eventsMin` events, so a busy machine doesn't break it. */
 const writingMs = byDepth(1500, 4000);

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { sql } from '@baton/kernel/database/sql';
 import { byDepth } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { journalIsStable, writeEvents } from '../../testing/journal-writer.ts';
+import { journalIsStable, writeEvents } from '../../testing/ledger/journal-writer.ts';
 import { encodeCursor, type JournalPosition, parseCursor } from './cursor.ts';
 import { typePatternsOf } from './event-types.ts';
 import { type EventFilter, everyEvent, readPageAfter, readPageBefore } from './read-pages.ts';

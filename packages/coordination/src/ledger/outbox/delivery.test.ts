@@ -7,12 +7,12 @@ import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import { sql } from '@baton/kernel/database/sql';
 import { createLog } from '@baton/kernel/process/log';
-import { startDatabaseProxy } from '@baton/kernel/testing/database-proxy';
+import { startDatabaseProxy } from '@baton/kernel/testing/database/database-proxy';
 import { longTest } from '@baton/testing/depth';
 import { startWorker } from '../../app/worker.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { journalIsStable, writeEvents } from '../../testing/journal-writer.ts';
-import { emptyOutbox, makeWebhookSecret, type Receiver, startReceiver } from '../../testing/sinks.ts';
+import { journalIsStable, writeEvents } from '../../testing/ledger/journal-writer.ts';
+import { emptyOutbox, makeWebhookSecret, type Receiver, startReceiver } from '../../testing/ledger/sinks.ts';
 import { until as untilIn } from '../../testing/wait-until.ts';
 
 let baton: TestCoordination;

@@ -5,9 +5,9 @@ import { createLog } from '@baton/kernel/process/log';
 import { newId } from '@baton/values/ids';
 import { startWorker } from '../../app/worker.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { journalIsStable, writeEvents } from '../../testing/journal-writer.ts';
 import { done, refused } from '../../testing/leases.ts';
-import { type Deliver, emptyOutbox, testSink } from '../../testing/sinks.ts';
+import { journalIsStable, writeEvents } from '../../testing/ledger/journal-writer.ts';
+import { type Deliver, emptyOutbox, testSink } from '../../testing/ledger/sinks.ts';
 import { until } from '../../testing/wait-until.ts';
 import { SinkAway } from '../sinks/sink.ts';
 

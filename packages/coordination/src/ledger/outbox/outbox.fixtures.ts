@@ -1,6 +1,6 @@
 import { sql } from '@baton/kernel/database/sql';
-import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
-import { writeEvents } from '../../testing/journal-writer.ts';
+import { defineFixtures, defineObject } from '../../testing/app/fixtures.ts';
+import { writeEvents } from '../../testing/ledger/journal-writer.ts';
 import { deliveryIdOf } from './undelivered-event.ts';
 
 /** A dead letter. */

@@ -5,8 +5,8 @@ import { createLog } from '@baton/kernel/process/log';
 import { assertTookLess, byDepth } from '@baton/testing/depth';
 import { startWorker, type Worker } from '../../app/worker.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { writeEvents } from '../../testing/journal-writer.ts';
-import { type Deliver, emptyOutbox, testSink } from '../../testing/sinks.ts';
+import { writeEvents } from '../../testing/ledger/journal-writer.ts';
+import { type Deliver, emptyOutbox, testSink } from '../../testing/ledger/sinks.ts';
 
 let baton: TestCoordination;
 const sendMs = 500;

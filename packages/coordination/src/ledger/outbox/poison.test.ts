@@ -7,8 +7,8 @@ import { createLog } from '@baton/kernel/process/log';
 import { byDepth } from '@baton/testing/depth';
 import { startWorker, type Worker } from '../../app/worker.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { writeEvents } from '../../testing/journal-writer.ts';
-import { type Deliver, emptyOutbox, testSink } from '../../testing/sinks.ts';
+import { writeEvents } from '../../testing/ledger/journal-writer.ts';
+import { type Deliver, emptyOutbox, testSink } from '../../testing/ledger/sinks.ts';
 import { until } from '../../testing/wait-until.ts';
 import { SinkAway } from '../sinks/sink.ts';
 
@@ -144,7 +144,7 @@ test('an event that ends its worker each time becomes a dead letter, and those b
     assert.ok(lives < 10, `after ${lives} lives: ${JSON.stringify(await left())}`);
     const child = spawn(
       process.execPath,
-      [join(import.meta.dirname, '../../testing/crashing-worker.main.ts')],
+      [join(import.meta.dirname, '../../testing/programs/crashing-worker.main.ts')],
       {
         env,
         stdio: ['ignore', 'ignore', 'inherit'],

@@ -3,7 +3,7 @@ import { after, before, beforeEach, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { assertTookLess, longTest } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { writeEvents } from '../../testing/journal-writer.ts';
+import { writeEvents } from '../../testing/ledger/journal-writer.ts';
 
 let baton: TestCoordination;
 before(async () => {

@@ -6,14 +6,14 @@ import { createLog } from '@baton/kernel/process/log';
 import { longTest } from '@baton/testing/depth';
 import { startWorker, type Worker } from '../../app/worker.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { writeEvents } from '../../testing/journal-writer.ts';
+import { writeEvents } from '../../testing/ledger/journal-writer.ts';
 import {
   archiveThrough,
   confirmJournal,
   makeTenant,
   pruneThrough,
   storedEvents,
-} from '../../testing/retention.ts';
+} from '../../testing/ledger/retention.ts';
 import { until } from '../../testing/wait-until.ts';
 
 let baton: TestCoordination;

@@ -4,10 +4,10 @@ import fc from 'fast-check';
 import { sql } from '@baton/kernel/database/sql';
 import { byDepth, longTest } from '@baton/testing/depth';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { journalIsStable, writeEvents } from '../../testing/journal-writer.ts';
-import { pagesReadBy } from '../../testing/pages-read.ts';
-import { archiveThrough, makeTenant, pruneThrough, storedEvents } from '../../testing/retention.ts';
-import { openStream } from '../../testing/stream-client.ts';
+import { journalIsStable, writeEvents } from '../../testing/ledger/journal-writer.ts';
+import { archiveThrough, makeTenant, pruneThrough, storedEvents } from '../../testing/ledger/retention.ts';
+import { openStream } from '../../testing/stream/stream-client.ts';
+import { pagesReadBy } from '../../testing/work/pages-read.ts';
 import type { JournalPosition } from '../journal/cursor.ts';
 import { typePatternsOf } from '../journal/event-types.ts';
 import {

@@ -7,7 +7,7 @@ import { createLog } from '@baton/kernel/process/log';
 import { byDepth } from '@baton/testing/depth';
 import { startWorker, type Worker } from '../../app/worker.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { journalIsStable, writeEvents } from '../../testing/journal-writer.ts';
+import { journalIsStable, writeEvents } from '../../testing/ledger/journal-writer.ts';
 import { type JournalPosition, parseCursor } from '../journal/cursor.ts';
 
 /**

@@ -8,8 +8,8 @@ import {
   startCoordination,
   type TestCoordination,
 } from '../../testing/coordination.ts';
-import { writeEvents } from '../../testing/journal-writer.ts';
-import { confirmJournal, makeTenant, storedEvents } from '../../testing/retention.ts';
+import { writeEvents } from '../../testing/ledger/journal-writer.ts';
+import { confirmJournal, makeTenant, storedEvents } from '../../testing/ledger/retention.ts';
 import { encodeCursor } from '../journal/cursor.ts';
 
 let baton: TestCoordination;

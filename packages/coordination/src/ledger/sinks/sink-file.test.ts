@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { makeWebhookSecret } from '../../testing/sinks.ts';
+import { makeWebhookSecret } from '../../testing/ledger/sinks.ts';
 import { readSinkFile } from './sink-file.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'baton-sinks-'));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type AddressInfo, createServer } from 'node:net';
 import { afterEach, test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
-import { makeWebhookSecret, type Receiver, sampleEvent, startReceiver } from '../../testing/sinks.ts';
+import { makeWebhookSecret, type Receiver, sampleEvent, startReceiver } from '../../testing/ledger/sinks.ts';
 import { until } from '../../testing/wait-until.ts';
 import { CloudEvent } from './cloud-event.ts';
 import { parseWebhookSecret } from './signature.ts';

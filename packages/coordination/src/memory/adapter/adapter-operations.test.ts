@@ -4,9 +4,14 @@ import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
 import { encodeCursor } from '../../ledger/journal/cursor.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { journalIsStable, writeEvents } from '../../testing/journal-writer.ts';
-import { consumerOf, namespaceOf, startDelivery, writeDeliverable } from '../../testing/memory-delivery.ts';
-import { startMemoryService, type TestMemory } from '../../testing/memory-service.ts';
+import { journalIsStable, writeEvents } from '../../testing/ledger/journal-writer.ts';
+import {
+  consumerOf,
+  namespaceOf,
+  startDelivery,
+  writeDeliverable,
+} from '../../testing/memory/memory-delivery.ts';
+import { startMemoryService, type TestMemory } from '../../testing/memory/memory-service.ts';
 import { until } from '../../testing/wait-until.ts';
 
 let baton: TestCoordination;

@@ -1,5 +1,5 @@
 import { sql } from '@baton/kernel/database/sql';
-import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
+import { defineFixtures, defineObject } from '../../testing/app/fixtures.ts';
 
 /** A tenant's cursor, as the adapter creates it in its first cycle. */
 const cursor = defineObject({

@@ -3,15 +3,15 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from '@baton/kernel/database/sql';
 import { createLog } from '@baton/kernel/process/log';
-import { freePort } from '@baton/kernel/testing/free-port';
-import { keepSecret } from '@baton/kernel/testing/leaks';
+import { keepSecret } from '@baton/kernel/testing/leaks/leaks';
+import { freePort } from '@baton/kernel/testing/process/free-port';
 import { assertTookLess } from '@baton/testing/depth';
 import {
   type ContextAdapterProcess,
   startContextAdapter,
 } from '../../app/context-adapter/context-adapter.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { journalIsStable } from '../../testing/journal-writer.ts';
+import { journalIsStable } from '../../testing/ledger/journal-writer.ts';
 import {
   adapterEnv,
   consumerOf,
@@ -19,8 +19,8 @@ import {
   newTenant,
   quietLog,
   writeDeliverable,
-} from '../../testing/memory-delivery.ts';
-import { startMemoryService, type TestMemory } from '../../testing/memory-service.ts';
+} from '../../testing/memory/memory-delivery.ts';
+import { startMemoryService, type TestMemory } from '../../testing/memory/memory-service.ts';
 import { until } from '../../testing/wait-until.ts';
 
 let baton: TestCoordination;

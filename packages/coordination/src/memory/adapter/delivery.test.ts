@@ -4,18 +4,18 @@ import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { openPort } from '@baton/kernel/listener/listener';
-import { freePort } from '@baton/kernel/testing/free-port';
+import { freePort } from '@baton/kernel/testing/process/free-port';
 import { assertTookLess, isLongProof } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { journalIsStable, writeEvents } from '../../testing/journal-writer.ts';
+import { journalIsStable, writeEvents } from '../../testing/ledger/journal-writer.ts';
 import {
   consumerOf,
   namespaceOf,
   newTenant,
   startDelivery,
   writeDeliverable,
-} from '../../testing/memory-delivery.ts';
-import { startMemoryService, type TestMemory } from '../../testing/memory-service.ts';
+} from '../../testing/memory/memory-delivery.ts';
+import { startMemoryService, type TestMemory } from '../../testing/memory/memory-service.ts';
 import { until } from '../../testing/wait-until.ts';
 import { leaseDueTurns } from './adapter-turns.sql.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from '@baton/kernel/database/sql';
-import { startDatabaseProxy } from '@baton/kernel/testing/database-proxy';
+import { startDatabaseProxy } from '@baton/kernel/testing/database/database-proxy';
 import { isLongProof } from '@baton/testing/depth';
 import { startContextAdapter } from '../../app/context-adapter/context-adapter.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
@@ -13,8 +13,8 @@ import {
   newTenant,
   quietLog,
   writeDeliverable,
-} from '../../testing/memory-delivery.ts';
-import { startMemoryService, type TestMemory } from '../../testing/memory-service.ts';
+} from '../../testing/memory/memory-delivery.ts';
+import { startMemoryService, type TestMemory } from '../../testing/memory/memory-service.ts';
 import { until } from '../../testing/wait-until.ts';
 
 let baton: TestCoordination;

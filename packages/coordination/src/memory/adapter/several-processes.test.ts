@@ -4,11 +4,11 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
-import { keepLog } from '@baton/kernel/testing/leaks';
+import { keepLog } from '@baton/kernel/testing/leaks/leaks';
 import { assertTookLess, isLongProof, longTest } from '@baton/testing/depth';
 import { startContextAdapter } from '../../app/context-adapter/context-adapter.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { journalIsStable } from '../../testing/journal-writer.ts';
+import { journalIsStable } from '../../testing/ledger/journal-writer.ts';
 import {
   adapterEnv,
   consumerOf,
@@ -16,9 +16,9 @@ import {
   newTenant,
   quietLog,
   writeDeliverable,
-} from '../../testing/memory-delivery.ts';
-import { startMemoryService, type TestMemory } from '../../testing/memory-service.ts';
-import { programEnv } from '../../testing/service-processes.ts';
+} from '../../testing/memory/memory-delivery.ts';
+import { startMemoryService, type TestMemory } from '../../testing/memory/memory-service.ts';
+import { programEnv } from '../../testing/programs/service-processes.ts';
 import { until } from '../../testing/wait-until.ts';
 
 let baton: TestCoordination;

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import type { EventDeclaration } from '@baton/kernel/http/service';
 import { newId } from '@baton/values/ids';
 import type { EventRow } from '../../ledger/journal/event.ts';
-import { readEventDeclarations } from '../../testing/event-catalog.ts';
+import { readEventDeclarations } from '../../testing/app/event-catalog.ts';
 import { memoryItemOf } from './memory-item.ts';
 import { whitelist } from './whitelist.ts';
 

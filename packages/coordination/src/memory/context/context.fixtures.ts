@@ -1,6 +1,6 @@
 import { claim } from '../../execution/claims/claims.fixtures.ts';
-import { insertContextPack } from '../../testing/contexts.ts';
-import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
+import { defineFixtures, defineObject } from '../../testing/app/fixtures.ts';
+import { insertContextPack } from '../../testing/memory/contexts.ts';
 import { task } from '../../work/tasks/tasks.fixtures.ts';
 
 /** A pack of the live claim on the task of the request. */

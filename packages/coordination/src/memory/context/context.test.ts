@@ -3,13 +3,13 @@ import { createHash } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
-import { requestContext, startWithMemory, type WithMemory } from '../../testing/contexts.ts';
 import type { Actor, TestCoordination } from '../../testing/coordination.ts';
-import { journalIsStable } from '../../testing/journal-writer.ts';
 import { done, makeRun, makeTask, makeWorker, refused } from '../../testing/leases.ts';
-import type { TestMemory } from '../../testing/memory-service.ts';
-import { configure, makeProject, makeSubproject } from '../../testing/projects.ts';
-import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
+import { journalIsStable } from '../../testing/ledger/journal-writer.ts';
+import { requestContext, startWithMemory, type WithMemory } from '../../testing/memory/contexts.ts';
+import type { TestMemory } from '../../testing/memory/memory-service.ts';
+import { configure, makeProject, makeSubproject } from '../../testing/organisation/projects.ts';
+import { makeNarrowPerson, makeWorkspace } from '../../testing/organisation/workspaces.ts';
 
 let started: WithMemory;
 let baton: TestCoordination;

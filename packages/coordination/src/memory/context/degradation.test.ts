@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { assertTookLess, byDepth, isLongProof } from '@baton/testing/depth';
 import { stopClock } from '../../testing/clock.ts';
-import { requestContext, startWithMemory, type WithMemory } from '../../testing/contexts.ts';
 import { type Actor, sendRequest, type TestCoordination } from '../../testing/coordination.ts';
 import { claimTask, done, makeTask, makeWorker } from '../../testing/leases.ts';
-import type { MemoryBehaviour, TestMemory } from '../../testing/memory-service.ts';
+import { requestContext, startWithMemory, type WithMemory } from '../../testing/memory/contexts.ts';
+import type { MemoryBehaviour, TestMemory } from '../../testing/memory/memory-service.ts';
+import { makeWorkspace } from '../../testing/organisation/workspaces.ts';
 import { until } from '../../testing/wait-until.ts';
-import { makeWorkspace } from '../../testing/workspaces.ts';
 
 let started: WithMemory;
 let baton: TestCoordination;

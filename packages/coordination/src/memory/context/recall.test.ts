@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { newId } from '@baton/values/ids';
-import { startWithMemory, type WithMemory } from '../../testing/contexts.ts';
 import { type Actor, sendRequest, type TestCoordination } from '../../testing/coordination.ts';
 import { done, makeTask, refused } from '../../testing/leases.ts';
-import type { TestMemory } from '../../testing/memory-service.ts';
-import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
+import { startWithMemory, type WithMemory } from '../../testing/memory/contexts.ts';
+import type { TestMemory } from '../../testing/memory/memory-service.ts';
+import { makeNarrowPerson, makeWorkspace } from '../../testing/organisation/workspaces.ts';
 
 let started: WithMemory;
 let baton: TestCoordination;

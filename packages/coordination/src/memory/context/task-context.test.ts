@@ -2,12 +2,6 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
-import {
-  makeTypeWithContext,
-  requestContext,
-  startWithMemory,
-  type WithMemory,
-} from '../../testing/contexts.ts';
 import { type Actor, sendRequest, type TestCoordination } from '../../testing/coordination.ts';
 import {
   claimTask,
@@ -19,8 +13,14 @@ import {
   refused,
   type Worker,
 } from '../../testing/leases.ts';
-import type { TestMemory } from '../../testing/memory-service.ts';
-import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
+import {
+  makeTypeWithContext,
+  requestContext,
+  startWithMemory,
+  type WithMemory,
+} from '../../testing/memory/contexts.ts';
+import type { TestMemory } from '../../testing/memory/memory-service.ts';
+import { makeNarrowPerson, makeWorkspace } from '../../testing/organisation/workspaces.ts';
 
 let started: WithMemory;
 let baton: TestCoordination;

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { newId } from '@baton/values/ids';
 import { readCoordinationSettings } from '../../app/settings.ts';
-import { startMemoryService, type TestMemory } from '../../testing/memory-service.ts';
-import { startPolicyService } from '../../testing/policy-service.ts';
+import { startPolicyService } from '../../testing/access/policy-service.ts';
+import { startMemoryService, type TestMemory } from '../../testing/memory/memory-service.ts';
 import { type BatchResult, type MemoryItem, openMemory } from './memory.ts';
 
 const key = 'memory-key-of-the-tests-987654';

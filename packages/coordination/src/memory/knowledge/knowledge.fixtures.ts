@@ -1,6 +1,6 @@
 import { newId } from '@baton/values/ids';
 import { workspace } from '../../organisation/workspaces/workspaces.fixtures.ts';
-import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
+import { defineFixtures, defineObject } from '../../testing/app/fixtures.ts';
 import { done } from '../../testing/leases.ts';
 
 const pack = defineObject({

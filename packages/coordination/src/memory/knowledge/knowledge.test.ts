@@ -3,13 +3,13 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { assertTookLess } from '@baton/testing/depth';
 import { newId } from '@baton/values/ids';
-import { startWithMemory, type WithMemory } from '../../testing/contexts.ts';
 import { type Actor, sendRequest, type TestCoordination } from '../../testing/coordination.ts';
-import { documentOf, knowledgeEvents, largeSnapshotOf, snapshotOf } from '../../testing/knowledge.ts';
 import { done, refused } from '../../testing/leases.ts';
-import type { TestMemory } from '../../testing/memory-service.ts';
+import { startWithMemory, type WithMemory } from '../../testing/memory/contexts.ts';
+import { documentOf, knowledgeEvents, largeSnapshotOf, snapshotOf } from '../../testing/memory/knowledge.ts';
+import type { TestMemory } from '../../testing/memory/memory-service.ts';
+import { makeWorkspace } from '../../testing/organisation/workspaces.ts';
 import { until } from '../../testing/wait-until.ts';
-import { makeWorkspace } from '../../testing/workspaces.ts';
 
 let started: WithMemory;
 let baton: TestCoordination;

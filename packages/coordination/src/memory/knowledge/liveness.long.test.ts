@@ -3,13 +3,13 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { livenessBounds } from '@baton/kernel/testing/liveness';
-import { percentile, runLoad } from '@baton/kernel/testing/liveness-load';
-import { type ProbedProcess, startProbed } from '@baton/kernel/testing/liveness-process';
-import type { Sent } from '@baton/kernel/testing/matrix-client';
+import { livenessBounds } from '@baton/kernel/testing/liveness/liveness';
+import { percentile, runLoad } from '@baton/kernel/testing/liveness/liveness-load';
+import { type ProbedProcess, startProbed } from '@baton/kernel/testing/liveness/liveness-process';
+import type { Sent } from '@baton/kernel/testing/matrix/matrix-client';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { documentOf, largeSnapshotOf, snapshotOf } from '../../testing/knowledge.ts';
 import { done } from '../../testing/leases.ts';
+import { documentOf, largeSnapshotOf, snapshotOf } from '../../testing/memory/knowledge.ts';
 import { until } from '../../testing/wait-until.ts';
 
 // One tenant sends the largest snapshots that it may, in parallel and without a pause.

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
-import { startWithMemory, type WithMemory } from '../../testing/contexts.ts';
 import type { Actor, TestCoordination } from '../../testing/coordination.ts';
-import { documentOf, knowledgeEvents, snapshotOf } from '../../testing/knowledge.ts';
 import { done, refused } from '../../testing/leases.ts';
-import type { TestMemory } from '../../testing/memory-service.ts';
-import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
+import { startWithMemory, type WithMemory } from '../../testing/memory/contexts.ts';
+import { documentOf, knowledgeEvents, snapshotOf } from '../../testing/memory/knowledge.ts';
+import type { TestMemory } from '../../testing/memory/memory-service.ts';
+import { makeNarrowPerson, makeWorkspace } from '../../testing/organisation/workspaces.ts';
 
 let started: WithMemory;
 let baton: TestCoordination;

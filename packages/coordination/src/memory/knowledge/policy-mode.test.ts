@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { newId } from '@baton/values/ids';
-import { startWithMemory } from '../../testing/contexts.ts';
+import { type PolicyMode, startPolicyMode } from '../../testing/access/policy-mode.ts';
 import type { Actor, TestCoordination } from '../../testing/coordination.ts';
-import { snapshotOf } from '../../testing/knowledge.ts';
 import { done, refused } from '../../testing/leases.ts';
-import { startMemoryService, type TestMemory } from '../../testing/memory-service.ts';
-import { type PolicyMode, startPolicyMode } from '../../testing/policy-mode.ts';
-import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
+import { startWithMemory } from '../../testing/memory/contexts.ts';
+import { snapshotOf } from '../../testing/memory/knowledge.ts';
+import { startMemoryService, type TestMemory } from '../../testing/memory/memory-service.ts';
+import { makeNarrowPerson, makeWorkspace } from '../../testing/organisation/workspaces.ts';
 
 /** Only callers who may read a namespace can read its knowledge, by any endpoint. */
 

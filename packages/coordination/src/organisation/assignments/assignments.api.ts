@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { idParams } from '@baton/values/keys';
 import { pageOf, Uuid } from '@baton/values/wire';
+import { wholeListQuery } from '../../service/whole-list.ts';
 import { endpoint } from '../context.ts';
 import {
   CapabilityAssignment,
@@ -26,35 +27,45 @@ import {
   skillAssigned,
   skillRevoked,
 } from './assignments.events.ts';
-import {
-  listCapabilityAssignments,
-  listRoleAssignments,
-  listSkillAssignments,
-  wholeListQuery,
-} from './assignments.ts';
+import { listCapabilityAssignments, listRoleAssignments, listSkillAssignments } from './assignments.ts';
 import { Participant } from './participant.ts';
 import { listParticipants } from './participants.ts';
 
 const exampleId = '0190b2c4-0000-7000-8000-000000000001';
-const readers = ['org.read', 'principals.read'] as const;
-const listErrors = ['invalid_limit', 'not_found', 'invalid_cursor'] as const;
 const metadataErrors = [
   'invalid_document',
   'payload_too_large',
   'payload_too_deep',
   'secret_material_rejected',
 ] as const;
-const repeated = 'Repeating the request returns the existing assignment.';
+
+/** The declarations that roles, capabilities and skills share; each adds its path, its texts, forms and handler. */
+const assignment = {
+  method: 'POST',
+  description: 'Repeating the request returns the existing assignment.',
+  permission: 'org.manage',
+  params: idParams,
+} as const;
+const listOfPrincipal = {
+  method: 'GET',
+  permission: ['org.read', 'principals.read'],
+  params: idParams,
+  query: wholeListQuery,
+  errors: ['invalid_limit', 'not_found', 'invalid_cursor'],
+} as const;
+const revocation = {
+  method: 'POST',
+  permission: 'org.manage',
+  returns: { 204: null },
+  errors: ['not_found'],
+} as const;
 
 export const assignmentsApi = [
   endpoint({
     id: 'assignRole',
-    method: 'POST',
+    ...assignment,
     path: '/principals/{id}/roles',
     summary: 'Assign a role to a principal, in the whole tenant or in a workspace and its descendants.',
-    description: repeated,
-    permission: 'org.manage',
-    params: idParams,
     body: RoleAssignmentRequest,
     returns: { 201: RoleAssignment },
     errors: ['not_found', 'workspace_archived'],
@@ -64,28 +75,21 @@ export const assignmentsApi = [
   }),
   endpoint({
     id: 'listPrincipalRoles',
-    method: 'GET',
+    ...listOfPrincipal,
     path: '/principals/{id}/roles',
     summary: 'List the roles of a principal, newest first.',
-    permission: readers,
-    params: idParams,
-    query: wholeListQuery,
     returns: { 200: pageOf(RoleAssignment) },
-    errors: listErrors,
     handle: ({ params, query }, context) => listRoleAssignments(context, params.id, query),
   }),
   endpoint({
     id: 'revokeRole',
-    method: 'POST',
+    ...revocation,
     path: '/principals/{id}/roles/{roleId}:revoke',
     summary: 'Revoke a role from a principal where it was assigned.',
     description: 'Revoking an unassigned role changes nothing.',
-    permission: 'org.manage',
     params: { ...idParams, roleId: Uuid },
     body: z.strictObject({ workspaceId: Uuid.nullish() }).meta({ id: 'RoleRevocation' }),
     bodyOptional: true,
-    returns: { 204: null },
-    errors: ['not_found'],
     emits: [roleRevoked],
     example: {},
     handle: ({ params, body }, context) =>
@@ -93,12 +97,9 @@ export const assignmentsApi = [
   }),
   endpoint({
     id: 'assignCapability',
-    method: 'POST',
+    ...assignment,
     path: '/principals/{id}/capabilities',
     summary: 'Assign a capability to a principal.',
-    description: repeated,
-    permission: 'org.manage',
-    params: idParams,
     body: CapabilityAssignmentRequest,
     returns: { 201: CapabilityAssignment },
     errors: ['not_found', ...metadataErrors],
@@ -108,37 +109,27 @@ export const assignmentsApi = [
   }),
   endpoint({
     id: 'listPrincipalCapabilities',
-    method: 'GET',
+    ...listOfPrincipal,
     path: '/principals/{id}/capabilities',
     summary: 'List the capabilities of a principal, newest first.',
-    permission: readers,
-    params: idParams,
-    query: wholeListQuery,
     returns: { 200: pageOf(CapabilityAssignment) },
-    errors: listErrors,
     handle: ({ params, query }, context) => listCapabilityAssignments(context, params.id, query),
   }),
   endpoint({
     id: 'revokeCapability',
-    method: 'POST',
+    ...revocation,
     path: '/principals/{id}/capabilities/{capabilityId}:revoke',
     summary: 'Revoke a capability from a principal.',
     description: 'Revoking an unassigned capability changes nothing.',
-    permission: 'org.manage',
     params: { ...idParams, capabilityId: Uuid },
-    returns: { 204: null },
-    errors: ['not_found'],
     emits: [capabilityRevoked],
     handle: ({ params }, context) => revokeCapability(context, params.id, params.capabilityId),
   }),
   endpoint({
     id: 'assignSkill',
-    method: 'POST',
+    ...assignment,
     path: '/principals/{id}/skills',
     summary: 'Assign a version of a skill to a principal.',
-    description: repeated,
-    permission: 'org.manage',
-    params: idParams,
     body: SkillAssignmentRequest,
     returns: { 201: SkillAssignment },
     errors: ['not_found', 'skill_disabled', ...metadataErrors],
@@ -148,26 +139,19 @@ export const assignmentsApi = [
   }),
   endpoint({
     id: 'listPrincipalSkills',
-    method: 'GET',
+    ...listOfPrincipal,
     path: '/principals/{id}/skills',
     summary: 'List the skills of a principal, newest first.',
-    permission: readers,
-    params: idParams,
-    query: wholeListQuery,
     returns: { 200: pageOf(SkillAssignment) },
-    errors: listErrors,
     handle: ({ params, query }, context) => listSkillAssignments(context, params.id, query),
   }),
   endpoint({
     id: 'revokeSkill',
-    method: 'POST',
+    ...revocation,
     path: '/principals/{id}/skills/{skillId}:revoke',
     summary: 'Revoke a version of a skill from a principal.',
     description: 'Revoking an unassigned skill changes nothing.',
-    permission: 'org.manage',
     params: { ...idParams, skillId: Uuid },
-    returns: { 204: null },
-    errors: ['not_found'],
     emits: [skillRevoked],
     handle: ({ params }, context) => revokeSkill(context, params.id, params.skillId),
   }),

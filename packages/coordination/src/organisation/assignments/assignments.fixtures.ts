@@ -1,5 +1,5 @@
 import { principal } from '../../access/principals/principals.fixtures.ts';
-import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
+import { defineFixtures, defineObject } from '../../testing/app/fixtures.ts';
 import { done } from '../../testing/leases.ts';
 import { capability } from '../capabilities/capabilities.fixtures.ts';
 import { role } from '../roles/roles.fixtures.ts';

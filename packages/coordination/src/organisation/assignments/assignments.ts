@@ -1,12 +1,11 @@
-import { z } from 'zod';
 import { type ItemPage, listPage } from '@baton/kernel/database/list';
 import type { Statement } from '@baton/kernel/database/sql';
 import { checkLimit, type Page } from '@baton/kernel/http/paging';
-import { QueryWord } from '@baton/values/wire';
 import { getPrincipalRow } from '../../access/principals/principals.ts';
 import { holds } from '../../service/permissions.ts';
 import { listSeen } from '../../service/sight/seen-list.ts';
 import { viewerOf } from '../../service/sight/sight.ts';
+import type { WholeListQuery } from '../../service/whole-list.ts';
 import type { Context } from '../context.ts';
 import {
   type CapabilityAssignment,
@@ -27,28 +26,6 @@ import {
 
 /** Even a list that is requested without a limit has a cursor beyond this size. */
 const wholeRowsMax = 1000;
-
-export const wholeListQuery = {
-  limit: z
-    .string()
-    .max(100)
-    .regex(/^-?\d+$/, 'must be an integer')
-    .transform(Number)
-    .optional()
-    .meta({
-      type: 'integer',
-      minimum: 1,
-      maximum: 200,
-      description:
-        'Maximum number of items, 1 to 200. Without it and without a cursor the whole list is returned.',
-    }),
-  cursor: QueryWord.optional().describe('The `nextCursor` of the previous page.'),
-};
-
-export interface WholeListQuery {
-  limit?: number | undefined;
-  cursor?: string | undefined;
-}
 
 /**
  * Omits assignments in workspaces that the caller may not see. See docs/reference/README.md#visibility.

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { newId } from '@baton/values/ids';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, refused } from '../../testing/leases.ts';
-import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
+import { makeNarrowPerson, makeWorkspace } from '../../testing/organisation/workspaces.ts';
 
 let baton: TestCoordination;
 /** The person sees `mine`, and neither `other` nor the workspace above `mine`. */

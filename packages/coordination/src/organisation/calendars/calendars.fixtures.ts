@@ -1,5 +1,5 @@
 import { newId } from '@baton/values/ids';
-import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
+import { defineFixtures, defineObject } from '../../testing/app/fixtures.ts';
 import { done } from '../../testing/leases.ts';
 
 const workingHours = { intervals: [{ from: '09:00', to: '17:00' }] };

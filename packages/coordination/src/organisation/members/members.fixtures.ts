@@ -1,5 +1,5 @@
 import { principal } from '../../access/principals/principals.fixtures.ts';
-import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
+import { defineFixtures, defineObject } from '../../testing/app/fixtures.ts';
 import { done } from '../../testing/leases.ts';
 import { workspace } from '../workspaces/workspaces.fixtures.ts';
 

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { newId } from '@baton/values/ids';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, eventsOf, refused } from '../../testing/leases.ts';
-import { makeTemplate } from '../../testing/projects.ts';
+import { makeTemplate } from '../../testing/organisation/projects.ts';
 
 let baton: TestCoordination;
 before(async () => {

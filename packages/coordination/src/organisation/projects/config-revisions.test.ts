@@ -10,8 +10,8 @@ import {
   makeProject,
   makeSubproject,
   makeTemplate,
-} from '../../testing/projects.ts';
-import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
+} from '../../testing/organisation/projects.ts';
+import { makeNarrowPerson, makeWorkspace } from '../../testing/organisation/workspaces.ts';
 
 let baton: TestCoordination;
 let templateId: string;

@@ -5,8 +5,8 @@ import { raceRounds } from '@baton/testing/depth';
 import { newId } from '@baton/values/ids';
 import { sendRequest, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, makeTask } from '../../testing/leases.ts';
-import { makeProject, makeTemplate } from '../../testing/projects.ts';
-import { makeWorkspace } from '../../testing/workspaces.ts';
+import { makeProject, makeTemplate } from '../../testing/organisation/projects.ts';
+import { makeWorkspace } from '../../testing/organisation/workspaces.ts';
 
 let baton: TestCoordination;
 let second: { url: string };

@@ -23,23 +23,7 @@ export function holdProject(tenantId: string, id: string) {
   return sql<ProjectRow>`select * from projects where id = ${id} and tenant_id = ${tenantId} for share`;
 }
 
-export type NewProject = Pick<
-  ProjectRow,
-  | 'id'
-  | 'tenant_id'
-  | 'workspace_id'
-  | 'template_id'
-  | 'template_key'
-  | 'template_version'
-  | 'status_key'
-  | 'system_status_category'
-  | 'owner_principal_id'
-  | 'start_date'
-  | 'target_date'
-  | 'custom_fields'
-  | 'settings'
-  | 'created_by'
->;
+export type NewProject = ProjectValues & Pick<ProjectRow, 'id' | 'tenant_id' | 'workspace_id' | 'created_by'>;
 
 /** Returns no row if the workspace has a project. */
 export function insertProject(project: NewProject) {

@@ -10,8 +10,8 @@ import {
   makeProject,
   makeSubproject,
   makeTemplate,
-} from '../../testing/projects.ts';
-import { makeNarrowPerson, makeWorkspace, makeWorkspaceType } from '../../testing/workspaces.ts';
+} from '../../testing/organisation/projects.ts';
+import { makeNarrowPerson, makeWorkspace, makeWorkspaceType } from '../../testing/organisation/workspaces.ts';
 
 let baton: TestCoordination;
 let template: any;

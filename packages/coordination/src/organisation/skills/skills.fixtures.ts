@@ -1,5 +1,5 @@
-import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
-import { makeCallable } from '../../testing/invocations.ts';
+import { defineFixtures, defineObject } from '../../testing/app/fixtures.ts';
+import { makeCallable } from '../../testing/results/invocations.ts';
 
 /** A callable skill. */
 export const skill = defineObject({

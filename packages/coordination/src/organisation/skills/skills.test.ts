@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { newId } from '@baton/values/ids';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { contractOf } from '../../testing/invocations.ts';
 import { done, eventsOf, refused } from '../../testing/leases.ts';
+import { contractOf } from '../../testing/results/invocations.ts';
 
 let baton: TestCoordination;
 before(async () => {

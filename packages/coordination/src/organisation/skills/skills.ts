@@ -124,7 +124,7 @@ export async function holdSkill({ db, tenantId }: Context, id: string): Promise<
 const idForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** Returns the first reason why a skill can't be called, if any. See docs/reference/skills.md#invoke. */
-export function obstacleToCall({ status, protocol, contract }: SkillRow): ObstacleToCall | undefined {
+export function findObstacleToCall({ status, protocol, contract }: SkillRow): ObstacleToCall | undefined {
   return obstacleOf({ status, protocol, has_contract: contract !== null });
 }
 

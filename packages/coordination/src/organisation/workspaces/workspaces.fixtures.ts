@@ -1,5 +1,5 @@
 import { newId } from '@baton/values/ids';
-import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
+import { defineFixtures, defineObject } from '../../testing/app/fixtures.ts';
 import { done } from '../../testing/leases.ts';
 
 export const workspace = defineObject({

@@ -10,7 +10,7 @@ import {
   type TestCoordination,
 } from '../../testing/coordination.ts';
 import { makeTask } from '../../testing/leases.ts';
-import { changeWorkspace, makeWorkspace, makeWorkspaceType } from '../../testing/workspaces.ts';
+import { changeWorkspace, makeWorkspace, makeWorkspaceType } from '../../testing/organisation/workspaces.ts';
 
 let baton: TestCoordination;
 let second: { url: string };

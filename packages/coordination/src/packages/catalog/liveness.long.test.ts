@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { livenessBounds } from '@baton/kernel/testing/liveness';
-import { percentile, runLoad } from '@baton/kernel/testing/liveness-load';
-import { type ProbedProcess, startProbed } from '@baton/kernel/testing/liveness-process';
-import type { Sent } from '@baton/kernel/testing/matrix-client';
+import { livenessBounds } from '@baton/kernel/testing/liveness/liveness';
+import { percentile, runLoad } from '@baton/kernel/testing/liveness/liveness-load';
+import { type ProbedProcess, startProbed } from '@baton/kernel/testing/liveness/liveness-process';
+import type { Sent } from '@baton/kernel/testing/matrix/matrix-client';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done } from '../../testing/leases.ts';
-import { applyDocuments, newKey, sourceOf } from '../../testing/package-sources.ts';
+import { applyDocuments, newKey, sourceOf } from '../../testing/packages/package-sources.ts';
 
 // One tenant sends the worst packages that it may, in parallel and without a pause.
 

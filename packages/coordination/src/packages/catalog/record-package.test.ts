@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { newId } from '@baton/values/ids';
-import { publishAgent } from '../../testing/agents.ts';
-import { makeType, tokenSpec } from '../../testing/connections.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { contractOf } from '../../testing/invocations.ts';
 import { done, refused } from '../../testing/leases.ts';
-import { makeRule } from '../../testing/rules.ts';
+import { publishAgent } from '../../testing/registry/agents.ts';
+import { makeType, tokenSpec } from '../../testing/registry/connections.ts';
+import { contractOf } from '../../testing/results/invocations.ts';
+import { makeRule } from '../../testing/rules/rules.ts';
 
 let baton: TestCoordination;
 before(async () => {

@@ -3,10 +3,10 @@ import { after, before, describe, test } from 'node:test';
 import { isLongProof } from '@baton/testing/depth';
 import { newId } from '@baton/values/ids';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { makeCallable } from '../../testing/invocations.ts';
 import { done } from '../../testing/leases.ts';
-import { documentFile, packageFiles } from '../../testing/package-files.ts';
-import { ruleRow } from '../../testing/processes.ts';
+import { documentFile, packageFiles } from '../../testing/packages/package-files.ts';
+import { ruleRow } from '../../testing/processes/processes.ts';
+import { makeCallable } from '../../testing/results/invocations.ts';
 
 let baton: TestCoordination;
 before(async () => {

@@ -38,7 +38,7 @@ export interface SimulatedRule {
 const textMax = 200;
 
 /** A rule of a package, as if it existed. */
-export function simulatedRule(key: string, documents: RuleDocuments): SimulatedRule {
+export function simulateRule(key: string, documents: RuleDocuments): SimulatedRule {
   const place = { workspace_id: null, goal_id: null };
   const rule = { id: activityId('rule', key, 1), key, version: 1, ...place, ...documents };
   return { rule: rule as unknown as RuleRow, reached: new Set() };

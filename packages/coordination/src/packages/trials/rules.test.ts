@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done } from '../../testing/leases.ts';
-import { documentFile, packageFiles } from '../../testing/package-files.ts';
+import { documentFile, packageFiles } from '../../testing/packages/package-files.ts';
 
 let baton: TestCoordination;
 before(async () => {

@@ -6,9 +6,9 @@ import { byDepth, isLongProof, longTest } from '@baton/testing/depth';
 import { newId } from '@baton/values/ids';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, refused } from '../../testing/leases.ts';
-import { documentFile, packageFiles } from '../../testing/package-files.ts';
-import { ruleRow } from '../../testing/processes.ts';
-import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
+import { makeNarrowPerson, makeWorkspace } from '../../testing/organisation/workspaces.ts';
+import { documentFile, packageFiles } from '../../testing/packages/package-files.ts';
+import { ruleRow } from '../../testing/processes/processes.ts';
 
 let baton: TestCoordination;
 before(async () => {

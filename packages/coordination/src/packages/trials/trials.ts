@@ -25,7 +25,7 @@ import {
 import { ProcessReach } from './process-coverage.ts';
 import type { SimulatedProcess } from './process-simulation.ts';
 import { ProcessTest } from './process-tests.ts';
-import { coverageOfRule, RuleCoverage, RuleTest, type SimulatedRule, simulatedRule } from './rule-tests.ts';
+import { coverageOfRule, RuleCoverage, RuleTest, type SimulatedRule, simulateRule } from './rule-tests.ts';
 import {
   coverageOfTaskType,
   type SimulatedTaskType,
@@ -260,7 +260,7 @@ async function runTests(
   const reaches = new Map(
     [...checked.processes].map(([key, { spec }]) => [key, new ProcessReach(key, spec)]),
   );
-  const rules = new Map([...checked.rules].map(([key, documents]) => [key, simulatedRule(key, documents)]));
+  const rules = new Map([...checked.rules].map(([key, documents]) => [key, simulateRule(key, documents)]));
   const prepared = new Map<string, SimulatedProcess>();
   const processOf = (key: string): SimulatedProcess => {
     const known = prepared.get(key);

@@ -2,21 +2,21 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
-import { publishAgent } from '../../testing/agents.ts';
-import { makeConnection } from '../../testing/connections.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { invoke, makeCallable } from '../../testing/invocations.ts';
 import { done, makeRun, makeTask, openSession, refused } from '../../testing/leases.ts';
+import { makeProject } from '../../testing/organisation/projects.ts';
+import { makeNarrowPerson, makeWorkspace } from '../../testing/organisation/workspaces.ts';
+import { blockOf, insertTestView } from '../../testing/packages/views.ts';
 import {
   humanStep,
   makeProcessAgent,
   publishProcess,
   specOf,
   startProcessInstance,
-} from '../../testing/process-instances.ts';
-import { makeProject } from '../../testing/projects.ts';
-import { blockOf, insertTestView } from '../../testing/views.ts';
-import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
+} from '../../testing/processes/process-instances.ts';
+import { publishAgent } from '../../testing/registry/agents.ts';
+import { makeConnection } from '../../testing/registry/connections.ts';
+import { invoke, makeCallable } from '../../testing/results/invocations.ts';
 import { fieldsBySource } from './source-fields.sql.ts';
 import { sources } from './sources.ts';
 

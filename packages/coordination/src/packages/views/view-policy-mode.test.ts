@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
+import { policyModeOfFile } from '../../testing/access/policy-mode.ts';
+import type { TestPolicy } from '../../testing/access/policy-service.ts';
 import type { Actor, TestCoordination } from '../../testing/coordination.ts';
 import { done, makeTask, refused } from '../../testing/leases.ts';
-import { policyModeOfFile } from '../../testing/policy-mode.ts';
-import type { TestPolicy } from '../../testing/policy-service.ts';
-import { blockOf, insertTestView } from '../../testing/views.ts';
-import { makeWorkspace } from '../../testing/workspaces.ts';
+import { makeWorkspace } from '../../testing/organisation/workspaces.ts';
+import { blockOf, insertTestView } from '../../testing/packages/views.ts';
 
 /** CP_AUTHZ_MODE policy: a block shows what a decision point grants of its source, as the list of the source does. */
 

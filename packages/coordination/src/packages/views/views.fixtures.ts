@@ -1,5 +1,5 @@
-import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
-import { blockOf, insertTestView } from '../../testing/views.ts';
+import { defineFixtures, defineObject } from '../../testing/app/fixtures.ts';
+import { blockOf, insertTestView } from '../../testing/packages/views.ts';
 
 /** A view of tasks with a filter by status. */
 const view = defineObject({

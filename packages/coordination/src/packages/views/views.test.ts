@@ -3,8 +3,8 @@ import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, refused } from '../../testing/leases.ts';
-import { installSettings } from '../../testing/packages.ts';
-import { blockOf, insertTestView } from '../../testing/views.ts';
+import { installSettings } from '../../testing/packages/packages.ts';
+import { blockOf, insertTestView } from '../../testing/packages/views.ts';
 
 let baton: TestCoordination;
 before(async () => {

@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, refused } from '../../testing/leases.ts';
+import { makeWorkspace } from '../../testing/organisation/workspaces.ts';
 import {
   humanStep,
   makeProcessAgent,
@@ -10,8 +11,7 @@ import {
   publishProcess,
   setStep,
   specOf,
-} from '../../testing/process-instances.ts';
-import { makeWorkspace } from '../../testing/workspaces.ts';
+} from '../../testing/processes/process-instances.ts';
 
 // Migrations of earlier versions' instances, validated at publication (docs/reference/processes.md#migration).
 

@@ -32,7 +32,7 @@ export async function findMigrationProblems(
       found.push(problem('schema_violation', `/migrations/${n}/from`, `version ${from} already exists`));
     seen.add(from);
     if (migration.policy !== 'migrate' || key === undefined) continue;
-    const before = await earlierVersion(context, key, from);
+    const before = await findEarlierVersion(context, key, from);
     if (before === undefined) continue;
     const map = migration.map ?? {};
     const plan = planMigration(prepareDefinition(key, before.spec), candidate.definition, map);
@@ -46,7 +46,7 @@ export async function findMigrationProblems(
 const kindsOf = (spec: ProcessSpec) => new Map([...elementsOf(spec)].map(({ id, kind }) => [id, kind]));
 
 /** Undefined if it doesn't exist or is out of sight. */
-export async function earlierVersion(
+export async function findEarlierVersion(
   context: Context,
   key: string,
   version: number,
@@ -69,7 +69,7 @@ export async function scheduleMigrations(
   const { db, tenantId } = context;
   const kept: number[] = [];
   for (const { from, policy, map = {} } of migrations) {
-    if (policy === 'pin' || (await earlierVersion(context, key, from)) === undefined) continue;
+    if (policy === 'pin' || (await findEarlierVersion(context, key, from)) === undefined) continue;
     await db.run(
       upsertMigration({
         id: newId(),

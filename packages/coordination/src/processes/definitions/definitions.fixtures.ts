@@ -1,7 +1,7 @@
-import { agentSpec, publishAgent } from '../../testing/agents.ts';
-import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
+import { defineFixtures, defineObject } from '../../testing/app/fixtures.ts';
 import { done } from '../../testing/leases.ts';
-import { newProcessKey, processSpec } from '../../testing/processes.ts';
+import { newProcessKey, processSpec } from '../../testing/processes/processes.ts';
+import { agentSpec, publishAgent } from '../../testing/registry/agents.ts';
 
 export const processDefinition = defineObject({
   path: '/process-definitions/{key}',

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
-import { agentSpec, publishAgent } from '../../testing/agents.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, eventsOf, refused } from '../../testing/leases.ts';
-import { look, newProcessKey, processSpec, ruleRow, stageOf } from '../../testing/processes.ts';
-import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
+import { makeNarrowPerson, makeWorkspace } from '../../testing/organisation/workspaces.ts';
+import { look, newProcessKey, processSpec, ruleRow, stageOf } from '../../testing/processes/processes.ts';
+import { agentSpec, publishAgent } from '../../testing/registry/agents.ts';
 
 let baton: TestCoordination;
 let agent: string;

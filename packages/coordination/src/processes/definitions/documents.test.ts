@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { newId } from '@baton/values/ids';
-import { publishAgent } from '../../testing/agents.ts';
-import { startWithMemory, type WithMemory } from '../../testing/contexts.ts';
 import type { Actor } from '../../testing/coordination.ts';
 import { done } from '../../testing/leases.ts';
-import { newProcessKey, processSpec } from '../../testing/processes.ts';
-import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
+import { startWithMemory, type WithMemory } from '../../testing/memory/contexts.ts';
+import { makeNarrowPerson, makeWorkspace } from '../../testing/organisation/workspaces.ts';
+import { newProcessKey, processSpec } from '../../testing/processes/processes.ts';
+import { publishAgent } from '../../testing/registry/agents.ts';
 
 // The documents that govern a process (docs/reference/processes.md#problems), where there is a memory service.
 

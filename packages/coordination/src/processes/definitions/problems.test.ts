@@ -1,11 +1,18 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { newId } from '@baton/values/ids';
-import { agentSpec, publishAgent } from '../../testing/agents.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { makeCallable } from '../../testing/invocations.ts';
 import { done, refused } from '../../testing/leases.ts';
-import { look, newProcessKey, processSpec, ruleRow, stageOf, withSteps } from '../../testing/processes.ts';
+import {
+  look,
+  newProcessKey,
+  processSpec,
+  ruleRow,
+  stageOf,
+  withSteps,
+} from '../../testing/processes/processes.ts';
+import { agentSpec, publishAgent } from '../../testing/registry/agents.ts';
+import { makeCallable } from '../../testing/results/invocations.ts';
 
 let baton: TestCoordination;
 let skill: string;

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
-import { agentSpec, linkAgent, publishAgent } from '../../testing/agents.ts';
 import { type Actor, migrationsDirectory } from '../../testing/coordination.ts';
+import { insertTestType } from '../../testing/definitions/task-type.ts';
 import { done, openSession, refused } from '../../testing/leases.ts';
-import { humanStep, setStep, startProcesses } from '../../testing/process-instances.ts';
-import { makeRule, makeRuleWorker, observe, observed } from '../../testing/rules.ts';
-import { insertTestType } from '../../testing/task-type.ts';
-import { makeWorkspace } from '../../testing/workspaces.ts';
+import { makeWorkspace } from '../../testing/organisation/workspaces.ts';
+import { humanStep, setStep, startProcesses } from '../../testing/processes/process-instances.ts';
+import { agentSpec, linkAgent, publishAgent } from '../../testing/registry/agents.ts';
+import { makeRule, makeRuleWorker, observe, observed } from '../../testing/rules/rules.ts';
 
 // Whom the task of a step is for: nobody else claims it, changes what the step reads of it, or completes it.
 

@@ -8,9 +8,9 @@ import {
   setStep,
   specOf,
   startProcesses,
-} from '../../testing/process-instances.ts';
-import { ruleRow } from '../../testing/processes.ts';
-import { observe } from '../../testing/rules.ts';
+} from '../../testing/processes/process-instances.ts';
+import { ruleRow } from '../../testing/processes/processes.ts';
+import { observe } from '../../testing/rules/rules.ts';
 
 // Calendars that only expressions name.
 

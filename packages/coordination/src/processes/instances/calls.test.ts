@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
-import { agentSpec, linkAgent, publishAgent } from '../../testing/agents.ts';
 import { done, openSession, refused } from '../../testing/leases.ts';
+import { makeWorkspace } from '../../testing/organisation/workspaces.ts';
 import {
   humanStep,
   makeProcessAgent,
@@ -12,9 +12,9 @@ import {
   specOf,
   startProcesses,
   startProcessInstance,
-} from '../../testing/process-instances.ts';
+} from '../../testing/processes/process-instances.ts';
+import { agentSpec, linkAgent, publishAgent } from '../../testing/registry/agents.ts';
 import { until } from '../../testing/wait-until.ts';
-import { makeWorkspace } from '../../testing/workspaces.ts';
 
 // Calls of agents and of other processes.
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { done, refused } from '../../testing/leases.ts';
-import { humanStep, setStep, startProcesses } from '../../testing/process-instances.ts';
+import { humanStep, setStep, startProcesses } from '../../testing/processes/process-instances.ts';
 
 // A cancel whose undoing fails: what is left to undo is not lost, and an operator decides.
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertTookLess } from '@baton/testing/depth';
-import { humanStep, setStep, startProcesses } from '../../testing/process-instances.ts';
+import { humanStep, setStep, startProcesses } from '../../testing/processes/process-instances.ts';
 
 // What the worst definition costs: the expressions of a text, and of all that follows from one input, are bounded
 // together.

@@ -2,9 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
-import { agentSpec, publishAgent } from '../../testing/agents.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { makeCallable } from '../../testing/invocations.ts';
 import { done } from '../../testing/leases.ts';
 import {
   humanStep,
@@ -13,7 +11,9 @@ import {
   setStep,
   specOf,
   startProcessInstance,
-} from '../../testing/process-instances.ts';
+} from '../../testing/processes/process-instances.ts';
+import { agentSpec, publishAgent } from '../../testing/registry/agents.ts';
+import { makeCallable } from '../../testing/results/invocations.ts';
 
 // All events that one act on an instance may write: the declarations of the endpoints are complete.
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newId } from '@baton/values/ids';
-import { agentSpec, linkAgent, publishAgent } from '../../testing/agents.ts';
 import type { Actor } from '../../testing/coordination.ts';
 import { done, openSession, refused } from '../../testing/leases.ts';
-import { humanStep, startProcesses } from '../../testing/process-instances.ts';
-import { makeRule, makeRuleWorker, observe, observed } from '../../testing/rules.ts';
+import { humanStep, startProcesses } from '../../testing/processes/process-instances.ts';
+import { agentSpec, linkAgent, publishAgent } from '../../testing/registry/agents.ts';
+import { makeRule, makeRuleWorker, observe, observed } from '../../testing/rules/rules.ts';
 
 // The form of a human step: its addressee reads it, and the task is completed only with a result that fits.
 

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
 import { done, refused } from '../../testing/leases.ts';
-import { humanStep, setStep, specOf, startProcesses } from '../../testing/process-instances.ts';
-import { observe } from '../../testing/rules.ts';
+import { humanStep, setStep, specOf, startProcesses } from '../../testing/processes/process-instances.ts';
+import { observe } from '../../testing/rules/rules.ts';
 
 // What an instance does at events beside its stages (`onEvent`), and steps of a stage that begin only if they are
 // wanted.

@@ -1,4 +1,4 @@
-import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
+import { defineFixtures, defineObject } from '../../testing/app/fixtures.ts';
 import { done } from '../../testing/leases.ts';
 import {
   humanStep,
@@ -6,7 +6,7 @@ import {
   publishProcess,
   setStep,
   specOf,
-} from '../../testing/process-instances.ts';
+} from '../../testing/processes/process-instances.ts';
 
 /** A definition whose agent can act. */
 const process = defineObject({

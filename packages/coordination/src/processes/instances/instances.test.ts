@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { assertTookLess } from '@baton/testing/depth';
 import { newId } from '@baton/values/ids';
-import { publishAgent } from '../../testing/agents.ts';
 import { corePrincipalOf, done, eventsOf, refused } from '../../testing/leases.ts';
+import { makeWorkspace } from '../../testing/organisation/workspaces.ts';
 import {
   humanStep,
   makeProcessAgent,
@@ -13,9 +13,9 @@ import {
   specOf,
   startProcesses,
   startProcessInstance,
-} from '../../testing/process-instances.ts';
-import { observe } from '../../testing/rules.ts';
-import { makeWorkspace } from '../../testing/workspaces.ts';
+} from '../../testing/processes/process-instances.ts';
+import { publishAgent } from '../../testing/registry/agents.ts';
+import { observe } from '../../testing/rules/rules.ts';
 
 const { baton, worker, agent, get, act, publish, start, complete } = await startProcesses();
 

@@ -11,9 +11,9 @@ import {
   specOf,
   startProcesses,
   startProcessInstance,
-} from '../../testing/process-instances.ts';
-import { observe } from '../../testing/rules.ts';
-import { startProcess } from '../../testing/service-processes.ts';
+} from '../../testing/processes/process-instances.ts';
+import { startProcess } from '../../testing/programs/service-processes.ts';
+import { observe } from '../../testing/rules/rules.ts';
 import { until } from '../../testing/wait-until.ts';
 
 // What waits for a suspended instance, and how it is taken when the instance goes on.

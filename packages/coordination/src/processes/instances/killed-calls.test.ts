@@ -10,8 +10,8 @@ import {
   setStep,
   specOf,
   startProcessInstance,
-} from '../../testing/process-instances.ts';
-import { startProcess } from '../../testing/service-processes.ts';
+} from '../../testing/processes/process-instances.ts';
+import { startProcess } from '../../testing/programs/service-processes.ts';
 import { until } from '../../testing/wait-until.ts';
 
 // Workers in processes of their own, killed with SIGKILL while processes call each other, and write to memory.

@@ -10,7 +10,7 @@ import {
   publishProcess,
   specOf,
   startProcessInstance,
-} from '../../testing/process-instances.ts';
+} from '../../testing/processes/process-instances.ts';
 
 // Objects that an ended step could not close: they are shown, and the close is retried.
 

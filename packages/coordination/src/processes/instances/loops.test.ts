@@ -9,8 +9,8 @@ import {
   specOf,
   startProcesses,
   startProcessInstance,
-} from '../../testing/process-instances.ts';
-import { makeRule, makeRuleWorker, observe } from '../../testing/rules.ts';
+} from '../../testing/processes/process-instances.ts';
+import { makeRule, makeRuleWorker, observe } from '../../testing/rules/rules.ts';
 
 // Processes that trigger themselves: at most ten links, then an instance is suspended with the reason.
 

@@ -3,10 +3,15 @@ import { test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { byDepth, isLongProof } from '@baton/testing/depth';
 import { newId } from '@baton/values/ids';
-import { journalIsStable } from '../../testing/journal-writer.ts';
 import { done } from '../../testing/leases.ts';
-import { publishProcess, setStep, specOf, startProcesses } from '../../testing/process-instances.ts';
-import { observe } from '../../testing/rules.ts';
+import { journalIsStable } from '../../testing/ledger/journal-writer.ts';
+import {
+  publishProcess,
+  setStep,
+  specOf,
+  startProcesses,
+} from '../../testing/processes/process-instances.ts';
+import { observe } from '../../testing/rules/rules.ts';
 
 // Many definitions that wait for the same event: each gets it, and the transaction that looks through them stays short,
 // since the readers of every tenant's journal wait for it.

@@ -5,15 +5,15 @@ import { sql } from '@baton/kernel/database/sql';
 import { definitions, type Spec } from '@baton/process-engine/engine/testing/random-definitions';
 import { byDepth } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { makeCallable } from '../../testing/invocations.ts';
+import { insertTestType } from '../../testing/definitions/task-type.ts';
 import { done } from '../../testing/leases.ts';
 import {
   makeProcessAgent,
   makeProcessWorker,
   processAgentPermissions,
   startProcessInstance,
-} from '../../testing/process-instances.ts';
-import { insertTestType } from '../../testing/task-type.ts';
+} from '../../testing/processes/process-instances.ts';
+import { makeCallable } from '../../testing/results/invocations.ts';
 import { compareWithInterpreter } from './testing/compare-instance.ts';
 import { killAtRandom } from './testing/kill-workers.ts';
 import { actAtRandom, newKey, type Played, type Players, untilQuiet } from './testing/play-instances.ts';

@@ -3,7 +3,7 @@ import type { Input } from '@baton/process-engine/engine/inputs';
 import { correlateAgain } from '@baton/process-engine/engine/migration/recorrelate';
 import { dueTimersOf } from '@baton/process-engine/engine/timers';
 import { newTraceHex } from '@baton/values/ids';
-import { undoneOnFailure } from '../../ledger/savepoint.ts';
+import { undoOnFailure } from '../../ledger/savepoint.ts';
 import { isUnavailable } from '../../rules/acts/work-item.ts';
 import { createTurnJob } from '../../rules/journal-turns/turn-job.ts';
 import { nobody } from '../../service/caller.ts';
@@ -45,7 +45,7 @@ import { type Asked, sendRecall } from './memory/recall-query.ts';
 import {
   activeMigration,
   type DueMigrationRow,
-  dueMigrations,
+  listDueMigrations,
   recordNoneFound,
   recordProgress,
 } from './migration/migrations.ts';
@@ -252,7 +252,7 @@ async function refusalOf(
 ): Promise<string | undefined> {
   const caller = agent ?? { ...nobody, tenantId: context.tenantId };
   const acting = { ...context, caller, correlationId: `process:${row.id}` };
-  return undoneOnFailure<string | undefined>(
+  return undoOnFailure<string | undefined>(
     acting,
     async () => void (await carryOutEffect(acting, row, effect, at)),
     (error) => {
@@ -341,7 +341,7 @@ export function migrateInstances({ pool, command, log }: Tools): Job {
   return createDueJob<DueMigrationRow>(
     { name, batchMax, log },
     {
-      find: (after) => dueMigrations(pool, after, batchMax),
+      find: (after) => listDueMigrations(pool, after, batchMax),
       positionOf: ({ next_at: at, id }) => [at, id],
       handle: (row) => command(name, row.tenant_id, (context) => migrateSome(context, row.id)),
     },

@@ -17,7 +17,12 @@ import {
 import { findTaskUnseen } from '../../work/tasks/tasks.ts';
 import type { Context } from '../context.ts';
 import { SightOfAuthors } from '../definitions/authors.ts';
-import { processConsumer, storeTriggeredPlace, triggeringKeys, triggerKeyOf } from '../triggers/triggers.ts';
+import {
+  listTriggeringKeys,
+  processConsumer,
+  storeTriggeredPlace,
+  triggerKeyOf,
+} from '../triggers/triggers.ts';
 import { findChildEnd, isEnd } from './child-instances.ts';
 import { toolsFor, useDefinition } from './definitions-in-use.ts';
 import { findWaitedKeys, findWaiting, lockInstance } from './instances.sql.ts';
@@ -101,7 +106,7 @@ async function wantedOf(context: Context, rows: readonly EventRow[]): Promise<Ev
   const { db, tenantId } = context;
   const keys = [...new Set(rows.flatMap(keysOf))];
   const waited = (await db.rows(findWaitedKeys(tenantId, keys))).map((row) => row.wait_key);
-  const wanted = new Set([...waited, ...(await triggeringKeys(context, keys))]);
+  const wanted = new Set([...waited, ...(await listTriggeringKeys(context, keys))]);
   return rows.filter((row) => keysOf(row).some((key) => wanted.has(key)));
 }
 

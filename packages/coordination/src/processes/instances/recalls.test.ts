@@ -3,11 +3,12 @@ import { after, afterEach, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { assertTookLess } from '@baton/testing/depth';
 import { newId } from '@baton/values/ids';
-import { startWithMemory, type WithMemory } from '../../testing/contexts.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, eventsOf } from '../../testing/leases.ts';
-import { startDelivery } from '../../testing/memory-delivery.ts';
-import type { TestMemory } from '../../testing/memory-service.ts';
+import { startWithMemory, type WithMemory } from '../../testing/memory/contexts.ts';
+import { startDelivery } from '../../testing/memory/memory-delivery.ts';
+import type { TestMemory } from '../../testing/memory/memory-service.ts';
+import { makeWorkspace } from '../../testing/organisation/workspaces.ts';
 import {
   humanStep,
   makeProcessAgent,
@@ -16,11 +17,10 @@ import {
   setStep,
   specOf,
   startProcessInstance,
-} from '../../testing/process-instances.ts';
-import { observe } from '../../testing/rules.ts';
-import { startProcess } from '../../testing/service-processes.ts';
+} from '../../testing/processes/process-instances.ts';
+import { startProcess } from '../../testing/programs/service-processes.ts';
+import { observe } from '../../testing/rules/rules.ts';
 import { until } from '../../testing/wait-until.ts';
-import { makeWorkspace } from '../../testing/workspaces.ts';
 
 // Memory queries and observations of steps.
 

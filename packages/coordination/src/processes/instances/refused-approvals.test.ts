@@ -2,7 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { done } from '../../testing/leases.ts';
-import { processAgentPermissions, setStep, startProcesses } from '../../testing/process-instances.ts';
+import {
+  processAgentPermissions,
+  setStep,
+  startProcesses,
+} from '../../testing/processes/process-instances.ts';
 
 // A vote whose next approval is refused, because the agent of the process has lost the permission.
 

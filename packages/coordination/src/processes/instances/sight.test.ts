@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import { newId } from '@baton/values/ids';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, makeTask } from '../../testing/leases.ts';
+import { makeNarrowPerson } from '../../testing/organisation/workspaces.ts';
 import {
   humanStep,
   makeProcessAgent,
@@ -10,9 +11,8 @@ import {
   publishProcess,
   specOf,
   startProcessInstance,
-} from '../../testing/process-instances.ts';
-import { observe } from '../../testing/rules.ts';
-import { makeNarrowPerson } from '../../testing/workspaces.ts';
+} from '../../testing/processes/process-instances.ts';
+import { observe } from '../../testing/rules/rules.ts';
 
 // What processes of people with narrow sight take of what those people don't see.
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
 import { done, openSession } from '../../testing/leases.ts';
-import { humanStep, startProcesses } from '../../testing/process-instances.ts';
+import { humanStep, startProcesses } from '../../testing/processes/process-instances.ts';
 
 // The events of late work, their recipients and their order.
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newId } from '@baton/values/ids';
-import { agentSpec, linkAgent, publishAgent } from '../../testing/agents.ts';
 import { done, eventsOf } from '../../testing/leases.ts';
 import {
   humanStep,
@@ -12,8 +11,9 @@ import {
   specOf,
   startProcesses,
   startProcessInstance,
-} from '../../testing/process-instances.ts';
-import { observe } from '../../testing/rules.ts';
+} from '../../testing/processes/process-instances.ts';
+import { agentSpec, linkAgent, publishAgent } from '../../testing/registry/agents.ts';
+import { observe } from '../../testing/rules/rules.ts';
 
 // The events of an instance are paired and in order, whatever ends it.
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newId } from '@baton/values/ids';
-import { claimCall, makeCallable } from '../../testing/invocations.ts';
 import { done, refused } from '../../testing/leases.ts';
-import { humanStep, setStep, startProcesses } from '../../testing/process-instances.ts';
-import { observe } from '../../testing/rules.ts';
+import { humanStep, setStep, startProcesses } from '../../testing/processes/process-instances.ts';
+import { claimCall, makeCallable } from '../../testing/results/invocations.ts';
+import { observe } from '../../testing/rules/rules.ts';
 
 // The effects of steps of each kind on the rest of the service, and their events.
 

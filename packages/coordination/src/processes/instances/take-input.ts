@@ -11,7 +11,7 @@ import { isOpen } from '@baton/process-engine/engine/timers';
 import { waitsOf } from '@baton/process-engine/engine/waits';
 import type { JsonObject } from '@baton/values/wire';
 import { emit } from '../../ledger/journal/journal.ts';
-import { undoneOnFailure } from '../../ledger/savepoint.ts';
+import { undoOnFailure } from '../../ledger/savepoint.ts';
 import { isUnavailable } from '../../rules/acts/work-item.ts';
 import { type Caller, nobody } from '../../service/caller.ts';
 import type { Context } from '../context.ts';
@@ -174,7 +174,7 @@ export async function takeOrStore(
   input: Input,
   sourceRef: string | null,
 ): Promise<InstanceRow> {
-  const taken = await undoneOnFailure<InstanceRow | ProcessFault>(
+  const taken = await undoOnFailure<InstanceRow | ProcessFault>(
     context,
     () => take(context, running, input),
     (error) => faultOf(context, running.row, error),
@@ -215,7 +215,7 @@ export async function migrateInstance(
   const { db, tenantId } = context;
   const { from_version: fromVersion, to_version: toVersion } = migration;
   const { now: at } = (await db.row(readClock())) as { now: string };
-  const taken = await undoneOnFailure<InstanceRow | ProcessFault>(
+  const taken = await undoOnFailure<InstanceRow | ProcessFault>(
     context,
     async () => {
       const moved = await db.row(updateVersion(tenantId, row.id, toVersion, agentKey));
@@ -325,7 +325,7 @@ async function doAct(
   const acting = { ...context, caller: agent ?? { ...nobody, tenantId: context.tenantId } };
   if (agent === undefined && !isClosing(effect) && effect.kind !== 'escalate')
     return refused('process_definition_unusable', {});
-  return undoneOnFailure(
+  return undoOnFailure(
     acting,
     async () => {
       const follow = await carryOutEffect(acting, row, effect, state.clock, running.links);

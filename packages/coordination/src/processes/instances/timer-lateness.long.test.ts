@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from '@baton/kernel/database/sql';
-import { startProcesses, startProcessInstance } from '../../testing/process-instances.ts';
+import { startProcesses, startProcessInstance } from '../../testing/processes/process-instances.ts';
 import { fireProcessTimers } from './process-jobs.ts';
 
 // Timers that are due within seconds, with the pauses that the worker makes. `npm run bench` does it with ten thousand.

@@ -123,7 +123,10 @@ export function storeTriggeredPlace(
 }
 
 /** The keys of events among these that any definition of the tenant waits for. */
-export async function triggeringKeys({ db, tenantId }: Context, keys: readonly string[]): Promise<string[]> {
+export async function listTriggeringKeys(
+  { db, tenantId }: Context,
+  keys: readonly string[],
+): Promise<string[]> {
   return (await db.rows(findTriggeringKeys(tenantId, keys))).map((row) => row.wait_key);
 }
 

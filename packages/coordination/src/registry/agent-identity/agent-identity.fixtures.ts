@@ -1,6 +1,6 @@
-import { agentSpec, newIdentity, publishAgent } from '../../testing/agents.ts';
-import { defineFixtures } from '../../testing/fixtures.ts';
+import { defineFixtures } from '../../testing/app/fixtures.ts';
 import { done } from '../../testing/leases.ts';
+import { agentSpec, newIdentity, publishAgent } from '../../testing/registry/agents.ts';
 
 export default defineFixtures({
   objects: [],

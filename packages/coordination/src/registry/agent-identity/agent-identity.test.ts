@@ -3,6 +3,9 @@ import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
 import type { Permission } from '../../service/permissions.ts';
+import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { done, eventsOf, refused } from '../../testing/leases.ts';
+import { installSettings } from '../../testing/packages/packages.ts';
 import {
   actorOf,
   agentKey,
@@ -11,11 +14,8 @@ import {
   linkAgent,
   newIdentity,
   publishAgent,
-} from '../../testing/agents.ts';
-import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { makeCallable } from '../../testing/invocations.ts';
-import { done, eventsOf, refused } from '../../testing/leases.ts';
-import { installSettings } from '../../testing/packages.ts';
+} from '../../testing/registry/agents.ts';
+import { makeCallable } from '../../testing/results/invocations.ts';
 
 let baton: TestCoordination;
 before(async () => {

@@ -1,9 +1,4 @@
-import { delegationRevoked } from '../../access/delegations/delegations.events.ts';
-import { iamBindingRevoked } from '../../access/iam-bindings/iam-bindings.events.ts';
-import { principalDisabled } from '../../access/principals/principals.events.ts';
-import { childResolved } from '../../leases/children/children.events.ts';
-import { invocationCancelled } from '../../leases/invocations/invocations.events.ts';
-import { claimReleased, runFailed, sessionClosed } from '../../leases/leases.events.ts';
+import { disableEvents } from '../../access/principals/disable-principal.ts';
 import { agentParams } from '../agent-keys.ts';
 import { Agent, AgentRetirement } from '../agents/agent.ts';
 import { agentRetired } from '../agents/agents.events.ts';
@@ -25,18 +20,7 @@ export const agentRetirementApi = [
     body: AgentRetirement,
     returns: { 200: Agent },
     errors: ['not_found', 'cannot_disable_self'],
-    emits: [
-      iamBindingRevoked,
-      delegationRevoked,
-      claimReleased,
-      sessionClosed,
-      runFailed,
-      childResolved,
-      invocationCancelled,
-      principalDisabled,
-      agentSecretDeleted,
-      agentRetired,
-    ],
+    emits: [...disableEvents, agentSecretDeleted, agentRetired],
     example: { reason: 'Replaced by a better one.' },
     handlerLocksCaller: true,
     handle: ({ params, body }, context) => retireAgent(context, params.key, body.reason),

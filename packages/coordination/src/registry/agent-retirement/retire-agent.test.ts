@@ -4,17 +4,8 @@ import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
 import { finishEndings } from '../../execution/sweeper/sweeper.ts';
 import { endingBatchMax } from '../../leases/lease-bounds.ts';
-import {
-  agentKey,
-  agentPermissions,
-  agentSpec,
-  linkAgent,
-  newIdentity,
-  publishAgent,
-} from '../../testing/agents.ts';
-import { launch } from '../../testing/children.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { invoke, makeCallable } from '../../testing/invocations.ts';
+import { launch } from '../../testing/execution/children.ts';
 import {
   claimTask,
   done,
@@ -25,6 +16,15 @@ import {
   openSession,
   refused,
 } from '../../testing/leases.ts';
+import {
+  agentKey,
+  agentPermissions,
+  agentSpec,
+  linkAgent,
+  newIdentity,
+  publishAgent,
+} from '../../testing/registry/agents.ts';
+import { invoke, makeCallable } from '../../testing/results/invocations.ts';
 import { makeWorkerTools } from '../../testing/sweepers.ts';
 
 let baton: TestCoordination;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
-import { agentKey, agentSpec, linkAgent, publishAgent } from '../../testing/agents.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, eventsOf, openSession, refused } from '../../testing/leases.ts';
-import { makeWorkspace } from '../../testing/workspaces.ts';
+import { makeWorkspace } from '../../testing/organisation/workspaces.ts';
+import { agentKey, agentSpec, linkAgent, publishAgent } from '../../testing/registry/agents.ts';
 
 let baton: TestCoordination;
 before(async () => {

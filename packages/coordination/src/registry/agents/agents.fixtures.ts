@@ -1,5 +1,5 @@
-import { publishAgent } from '../../testing/agents.ts';
-import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
+import { defineFixtures, defineObject } from '../../testing/app/fixtures.ts';
+import { publishAgent } from '../../testing/registry/agents.ts';
 
 /** An agent without a linked identity. */
 export const agent = defineObject({ path: '/agents/{key}', make: ({ actor }) => publishAgent(actor) });

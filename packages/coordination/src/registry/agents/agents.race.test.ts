@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { byDepth } from '@baton/testing/depth';
-import { agentKey, agentSpec, linkAgent, newIdentity, publishAgent } from '../../testing/agents.ts';
 import {
   type Answer,
   sendRequest,
@@ -10,6 +9,7 @@ import {
   type TestCoordination,
 } from '../../testing/coordination.ts';
 import { done, makeTask, openSession } from '../../testing/leases.ts';
+import { agentKey, agentSpec, linkAgent, newIdentity, publishAgent } from '../../testing/registry/agents.ts';
 import { finishAllEndings } from '../../testing/sweepers.ts';
 
 const rounds = byDepth(8, 200);

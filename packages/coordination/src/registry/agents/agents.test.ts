@@ -3,12 +3,18 @@ import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
 import type { Permission } from '../../service/permissions.ts';
-import { agentKey, agentPermissions, agentSpec, linkAgent, publishAgent } from '../../testing/agents.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { makeCallable } from '../../testing/invocations.ts';
 import { done, eventsOf, refused } from '../../testing/leases.ts';
-import { applyDocuments, newKey } from '../../testing/package-sources.ts';
-import { makeWorkspace } from '../../testing/workspaces.ts';
+import { makeWorkspace } from '../../testing/organisation/workspaces.ts';
+import { applyDocuments, newKey } from '../../testing/packages/package-sources.ts';
+import {
+  agentKey,
+  agentPermissions,
+  agentSpec,
+  linkAgent,
+  publishAgent,
+} from '../../testing/registry/agents.ts';
+import { makeCallable } from '../../testing/results/invocations.ts';
 
 let baton: TestCoordination;
 before(async () => {

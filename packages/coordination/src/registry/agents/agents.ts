@@ -1,6 +1,6 @@
 import { type ItemPage, itemsOf } from '@baton/kernel/database/list';
 import { decodeCursor, encodeCursor, type Page } from '@baton/kernel/http/paging';
-import { seenRows } from '../../service/sight/seen-list.ts';
+import { findSeenRows } from '../../service/sight/seen-list.ts';
 import { requireSight, viewerOf } from '../../service/sight/sight.ts';
 import { parseAgentRef } from '../agent-keys.ts';
 import { findAgentStatuses } from '../agent-status/agent-statuses.ts';
@@ -55,7 +55,7 @@ export async function listAgents(
     workspace_id: workspaceId,
     package_key: packageKey,
   });
-  const rows = await seenRows(context.db, await viewerOf(context), list, page);
+  const rows = await findSeenRows(context.db, await viewerOf(context), list, page);
   const shown = include === undefined ? [] : rows.slice(0, page.limit).map(({ key }) => key);
   const statuses = shown.length === 0 ? undefined : await findAgentStatuses(context, shown);
   return itemsOf(rows, list.all(page), (row) => listedAgentOf(row, statuses?.get(row.key)));

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { newId } from '@baton/values/ids';
+import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { done, refused } from '../../testing/leases.ts';
 import {
   agentPermissions,
   agentSpec,
   linkAgent,
   publishAgent,
   putAgentSecret,
-} from '../../testing/agents.ts';
-import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { done, refused } from '../../testing/leases.ts';
+} from '../../testing/registry/agents.ts';
 
 let baton: TestCoordination;
 before(async () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { agentSpec, linkAgent, publishAgent } from '../../testing/agents.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, makeTask, openSession, refused } from '../../testing/leases.ts';
+import { agentSpec, linkAgent, publishAgent } from '../../testing/registry/agents.ts';
 
 // What a program of a registered agent needs besides its credential: the revision by which its runs start.
 

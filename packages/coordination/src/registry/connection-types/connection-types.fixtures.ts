@@ -1,5 +1,5 @@
-import { makeType } from '../../testing/connections.ts';
-import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
+import { defineFixtures, defineObject } from '../../testing/app/fixtures.ts';
+import { makeType } from '../../testing/registry/connections.ts';
 
 export const connectionType = defineObject({
   path: '/connection-types/{key}',

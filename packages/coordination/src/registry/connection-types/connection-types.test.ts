@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { keepSecret } from '@baton/kernel/testing/leaks';
+import { keepSecret } from '@baton/kernel/testing/leaks/leaks';
 import { newId } from '@baton/values/ids';
-import { makeType, tokenSpec } from '../../testing/connections.ts';
+import { startSecretStore, type TestSecretStore } from '../../testing/access/secret-store.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, eventsOf, refused } from '../../testing/leases.ts';
-import { startSecretStore, type TestSecretStore } from '../../testing/secret-store.ts';
+import { makeType, tokenSpec } from '../../testing/registry/connections.ts';
 
 let baton: TestCoordination;
 let vault: TestSecretStore;

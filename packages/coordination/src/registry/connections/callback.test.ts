@@ -4,10 +4,15 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { assertTookLess } from '@baton/testing/depth';
 import { newId } from '@baton/values/ids';
-import { makeConnection, makeOauthConnection, makeType, newToken } from '../../testing/connections.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, eventsOf, refused } from '../../testing/leases.ts';
-import { startProvider, type TestProvider } from '../../testing/oauth-provider.ts';
+import {
+  makeConnection,
+  makeOauthConnection,
+  makeType,
+  newToken,
+} from '../../testing/registry/connections.ts';
+import { startProvider, type TestProvider } from '../../testing/registry/oauth-provider.ts';
 
 let baton: TestCoordination;
 let provider: TestProvider;

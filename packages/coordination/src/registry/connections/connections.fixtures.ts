@@ -1,5 +1,5 @@
-import { makeConnection } from '../../testing/connections.ts';
-import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
+import { defineFixtures, defineObject } from '../../testing/app/fixtures.ts';
+import { makeConnection } from '../../testing/registry/connections.ts';
 import { connectionType } from '../connection-types/connection-types.fixtures.ts';
 
 const connection = defineObject({

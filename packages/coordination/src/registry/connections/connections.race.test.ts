@@ -3,11 +3,11 @@ import { after, afterEach, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { byDepth } from '@baton/testing/depth';
 import { deleteSecretLeftovers } from '../../access/secret-store/leftovers.ts';
-import { makeConnection, makeOauthConnection, newToken } from '../../testing/connections.ts';
+import { startSecretStore, type TestSecretStore } from '../../testing/access/secret-store.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, refused } from '../../testing/leases.ts';
-import { startProvider, type TestProvider } from '../../testing/oauth-provider.ts';
-import { startSecretStore, type TestSecretStore } from '../../testing/secret-store.ts';
+import { makeConnection, makeOauthConnection, newToken } from '../../testing/registry/connections.ts';
+import { startProvider, type TestProvider } from '../../testing/registry/oauth-provider.ts';
 import { makeWorkerTools } from '../../testing/sweepers.ts';
 
 let baton: TestCoordination;

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
-import { makeConnection, makeType, newToken, tokenSpec } from '../../testing/connections.ts';
+import { startSecretStore, type TestSecretStore } from '../../testing/access/secret-store.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, eventsOf, refused } from '../../testing/leases.ts';
-import { startSecretStore, type TestSecretStore } from '../../testing/secret-store.ts';
+import { makeConnection, makeType, newToken, tokenSpec } from '../../testing/registry/connections.ts';
 import { makeWorkerTools } from '../../testing/sweepers.ts';
 import { expireDueConnections } from './expire-connections.ts';
 

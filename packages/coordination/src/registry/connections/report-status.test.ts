@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { newId } from '@baton/values/ids';
-import { agentPermissions, agentSpec, linkAgent, publishAgent } from '../../testing/agents.ts';
-import { makeConnection, newToken } from '../../testing/connections.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, eventsOf, refused } from '../../testing/leases.ts';
+import { agentPermissions, agentSpec, linkAgent, publishAgent } from '../../testing/registry/agents.ts';
+import { makeConnection, newToken } from '../../testing/registry/connections.ts';
 
 let baton: TestCoordination;
 before(async () => {

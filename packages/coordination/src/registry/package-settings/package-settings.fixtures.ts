@@ -1,5 +1,5 @@
-import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
-import { installSettings } from '../../testing/packages.ts';
+import { defineFixtures, defineObject } from '../../testing/app/fixtures.ts';
+import { installSettings } from '../../testing/packages/packages.ts';
 
 /** An installed package with settings. */
 const installedPackage = defineObject({

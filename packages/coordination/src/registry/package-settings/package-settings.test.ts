@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { newId } from '@baton/values/ids';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, eventsOf, refused } from '../../testing/leases.ts';
-import { installSettings } from '../../testing/packages.ts';
+import { installSettings } from '../../testing/packages/packages.ts';
 
 let baton: TestCoordination;
 before(async () => {

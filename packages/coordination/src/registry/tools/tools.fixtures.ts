@@ -1,6 +1,6 @@
-import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
-import { makeCallable } from '../../testing/invocations.ts';
+import { defineFixtures, defineObject } from '../../testing/app/fixtures.ts';
 import { done } from '../../testing/leases.ts';
+import { makeCallable } from '../../testing/results/invocations.ts';
 
 /** A skill of the request's caller. */
 const tool = defineObject({

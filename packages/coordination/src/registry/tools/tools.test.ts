@@ -3,10 +3,10 @@ import { after, before, describe, test } from 'node:test';
 import type { Db } from '@baton/kernel/database/db';
 import { type Statement, sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
-import { makeFamily } from '../../testing/children.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { makeFamily } from '../../testing/execution/children.ts';
 import { done, makeRun, makeWorker, openSession, refused } from '../../testing/leases.ts';
-import { configure, makeProject } from '../../testing/projects.ts';
+import { configure, makeProject } from '../../testing/organisation/projects.ts';
 import type { Context } from '../context.ts';
 import { listTools } from './tools.ts';
 

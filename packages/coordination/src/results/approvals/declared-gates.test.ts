@@ -9,6 +9,7 @@ import {
   startCoordination,
   type TestCoordination,
 } from '../../testing/coordination.ts';
+import { insertTestType } from '../../testing/definitions/task-type.ts';
 import {
   claimTask,
   corePrincipalOf,
@@ -19,11 +20,10 @@ import {
   refused,
   type Worker,
 } from '../../testing/leases.ts';
-import { outcomeTester } from '../../testing/outcomes.ts';
-import { writeInstance } from '../../testing/process-instances.ts';
-import { evaluationsOf, makeRule, makeRuleWorker, observe, observed } from '../../testing/rules.ts';
-import { insertTestType } from '../../testing/task-type.ts';
-import { checkBy, makeVerifier } from '../../testing/verification.ts';
+import { writeInstance } from '../../testing/processes/process-instances.ts';
+import { outcomeTester } from '../../testing/results/outcomes.ts';
+import { checkBy, makeVerifier } from '../../testing/results/verification.ts';
+import { evaluationsOf, makeRule, makeRuleWorker, observe, observed } from '../../testing/rules/rules.ts';
 
 /**
  * Gates that a declaration requests belong to no worker: the principal that completes a task can't cancel the request.

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
+import { startPolicyMode } from '../../testing/access/policy-mode.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, makeTask, refused } from '../../testing/leases.ts';
-import { startPolicyMode } from '../../testing/policy-mode.ts';
-import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
+import { makeNarrowPerson, makeWorkspace } from '../../testing/organisation/workspaces.ts';
 
 let baton: TestCoordination;
 let agent: Actor;

@@ -5,8 +5,8 @@ import { assertTookLess, longTest } from '@baton/testing/depth';
 import { newId } from '@baton/values/ids';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { claimTask, done, makeTask, makeWorker, refused } from '../../testing/leases.ts';
-import { outcomeTester } from '../../testing/outcomes.ts';
-import { archiveThrough, pruneThrough } from '../../testing/retention.ts';
+import { archiveThrough, pruneThrough } from '../../testing/ledger/retention.ts';
+import { outcomeTester } from '../../testing/results/outcomes.ts';
 
 let baton: TestCoordination;
 let person: Actor;

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { claimCall, invoke, makeCallable } from '../../testing/invocations.ts';
+import { insertTestType } from '../../testing/definitions/task-type.ts';
 import { done, makeTask, makeWorker, refused, type Worker } from '../../testing/leases.ts';
-import { outcomeTester } from '../../testing/outcomes.ts';
-import { evaluationsOf, makeRule, makeRuleWorker, observe, observed } from '../../testing/rules.ts';
-import { insertTestType } from '../../testing/task-type.ts';
+import { claimCall, invoke, makeCallable } from '../../testing/results/invocations.ts';
+import { outcomeTester } from '../../testing/results/outcomes.ts';
+import { evaluationsOf, makeRule, makeRuleWorker, observe, observed } from '../../testing/rules/rules.ts';
 
 /**
  * Attempts to bypass an approval: each change of the approved subject is requested again. See

@@ -8,7 +8,7 @@ import {
   type TestCoordination,
 } from '../../testing/coordination.ts';
 import { done } from '../../testing/leases.ts';
-import { outcomeTester } from '../../testing/outcomes.ts';
+import { outcomeTester } from '../../testing/results/outcomes.ts';
 
 let baton: TestCoordination;
 let second: { url: string };

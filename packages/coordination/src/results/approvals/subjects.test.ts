@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { systemLifecycle } from '../../definitions/task-types/system-type.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { claimCall, makeCallable } from '../../testing/invocations.ts';
+import { insertTestType } from '../../testing/definitions/task-type.ts';
 import {
   claimTask,
   corePrincipalOf,
@@ -15,8 +15,8 @@ import {
   refused,
   type Worker,
 } from '../../testing/leases.ts';
-import { outcomeTester } from '../../testing/outcomes.ts';
-import { insertTestType } from '../../testing/task-type.ts';
+import { claimCall, makeCallable } from '../../testing/results/invocations.ts';
+import { outcomeTester } from '../../testing/results/outcomes.ts';
 
 /**
  * A decision concerns the requested subject (docs/reference/approvals.md#subjects): an agent tries, a person decides,

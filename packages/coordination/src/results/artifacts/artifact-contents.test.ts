@@ -4,9 +4,16 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
-import { download, filesOf, freshBytes, sha256Of, storeArtifact, upload } from '../../testing/contents.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, eventsOf, makeTask, refused } from '../../testing/leases.ts';
+import {
+  download,
+  filesOf,
+  freshBytes,
+  sha256Of,
+  storeArtifact,
+  upload,
+} from '../../testing/results/contents.ts';
 import { until } from '../../testing/wait-until.ts';
 
 let baton: TestCoordination;

@@ -1,6 +1,6 @@
-import { storeArtifact } from '../../testing/contents.ts';
-import type { FixtureTenant } from '../../testing/fixtures.ts';
-import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
+import type { FixtureTenant } from '../../testing/app/fixtures.ts';
+import { defineFixtures, defineObject } from '../../testing/app/fixtures.ts';
+import { storeArtifact } from '../../testing/results/contents.ts';
 
 /** An artifact with bytes. */
 export const artifact = defineObject({

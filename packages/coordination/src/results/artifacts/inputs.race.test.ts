@@ -3,9 +3,9 @@ import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { byDepth } from '@baton/testing/depth';
 import { newId } from '@baton/values/ids';
-import { freshBytes, upload } from '../../testing/contents.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, makeTask, makeWorker, type Worker } from '../../testing/leases.ts';
+import { freshBytes, upload } from '../../testing/results/contents.ts';
 import { untilBlockedBy } from '../../testing/wait-until.ts';
 
 const rounds = byDepth(10, 100);

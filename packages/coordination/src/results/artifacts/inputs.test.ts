@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { newId } from '@baton/values/ids';
-import { download, freshBytes, storeArtifact, upload } from '../../testing/contents.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import {
   done,
@@ -12,6 +11,7 @@ import {
   refused,
   type Worker,
 } from '../../testing/leases.ts';
+import { download, freshBytes, storeArtifact, upload } from '../../testing/results/contents.ts';
 
 let baton: TestCoordination;
 let worker: Worker;

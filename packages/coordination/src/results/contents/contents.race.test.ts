@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { raceRounds } from '@baton/testing/depth';
-import { download, filesOf, freshBytes, storeArtifact, upload } from '../../testing/contents.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done } from '../../testing/leases.ts';
+import { download, filesOf, freshBytes, storeArtifact, upload } from '../../testing/results/contents.ts';
 import { makeWorkerTools } from '../../testing/sweepers.ts';
 import { deleteUnreferencedContents } from './sweep.ts';
 

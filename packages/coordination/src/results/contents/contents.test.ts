@@ -4,9 +4,9 @@ import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { assertTookLess } from '@baton/testing/depth';
 import { newId } from '@baton/values/ids';
-import { filesOf, freshBytes, sha256Of, storeArtifact, upload } from '../../testing/contents.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, refused } from '../../testing/leases.ts';
+import { filesOf, freshBytes, sha256Of, storeArtifact, upload } from '../../testing/results/contents.ts';
 import { until } from '../../testing/wait-until.ts';
 
 const bytesMax = 5_000_000;

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { startProbed } from '@baton/kernel/testing/liveness-process';
-import { upload } from '../../testing/contents.ts';
+import { startProbed } from '@baton/kernel/testing/liveness/liveness-process';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done } from '../../testing/leases.ts';
+import { upload } from '../../testing/results/contents.ts';
 
 const mebibyte = 1024 * 1024;
 const sizeBytes = 100 * mebibyte;

@@ -4,14 +4,6 @@ import { sql } from '@baton/kernel/database/sql';
 import { byDepth } from '@baton/testing/depth';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import {
-  claimCall,
-  endCallLease,
-  invoke,
-  makeCallable,
-  makeCallWorker,
-  reachOf,
-} from '../../testing/invocations.ts';
-import {
   claimTask,
   done,
   makeRun,
@@ -21,9 +13,17 @@ import {
   refused,
   type Worker,
 } from '../../testing/leases.ts';
-import { pagesReadBy } from '../../testing/pages-read.ts';
-import { checkBy, makeVerifier } from '../../testing/verification.ts';
-import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
+import { makeNarrowPerson, makeWorkspace } from '../../testing/organisation/workspaces.ts';
+import {
+  claimCall,
+  endCallLease,
+  invoke,
+  makeCallable,
+  makeCallWorker,
+  reachOf,
+} from '../../testing/results/invocations.ts';
+import { checkBy, makeVerifier } from '../../testing/results/verification.ts';
+import { pagesReadBy } from '../../testing/work/pages-read.ts';
 import { lockNextPending } from './claim-invocation.sql.ts';
 
 /**

@@ -2,8 +2,14 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { claimCall, invoke, makeCallable, makeCallWorker, runningCall } from '../../testing/invocations.ts';
 import { done, eventsOf, makeRun, makeTask, makeWorker, refused } from '../../testing/leases.ts';
+import {
+  claimCall,
+  invoke,
+  makeCallable,
+  makeCallWorker,
+  runningCall,
+} from '../../testing/results/invocations.ts';
 
 /** How calls end that lost their basis: at a claim, and by a worker. See docs/reference/skills.md#lost-basis. */
 let baton: TestCoordination;

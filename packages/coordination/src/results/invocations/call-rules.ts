@@ -10,7 +10,7 @@ import type { AuthorizationBasis, InvocationRow } from '../../leases/invocations
 import { emit } from '../../ledger/journal/journal.ts';
 import type { SkillRow } from '../../organisation/skills/skill.ts';
 import type { SkillContract } from '../../organisation/skills/skill-contract.ts';
-import { obstacleToCall } from '../../organisation/skills/skills.ts';
+import { findObstacleToCall } from '../../organisation/skills/skills.ts';
 import { checkDocument } from '../../service/documents.ts';
 import { holds, type Permission, permissionNames } from '../../service/permissions.ts';
 import type { Context } from '../context.ts';
@@ -27,7 +27,7 @@ export type CallableSkill = SkillRow & { contract: SkillContract };
 
 /** @throws Refusal `skill_not_invocable` with `reason` disabled, protocol_not_invocable or no_contract */
 export function requireCallable(skill: SkillRow): asserts skill is CallableSkill {
-  const reason = obstacleToCall(skill);
+  const reason = findObstacleToCall(skill);
   if (reason !== undefined) fail('skill_not_invocable', { reason });
 }
 

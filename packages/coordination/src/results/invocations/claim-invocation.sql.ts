@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/database/sql';
+import { part, sql } from '@baton/kernel/database/sql';
 import type { InvocationRow } from '../../leases/invocations/invocation-row.ts';
 
 /** The executor and what it can execute; null restricts nothing. */
@@ -28,6 +28,16 @@ export function findCallRights(tenantId: string, id: string) {
     ) as needed
     from skill_invocations i join skills s on s.id = i.skill_id
     where i.id = ${id} and i.tenant_id = ${tenantId}`;
+}
+
+/** Whether the executor can execute the calls of the queue `q`. */
+function isQueueInReach(reach: ExecutorReach) {
+  return part`case q.protocol
+          when 'local' then ${reach.localEntrypoints}::text[] is null or q.target = any (${reach.localEntrypoints}::text[])
+          when 'http' then ${reach.httpOrigins}::text[] is null or q.target = any (${reach.httpOrigins}::text[])
+          else ${reach.mcpEndpoints}::text[] is null or q.target = any (${reach.mcpEndpoints}::text[])
+        end
+        and (${reach.audiences}::text[] is null or q.audience = '' or q.audience = any (${reach.audiences}::text[]))`;
 }
 
 /** Number of queue heads, in one queue and over all queues, among which an executor finds an unlocked one. */
@@ -69,12 +79,7 @@ export function lockNextPending(tenantId: string, reach: ExecutorReach) {
           and i.audience = q.audience and i.available_at <= (select clock_timestamp())
         order by i.available_at, i.id limit ${headsOfQueueMax}::integer
       ) head
-      where case q.protocol
-          when 'local' then ${reach.localEntrypoints}::text[] is null or q.target = any (${reach.localEntrypoints}::text[])
-          when 'http' then ${reach.httpOrigins}::text[] is null or q.target = any (${reach.httpOrigins}::text[])
-          else ${reach.mcpEndpoints}::text[] is null or q.target = any (${reach.mcpEndpoints}::text[])
-        end
-        and (${reach.audiences}::text[] is null or q.audience = '' or q.audience = any (${reach.audiences}::text[]))
+      where ${isQueueInReach(reach)}
         and ${reach.invocationId}::uuid is null
       order by head.is_barred, head.available_at, head.id limit ${headsMax}::integer
     ), sets (protocol, target, audience, barred_set, is_barred) as (
@@ -155,12 +160,7 @@ export function lockNextVisiblePending(tenantId: string, reach: ExecutorReach, v
           and (i.task_id is null or sees_task(${viewerId}::uuid, i.task_id)) and ${reach.principalId} <> all (i.barred_principals)
         order by i.available_at, i.id limit ${headsOfQueueMax}::integer
       ) head
-      where case q.protocol
-          when 'local' then ${reach.localEntrypoints}::text[] is null or q.target = any (${reach.localEntrypoints}::text[])
-          when 'http' then ${reach.httpOrigins}::text[] is null or q.target = any (${reach.httpOrigins}::text[])
-          else ${reach.mcpEndpoints}::text[] is null or q.target = any (${reach.mcpEndpoints}::text[])
-        end
-        and (${reach.audiences}::text[] is null or q.audience = '' or q.audience = any (${reach.audiences}::text[]))
+      where ${isQueueInReach(reach)}
       order by head.available_at, head.id limit ${headsMax}::integer
     )
     select i.id from skill_invocations i

@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/database/sql';
+import { part, sql } from '@baton/kernel/database/sql';
 import type { JsonObject } from '@baton/values/wire';
 import type { InvocationError, InvocationRow } from '../../leases/invocations/invocation-row.ts';
 import type { QueuePosition } from '../../service/queue-walk.ts';
@@ -9,48 +9,47 @@ export interface Ending {
   approvalId: string | null;
 }
 
-/** Ends a locked call with its output and wakes whatever waits for it. */
-export function updateToSucceeded(
-  tenantId: string,
-  { id, approvalId }: Ending,
-  result: { output: JsonObject; cost: InvocationRow['cost']; artifactId: string | null },
-) {
-  return sql<InvocationRow>`
-    with woken as (
+/** Wakes the verification and the outcome that wait for the end of a call. */
+function wakeWaiters(tenantId: string, { id, approvalId }: Ending) {
+  return part`with woken as (
       update verifications set next_check_at = clock_timestamp()
       where skill_invocation_id = ${id} and tenant_id = ${tenantId} and finished_at is null
     ), woken_outcome as (
       update approval_outcomes set next_attempt_at = clock_timestamp()
       where approval_id = ${approvalId}::uuid and tenant_id = ${tenantId} and next_attempt_at is not null
-    )
+    )`;
+}
+
+/** Ends a locked call with its output and wakes whatever waits for it. */
+export function updateToSucceeded(
+  tenantId: string,
+  ending: Ending,
+  result: { output: JsonObject; cost: InvocationRow['cost']; artifactId: string | null },
+) {
+  return sql<InvocationRow>`
+    ${wakeWaiters(tenantId, ending)}
     update skill_invocations
     set status = 'succeeded', output = ${JSON.stringify(result.output)},
       cost = ${result.cost === null ? null : JSON.stringify(result.cost)}, error = null,
       artifact_id = ${result.artifactId}::uuid, lease_expires_at = null, finished_at = clock_timestamp(),
       updated_at = clock_timestamp()
-    where id = ${id} and tenant_id = ${tenantId}
+    where id = ${ending.id} and tenant_id = ${tenantId}
     returning *`;
 }
 
 /** Ends a locked call that failed and wakes whatever waits for it. */
 export function updateToFailed(
   tenantId: string,
-  { id, approvalId }: Ending,
+  ending: Ending,
   failure: { error: InvocationError; cost: InvocationRow['cost'] },
 ) {
   return sql<InvocationRow>`
-    with woken as (
-      update verifications set next_check_at = clock_timestamp()
-      where skill_invocation_id = ${id} and tenant_id = ${tenantId} and finished_at is null
-    ), woken_outcome as (
-      update approval_outcomes set next_attempt_at = clock_timestamp()
-      where approval_id = ${approvalId}::uuid and tenant_id = ${tenantId} and next_attempt_at is not null
-    )
+    ${wakeWaiters(tenantId, ending)}
     update skill_invocations
     set status = 'failed', error = ${JSON.stringify(failure.error)},
       cost = ${failure.cost === null ? null : JSON.stringify(failure.cost)}, lease_expires_at = null,
       finished_at = clock_timestamp(), updated_at = clock_timestamp()
-    where id = ${id} and tenant_id = ${tenantId}
+    where id = ${ending.id} and tenant_id = ${tenantId}
     returning *`;
 }
 

@@ -1,7 +1,7 @@
 import { skill } from '../../organisation/skills/skills.fixtures.ts';
-import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
-import { claimCall, invoke, reachOf } from '../../testing/invocations.ts';
+import { defineFixtures, defineObject } from '../../testing/app/fixtures.ts';
 import { done } from '../../testing/leases.ts';
+import { claimCall, invoke, reachOf } from '../../testing/results/invocations.ts';
 
 /** A pending call. */
 export const pendingCall = defineObject({

@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { byDepth, raceRounds } from '@baton/testing/depth';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { done, eventsOf } from '../../testing/leases.ts';
 import {
   claimCall,
   endCallLease,
@@ -10,8 +11,7 @@ import {
   makeCallable,
   makeCallWorker,
   runningCall,
-} from '../../testing/invocations.ts';
-import { done, eventsOf } from '../../testing/leases.ts';
+} from '../../testing/results/invocations.ts';
 
 let baton: TestCoordination;
 /** A second process on the same database. */

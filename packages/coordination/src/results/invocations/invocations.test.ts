@@ -4,14 +4,6 @@ import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import {
-  claimCall,
-  endCallLease,
-  invoke,
-  makeCallable,
-  makeCallWorker,
-  runningCall,
-} from '../../testing/invocations.ts';
-import {
   done,
   endSessionLease,
   eventsOf,
@@ -22,7 +14,15 @@ import {
   refused,
   type Worker,
 } from '../../testing/leases.ts';
-import { configure, makeProject } from '../../testing/projects.ts';
+import { configure, makeProject } from '../../testing/organisation/projects.ts';
+import {
+  claimCall,
+  endCallLease,
+  invoke,
+  makeCallable,
+  makeCallWorker,
+  runningCall,
+} from '../../testing/results/invocations.ts';
 
 let baton: TestCoordination;
 let worker: ReturnType<typeof makeCallWorker>;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
+import { type PolicyMode, startPolicyMode } from '../../testing/access/policy-mode.ts';
 import type { Actor, TestCoordination } from '../../testing/coordination.ts';
-import { claimCall, invoke, makeCallable, makeCallWorker } from '../../testing/invocations.ts';
 import { done, refused } from '../../testing/leases.ts';
-import { type PolicyMode, startPolicyMode } from '../../testing/policy-mode.ts';
+import { claimCall, invoke, makeCallable, makeCallWorker } from '../../testing/results/invocations.ts';
 
 /** CP_AUTHZ_MODE policy: a decision point decides whose calls continue. */
 

@@ -3,10 +3,10 @@ import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { byDepth } from '@baton/testing/depth';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { invoke, makeCallable } from '../../testing/invocations.ts';
 import { done, makeTask } from '../../testing/leases.ts';
-import { pagesReadBy } from '../../testing/pages-read.ts';
-import { makeNarrowPerson } from '../../testing/workspaces.ts';
+import { makeNarrowPerson } from '../../testing/organisation/workspaces.ts';
+import { invoke, makeCallable } from '../../testing/results/invocations.ts';
+import { pagesReadBy } from '../../testing/work/pages-read.ts';
 import { lockNextPending, lockNextVisiblePending } from './claim-invocation.sql.ts';
 
 /** A queue of others costs a claim one look, however long it is (see docs/reference/skills.md#executors): 100,000 read no page more. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { claimCall, invoke, makeCallable } from '../../testing/invocations.ts';
 import { done, makeTask } from '../../testing/leases.ts';
-import { makeNarrowPerson } from '../../testing/workspaces.ts';
+import { makeNarrowPerson } from '../../testing/organisation/workspaces.ts';
+import { claimCall, invoke, makeCallable } from '../../testing/results/invocations.ts';
 
 let baton: TestCoordination;
 /** Executes calls, and sees the workspace `mine` but not `other`. */

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { newId } from '@baton/values/ids';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { journalIsStable } from '../../testing/journal-writer.ts';
 import { done, makeRun, makeTask, makeWorker, refused } from '../../testing/leases.ts';
-import { makeNarrowPerson } from '../../testing/workspaces.ts';
+import { journalIsStable } from '../../testing/ledger/journal-writer.ts';
+import { makeNarrowPerson } from '../../testing/organisation/workspaces.ts';
 
 let baton: TestCoordination;
 before(async () => {

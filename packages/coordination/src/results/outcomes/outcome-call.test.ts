@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { claimCall, makeCallable } from '../../testing/invocations.ts';
 import { done, eventsOf, refused } from '../../testing/leases.ts';
-import { outcomeTester } from '../../testing/outcomes.ts';
+import { claimCall, makeCallable } from '../../testing/results/invocations.ts';
+import { outcomeTester } from '../../testing/results/outcomes.ts';
 
 /** Skills that decisions call (see docs/reference/approvals.md#outcomes). */
 let baton: TestCoordination;

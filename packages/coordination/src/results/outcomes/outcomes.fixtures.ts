@@ -1,6 +1,6 @@
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
-import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
+import { defineFixtures, defineObject } from '../../testing/app/fixtures.ts';
 import { done } from '../../testing/leases.ts';
 import { approval } from '../approvals/approvals.fixtures.ts';
 

@@ -4,7 +4,7 @@ import { sql } from '@baton/kernel/database/sql';
 import { raceRounds } from '@baton/testing/depth';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, eventsOf, makeWorker } from '../../testing/leases.ts';
-import { outcomeTester } from '../../testing/outcomes.ts';
+import { outcomeTester } from '../../testing/results/outcomes.ts';
 
 let baton: TestCoordination;
 let person: Actor;

@@ -3,9 +3,9 @@ import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { insertTestType } from '../../testing/definitions/task-type.ts';
 import { claimTask, done, eventsOf, makeTask, makeWorker, refused } from '../../testing/leases.ts';
-import { outcomeTester } from '../../testing/outcomes.ts';
-import { insertTestType } from '../../testing/task-type.ts';
+import { outcomeTester } from '../../testing/results/outcomes.ts';
 
 let baton: TestCoordination;
 let person: Actor;

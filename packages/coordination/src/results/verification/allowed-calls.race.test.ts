@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { raceRounds } from '@baton/testing/depth';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { claimCall, makeCallable } from '../../testing/invocations.ts';
 import { done, makeTask } from '../../testing/leases.ts';
-import { checkBy, letTimePass, makeVerifier } from '../../testing/verification.ts';
+import { claimCall, makeCallable } from '../../testing/results/invocations.ts';
+import { checkBy, letTimePass, makeVerifier } from '../../testing/results/verification.ts';
 
 let baton: TestCoordination;
 let judges: ReturnType<typeof makeVerifier>[];

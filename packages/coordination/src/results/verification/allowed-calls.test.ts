@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { claimCall, invoke, makeCallable } from '../../testing/invocations.ts';
 import { corePrincipalOf, done, makeRun, makeTask, makeWorker, refused } from '../../testing/leases.ts';
-import { checkBy, letTimePass, makeVerifier } from '../../testing/verification.ts';
+import { claimCall, invoke, makeCallable } from '../../testing/results/invocations.ts';
+import { checkBy, letTimePass, makeVerifier } from '../../testing/results/verification.ts';
 
 /**
  * A verification executes and completes what a person approved. See

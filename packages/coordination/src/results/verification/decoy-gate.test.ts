@@ -11,7 +11,7 @@ import {
   refused,
   type Worker,
 } from '../../testing/leases.ts';
-import { checkBy, letTimePass, makeVerifier } from '../../testing/verification.ts';
+import { checkBy, letTimePass, makeVerifier } from '../../testing/results/verification.ts';
 
 /**
  * A person decides exactly the check that the attempt requests, and never their own work. See

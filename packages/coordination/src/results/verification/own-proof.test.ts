@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { claimCall, invoke, makeCallable } from '../../testing/invocations.ts';
-import { writeEvents } from '../../testing/journal-writer.ts';
 import { claimTask, done, makeRun, makeTask, makeWorker, type Worker } from '../../testing/leases.ts';
-import { makeRule, makeRuleWorker, observe, observed } from '../../testing/rules.ts';
-import { checkBy, letTimePass, makeVerifier } from '../../testing/verification.ts';
-import { makeWorkspace } from '../../testing/workspaces.ts';
+import { writeEvents } from '../../testing/ledger/journal-writer.ts';
+import { makeWorkspace } from '../../testing/organisation/workspaces.ts';
+import { claimCall, invoke, makeCallable } from '../../testing/results/invocations.ts';
+import { checkBy, letTimePass, makeVerifier } from '../../testing/results/verification.ts';
+import { makeRule, makeRuleWorker, observe, observed } from '../../testing/rules/rules.ts';
 
 /** Nobody proves their own work. See docs/reference/trust.md#nobody-proves-their-own-work. */
 let baton: TestCoordination;

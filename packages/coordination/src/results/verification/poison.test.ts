@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done } from '../../testing/leases.ts';
-import { checkBy, makeVerifier, openVerification } from '../../testing/verification.ts';
+import { checkBy, makeVerifier, openVerification } from '../../testing/results/verification.ts';
 
 const batchMax = 50;
 const evidence = [{ kind: 'external', externalRef: { system: 'ci', id: '1' }, check: 'checked' }];

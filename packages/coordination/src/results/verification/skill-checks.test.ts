@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { claimCall, makeCallable, makeCallWorker } from '../../testing/invocations.ts';
 import { done, eventsOf, makeTask, refused } from '../../testing/leases.ts';
-import { checkBy, letTimePass, makeVerifier, openVerification } from '../../testing/verification.ts';
+import { claimCall, makeCallable, makeCallWorker } from '../../testing/results/invocations.ts';
+import { checkBy, letTimePass, makeVerifier, openVerification } from '../../testing/results/verification.ts';
 
 /** Checks that a skill verifies. See docs/reference/completion.md#checks. */
 let baton: TestCoordination;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, makeTask, refused } from '../../testing/leases.ts';
-import { checkBy, makeVerifier } from '../../testing/verification.ts';
+import { checkBy, makeVerifier } from '../../testing/results/verification.ts';
 
 let baton: TestCoordination;
 before(async () => {

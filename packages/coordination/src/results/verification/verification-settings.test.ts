@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startCoordination } from '../../testing/coordination.ts';
 import { done } from '../../testing/leases.ts';
-import { checkBy, letTimePass, makeVerifier, openVerification } from '../../testing/verification.ts';
+import { checkBy, letTimePass, makeVerifier, openVerification } from '../../testing/results/verification.ts';
 
 test('CP_VERIFICATION_CHECK_SECONDS and CP_VERIFICATION_EXTERNAL_TIMEOUT_SECONDS set the timers', async (t) => {
   const baton = await startCoordination({

@@ -4,7 +4,7 @@ import { sql } from '@baton/kernel/database/sql';
 import { raceRounds } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, eventsOf } from '../../testing/leases.ts';
-import { checkBy, letTimePass, makeVerifier, openVerification } from '../../testing/verification.ts';
+import { checkBy, letTimePass, makeVerifier, openVerification } from '../../testing/results/verification.ts';
 import { untilBlockedBy } from '../../testing/wait-until.ts';
 
 const evidence = [{ kind: 'external', externalRef: { system: 'ci', id: '1' }, check: 'checked' }];

@@ -4,6 +4,7 @@ import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
 import type { Lifecycle } from '../../definitions/task-types/lifecycle.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { insertTestType } from '../../testing/definitions/task-type.ts';
 import {
   corePrincipalOf,
   done,
@@ -13,10 +14,9 @@ import {
   refused,
   type Worker,
 } from '../../testing/leases.ts';
-import { archiveThrough } from '../../testing/retention.ts';
-import { insertTestType } from '../../testing/task-type.ts';
-import { checkBy, letTimePass, makeVerifier, openVerification } from '../../testing/verification.ts';
-import { makeWorkspace } from '../../testing/workspaces.ts';
+import { archiveThrough } from '../../testing/ledger/retention.ts';
+import { makeWorkspace } from '../../testing/organisation/workspaces.ts';
+import { checkBy, letTimePass, makeVerifier, openVerification } from '../../testing/results/verification.ts';
 
 let baton: TestCoordination;
 let judge: ReturnType<typeof makeVerifier>;

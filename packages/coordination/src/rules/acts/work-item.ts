@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Refusal } from '@baton/kernel/http/refusal';
 import { Uuid } from '@baton/values/wire';
 import type { Evidence } from '../../definitions/acceptance/evidence.ts';
-import { undoneOnFailure } from '../../ledger/savepoint.ts';
+import { undoOnFailure } from '../../ledger/savepoint.ts';
 import { holds, type Permission, permittedIds } from '../../service/permissions.ts';
 import type { RuleRow } from '../catalog/rule.ts';
 import type { Context } from '../context.ts';
@@ -100,7 +100,7 @@ export function isUnavailable(error: unknown): boolean {
  * @throws Error of the store or of the program, and a refusal because external authorization is unavailable
  */
 export async function attemptAct(acting: Acting, act: Act, roots: RuleRoots): Promise<WorkItem> {
-  return undoneOnFailure(
+  return undoOnFailure(
     acting.context,
     () => act(acting, roots),
     (error) => {

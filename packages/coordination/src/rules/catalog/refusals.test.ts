@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
-import { agentSpec, publishAgent } from '../../testing/agents.ts';
-import { makeFamily } from '../../testing/children.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { makeCallable } from '../../testing/invocations.ts';
+import { makeFamily } from '../../testing/execution/children.ts';
 import { done, makeWorker, openSession, refused } from '../../testing/leases.ts';
-import { makeRule, observed, ruleBody } from '../../testing/rules.ts';
-import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
+import { makeNarrowPerson, makeWorkspace } from '../../testing/organisation/workspaces.ts';
+import { agentSpec, publishAgent } from '../../testing/registry/agents.ts';
+import { makeCallable } from '../../testing/results/invocations.ts';
+import { makeRule, observed, ruleBody } from '../../testing/rules/rules.ts';
 
 let baton: TestCoordination;
 let ruleId: string;

@@ -1,7 +1,7 @@
 import { Refusal } from '@baton/kernel/http/refusal';
 import { requireSubjectsOfChecks } from '../../definitions/acceptance/acceptance.ts';
 import { resolveTaskType } from '../../definitions/task-types/type-rules.ts';
-import { findSkillByRef, obstacleToCall } from '../../organisation/skills/skills.ts';
+import { findObstacleToCall, findSkillByRef } from '../../organisation/skills/skills.ts';
 import { enterWorkspace } from '../../organisation/workspaces/workspaces.ts';
 import { findKnownAgents, requireMayActAs } from '../../registry/agent-identity/acting-agents.ts';
 import { requireGoalForTask } from '../../work/goals/goals.ts';
@@ -118,7 +118,7 @@ async function requireRole(
 async function requireSkill(context: Context, ref: string): Promise<void> {
   const field = 'interpretation.skill';
   const skill = (await findSkillByRef(context, ref)) ?? fail('unknown_skill', { field, skill: ref });
-  const reason = obstacleToCall(skill);
+  const reason = findObstacleToCall(skill);
   if (reason !== undefined) fail('unknown_skill', { field, skill: ref, reason });
   if (skill.side_effects === 'external_write') fail('rule_skill_side_effects', { field, skill: ref });
 }

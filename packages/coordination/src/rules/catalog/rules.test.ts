@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
-import { publishAgent } from '../../testing/agents.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, eventsOf, refused } from '../../testing/leases.ts';
-import { makeRule, observed, ruleBody } from '../../testing/rules.ts';
-import { makeWorkspace } from '../../testing/workspaces.ts';
+import { makeWorkspace } from '../../testing/organisation/workspaces.ts';
+import { publishAgent } from '../../testing/registry/agents.ts';
+import { makeRule, observed, ruleBody } from '../../testing/rules/rules.ts';
 
 let baton: TestCoordination;
 before(async () => {

@@ -202,14 +202,14 @@ function faultsOfItems({ forEach, where }: RuleAction, hasInterpretation: boolea
 
 function faultsOfTexts(action: RuleAction, hasInterpretation: boolean): Fault[] {
   const roots = rootsOfAction(action, hasInterpretation);
-  return textsOfAction(action).flatMap(({ field, text }) => {
+  return collectActionTexts(action).flatMap(({ field, text }) => {
     const message = findTemplateFault(text, roots);
     return message === undefined ? [] : [{ field, message }];
   });
 }
 
 /** The texts of an action that may contain placeholders. */
-export function textsOfAction({ taskType, dedupKeyTemplate, fields = {} }: RuleAction) {
+export function collectActionTexts({ taskType, dedupKeyTemplate, fields = {} }: RuleAction) {
   return [
     ...textsIn(taskType ?? null, 'action.taskType'),
     ...textsIn(dedupKeyTemplate ?? null, 'action.dedupKeyTemplate'),

@@ -26,7 +26,7 @@ export function parseInterpretation(sent: unknown): RuleInterpretation | null {
   const interpretation = parseRuleDocument(RuleInterpretation, sent, 'interpretation', code);
   refuseFaults(
     code,
-    textsOfInterpretation(interpretation).flatMap(({ field, text }) => {
+    collectInterpretationTexts(interpretation).flatMap(({ field, text }) => {
       const message = findTemplateFault(text, conditionRoots);
       return message === undefined ? [] : [{ field, message }];
     }),
@@ -35,6 +35,6 @@ export function parseInterpretation(sent: unknown): RuleInterpretation | null {
 }
 
 /** The texts that may contain placeholders. */
-export function textsOfInterpretation(interpretation: RuleInterpretation | null) {
+export function collectInterpretationTexts(interpretation: RuleInterpretation | null) {
   return interpretation === null ? [] : textsIn(interpretation.inputs, 'interpretation.inputs');
 }

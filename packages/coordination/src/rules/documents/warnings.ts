@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { EventDeclaration } from '@baton/kernel/http/service';
 import type { Json } from '@baton/values/wire';
 import { pathsIn, rootOf } from '../../definitions/declared-actions/condition.ts';
-import { textsOfAction } from './action.ts';
-import { textsOfInterpretation } from './interpretation.ts';
+import { collectActionTexts } from './action.ts';
+import { collectInterpretationTexts } from './interpretation.ts';
 import { type PathTypes, payloadSchemaOf, schemaOf, typeOf, typesAt } from './payload-paths.ts';
 import { RuleGoal, RuleTask, RuleTriggerRoot } from './roots.ts';
 import type { RuleDocuments } from './rule-documents.ts';
@@ -58,8 +58,8 @@ export function warningsOf(
       ...ofPaths(field, pathsIn(one)),
       ...mismatchesIn(one, field, typesOf),
     ]),
-    ...[...textsOfInterpretation(interpretation), ...textsOfAction(action)].flatMap(({ field, text }) =>
-      ofPaths(field, pathsInTemplate(text)),
+    ...[...collectInterpretationTexts(interpretation), ...collectActionTexts(action)].flatMap(
+      ({ field, text }) => ofPaths(field, pathsInTemplate(text)),
     ),
     ...(action.forEach === undefined ? [] : ofList(action.forEach, typesOf(action.forEach))),
   ].slice(0, warningsMax);
@@ -132,7 +132,7 @@ function pathsOf({ condition, interpretation, action }: RuleDocuments): string[]
   return [
     ...pathsIn(condition),
     ...(action.where === undefined ? [] : pathsIn(action.where)),
-    ...[...textsOfInterpretation(interpretation), ...textsOfAction(action)].flatMap(({ text }) =>
+    ...[...collectInterpretationTexts(interpretation), ...collectActionTexts(action)].flatMap(({ text }) =>
       pathsInTemplate(text),
     ),
     ...(action.forEach === undefined ? [] : [action.forEach]),

@@ -3,12 +3,19 @@ import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
 import type { Permission } from '../../service/permissions.ts';
-import { actorOf, agentSpec, linkAgent, newIdentity, publishAgent } from '../../testing/agents.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { journalIsStable } from '../../testing/journal-writer.ts';
 import { claimTask, done, eventsOf, makeTask, makeWorker } from '../../testing/leases.ts';
-import { evaluationsOf, makeRule, makeRuleWorker, observe, observed, ruleBody } from '../../testing/rules.ts';
-import { makeNarrowPerson } from '../../testing/workspaces.ts';
+import { journalIsStable } from '../../testing/ledger/journal-writer.ts';
+import { makeNarrowPerson } from '../../testing/organisation/workspaces.ts';
+import { actorOf, agentSpec, linkAgent, newIdentity, publishAgent } from '../../testing/registry/agents.ts';
+import {
+  evaluationsOf,
+  makeRule,
+  makeRuleWorker,
+  observe,
+  observed,
+  ruleBody,
+} from '../../testing/rules/rules.ts';
 
 /**
  * Rules that act as an agent of the registry, filter by its observations, or assign tasks to it

@@ -79,13 +79,13 @@ export async function lockAuthorities(context: Context, rules: readonly RuleRow[
       const found = acting.get(name);
       if (found === undefined) return undefined;
       const caller = await authorizeStandingCaller(context, found.snapshot, found.caller, workspaceId);
-      return agent === null ? caller : seeingAs(caller, authority);
+      return agent === null ? caller : limitSight(caller, authority);
     },
   };
 }
 
 /** The author's visibility bounds the agent, which sees everything by itself (docs/reference/README.md#visibility). */
-export function seeingAs(
+export function limitSight(
   agent: Caller,
   { kind, principalId }: Pick<CredentialSnapshot, 'kind' | 'principalId'>,
 ): Caller {

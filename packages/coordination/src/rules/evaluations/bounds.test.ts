@@ -3,11 +3,18 @@ import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { journalIsStable, writeEvents } from '../../testing/journal-writer.ts';
 import { done, eventsOf, makeTask } from '../../testing/leases.ts';
-import { makeTenant } from '../../testing/retention.ts';
-import { evaluationsOf, makeRule, makeRuleWorker, observe, observed, ruleBody } from '../../testing/rules.ts';
-import { makeNarrowPerson } from '../../testing/workspaces.ts';
+import { journalIsStable, writeEvents } from '../../testing/ledger/journal-writer.ts';
+import { makeTenant } from '../../testing/ledger/retention.ts';
+import { makeNarrowPerson } from '../../testing/organisation/workspaces.ts';
+import {
+  evaluationsOf,
+  makeRule,
+  makeRuleWorker,
+  observe,
+  observed,
+  ruleBody,
+} from '../../testing/rules/rules.ts';
 import { ruleConsumer } from '../catalog/rules.ts';
 import { runRules } from './rule-jobs.ts';
 

@@ -4,10 +4,17 @@ import { sql } from '@baton/kernel/database/sql';
 import { byDepth } from '@baton/testing/depth';
 import { newId } from '@baton/values/ids';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { journalIsStable } from '../../testing/journal-writer.ts';
 import { done } from '../../testing/leases.ts';
-import { evaluationsOf, makeRule, makeRuleWorker, observe, observed, ruleBody } from '../../testing/rules.ts';
-import { makeNarrowPerson } from '../../testing/workspaces.ts';
+import { journalIsStable } from '../../testing/ledger/journal-writer.ts';
+import { makeNarrowPerson } from '../../testing/organisation/workspaces.ts';
+import {
+  evaluationsOf,
+  makeRule,
+  makeRuleWorker,
+  observe,
+  observed,
+  ruleBody,
+} from '../../testing/rules/rules.ts';
 
 let baton: TestCoordination;
 before(async () => {

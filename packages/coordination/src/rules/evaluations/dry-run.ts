@@ -31,7 +31,7 @@ import { checkRule } from '../catalog/rules.ts';
 import type { Context } from '../context.ts';
 import { creatingKinds } from '../documents/action.ts';
 import { readsRoot } from '../documents/warnings.ts';
-import { findActingAgent, seeingAs } from './authorities.ts';
+import { findActingAgent, limitSight } from './authorities.ts';
 import { requireRights } from './evaluate-rule.ts';
 import { evaluationStatuses } from './evaluation.ts';
 import { mayCauseRules } from './turn.ts';
@@ -136,7 +136,7 @@ async function dryRunRule(context: Context, request: RuleDryRun): Promise<DryRun
 async function contextOf(context: Context, { identity_agent: key, workspace_id: place }: RuleRow) {
   if (key === null) return context;
   const agent = await findActingAgent(context, key, place);
-  return agent && { ...context, caller: seeingAs(agent, context.caller) };
+  return agent && { ...context, caller: limitSight(agent, context.caller) };
 }
 
 /** The newest events that trigger the rule, newest first. */

@@ -22,7 +22,7 @@ import type { RuleRow } from '../catalog/rule.ts';
 import type { Context } from '../context.ts';
 import { isAuthorFiltered } from '../documents/action.ts';
 import { readsEvents, readsRoot } from '../documents/warnings.ts';
-import { seeingAs } from './authorities.ts';
+import { limitSight } from './authorities.ts';
 import { type EvaluationResult, type Finding, failed, waitingLimit } from './evaluation.ts';
 import { ruleEvaluated } from './evaluations.events.ts';
 import { insertEvaluation, updateEvaluation } from './evaluations.sql.ts';
@@ -83,7 +83,7 @@ export function actingOf(
 ): Context {
   // An inactive authority keeps its visibility: the failed evaluation must not reveal what that principal doesn't see.
   const caller =
-    authority ?? seeingAs({ ...nobody, tenantId: context.tenantId }, rule.authority as CredentialSnapshot);
+    authority ?? limitSight({ ...nobody, tenantId: context.tenantId }, rule.authority as CredentialSnapshot);
   const causationId = trigger.eventId === null ? {} : { causationId: trigger.eventId };
   return { ...context, caller, correlationId: `work-rule:${rule.id}`, ...causationId };
 }
@@ -108,7 +108,7 @@ async function begin({ context, rule, evaluationId, cause, evidence, chainDepth 
 /** Evaluates the condition and runs the action; records nothing yet. */
 async function findingOf(acting: Acting, authority: Caller | undefined): Promise<Finding> {
   const { context, rule, cause, chainDepth } = acting;
-  if (authority === undefined) return inactive(rule);
+  if (authority === undefined) return reportInactive(rule);
   const { CP_RULES_CHAIN_MAX: linksMax } = context.settings;
   if (chainDepth > linksMax) return failed('rule_loop', { links: chainDepth, max: linksMax });
   if (rule.action.target === 'task' && !isAuthorFiltered(rule.trigger))
@@ -125,7 +125,7 @@ async function findingOf(acting: Acting, authority: Caller | undefined): Promise
 }
 
 /** Nobody can act for the rule: the principal who enabled it is inactive, or its agent can't act. */
-export function inactive({ identity_agent: agent }: RuleRow, result: EvaluationResult = {}): Finding {
+export function reportInactive({ identity_agent: agent }: RuleRow, result: EvaluationResult = {}): Finding {
   return failed('credential_inactive', agent === null ? {} : { agent }, result);
 }
 

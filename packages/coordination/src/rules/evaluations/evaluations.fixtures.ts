@@ -1,5 +1,5 @@
-import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
-import { writeEvaluation } from '../../testing/rules.ts';
+import { defineFixtures, defineObject } from '../../testing/app/fixtures.ts';
+import { writeEvaluation } from '../../testing/rules/rules.ts';
 import { rule } from '../catalog/rules.fixtures.ts';
 
 export const evaluation = defineObject({

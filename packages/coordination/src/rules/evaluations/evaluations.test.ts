@@ -12,8 +12,8 @@ import {
   makeWorker,
   refused,
 } from '../../testing/leases.ts';
-import { evaluationsOf, makeRule, makeRuleWorker, observe, observed } from '../../testing/rules.ts';
-import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
+import { makeNarrowPerson, makeWorkspace } from '../../testing/organisation/workspaces.ts';
+import { evaluationsOf, makeRule, makeRuleWorker, observe, observed } from '../../testing/rules/rules.ts';
 
 let baton: TestCoordination;
 let worker: ReturnType<typeof makeRuleWorker>;

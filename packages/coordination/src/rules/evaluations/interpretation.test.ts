@@ -3,9 +3,16 @@ import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { claimCall, makeCallable } from '../../testing/invocations.ts';
 import { done, eventsOf, refused } from '../../testing/leases.ts';
-import { evaluationsOf, makeRule, makeRuleWorker, observe, observed, ruleBody } from '../../testing/rules.ts';
+import { claimCall, makeCallable } from '../../testing/results/invocations.ts';
+import {
+  evaluationsOf,
+  makeRule,
+  makeRuleWorker,
+  observe,
+  observed,
+  ruleBody,
+} from '../../testing/rules/rules.ts';
 
 let baton: TestCoordination;
 let worker: ReturnType<typeof makeRuleWorker>;

@@ -4,8 +4,8 @@ import { sql } from '@baton/kernel/database/sql';
 import { byDepth } from '@baton/testing/depth';
 import { newId } from '@baton/values/ids';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { makeRule, makeRuleWorker, observe, observed, slowDownTasks } from '../../testing/rules.ts';
-import { startProcess } from '../../testing/service-processes.ts';
+import { startProcess } from '../../testing/programs/service-processes.ts';
+import { makeRule, makeRuleWorker, observe, observed, slowDownTasks } from '../../testing/rules/rules.ts';
 import { until } from '../../testing/wait-until.ts';
 
 // Workers in processes of their own, killed with SIGKILL at random moments while causes come in.

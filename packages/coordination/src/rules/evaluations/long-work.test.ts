@@ -3,9 +3,9 @@ import { after, before, beforeEach, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { claimCall, makeCallable } from '../../testing/invocations.ts';
-import { journalIsStable } from '../../testing/journal-writer.ts';
 import { claimTask, done, eventsOf, makeWorker } from '../../testing/leases.ts';
+import { journalIsStable } from '../../testing/ledger/journal-writer.ts';
+import { claimCall, makeCallable } from '../../testing/results/invocations.ts';
 import {
   evaluationsOf,
   makeRule,
@@ -13,7 +13,7 @@ import {
   observe,
   observed,
   slowDownTasks,
-} from '../../testing/rules.ts';
+} from '../../testing/rules/rules.ts';
 import { continuePendingEvaluations } from './rule-jobs.ts';
 
 // What takes a rule long: many items, long waits, and many that wait.

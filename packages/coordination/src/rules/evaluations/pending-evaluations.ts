@@ -15,7 +15,7 @@ import {
   findingFrom,
   findingOfFault,
   finish,
-  inactive,
+  reportInactive,
   requireRights,
   turnMsMax,
 } from './evaluate-rule.ts';
@@ -99,7 +99,7 @@ function endOf(rule: RuleRow, { rule_version: version, result }: EvaluationRow, 
   const skipped = (reason: string): Finding => ({ status: 'skipped', result: { ...done, reason } });
   if (rule.status !== 'enabled') return skipped('rule_stopped');
   if (rule.version !== version) return skipped('rule_changed');
-  return isActive ? undefined : inactive(rule, done);
+  return isActive ? undefined : reportInactive(rule, done);
 }
 
 async function goOn(acting: Acting, row: LockedRow): Promise<EvaluationOutcome> {

@@ -2,14 +2,21 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
-import { agentSpec, linkAgent, publishAgent } from '../../testing/agents.ts';
+import { type PolicyMode, startPolicyMode } from '../../testing/access/policy-mode.ts';
 import type { Actor, TestCoordination } from '../../testing/coordination.ts';
-import { makeCallable } from '../../testing/invocations.ts';
-import { journalIsStable } from '../../testing/journal-writer.ts';
 import { claimTask, done, makeTask, makeWorker, refused } from '../../testing/leases.ts';
-import { type PolicyMode, startPolicyMode } from '../../testing/policy-mode.ts';
-import { evaluationsOf, makeRule, makeRuleWorker, observe, observed, ruleBody } from '../../testing/rules.ts';
-import { makeWorkspace } from '../../testing/workspaces.ts';
+import { journalIsStable } from '../../testing/ledger/journal-writer.ts';
+import { makeWorkspace } from '../../testing/organisation/workspaces.ts';
+import { agentSpec, linkAgent, publishAgent } from '../../testing/registry/agents.ts';
+import { makeCallable } from '../../testing/results/invocations.ts';
+import {
+  evaluationsOf,
+  makeRule,
+  makeRuleWorker,
+  observe,
+  observed,
+  ruleBody,
+} from '../../testing/rules/rules.ts';
 
 /** CP_AUTHZ_MODE policy: external authorization decides what rules may do in somebody's name. */
 

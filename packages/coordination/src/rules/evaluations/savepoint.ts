@@ -1,4 +1,4 @@
-import { undoneOnFailure } from '../../ledger/savepoint.ts';
+import { undoOnFailure } from '../../ledger/savepoint.ts';
 import { isUnavailable } from '../acts/work-item.ts';
 import type { Context } from '../context.ts';
 
@@ -11,7 +11,7 @@ export async function runInSavepoint(
   context: Context,
   act: () => Promise<unknown>,
 ): Promise<{ error: unknown } | undefined> {
-  return undoneOnFailure<{ error: unknown } | undefined>(
+  return undoOnFailure<{ error: unknown } | undefined>(
     context,
     async () => {
       await act();

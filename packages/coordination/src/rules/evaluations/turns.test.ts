@@ -3,9 +3,9 @@ import { after, before, beforeEach, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { journalIsStable, writeEvents } from '../../testing/journal-writer.ts';
 import { claimTask, done, endClaimLease, eventsOf, makeTask, makeWorker } from '../../testing/leases.ts';
-import { evaluationsOf, makeRule, makeRuleWorker, observe, observed } from '../../testing/rules.ts';
+import { journalIsStable, writeEvents } from '../../testing/ledger/journal-writer.ts';
+import { evaluationsOf, makeRule, makeRuleWorker, observe, observed } from '../../testing/rules/rules.ts';
 import { untilBlockedBy } from '../../testing/wait-until.ts';
 import { runRules } from './rule-jobs.ts';
 

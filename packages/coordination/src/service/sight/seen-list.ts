@@ -23,11 +23,11 @@ export async function listSeen<Row, Item>(
   page: Page,
   itemOf: (row: Row) => Item,
 ): Promise<ItemPage<Item>> {
-  return itemsOf(await seenRows(db, viewerId, list, page), list.all(page), itemOf);
+  return itemsOf(await findSeenRows(db, viewerId, list, page), list.all(page), itemOf);
 }
 
 /** The rows of such a page, and one more if there are more. */
-export async function seenRows<Row>(
+export async function findSeenRows<Row>(
   db: Db,
   viewerId: string | null,
   list: SeenList<Row>,

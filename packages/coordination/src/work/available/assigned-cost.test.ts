@@ -3,13 +3,13 @@ import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, makeTask, makeWorker, type Worker } from '../../testing/leases.ts';
+import { makeWorkspace } from '../../testing/organisation/workspaces.ts';
 import {
   assertNoMorePages,
   type PagesOfSearches,
   pagesOfSearches,
   searchOf,
-} from '../../testing/pages-of-searches.ts';
-import { makeWorkspace } from '../../testing/workspaces.ts';
+} from '../../testing/work/pages-of-searches.ts';
 import { findNextTasks, findWork, sliceOfPage } from './available.sql.ts';
 import { findWorkWithin } from './work-within.sql.ts';
 

@@ -3,8 +3,8 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
-import { failOnce, letComeDue } from '../../testing/availability.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { insertTestType } from '../../testing/definitions/task-type.ts';
 import {
   claimTask,
   done,
@@ -14,9 +14,9 @@ import {
   refused,
   type Worker,
 } from '../../testing/leases.ts';
+import { changeWorkspace, makeWorkspace } from '../../testing/organisation/workspaces.ts';
 import { makeWorkerTools } from '../../testing/sweepers.ts';
-import { insertTestType } from '../../testing/task-type.ts';
-import { changeWorkspace, makeWorkspace } from '../../testing/workspaces.ts';
+import { failOnce, letComeDue } from '../../testing/work/availability.ts';
 import { moveDueTasks, settleStarts } from './due-tasks.ts';
 
 let baton: TestCoordination;

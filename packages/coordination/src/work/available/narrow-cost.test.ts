@@ -3,8 +3,8 @@ import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, makeTask, openSession } from '../../testing/leases.ts';
-import { assertNoMorePages, pagesOfSearches, searchOf } from '../../testing/pages-of-searches.ts';
-import { makeNarrowPerson } from '../../testing/workspaces.ts';
+import { makeNarrowPerson } from '../../testing/organisation/workspaces.ts';
+import { assertNoMorePages, pagesOfSearches, searchOf } from '../../testing/work/pages-of-searches.ts';
 
 const hidden = 4000;
 

@@ -3,9 +3,9 @@ import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { claimTask, done, makeTask, makeWorker, type Worker } from '../../testing/leases.ts';
-import { makeProject, makeTemplate } from '../../testing/projects.ts';
+import { makeProject, makeTemplate } from '../../testing/organisation/projects.ts';
+import { makeWorkspace } from '../../testing/organisation/workspaces.ts';
 import { makeWorkerTools } from '../../testing/sweepers.ts';
-import { makeWorkspace } from '../../testing/workspaces.ts';
 import { synchronizeWorkQueue } from './offers.ts';
 
 let baton: TestCoordination;

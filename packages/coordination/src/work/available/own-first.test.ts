@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, endClaimLease, makeTask, makeWorker, openSession } from '../../testing/leases.ts';
-import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
+import { makeNarrowPerson, makeWorkspace } from '../../testing/organisation/workspaces.ts';
 
 let baton: TestCoordination;
 before(async () => {

@@ -5,9 +5,9 @@ import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
 import { migrationsDirectory, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { insertTestType } from '../../testing/definitions/task-type.ts';
 import { done, makeTask, makeWorker } from '../../testing/leases.ts';
-import { insertTestType } from '../../testing/task-type.ts';
-import { makeWorkspace } from '../../testing/workspaces.ts';
+import { makeWorkspace } from '../../testing/organisation/workspaces.ts';
 
 let baton: TestCoordination;
 before(async () => {

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, makeTask, makeWorker, type Worker } from '../../testing/leases.ts';
-import { assertNoMorePages, pagesOfSearches, searchOf } from '../../testing/pages-of-searches.ts';
+import { assertNoMorePages, pagesOfSearches, searchOf } from '../../testing/work/pages-of-searches.ts';
 
 const waiting = 4000;
 

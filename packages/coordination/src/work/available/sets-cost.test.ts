@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, makeTask, makeWorker, type Worker } from '../../testing/leases.ts';
-import { pagesReadBy } from '../../testing/pages-read.ts';
+import { pagesReadBy } from '../../testing/work/pages-read.ts';
 
 const unused = 9000;
 

@@ -12,7 +12,7 @@ import {
   refused,
   type Worker,
 } from '../../testing/leases.ts';
-import { makeWorkspace } from '../../testing/workspaces.ts';
+import { makeWorkspace } from '../../testing/organisation/workspaces.ts';
 
 let baton: TestCoordination;
 let worker: Worker;

@@ -3,8 +3,8 @@ import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { byDepth } from '@baton/testing/depth';
 import { sendRequest, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { insertTestType } from '../../testing/definitions/task-type.ts';
 import { done, makeTask } from '../../testing/leases.ts';
-import { insertTestType } from '../../testing/task-type.ts';
 
 const rounds = byDepth(10, 200);
 const pairs = byDepth(5, 200);

@@ -3,8 +3,8 @@ import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { insertTestType } from '../../testing/definitions/task-type.ts';
 import { claimTask, done, eventsOf, makeTask, makeWorker, type WrittenEvent } from '../../testing/leases.ts';
-import { insertTestType } from '../../testing/task-type.ts';
 
 let baton: TestCoordination;
 let person: Actor;

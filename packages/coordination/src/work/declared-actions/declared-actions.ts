@@ -7,7 +7,7 @@ import {
   UnresolvedExpression,
   valueOfText,
 } from '../../definitions/declared-actions/expressions.ts';
-import { undoneOnFailure } from '../../ledger/savepoint.ts';
+import { undoOnFailure } from '../../ledger/savepoint.ts';
 import { holds } from '../../service/permissions.ts';
 import { createTaskComment } from '../comments/comments.ts';
 import type { Context } from '../context.ts';
@@ -102,7 +102,7 @@ export async function attemptAction(
   context: Context,
   act: () => Promise<JsonObject>,
 ): Promise<Pick<ActionResult, 'result' | 'error'>> {
-  return undoneOnFailure<Pick<ActionResult, 'result' | 'error'>>(
+  return undoOnFailure<Pick<ActionResult, 'result' | 'error'>>(
     context,
     async () => ({ result: await act(), error: null }),
     (error) => ({ result: null, error: faultOf(context, error) }),

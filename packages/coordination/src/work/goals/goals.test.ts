@@ -4,9 +4,9 @@ import { sql } from '@baton/kernel/database/sql';
 import { raceRounds } from '@baton/testing/depth';
 import { newId } from '@baton/values/ids';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { journalIsStable } from '../../testing/journal-writer.ts';
 import { done, eventsOf, makeTask, refused } from '../../testing/leases.ts';
-import { makeWorkspace } from '../../testing/workspaces.ts';
+import { journalIsStable } from '../../testing/ledger/journal-writer.ts';
+import { makeWorkspace } from '../../testing/organisation/workspaces.ts';
 
 let baton: TestCoordination;
 before(async () => {

@@ -3,8 +3,8 @@ import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import type { Actor } from '../../testing/coordination.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { insertTestType } from '../../testing/definitions/task-type.ts';
 import { claimTask, done, makeTask, makeWorker } from '../../testing/leases.ts';
-import { insertTestType } from '../../testing/task-type.ts';
 
 let baton: TestCoordination;
 before(async () => {

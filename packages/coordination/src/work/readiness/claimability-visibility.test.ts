@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, makeTask, openSession, refused } from '../../testing/leases.ts';
-import { makeNarrowPerson } from '../../testing/workspaces.ts';
+import { makeNarrowPerson } from '../../testing/organisation/workspaces.ts';
 
 let baton: TestCoordination;
 /** The person sees `mine` and not `other`. */

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { launch } from '../../testing/children.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { insertTestType } from '../../testing/definitions/task-type.ts';
+import { launch } from '../../testing/execution/children.ts';
 import { done, eventsOf, makeRun, makeTask, makeWorker, refused } from '../../testing/leases.ts';
-import { relateToNew } from '../../testing/relations.ts';
-import { insertTestType } from '../../testing/task-type.ts';
+import { relateToNew } from '../../testing/work/relations.ts';
 
 const relationsMax = 1000;
 

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { byDepth, raceRounds } from '@baton/testing/depth';
-import { launch } from '../../testing/children.ts';
 import { type Answer, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { launch } from '../../testing/execution/children.ts';
 import { done, makeRun, makeTask, makeWorker } from '../../testing/leases.ts';
-import { relateToNew } from '../../testing/relations.ts';
 import { untilBlockedBy } from '../../testing/wait-until.ts';
+import { relateToNew } from '../../testing/work/relations.ts';
 
 let baton: TestCoordination;
 let second: { url: string };

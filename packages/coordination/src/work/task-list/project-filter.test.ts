@@ -5,8 +5,8 @@ import { isLongProof } from '@baton/testing/depth';
 import { newId } from '@baton/values/ids';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, makeTask, refused } from '../../testing/leases.ts';
-import { makeProject, makeTemplate } from '../../testing/projects.ts';
-import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
+import { makeProject, makeTemplate } from '../../testing/organisation/projects.ts';
+import { makeNarrowPerson, makeWorkspace } from '../../testing/organisation/workspaces.ts';
 
 let baton: TestCoordination;
 let templateId: string;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
-import { seenRows } from '../../service/sight/seen-list.ts';
+import { findSeenRows } from '../../service/sight/seen-list.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { makeNarrowPerson } from '../../testing/workspaces.ts';
+import { makeNarrowPerson } from '../../testing/organisation/workspaces.ts';
 import { listOfTasks, type TaskOrder } from './task-list.sql.ts';
 
 let baton: TestCoordination;
@@ -36,7 +36,7 @@ test("one search, repeated ones and the viewer's list give the same pages", asyn
     ] as const) {
       const list = listOfTasks(baton.tenantId, { terms: [], ...filter }, order);
       const read = (steps: { rowsMax: number; growth: number }) =>
-        seenRows(baton.pool, person.principalId, list, page, steps);
+        findSeenRows(baton.pool, person.principalId, list, page, steps);
       const expected = idsOf(await read({ rowsMax: 1000, growth: 2 }));
       assert.deepEqual(idsOf(await read({ rowsMax: 1, growth: 1.5 })), expected, 'repeated');
       assert.deepEqual(idsOf(await read({ rowsMax: 1, growth: 1000 })), expected, 'seen');

@@ -5,8 +5,8 @@ import { encodeCursor } from '@baton/kernel/http/paging';
 import { byDepth } from '@baton/testing/depth';
 import { newId } from '@baton/values/ids';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { insertTestType } from '../../testing/definitions/task-type.ts';
 import { done, makeTask, refused } from '../../testing/leases.ts';
-import { insertTestType } from '../../testing/task-type.ts';
 
 let baton: TestCoordination;
 let person: Actor;

@@ -1,7 +1,7 @@
 import { type ItemPage, itemsOf } from '@baton/kernel/database/list';
 import type { Page } from '@baton/kernel/http/paging';
 import { type StatusCategory, statusCategories } from '../../definitions/task-types/lifecycle.ts';
-import { listSeen, seenRows } from '../../service/sight/seen-list.ts';
+import { findSeenRows, listSeen } from '../../service/sight/seen-list.ts';
 import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
@@ -96,7 +96,7 @@ export async function listTasks(context: Context, query: TaskQuery, page: Page):
   }
   if (terms.length === 0) return listSeen(context.db, viewer, list, page, taskOf);
   const rowsWith = (text: Pick<TaskFilter, 'ids' | 'terms'>) =>
-    seenRows(context.db, viewer, listWith(text), page);
+    findSeenRows(context.db, viewer, listWith(text), page);
   return itemsOf(await searchTasks(context, { terms, order, page, rowsWith }), list.all(page), taskOf);
 }
 

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { newId } from '@baton/values/ids';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { journalIsStable } from '../../testing/journal-writer.ts';
+import { insertTestType } from '../../testing/definitions/task-type.ts';
 import { claimTask, done, eventsOf, makeTask, makeWorker, refused } from '../../testing/leases.ts';
-import { insertTestType } from '../../testing/task-type.ts';
-import { changeWorkspace, makeWorkspace } from '../../testing/workspaces.ts';
+import { journalIsStable } from '../../testing/ledger/journal-writer.ts';
+import { changeWorkspace, makeWorkspace } from '../../testing/organisation/workspaces.ts';
 
 let baton: TestCoordination;
 before(async () => {

@@ -1,5 +1,5 @@
 import { taskType } from '../../definitions/task-types/task-types.fixtures.ts';
-import { defineFixtures } from '../../testing/fixtures.ts';
+import { defineFixtures } from '../../testing/app/fixtures.ts';
 import { done } from '../../testing/leases.ts';
 
 export default defineFixtures({

@@ -5,7 +5,7 @@ import { byDepth, raceRounds } from '@baton/testing/depth';
 import { expireDueClaims } from '../../execution/sweeper/sweeper.ts';
 import type { Job } from '../../service/job.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { checkLeaseInvariants } from '../../testing/lease-invariants.ts';
+import { checkLeaseInvariants } from '../../testing/execution/lease-invariants.ts';
 import {
   claimTask,
   done,

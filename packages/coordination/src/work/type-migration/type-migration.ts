@@ -4,8 +4,8 @@ import { encodeCursor } from '@baton/kernel/http/paging';
 import { Refusal } from '@baton/kernel/http/refusal';
 import { textsByName, Uuid } from '@baton/values/wire';
 import { rulesOf } from '../../definitions/task-types/type-rules.ts';
-import { undoneOnFailure } from '../../ledger/savepoint.ts';
-import { seenRows } from '../../service/sight/seen-list.ts';
+import { undoOnFailure } from '../../ledger/savepoint.ts';
+import { findSeenRows } from '../../service/sight/seen-list.ts';
 import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { type ErrorCode, errors, fail } from '../errors.ts';
@@ -142,7 +142,7 @@ export async function migrateTasks(
     fail('invalid_limit', { min: 1, max: bulkMax });
   const page = { limit, cursor: request.cursor ?? undefined };
   const list = listOfTaskIds(context.tenantId, typeId);
-  const found = await seenRows(context.db, await viewerOf(context), list, page);
+  const found = await findSeenRows(context.db, await viewerOf(context), list, page);
   const batch = found.slice(0, limit);
   const done = await migrateBatch(
     context,
@@ -243,7 +243,7 @@ async function moveGatedTask(
   migration: Migration,
   move: Move,
 ): Promise<MigratedTaskRow[] | Refusal> {
-  return undoneOnFailure<MigratedTaskRow[] | Refusal>(
+  return undoOnFailure<MigratedTaskRow[] | Refusal>(
     context,
     async () => {
       const rows = await moveTasks(context, migration, [move], 'bulk');

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { insertTestType } from '../../testing/definitions/task-type.ts';
 import {
   claimTask,
   done,
@@ -11,7 +12,6 @@ import {
   refused,
   type Worker,
 } from '../../testing/leases.ts';
-import { insertTestType } from '../../testing/task-type.ts';
 
 let baton: TestCoordination;
 let worker: Worker;

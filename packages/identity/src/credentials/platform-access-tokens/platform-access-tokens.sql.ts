@@ -1,4 +1,4 @@
-import { sql } from '@baton/kernel/database/sql';
+import { part, sql } from '@baton/kernel/database/sql';
 import type { CreatedPosition } from '../../service/pages.ts';
 import type { PlatformAccessTokenRow, SignInSnapshot, TokenColumns } from './platform-access-token.ts';
 
@@ -64,15 +64,20 @@ export interface CredentialFilter {
   rowsMax: number | undefined;
 }
 
-export function findCredentials({ tenantId, includeRevoked, after, rowsMax, ...filter }: CredentialFilter) {
-  const principalId = filter.principalId ?? null;
-  return sql<PlatformAccessTokenRow>`
-    select t.id, t.tenant_id, t.principal_id, kind, name, public_prefix, audiences, scope_ceiling, created_at, expires_at,
+/** The credentials `t`. The ending `e` of a principal revokes them even while their own row is unrevoked. */
+function selectCredentials() {
+  return part`select t.id, t.tenant_id, t.principal_id, kind, name, public_prefix, audiences, scope_ceiling, created_at, expires_at,
       last_used_at, coalesce(revoked_at, e.acknowledged_at) as revoked_at,
       case when revoked_at is null and e.id is not null then e.reason else revoke_reason end as revoke_reason,
       rotated_from_id
     from platform_access_tokens t
-    left join endings e on e.principal_id = t.principal_id and e.token_generation = t.generation
+    left join endings e on e.principal_id = t.principal_id and e.token_generation = t.generation`;
+}
+
+export function findCredentials({ tenantId, includeRevoked, after, rowsMax, ...filter }: CredentialFilter) {
+  const principalId = filter.principalId ?? null;
+  return sql<PlatformAccessTokenRow>`
+    ${selectCredentials()}
     where t.tenant_id = ${tenantId} and (created_at, t.id) > (${after[0]}::timestamptz, ${after[1]}::uuid)
       and (${principalId}::uuid is null or t.principal_id = ${principalId}::uuid)
       and (${includeRevoked}::boolean or revoked_at is null and e.id is null)
@@ -82,12 +87,7 @@ export function findCredentials({ tenantId, includeRevoked, after, rowsMax, ...f
 
 export function findCredential(tenantId: string, credentialId: string) {
   return sql<PlatformAccessTokenRow>`
-    select t.id, t.tenant_id, t.principal_id, kind, name, public_prefix, audiences, scope_ceiling, created_at, expires_at,
-      last_used_at, coalesce(revoked_at, e.acknowledged_at) as revoked_at,
-      case when revoked_at is null and e.id is not null then e.reason else revoke_reason end as revoke_reason,
-      rotated_from_id
-    from platform_access_tokens t
-    left join endings e on e.principal_id = t.principal_id and e.token_generation = t.generation
+    ${selectCredentials()}
     where t.id = ${credentialId} and t.tenant_id = ${tenantId}`;
 }
 

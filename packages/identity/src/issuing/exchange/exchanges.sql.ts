@@ -1,6 +1,6 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { AuditKey } from '../../records/audit-chain/audit-key.ts';
-import { writtenRecords } from '../../records/audit-chain/record-mac.ts';
+import { encodeRecords } from '../../records/audit-chain/record-mac.ts';
 import type { AuditDraft } from '../../records/drafts.ts';
 import type { ClientQuery, ClientRow, TokenQuery, TokenRow } from './credential.ts';
 
@@ -84,7 +84,7 @@ export function insertLedgerEntries(entries: readonly LedgerEntry[], key: AuditK
   const idsUsed = (kind: string) => [
     ...new Set(entries.flatMap(({ used }) => (used?.[0] === kind ? [used[1]] : []))),
   ];
-  const records = writtenRecords(
+  const records = encodeRecords(
     entries.map(({ audit }) => audit),
     key,
   );

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
-import { freePort } from '@baton/kernel/testing/free-port';
+import { freePort } from '@baton/kernel/testing/process/free-port';
 import { startIdentity, testSigningKey } from '../../testing/identity.ts';
 import { makeBearer } from '../../testing/objects.ts';
 import { auditOf } from '../../testing/records.ts';

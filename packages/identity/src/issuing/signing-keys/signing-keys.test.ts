@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { startDatabaseProxy } from '@baton/kernel/testing/database-proxy';
+import { startDatabaseProxy } from '@baton/kernel/testing/database/database-proxy';
 import { byDepth } from '@baton/testing/depth';
 import { makeRsaKey, startIdentity, type TestIdentity, testSigningKey } from '../../testing/identity.ts';
 import { makeAudience, makeBearer, makeServiceAccount } from '../../testing/objects.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
 import { after, afterEach, before, describe, type TestContext, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
-import { keepSecret } from '@baton/kernel/testing/leaks';
+import { keepSecret } from '@baton/kernel/testing/leaks/leaks';
 import { assertTookLess } from '@baton/testing/depth';
 import { made } from '../../testing/objects.ts';
 import { auditOf, journalOf, storeCounts } from '../../testing/records.ts';

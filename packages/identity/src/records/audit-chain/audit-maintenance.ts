@@ -2,8 +2,8 @@ import type { Pool } from '@baton/kernel/database/db';
 import type { Logger } from '@baton/kernel/process/log';
 import type { Settings } from '../settings.ts';
 import { type AuditKey, readAuditKey } from './audit-key.ts';
+import { startRetention } from './audit-retention.ts';
 import { HeadKeeper, headFileOf, readHead } from './head-file.ts';
-import { startRetention } from './retention.ts';
 import { startSealing } from './sealer.ts';
 
 /** The key that seals the audit record, and the last seals. */

@@ -13,7 +13,7 @@ export interface WrittenRecord extends AuditDraft {
 type Authenticated = Omit<WrittenRecord, 'mac' | 'written_at'>;
 
 /** Makes the rows of drafts, as JSON for the insert; `n` is their order. */
-export function writtenRecords(drafts: readonly AuditDraft[], key: AuditKey | undefined): string {
+export function encodeRecords(drafts: readonly AuditDraft[], key: AuditKey | undefined): string {
   const now = Date.now();
   const written_at = new Date(now).toISOString();
   return JSON.stringify(

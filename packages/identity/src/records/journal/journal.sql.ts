@@ -1,10 +1,22 @@
 import { queryBuilder } from '@baton/kernel/database/db';
-import { compiled, sql } from '@baton/kernel/database/sql';
+import { compiled, part, sql } from '@baton/kernel/database/sql';
 import type { Tables } from '../../service/schema.ts';
 import type { AuditKey } from '../audit-chain/audit-key.ts';
-import { writtenRecords } from '../audit-chain/record-mac.ts';
+import { encodeRecords } from '../audit-chain/record-mac.ts';
 import type { AuditDraft, EventDraft } from '../drafts.ts';
 import type { EventQuery, EventRow } from './event.ts';
+
+/** Inserts audit rows in the given order. */
+function insertRecords(audits: readonly AuditDraft[], key: AuditKey | undefined) {
+  return part`insert into audit_records (
+      id, tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id, written_at, mac)
+    select id, tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id, written_at,
+      decode(mac, 'hex')
+    from jsonb_to_recordset(${encodeRecords(audits, key)}::jsonb) as d (
+      n integer, id uuid, tenant_id uuid, action text, actor_ref text, resource_type text, resource_id uuid,
+      outcome text, reason text, request_id text, written_at timestamptz, mac text)
+    order by n`;
+}
 
 /** Journal rows and audit rows of one change in one statement, in the given order. */
 export function insertEventsAndAudits(
@@ -20,26 +32,12 @@ export function insertEventsAndAudits(
         n integer, id uuid, tenant_id uuid, type text, aggregate_type text, aggregate_id uuid, payload jsonb)
       order by n
     )
-    insert into audit_records (
-      id, tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id, written_at, mac)
-    select id, tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id, written_at,
-      decode(mac, 'hex')
-    from jsonb_to_recordset(${writtenRecords(audits, key)}::jsonb) as d (
-      n integer, id uuid, tenant_id uuid, action text, actor_ref text, resource_type text, resource_id uuid,
-      outcome text, reason text, request_id text, written_at timestamptz, mac text)
-    order by n`;
+    ${insertRecords(audits, key)}`;
 }
 
 export function insertAudits(audits: readonly AuditDraft[], key: AuditKey | undefined) {
   return sql`
-    insert into audit_records (
-      id, tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id, written_at, mac)
-    select id, tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id, written_at,
-      decode(mac, 'hex')
-    from jsonb_to_recordset(${writtenRecords(audits, key)}::jsonb) as d (
-      n integer, id uuid, tenant_id uuid, action text, actor_ref text, resource_type text, resource_id uuid,
-      outcome text, reason text, request_id text, written_at timestamptz, mac text)
-    order by n`;
+    ${insertRecords(audits, key)}`;
 }
 
 /** The number up to which no event can appear any more. Read it before the rows, in a statement of its own. */

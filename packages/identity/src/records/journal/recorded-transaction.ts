@@ -1,4 +1,4 @@
-import { repeated } from '@baton/kernel/http/command';
+import { retryTransaction } from '@baton/kernel/http/command';
 import type { Context } from '../context.ts';
 import { flushRecords } from './journal.ts';
 
@@ -10,7 +10,7 @@ export function recordedTransaction<Inside extends Context, T>(
   context: Inside,
   work: (inside: Inside) => Promise<T>,
 ): Promise<T> {
-  return repeated(() =>
+  return retryTransaction(() =>
     context.pool.transaction(async (db, awaitWithCommit) => {
       const inside = { ...context, db, events: [], audits: [] };
       const result = await work(inside);

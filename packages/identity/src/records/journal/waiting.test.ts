@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from '@baton/kernel/database/sql';
 import { createListener, openPort } from '@baton/kernel/listener/listener';
 import { createLog } from '@baton/kernel/process/log';
-import { freePort } from '@baton/kernel/testing/free-port';
+import { freePort } from '@baton/kernel/testing/process/free-port';
 import { assertTookLess, byDepth } from '@baton/testing/depth';
 import { openIdentity } from '../../app/app.ts';
 import { readIdentitySettings } from '../../app/settings.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, test } from 'node:test';
-import { keepName } from '@baton/kernel/testing/leaks';
+import { keepName } from '@baton/kernel/testing/leaks/leaks';
 import { startIdentity, testSigningKey } from '../../testing/identity.ts';
 import { makeRealm, newSubject, routes, signInBy } from './testing/sign-in.ts';
 import { startUpstream } from './testing/upstream.ts';

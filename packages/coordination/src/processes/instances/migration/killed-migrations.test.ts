@@ -11,8 +11,8 @@ import {
   setStep,
   specOf,
   startProcessInstance,
-} from '../../../testing/process-instances.ts';
-import { startProcess } from '../../../testing/service-processes.ts';
+} from '../../../testing/processes/process-instances.ts';
+import { startProcess } from '../../../testing/programs/service-processes.ts';
 import { until } from '../../../testing/wait-until.ts';
 
 // Several workers take instances along at the same time, and are killed, while people go on working.

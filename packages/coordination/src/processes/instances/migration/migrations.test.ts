@@ -12,8 +12,8 @@ import {
   setStep,
   specOf,
   startProcessInstance,
-} from '../../../testing/process-instances.ts';
-import { observe } from '../../../testing/rules.ts';
+} from '../../../testing/processes/process-instances.ts';
+import { observe } from '../../../testing/rules/rules.ts';
 
 // Instances migrate to a later version that lists theirs in `migrations` (docs/reference/processes.md#migration).
 

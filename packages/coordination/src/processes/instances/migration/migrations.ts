@@ -20,7 +20,7 @@ const againSeconds = 10;
 const settledSeconds = 300;
 
 /** Migrations of all tenants whose instances are due. */
-export function dueMigrations(db: Db, after: QueuePosition, rowsMax: number): Promise<DueMigrationRow[]> {
+export function listDueMigrations(db: Db, after: QueuePosition, rowsMax: number): Promise<DueMigrationRow[]> {
   return db.rows(findDueMigrations(after, rowsMax));
 }
 

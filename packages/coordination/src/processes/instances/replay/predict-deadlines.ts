@@ -4,7 +4,7 @@ import { takeInput } from '@baton/process-engine/engine/engine';
 import { type EngineTools, ProcessFault } from '@baton/process-engine/engine/machine';
 import type { Deadline, ProcessState } from '@baton/process-engine/engine/state';
 import type { ProcessSpec } from '@baton/process-engine/language/definition';
-import { seenRows } from '../../../service/sight/seen-list.ts';
+import { findSeenRows } from '../../../service/sight/seen-list.ts';
 import { viewerOf } from '../../../service/sight/sight.ts';
 import type { Context } from '../../context.ts';
 import { calendarsOf, migrationTarget, preparedOf, toolsOf, useDefinition } from '../definitions-in-use.ts';
@@ -47,7 +47,7 @@ export async function predictDeadlines(
   if (versions.length === 0) return [];
   const { db, tenantId, settings } = context;
   const page = { limit: predictedMax, cursor: undefined };
-  const rows = await seenRows(db, await viewerOf(context), listOfReplayed(tenantId, key), page);
+  const rows = await findSeenRows(db, await viewerOf(context), listOfReplayed(tenantId, key), page);
   const prepared = preparedOf(key, spec);
   const calendars: ReadonlyMap<string, WorkingCalendar> = await calendarsOf(context, prepared);
   let endsAtMs = 0;

@@ -4,6 +4,7 @@ import { sql } from '@baton/kernel/database/sql';
 import { isLongProof } from '@baton/testing/depth';
 import { newId } from '@baton/values/ids';
 import { done, refused } from '../../../testing/leases.ts';
+import { makeWorkspace } from '../../../testing/organisation/workspaces.ts';
 import {
   humanStep,
   publishProcess,
@@ -12,10 +13,9 @@ import {
   startProcesses,
   startProcessInstance,
   writeInstance,
-} from '../../../testing/process-instances.ts';
-import { ruleRow } from '../../../testing/processes.ts';
-import { observe } from '../../../testing/rules.ts';
-import { makeWorkspace } from '../../../testing/workspaces.ts';
+} from '../../../testing/processes/process-instances.ts';
+import { ruleRow } from '../../../testing/processes/processes.ts';
+import { observe } from '../../../testing/rules/rules.ts';
 
 // What a definition that is not published would have made of instances: nothing of it is written.
 

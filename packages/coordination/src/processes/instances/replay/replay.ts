@@ -4,7 +4,7 @@ import { inSlices } from '@baton/kernel/limits/slices';
 import type { WorkingCalendar } from '@baton/process-engine/calendars/working-calendar';
 import type { ProcessSpec } from '@baton/process-engine/language/definition';
 import { FreeObject, Uuid } from '@baton/values/wire';
-import { seenRows } from '../../../service/sight/seen-list.ts';
+import { findSeenRows } from '../../../service/sight/seen-list.ts';
 import { viewerOf } from '../../../service/sight/sight.ts';
 import type { Context } from '../../context.ts';
 import { fail } from '../../errors.ts';
@@ -113,7 +113,7 @@ async function rowsOf(
   if (ids !== undefined) return namedRows(context, key, ids);
   const { db, tenantId } = context;
   const page = { limit, cursor: undefined };
-  const rows = await seenRows(db, await viewerOf(context), listOfReplayed(tenantId, key), page);
+  const rows = await findSeenRows(db, await viewerOf(context), listOfReplayed(tenantId, key), page);
   return rows.slice(0, limit);
 }
 

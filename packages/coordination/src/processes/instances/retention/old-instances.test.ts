@@ -11,8 +11,8 @@ import {
   specOf,
   startProcesses,
   startProcessInstance,
-} from '../../../testing/process-instances.ts';
-import { observe } from '../../../testing/rules.ts';
+} from '../../../testing/processes/process-instances.ts';
+import { observe } from '../../../testing/rules/rules.ts';
 import { deleteOldInstances } from './old-instances.ts';
 
 const { baton, worker, publish } = await startProcesses();

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from '@baton/kernel/database/sql';
 import type { TestCoordination } from '../../../testing/coordination.ts';
-import { startProcess } from '../../../testing/service-processes.ts';
+import { startProcess } from '../../../testing/programs/service-processes.ts';
 
 /** How often work was cut off. */
 export interface Kills {

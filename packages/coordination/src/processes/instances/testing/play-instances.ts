@@ -3,9 +3,9 @@ import { activityId } from '@baton/process-engine/engine/ids/activity-ids';
 import type { Spec } from '@baton/process-engine/engine/testing/random-definitions';
 import { newId } from '@baton/values/ids';
 import type { Actor, TestCoordination } from '../../../testing/coordination.ts';
-import { claimCall } from '../../../testing/invocations.ts';
 import { done } from '../../../testing/leases.ts';
-import { observe } from '../../../testing/rules.ts';
+import { claimCall } from '../../../testing/results/invocations.ts';
+import { observe } from '../../../testing/rules/rules.ts';
 import { kindOf } from './playable.ts';
 
 /** People, executors and operators who do at random what an instance lets them do, by the API alone. */

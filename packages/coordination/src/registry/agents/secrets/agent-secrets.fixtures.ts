@@ -1,5 +1,5 @@
-import { putAgentSecret } from '../../../testing/agents.ts';
-import { defineFixtures, defineObject } from '../../../testing/fixtures.ts';
+import { defineFixtures, defineObject } from '../../../testing/app/fixtures.ts';
+import { putAgentSecret } from '../../../testing/registry/agents.ts';
 import { agent } from '../agents.fixtures.ts';
 
 export default defineFixtures({

@@ -6,11 +6,11 @@ import { sql } from '@baton/kernel/database/sql';
 import { byDepth } from '@baton/testing/depth';
 import { newId } from '@baton/values/ids';
 import { deleteSecretLeftovers, endLeftover } from '../../../access/secret-store/leftovers.ts';
-import { agentKey, newSecretValue, publishAgent, putAgentSecret } from '../../../testing/agents.ts';
+import { startSecretStore, type TestSecretStore } from '../../../testing/access/secret-store.ts';
 import { stopClock } from '../../../testing/clock.ts';
 import { startCoordination, type TestCoordination } from '../../../testing/coordination.ts';
 import { done, eventsOf, refused } from '../../../testing/leases.ts';
-import { startSecretStore, type TestSecretStore } from '../../../testing/secret-store.ts';
+import { agentKey, newSecretValue, publishAgent, putAgentSecret } from '../../../testing/registry/agents.ts';
 import { makeWorkerTools } from '../../../testing/sweepers.ts';
 
 let vault: TestSecretStore;

@@ -3,11 +3,11 @@ import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
 import { type Actor, startCoordination, type TestCoordination } from '../../../testing/coordination.ts';
-import { claimCall, invoke, makeCallable, runningCall } from '../../../testing/invocations.ts';
 import { done, makeRun, makeTask, makeWorker, refused } from '../../../testing/leases.ts';
-import { outcomeTester } from '../../../testing/outcomes.ts';
-import { makeRule, makeRuleWorker, observe, observed } from '../../../testing/rules.ts';
-import { checkBy, makeVerifier, openVerification } from '../../../testing/verification.ts';
+import { claimCall, invoke, makeCallable, runningCall } from '../../../testing/results/invocations.ts';
+import { outcomeTester } from '../../../testing/results/outcomes.ts';
+import { checkBy, makeVerifier, openVerification } from '../../../testing/results/verification.ts';
+import { makeRule, makeRuleWorker, observe, observed } from '../../../testing/rules/rules.ts';
 import { deleteOldInvocations } from './old-invocations.ts';
 
 let baton: TestCoordination;

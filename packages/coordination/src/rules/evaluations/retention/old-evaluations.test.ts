@@ -4,7 +4,7 @@ import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
 import { startCoordination, type TestCoordination } from '../../../testing/coordination.ts';
 import { done, makeTask, refused } from '../../../testing/leases.ts';
-import { evaluationsOf, makeRule, makeRuleWorker, observe, observed } from '../../../testing/rules.ts';
+import { evaluationsOf, makeRule, makeRuleWorker, observe, observed } from '../../../testing/rules/rules.ts';
 import { deleteOldEvaluations, deleteOldWorkKeys } from './old-evaluations.ts';
 
 let baton: TestCoordination;

@@ -5,7 +5,7 @@ import { raceRounds } from '@baton/testing/depth';
 import { newId } from '@baton/values/ids';
 import { startCoordination, type TestCoordination } from '../../../testing/coordination.ts';
 import { done, eventsOf, makeTask, refused } from '../../../testing/leases.ts';
-import { makeWorkspace } from '../../../testing/workspaces.ts';
+import { makeWorkspace } from '../../../testing/organisation/workspaces.ts';
 
 let baton: TestCoordination;
 before(async () => {

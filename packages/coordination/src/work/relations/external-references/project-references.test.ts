@@ -3,8 +3,8 @@ import { after, before, test } from 'node:test';
 import { newId } from '@baton/values/ids';
 import { startCoordination, type TestCoordination } from '../../../testing/coordination.ts';
 import { done, eventsOf, makeTask, refused } from '../../../testing/leases.ts';
-import { makeProject, makeTemplate } from '../../../testing/projects.ts';
-import { makeNarrowPerson } from '../../../testing/workspaces.ts';
+import { makeProject, makeTemplate } from '../../../testing/organisation/projects.ts';
+import { makeNarrowPerson } from '../../../testing/organisation/workspaces.ts';
 
 let baton: TestCoordination;
 let templateId: string;

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
-import { agentSpec, linkAgent, publishAgent } from '../../../testing/agents.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../../testing/coordination.ts';
 import { done, makeTask, makeWorker, openSession, type Worker } from '../../../testing/leases.ts';
-import { assertNoMorePages, pagesOfSearches, searchOf } from '../../../testing/pages-of-searches.ts';
+import { agentSpec, linkAgent, publishAgent } from '../../../testing/registry/agents.ts';
+import { assertNoMorePages, pagesOfSearches, searchOf } from '../../../testing/work/pages-of-searches.ts';
 
 const addressed = 4000;
 

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { raceRounds } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../../../testing/coordination.ts';
 import { done, makeTask, makeWorker, type Worker } from '../../../testing/leases.ts';
-import { checkBy } from '../../../testing/verification.ts';
+import { checkBy } from '../../../testing/results/verification.ts';
 
 let baton: TestCoordination;
 let worker: Worker;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { type Actor, startCoordination, type TestCoordination } from '../../../testing/coordination.ts';
+import { insertTestType } from '../../../testing/definitions/task-type.ts';
 import {
   claimTask,
   done,
@@ -12,10 +13,9 @@ import {
   refused,
   type Worker,
 } from '../../../testing/leases.ts';
-import { makeRule, makeRuleWorker } from '../../../testing/rules.ts';
-import { insertTestType } from '../../../testing/task-type.ts';
-import { checkBy, makeVerifier } from '../../../testing/verification.ts';
-import { makeWorkspace } from '../../../testing/workspaces.ts';
+import { makeWorkspace } from '../../../testing/organisation/workspaces.ts';
+import { checkBy, makeVerifier } from '../../../testing/results/verification.ts';
+import { makeRule, makeRuleWorker } from '../../../testing/rules/rules.ts';
 
 /**
  * Requirements of a task are removed by their author or by a person, and never by a principal that works on it

@@ -1,6 +1,6 @@
 import type { RequestHead } from '@baton/kernel/http/http-message';
 import type { Operation } from '@baton/kernel/http/service';
-import { type CredentialReads, credentialReads } from '@baton/kernel/limits/concurrency-limit';
+import { type CredentialReads, limitCredentialReads } from '@baton/kernel/limits/concurrency-limit';
 import { limitFailures } from '../../../credentials/failure-limits/failure-limits.ts';
 import {
   AccessTokenRefused,
@@ -39,8 +39,8 @@ export function createScimAdmission(parts: Parts) {
   const { failureLimits, counters } = parts;
   const denials = new ScimDenials(parts.ledger, parts.log);
   // Anybody can make up a provisioning token; an access token is verified before its account is read.
-  const tokenReads = credentialReads(parts.settings.IAM_DATABASE_CONNECTIONS_MAX);
-  const accountReads = credentialReads(parts.settings.IAM_DATABASE_CONNECTIONS_MAX);
+  const tokenReads = limitCredentialReads(parts.settings.IAM_DATABASE_CONNECTIONS_MAX);
+  const accountReads = limitCredentialReads(parts.settings.IAM_DATABASE_CONNECTIONS_MAX);
   /** @throws Refusal `scim_unauthorized` and the others of access; `rate_limited`; `scim_unsupported_media_type` */
   return async ({ headers, address, requestId }: RequestHead, endpoint: Operation): Promise<Caller> => {
     const token = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1] ?? refuse('no bearer token');

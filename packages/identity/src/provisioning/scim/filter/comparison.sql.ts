@@ -1,7 +1,7 @@
 import { InstantInput } from '@baton/values/wire';
 import { fail } from '../../errors.ts';
 import type { Attribute } from '../protocol/attributes.ts';
-import { isUuid, ordered } from './expression.sql.ts';
+import { collateText, isUuid } from './expression.sql.ts';
 import type { LeafFilter, Operator } from './filter-grammar.ts';
 import type { SqlValues } from './sql-scope.ts';
 
@@ -95,8 +95,8 @@ function textCondition(
   value: string,
   values: SqlValues,
 ): string {
-  const left = ordered(attribute, expression);
-  const right = (text: string) => ordered(attribute, `${values.add(text)}::text`);
+  const left = collateText(attribute, expression);
+  const right = (text: string) => collateText(attribute, `${values.add(text)}::text`);
   const pattern = patterns[operator];
   if (pattern !== undefined) return `(${left} like ${right(pattern(value.replaceAll(/[\\%_]/g, '\\$&')))})`;
   // Binary values have no order.

@@ -2,7 +2,7 @@ import { fail } from '../../errors.ts';
 import { type Attribute, attributeNamed, type ResourceKind } from '../protocol/attributes.ts';
 import { enterpriseUrn } from '../protocol/schemas.ts';
 import { comparisonCondition } from './comparison.sql.ts';
-import { typed } from './expression.sql.ts';
+import { castToType } from './expression.sql.ts';
 import type { Filter } from './filter-grammar.ts';
 import type { Scope, SqlValues } from './sql-scope.ts';
 
@@ -37,7 +37,7 @@ export function elementsOf(scope: Scope, { name }: Attribute): Elements {
     from: `jsonb_array_elements(r.document -> '${name}') with ordinality as e (item, place)`,
     of: 'true',
     isPresent: `(r.document ? '${name}')`,
-    part: (sub) => (sub === undefined ? `(e.item #>> '{}')` : typed(sub, `(e.item ->> '${sub.name}')`)),
+    part: (sub) => (sub === undefined ? `(e.item #>> '{}')` : castToType(sub, `(e.item ->> '${sub.name}')`)),
   };
 }
 

@@ -42,8 +42,8 @@ export function expressionOf(scope: Scope, { attribute, sub, extension }: Locate
     if (column !== undefined) return column;
   }
   return sub === undefined
-    ? typed(attribute, `(${owner} ->> '${attribute.name}')`)
-    : typed(sub, `(${owner} -> '${attribute.name}' ->> '${sub.name}')`);
+    ? castToType(attribute, `(${owner} ->> '${attribute.name}')`)
+    : castToType(sub, `(${owner} -> '${attribute.name}' ->> '${sub.name}')`);
 }
 
 /** Whether an attribute with parts and one value, such as `name`, is present at all. */
@@ -62,12 +62,12 @@ export function comparedAttribute({ attribute, sub }: Located): Attribute | unde
 }
 
 /** A JSON text, in the type of its attribute. The cast cannot fail: bodies are parsed by the schema. */
-export function typed({ type }: Attribute, text: string): string {
+export function castToType({ type }: Attribute, text: string): string {
   return type === 'boolean' ? `(${text})::boolean` : text;
 }
 
 /** Texts are compared by code point, as the indexes are sorted, and in lower case unless case matters. */
-export function ordered(attribute: Attribute, expression: string): string {
+export function collateText(attribute: Attribute, expression: string): string {
   if (attribute.type === 'boolean' || attribute.type === 'dateTime') return expression;
   const text = isUuid(expression) ? `${expression}::text` : expression;
   return attribute.caseExact ? `(${text} collate "C")` : `(lower(${text}) collate "C")`;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
 import { Refusal } from '@baton/kernel/http/refusal';
-import { processorMsOf } from '@baton/kernel/testing/processor-time';
+import { processorMsOf } from '@baton/kernel/testing/process/processor-time';
 import { assertTookLess, byDepth } from '@baton/testing/depth';
 import { startIdentity, type TestIdentity } from '../../../testing/identity.ts';
 import { made } from '../../../testing/objects.ts';

@@ -1,7 +1,7 @@
 import { type AttributePath, locate } from '../protocol/attribute-path.ts';
 import { attributeNamed } from '../protocol/attributes.ts';
 import { elementsOf } from './elements.sql.ts';
-import { comparedAttribute, expressionOf, isUuid, ordered } from './expression.sql.ts';
+import { collateText, comparedAttribute, expressionOf, isUuid } from './expression.sql.ts';
 import type { Scope } from './sql-scope.ts';
 
 /**
@@ -18,10 +18,10 @@ export function sortExpression(scope: Scope, path: AttributePath): string | unde
   if (!attribute.multiValued) {
     const expression = expressionOf(scope, { ...located, sub });
     // A uuid sorts as its text does.
-    return isUuid(expression) ? expression : ordered(leaf, expression);
+    return isUuid(expression) ? expression : collateText(leaf, expression);
   }
   const elements = elementsOf(scope, attribute);
   const primary = attributeNamed(attribute.subAttributes ?? [], 'primary');
   const order = primary === undefined ? '1' : `coalesce(${elements.part(primary)}, false) desc, e.place`;
-  return `(select ${ordered(leaf, elements.part(sub))} from ${elements.from} where ${elements.of} order by ${order} limit 1)`;
+  return `(select ${collateText(leaf, elements.part(sub))} from ${elements.from} where ${elements.of} order by ${order} limit 1)`;
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { keepSecret } from '@baton/kernel/testing/leaks';
+import { keepSecret } from '@baton/kernel/testing/leaks/leaks';
 import { until } from '../../../testing/waiting.ts';
 
 /** A fake Keycloak with both interfaces and a token endpoint, whose answers can be overridden. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Db, Pool } from '@baton/kernel/database/db';
 import { type Statement, sql } from '@baton/kernel/database/sql';
 import { createLog } from '@baton/kernel/process/log';
-import { keepSecret } from '@baton/kernel/testing/leaks';
+import { keepSecret } from '@baton/kernel/testing/leaks/leaks';
 import { readIdentitySettings } from '../../../app/settings.ts';
 import type { AuditAction } from '../../drafts.ts';
 import { runAuditCommand } from '../audit-command.ts';

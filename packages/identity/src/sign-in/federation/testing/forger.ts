@@ -1,5 +1,5 @@
 import { constants, createHash, createSign, type KeyObject, privateEncrypt } from 'node:crypto';
-import { keepSecret } from '@baton/kernel/testing/leaks';
+import { keepSecret } from '@baton/kernel/testing/leaks/leaks';
 
 /** Makes tokens that no library makes: with invalid RSA signature blocks, or with other parts malformed. */
 

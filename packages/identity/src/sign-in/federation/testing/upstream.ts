@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SignJWT } from 'jose';
-import { keepName, keepSecret } from '@baton/kernel/testing/leaks';
+import { keepName, keepSecret } from '@baton/kernel/testing/leaks/leaks';
 
 /** A key pair of the provider, and the algorithm that it is used with. */
 export interface SigningPair {

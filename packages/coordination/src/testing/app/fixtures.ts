@@ -1,0 +1,11 @@
+import { fixturesOf } from '@baton/kernel/testing/matrix/matrix-fixtures';
+import type { Actor, TestCoordination } from '../coordination.ts';
+
+/** The tools of the `*.fixtures.ts` files beside the features. */
+export interface FixtureTenant {
+  readonly baton: TestCoordination;
+  /** Creates the objects, in its own tenant, with all permissions. */
+  readonly actor: Actor;
+}
+
+export const { defineObject, defineFixtures } = fixturesOf<FixtureTenant>();

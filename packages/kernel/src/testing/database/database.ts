@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto';
+import pg from 'pg';
+import { migrate, readMigrations } from '../../database/migrate.ts';
+import { keepTables } from '../leaks/leaks.ts';
+
+export interface TestDatabase {
+  readonly url: string;
+  /** Ends every connection to it first. The rows of its tables are kept for the leak test. */
+  drop(): Promise<void>;
+}
+
+let databasesMade = 0;
+
+/**
+ * A database of its own with the migrations applied. The first call for their content makes a template; every other one
+ * copies its files, which takes 30 ms with 120 tables where migrating takes seconds.
+ * @throws Error without `BATON_TEST_POSTGRES`, the address of a cluster where databases may be made
+ */
+export function createTestDatabase(migrationsDirectory: string): Promise<TestDatabase> {
+  return createDatabase(testCluster(), migrationsDirectory);
+}
+
+/**
+ * Like `createTestDatabase`, but in another cluster, for a program whose test reads the journal at once. Readers see
+ * only events before the oldest open transaction of the whole cluster, and service tests have transactions open for
+ * seconds.
+ */
+export function createProgramDatabase(migrationsDirectory: string): Promise<TestDatabase> {
+  return createDatabase(process.env.BATON_TEST_PROGRAM_POSTGRES || testCluster(), migrationsDirectory);
+}
+
+async function createDatabase(cluster: string, migrationsDirectory: string): Promise<TestDatabase> {
+  const template = await templateOf(cluster, migrationsDirectory);
+  databasesMade += 1;
+  const name = `baton_test_${process.pid}_${databasesMade}`;
+  await asAdmin(cluster, (admin) =>
+    admin.query(`create database ${name} template ${template} strategy file_copy`),
+  );
+  const url = databaseIn(cluster, name);
+  let isDropped = false;
+  return {
+    url,
+    async drop() {
+      if (isDropped) return;
+      isDropped = true;
+      await keepTables(url);
+      await asAdmin(cluster, (admin) => admin.query(`drop database if exists ${name} with (force)`));
+    },
+  };
+}
+
+function testCluster(): string {
+  const url = process.env.BATON_TEST_POSTGRES;
+  if (!url)
+    throw new Error('BATON_TEST_POSTGRES names no PostgreSQL for the tests: run them through `npm test`.');
+  return url;
+}
+
+async function templateOf(cluster: string, migrationsDirectory: string): Promise<string> {
+  const migrations = await readMigrations(migrationsDirectory);
+  const hash = createHash('sha256').update(JSON.stringify(migrations)).digest('hex').slice(0, 16);
+  const template = `baton_template_${hash}`;
+  await asAdmin(cluster, async (admin) => {
+    // Held until the connection ends: of test processes that start together, one makes the template.
+    await admin.query(`select pg_advisory_lock(hashtext($1))`, [template]);
+    const { rowCount } = await admin.query('select 1 from pg_database where datname = $1', [template]);
+    if (rowCount === 1) return;
+    // Renamed when it is complete, so that a process that dies half-way leaves no incomplete template.
+    const draft = `${template}_${process.pid}`;
+    await admin.query(`drop database if exists ${draft} with (force)`);
+    await admin.query(`create database ${draft}`);
+    await migrate(databaseIn(cluster, draft), migrationsDirectory);
+    await admin.query(`alter database ${draft} rename to ${template}`);
+  });
+  return template;
+}
+
+/** The address of another database of the same cluster. */
+export function databaseIn(cluster: string, name: string): string {
+  const url = new URL(cluster);
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+async function asAdmin(cluster: string, work: (admin: pg.Client) => Promise<unknown>): Promise<void> {
+  const admin = new pg.Client({ connectionString: cluster, application_name: 'baton-test' });
+  await admin.connect();
+  try {
+    await work(admin);
+  } finally {
+    await admin.end();
+  }
+}

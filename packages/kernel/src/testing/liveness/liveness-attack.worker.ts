@@ -1,0 +1,42 @@
+import { Agent } from 'node:http';
+import { parentPort } from 'node:worker_threads';
+import type { Sent } from '../matrix/matrix-client.ts';
+import { type Calls, newCalls, send } from './liveness-calls.ts';
+
+/** The hostile caller, in a thread of its own: what it computes must not be measured as a wait of the bystander. */
+
+/** A load to begin; the next message of any kind ends it, and is answered with what became of its calls. */
+export interface Attack {
+  readonly url: string;
+  readonly hostile: readonly Sent[];
+  /** Connections, each with a request under way. */
+  readonly parallel: number;
+}
+
+let end: (() => Promise<Calls>) | undefined;
+
+parentPort?.on('message', async (attack: Attack | 'end') => {
+  if (attack === 'end') {
+    const calls = await end?.();
+    parentPort?.postMessage(calls);
+  } else end = begin(attack);
+});
+
+/** @returns what ends the load, with the calls until then; afterwards nothing is under way */
+function begin({ url, hostile, parallel }: Attack): () => Promise<Calls> {
+  const agent = new Agent({ keepAlive: true });
+  const calls = newCalls();
+  let isOver = false;
+  const attack = async (worker: number) => {
+    for (let at = worker; !isOver && hostile.length > 0; at += 1)
+      await send(url, agent, hostile[at % hostile.length] as Sent, calls);
+  };
+  const attacks = Array.from({ length: parallel }, (_, worker) => attack(worker));
+  return async () => {
+    isOver = true;
+    const counted = structuredClone(calls);
+    agent.destroy();
+    await Promise.all(attacks);
+    return counted;
+  };
+}

@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict';
+import { endpointName, type Operation } from '../../http/service.ts';
+import type { Client, Received } from './matrix-client.ts';
+import type { StoreWatch } from './store-changes.ts';
+
+/** Who sends a request of the matrix. */
+export type MatrixCaller =
+  /** May do everything. */
+  | 'allowed'
+  /** May do everything too, and is somebody else. */
+  | 'second'
+  /** Sends no credential. */
+  | 'anonymous'
+  /** Has a credential and none of the endpoint's permissions. */
+  | 'powerless'
+  /** Has the permission, and a token whose scope covers none of it. */
+  | 'narrow'
+  /** Has a token without any scope of this service. */
+  | 'scopeless';
+
+/** What a response must be: its status, and the code as the service's envelope shows it. */
+export interface Expected {
+  readonly status: number;
+  readonly code: string;
+}
+
+export interface MatrixRules {
+  readonly unauthenticated: Expected;
+  readonly invalid: Expected;
+  /** For a text that is not JSON, where that differs from `invalid`. */
+  readonly notJson?: Expected;
+  readonly unstorable: Expected;
+  readonly tooLarge: Expected;
+  readonly wrongMethod: Expected;
+  readonly keyRequired: Expected;
+  readonly keyTooLong: Expected;
+  /** For services whose endpoints require permissions. */
+  readonly denied?: Expected;
+  readonly scopeless?: Expected;
+  /** Where the pipeline keeps answers under keys. */
+  readonly keyReused?: Expected;
+  /** For services whose endpoints require If-Match. */
+  readonly ifMatchRequired?: Expected;
+  readonly ifMatchInvalid?: Expected;
+}
+
+/** A request without its credential. */
+export interface SampleRequest {
+  readonly params: Readonly<Record<string, string>>;
+  readonly query?: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What the matrix knows of a service before it runs. */
+export interface MatrixAdapter {
+  readonly service: string;
+  readonly basePath: string;
+  readonly endpoints: readonly Operation[];
+  readonly migrationsDirectory: string;
+  /** Tables (`table`) and columns (`table.column`) whose change no client can notice. */
+  readonly ignoredChanges: readonly string[];
+  /** The rules may differ by endpoint: SCIM has an envelope of its own. */
+  rulesOf(endpoint: Operation): MatrixRules;
+  /** The code in a response's envelope; undefined for one of another form. */
+  codeOf(body: unknown): string | undefined;
+  keyRequired(endpoint: Operation): boolean;
+  bodyBytesMax(endpoint: Operation): number;
+  sizeBeforeCredential(endpoint: Operation): boolean;
+  /**
+   * What the identifiers in bodies and queries name, by the path of the field (`evidence.[].artifactId`), with the
+   * operation's id before it where operations differ (`createTask.typeId`). Absent: they are not tested.
+   */
+  readonly identifiers?: Readonly<Record<string, IdentifierFixture>>;
+  /** Where a standard wants unknown fields of a body ignored; nowhere when absent. */
+  ignoresUnknownFields?(endpoint: Operation): boolean;
+}
+
+/** An identifier in a body or a query. */
+export interface IdentifierFixture {
+  /** The path of such an object: `/claims/{id}`. Null for identifiers that name nothing of a tenant. */
+  readonly object: string | null;
+  /** An absent one is allowed, for instance in a call that removes what may already be removed. */
+  readonly mayBeAbsent?: true;
+  /** The fields that hold it, where that is more than the field itself. */
+  fields?(id: string): object;
+}
+
+/** One service under test. `Tenant` is what its fixtures make objects with. */
+export interface MatrixService<Tenant = object> {
+  readonly url: string;
+  readonly databaseUrl: string;
+  /** Objects made with it belong to the tenant of the allowed caller. */
+  readonly tenant: Tenant;
+  /** Objects made with it belong to another tenant. */
+  readonly otherTenant: Tenant;
+  /** The settings by which another process of the service works on the same store. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** The headers that make a caller; undefined where the endpoint knows no such caller, and its tests are left out. */
+  headersOf(endpoint: Operation, caller: MatrixCaller): Readonly<Record<string, string>> | undefined;
+  close(): Promise<void>;
+}
+
+/** A service under test, and the way to it. */
+export interface MatrixTarget {
+  readonly adapter: MatrixAdapter;
+  readonly service: MatrixService;
+  readonly client: Client;
+}
+
+/** What every case works with. */
+export interface Matrix extends MatrixTarget {
+  readonly store: StoreWatch;
+  /** A request that the allowed caller makes with success, on objects of its own; undefined where none can succeed. */
+  makeRequest(endpoint: Operation): Promise<SampleRequest | undefined>;
+  /** The parameters of such a request of another tenant, without those that name no tenant's object. */
+  makeForeignParams(endpoint: Operation): Promise<Readonly<Record<string, string>>>;
+  /** The identifier of an object of another tenant, by the path of such objects. */
+  foreignId(path: string): Promise<string>;
+}
+
+export interface MatrixCase {
+  /** The sentence that the endpoint keeps. */
+  readonly name: string;
+  applies(endpoint: Operation, adapter: MatrixAdapter): boolean;
+  run(matrix: Matrix, endpoint: Operation): Promise<void>;
+}
+
+/** An identifier of nothing. */
+export const sampleUuid = '0190b2c4-7e1f-7a2b-8c3d-4e5f60718293';
+
+/** A number, or a key with its version, where the form takes no identifier. */
+function sampleOf(form: Operation['params'][string]): string {
+  return [sampleUuid, '1', 'key@1'].find((text) => form.safeParse(text).success) ?? sampleUuid;
+}
+
+/** A request whose form is right and whose objects need not exist: for refusals before they are looked up. */
+export function sampleRequest(endpoint: Operation, adapter: MatrixAdapter): SampleRequest {
+  const params = Object.fromEntries(
+    Object.entries(endpoint.params).map(([name, form]) => [name, sampleOf(form)]),
+  );
+  if (endpoint.body !== undefined && endpoint.example === undefined)
+    throw new Error(
+      `${endpointName(endpoint)} needs an example of its body: the matrix and the docs send it.`,
+    );
+  const needed = Object.entries(endpoint.query).filter(([, form]) => !form.safeParse(undefined).success);
+  return {
+    params,
+    ...(needed.length > 0 && { query: `?${needed.map(([name]) => `${name}=${sampleUuid}`).join('&')}` }),
+    headers: {
+      ...(endpoint.ifMatch === undefined ? {} : { 'if-match': `"${endpoint.ifMatch}-1"` }),
+      ...(adapter.keyRequired(endpoint) ? { 'idempotency-key': 'matrix' } : {}),
+    },
+    ...(endpoint.body === undefined && !endpoint.bytes ? {} : { body: endpoint.example }),
+  };
+}
+
+/** The path of an endpoint with its parameters filled in. */
+export function pathOf(endpoint: Operation, adapter: MatrixAdapter, params: SampleRequest['params']): string {
+  const path = endpoint.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(params[name] ?? ''),
+  );
+  return endpoint.root ? path : `${adapter.basePath}${path}`;
+}
+
+/** Sends a request as one of the callers; `changes` replaces parts of it, and an undefined header takes it away. */
+export function sendAs(
+  { adapter, service, client }: MatrixTarget,
+  endpoint: Operation,
+  caller: MatrixCaller,
+  request: SampleRequest,
+  changes: { headers?: Record<string, string | undefined>; text?: string | undefined } = {},
+): Promise<Received> {
+  const credential = service.headersOf(endpoint, caller) ?? {};
+  const media = endpoint.form ? { 'content-type': 'application/x-www-form-urlencoded' } : {};
+  const headers = Object.entries({ ...media, ...request.headers, ...credential, ...changes.headers }).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined,
+  );
+  const text =
+    'text' in changes
+      ? changes.text
+      : request.body === undefined
+        ? undefined
+        : endpoint.form
+          ? new URLSearchParams(request.body as Record<string, string>).toString()
+          : JSON.stringify(request.body);
+  return client.send({
+    method: endpoint.method,
+    path: `${pathOf(endpoint, adapter, request.params)}${request.query ?? ''}`,
+    headers: Object.fromEntries(headers),
+    ...(text === undefined ? {} : { body: text }),
+  });
+}
+
+/** Asserts that a response is the refusal expected, with the service's envelope. */
+export function assertRefused({ adapter }: Matrix, received: Received, expected: Expected | undefined): void {
+  assert.ok(expected !== undefined, `${adapter.service} has no rule for this refusal`);
+  const got = { status: received.status, code: adapter.codeOf(received.body) };
+  assert.deepEqual(got, { status: expected.status, code: expected.code }, received.text);
+}
+
+/** Whether the pipeline keeps the responses of this endpoint under a key. */
+export function keyed(endpoint: Operation): boolean {
+  return endpoint.idempotency === 'accepted' || endpoint.idempotency === 'required';
+}
