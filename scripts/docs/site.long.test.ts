@@ -106,9 +106,7 @@ describe('the site of the documentation', { skip }, () => {
     });
 });
 
-/** Runs in the page: its scripts have settled, and the keyboard reaches each table and block of code that scrolls. */
-function areScrollingPartsFocusable(): boolean {
-  return [...document.querySelectorAll('.sl-markdown-content :is(table, pre)')].every(
-    (part) => part.scrollWidth <= part.clientWidth || part.getAttribute('tabindex') === '0',
-  );
-}
+/** Evaluated in the page: its scripts have settled, and the keyboard reaches each table and block of code that scrolls. */
+const areScrollingPartsFocusable = `[...document.querySelectorAll('.sl-markdown-content :is(table, pre)')].every(
+  (part) => part.scrollWidth <= part.clientWidth || part.getAttribute('tabindex') === '0',
+)`;
