@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import starlight from '@astrojs/starlight';
 import { defineConfig, passthroughImageService } from 'astro/config';
-import { copyWithoutComments } from './copied-commands.mjs';
+import { copyWithoutComments, focusBlocks } from './code-blocks.mjs';
 
 const sidebar = JSON.parse(readFileSync(new URL('.content/sidebar.json', import.meta.url), 'utf8'));
 
@@ -25,7 +25,7 @@ export default defineConfig({
         PageTitle: './src/components/PageTitle.astro',
       },
       credits: false,
-      expressiveCode: { plugins: [copyWithoutComments()] },
+      expressiveCode: { plugins: [copyWithoutComments(), focusBlocks()] },
       // A long page, such as the list of error codes, is no worse a result than a short one.
       pagefind: { ranking: { pageLength: 0, termSimilarity: 20 } },
     }),

@@ -216,7 +216,7 @@ async function query(url: string, text: string): Promise<Record<string, unknown>
   }
 }
 
-test('a PostgreSQL 15 of our own is dumped and restored, and its audit record checked', {
+test('a PostgreSQL 15 of our own is dumped and restored, and its audit log checked', {
   skip,
 }, async () => {
   const cwd = place('own');

@@ -6,6 +6,7 @@ import { findMapFaults } from './code-map.ts';
 import { checkLayers } from './layers.ts';
 import { checkoutTree, findDeadLinks } from './links.ts';
 import { checkExports } from './package-exports.ts';
+import { checkReleasedApi } from './released-api.ts';
 import { untestedPromises } from './security-page.ts';
 import { oversizedFiles, sourceFiles } from './sources.ts';
 import { wallClockAssertions } from './wall-clock.ts';
@@ -42,6 +43,7 @@ const steps: Step[] = [
   { name: 'words', run: () => checkWords(checkoutTree(root)).join('\n') },
   { name: 'code map', run: () => findMapFaults(checkoutTree(root)).join('\n') },
   { name: 'security page', run: () => untestedPromises(root).join('\n') },
+  { name: 'released API', run: () => checkReleasedApi().join('\n') },
   { name: 'generated files', run: generated },
 ];
 

@@ -55,7 +55,9 @@ function isInstalled(): boolean {
 
 function writeContent(tree: Tree): void {
   const folder = join(site, '.content');
-  for (const old of [folder, dist, join(site, '.astro')]) rmSync(old, { recursive: true, force: true });
+  // Astro's cache has rendered pages, in which a change of our plugins would be missing.
+  for (const old of [folder, dist, join(site, '.astro'), join(site, 'node_modules/.astro')])
+    rmSync(old, { recursive: true, force: true });
   for (const [path, content] of siteContent(tree)) {
     const file = join(folder, path);
     mkdirSync(dirname(file), { recursive: true });

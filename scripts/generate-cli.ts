@@ -45,7 +45,7 @@ an array, \`[...]\`. \`--jq\` filters what the command would print with the same
 \`--json title --jq '.[].title'\`. Fields and filter are validated before anything is sent. If a filter fails on the result of a command that
 has changed something, the error reports it and shows the result.
 
-| Exit code | |
+| Exit code | Meaning |
 |---|---|
 | 0 | done |
 | 1 | it failed, or Baton rejected it: standard error has the code, the request and what to do |

@@ -87,7 +87,7 @@ test('a hash may be in a table of credentials and nowhere else', async () => {
   assert.ok(!findings.join().includes('service_accounts'));
 });
 
-test('the name of a person may be in a table, but not in journal, audit record or log', async () => {
+test('the name of a person may be in a table, but not in journal, audit log or log', async () => {
   const { findings } = await search({
     log: `{"reason":"${userName}"}`,
     tables: { scim_users: userName, events: `{"userName":"${userName}"}`, audit_records: userName },

@@ -68,7 +68,7 @@ export async function makeExchangeFixture(
   return { identity, oidcProvider, signingKey, auditKey, databaseUrl, ...made };
 }
 
-/** The default run seals the audit record, so the benchmark does too. */
+/** The default run seals the audit log, so the benchmark does too. */
 function makeKeyFiles(cleanup: AsyncDisposableStack) {
   const folder = mkdtempSync(join(tmpdir(), 'baton-bench-key-'));
   cleanup.defer(() => rmSync(folder, { recursive: true, force: true }));

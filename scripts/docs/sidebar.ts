@@ -107,7 +107,7 @@ const ownSections: readonly Section[] = [
           { file: 'docs/reference/providers.md', label: 'Identity providers' },
           { file: 'docs/reference/scim.md', label: 'SCIM' },
           'docs/reference/console-sign-in.md',
-          { file: 'docs/reference/audit.md', label: 'Journal and audit record' },
+          { file: 'docs/reference/audit.md', label: 'Journal and audit log' },
         ],
       },
     ],

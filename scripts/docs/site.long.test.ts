@@ -1,11 +1,11 @@
-// Builds the whole site as `npm run docs` does, and searches it in a browser.
+// Builds the whole site as `npm run docs` does, searches it in a browser, and lets axe check some of its pages.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { noBrowser, openPage, startBrowser } from '../../e2e/testing/browser.ts';
+import { assertAccessible, noBrowser, openPage, startBrowser } from '../../e2e/testing/browser.ts';
 import { serveSite } from './site-server.ts';
 
 const root = dirname(dirname(import.meta.dirname));
@@ -67,4 +67,46 @@ describe('the site of the documentation', { skip }, () => {
       await browser.close();
     }
   });
+
+  for (const [colorScheme, width] of [
+    ['light', 1280],
+    ['dark', 375],
+  ] as const)
+    test(`axe finds nothing in ${colorScheme}, ${width} pixels wide`, { skip: noBrowser }, async () => {
+      const browser = await startBrowser();
+      try {
+        const { page, complaints } = await openPage(browser, {
+          colorScheme,
+          viewport: { width, height: 800 },
+        });
+        const check = (name: string) => assertAccessible(page, `${name} ${colorScheme} ${width}`);
+        // Pages with scrolling commands, requests, tables, headings without text between them, and none of these.
+        for (const path of [
+          '',
+          'errors/',
+          'cli/',
+          'configuration/',
+          'performance/',
+          'reference/claims/',
+          '404',
+        ]) {
+          await page.goto(site.address + path);
+          await page.waitForFunction(areScrollingPartsFocusable);
+          await check(path);
+        }
+        await page.goto(site.address);
+        await page.locator('button[data-open-modal]').click();
+        await page.locator('dialog input').fill('stale_claim');
+        await page.locator('.pagefind-ui__result a').first().waitFor();
+        await check('the search');
+        assert.deepEqual(complaints, []);
+      } finally {
+        await browser.close();
+      }
+    });
 });
+
+/** Evaluated in the page: its scripts have settled, and the keyboard reaches each table and block of code that scrolls. */
+const areScrollingPartsFocusable = `[...document.querySelectorAll('.sl-markdown-content :is(table, pre)')].every(
+  (part) => part.scrollWidth <= part.clientWidth || part.getAttribute('tabindex') === '0',
+)`;

@@ -23,7 +23,7 @@ export function describeApi(): object {
   return openApi(
     {
       title: 'Baton coordination',
-      version: '0.1.0',
+      version: '0.2.0',
       description: 'Tasks under exclusive, fenced leases, runs, and an append-only journal of every change.',
       basePath: '/api/v1',
       errors,

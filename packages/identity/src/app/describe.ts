@@ -49,7 +49,7 @@ export function describeApi(): object {
   return openApi(
     {
       title: 'IAM Service',
-      version: '0.1.0',
+      version: '0.2.0',
       description:
         'Tenants, principals and credentials; exchanges a credential for a short-lived access token of one audience.',
       basePath: '/api/v1',

@@ -114,7 +114,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
     endpoints: eventsApi,
   },
   {
-    tag: 'Audit record',
+    tag: 'Audit log',
     about: 'Who did what, and what was refused.',
     endpoints: auditRecordsApi,
   },

@@ -14,7 +14,7 @@ const usage = `Usage: baton identity <command>
 
   serve      answer requests on IAM_HOST:IAM_PORT until SIGTERM or SIGINT
   migrate    bring the schema of IAM_DATABASE_URL up to date; with --dry-run only try it and undo it
-  audit      check the audit record: baton identity audit verify
+  audit      check the audit log: baton identity audit verify
 `;
 
 await runCommand(usage, { serve: serveIdentity, migrate: migrateIdentity, audit: auditIdentity }, undefined, {

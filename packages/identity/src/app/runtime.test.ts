@@ -232,7 +232,7 @@ describe('the description', () => {
   test('names every operation with its codes and events, in the form in which they are answered', async () => {
     const { status, body } = await identity.request('GET', '/openapi.json');
     assert.equal(status, 200);
-    assert.deepEqual([body.info.title, body.info.version], ['IAM Service', '0.1.0']);
+    assert.deepEqual([body.info.title, body.info.version], ['IAM Service', '0.2.0']);
     assert.deepEqual(body, JSON.parse(JSON.stringify(describeApi())));
     const operations = Object.values(body.paths).flatMap((methods) => Object.values(methods as object));
     assert.equal(operations.length, endpoints.length);

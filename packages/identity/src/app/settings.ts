@@ -13,7 +13,7 @@ export const settings = {
   }),
   IAM_BOOTSTRAP_TOKENS_FILE: text<string | undefined>({
     default: undefined,
-    doc: 'A file with further admin secrets, one `name:secret` per line; the audit record names their holders `bootstrap:<name>`. They are accepted only if IAM_BOOTSTRAP_TOKEN is set. SIGHUP reloads the file.',
+    doc: 'A file with further admin secrets, one `name:secret` per line; the audit log names their holders `bootstrap:<name>`. They are accepted only if IAM_BOOTSTRAP_TOKEN is set. SIGHUP reloads the file.',
   }),
   IAM_HOST: text({ default: '127.0.0.1', doc: 'The address that `baton identity serve` listens on.' }),
   IAM_PORT: integer({ default: 8010, min: 0, max: 65_535, doc: 'The port of `baton identity serve`.' }),

@@ -139,7 +139,7 @@ export const errors = {
   ),
   scim_upstream_refused: badGateway(
     'The source writes to its directory first, which rejected the write: nothing is stored.',
-    'Retry. The log and the audit record contain the response of the directory.',
+    "Retry. The service's log and the audit log contain the response of the directory.",
   ),
   ...lowerErrors,
 } as const satisfies ErrorTable;

@@ -15,7 +15,7 @@ export interface AuditEntry {
 /** The parts of a context that an audit row needs. */
 export type Auditing = Pick<Context, 'caller' | 'requestId' | 'audits'>;
 
-/** Adds a row to the audit record of this change; it is written in the change's own transaction. */
+/** Adds a row to the audit log of this change; it is written in the change's own transaction. */
 export function audit(context: Auditing, entry: AuditEntry): void {
   context.audits.push(auditDraft(context, entry));
 }

@@ -1,7 +1,7 @@
 import type { RowOf } from '@baton/kernel/database/row';
 import type { Tables } from '../service/schema.ts';
 
-/** The actions of the audit record (see docs/reference/audit.md#audit-records). */
+/** The actions of the audit log (see docs/reference/audit.md#audit-records). */
 export type AuditAction =
   | 'tenants.create'
   | 'tenants.update'

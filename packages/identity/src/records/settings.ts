@@ -5,7 +5,7 @@ import { settings as lowerSettings } from '../service/settings.ts';
 export const settings = {
   IAM_AUDIT_KEY_FILE: text<string | undefined>({
     default: undefined,
-    doc: 'A file with 32 characters or more of random text, the key that seals the audit record; keep it away from the database. Without it changes to the record cannot be detected.',
+    doc: 'A file with 32 characters or more of random text, the key that seals the audit log; keep it away from the database. Without it changes to the record cannot be detected.',
   }),
   IAM_AUDIT_HEAD_FILE: text<string | undefined>({
     default: undefined,

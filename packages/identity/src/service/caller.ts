@@ -1,4 +1,4 @@
-/** The caller, as the audit record names it. */
+/** The caller, as the audit log names it. */
 export interface Caller {
   readonly actor: string;
 }

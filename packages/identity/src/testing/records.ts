@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { TestIdentity } from './identity.ts';
 
-/** What a request left in the journal and in the audit record. */
+/** What a request left in the journal and in the audit log. */
 
 export interface AuditLine {
   action: string;

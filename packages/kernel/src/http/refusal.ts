@@ -25,7 +25,7 @@ export type ErrorTable = Readonly<Record<string, ErrorRow>>;
 
 export interface RefusalOptions {
   readonly headers?: Readonly<Record<string, string>>;
-  /** For the log and the audit record; never sent. */
+  /** For the service's log and the audit log; never sent. */
   readonly reason?: string;
   /** The writes made so far are committed although the request is refused: for refusals that record something. */
   readonly commits?: boolean;

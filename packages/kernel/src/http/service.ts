@@ -112,6 +112,8 @@ export interface EndpointSpec<
   root?: boolean;
   summary: string;
   description?: string;
+  /** A later version removes it; the description names the replacement (docs/reference/versions.md#deprecation). */
+  deprecated?: true;
   /** Any one of them suffices. Absent: the handler decides (ownership), or `auth` does. */
   permission?: V['permission'] | readonly V['permission'][];
   /**
@@ -205,6 +207,7 @@ export interface Endpoint<Context = object> {
   readonly root: boolean;
   readonly summary: string;
   readonly description: string | undefined;
+  readonly deprecated: boolean;
   readonly permission: readonly string[];
   readonly deniedAs: readonly string[];
   readonly alsoOneOf: readonly string[];
@@ -272,6 +275,7 @@ export function endpointsOf<V extends Vocabulary>(
       root: spec.root ?? false,
       summary: spec.summary,
       description: spec.description,
+      deprecated: spec.deprecated ?? false,
       permission,
       deniedAs: spec.deniedAs ?? permission,
       alsoOneOf: spec.alsoOneOf ?? [],

@@ -103,6 +103,7 @@ interface Described {
 }
 
 interface Operation {
+  deprecated?: boolean;
   tags: string[];
   parameters: object[];
   requestBody: { content: Record<string, Media> };
@@ -130,6 +131,23 @@ function describe(...sections: Section[]): Described {
 const schema = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 const document = describe(books, shelves);
 const { schemas = {}, responses = {}, examples = {} } = document.components;
+
+test('only a deprecated operation is marked as such', () => {
+  const deprecated = endpoint({
+    id: 'burnBook',
+    method: 'POST',
+    path: '/books:burn',
+    summary: 'Burn a book.',
+    deprecated: true,
+    returns: { 204: null },
+    handle,
+  });
+  const { paths } = describe(books, { tag: 'Old', about: 'What will be removed.', endpoints: [deprecated] });
+  assert.deepEqual(
+    [paths['/api/books:burn']?.['post'], paths['/api/books']?.['post']].map((one) => one?.deprecated),
+    [true, undefined],
+  );
+});
 
 test('a named form is described once and referred to, also inside other forms and in pages', () => {
   assert.deepEqual(answerTo('post', '/api/books', 201).schema, schema('Book'));

@@ -105,6 +105,7 @@ function operationOf(
     tags: [tag],
     summary: endpoint.summary,
     ...(endpoint.description === undefined ? {} : { description: endpoint.description }),
+    ...(endpoint.deprecated && { deprecated: true }),
     security: security === undefined ? [] : [{ [security]: [] }],
     parameters: parametersOf(endpoint, forms),
     ...(endpoint.body === undefined ? {} : { requestBody: requestBodyOf(endpoint, endpoint.body, forms) }),

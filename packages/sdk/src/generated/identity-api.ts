@@ -391,7 +391,7 @@ type?: string;
 }
 
 export interface AuditApi {
-/** Read the audit record of all tenants. In the order of `sequence`, oldest first, for pollers: a lower sequence never appears after a higher one was returned, so a reader that keeps its last sequence as `after` misses nothing. `order=desc` gives the newest first, for people. With `tenantId`, `resourceId` or `requestId` the filters go by an index; only a search by action or type of resource for exchanges of a tenant reads all of its exchanges. `GET /api/v1/audit` */
+/** Read the audit log of all tenants. In the order of `sequence`, oldest first, for pollers: a lower sequence never appears after a higher one was returned, so a reader that keeps its last sequence as `after` misses nothing. `order=desc` gives the newest first, for people. With `tenantId`, `resourceId` or `requestId` the filters go by an index; only a search by action or type of resource for exchanges of a tenant reads all of its exchanges. `GET /api/v1/audit` */
 listRecords(query?: {
 tenantId?: Uuid;
 action?: string;

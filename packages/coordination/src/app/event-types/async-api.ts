@@ -29,7 +29,7 @@ export function describeEvents(): object {
     asyncapi: '3.0.0',
     info: {
       title: 'Baton coordination: events',
-      version: '0.1.0',
+      version: '0.2.0',
       description: about,
     },
     defaultContentType: 'application/json',

@@ -34,7 +34,7 @@ const nameCharactersMax = 200;
 /**
  * Records an action of an executor, started or already finished (docs/reference/actions-and-usage.md#actions). Requires
  * the run's live claim. A refused action uses no number and no budget. No event is emitted: actions are the run's own
- * audit record. The session's protocols never cause a refusal: a skill with another protocol is recorded in
+ * audit log. The session's protocols never cause a refusal: a skill with another protocol is recorded in
  * `metadata.capabilityMismatch` (docs/reference/sessions.md#harness-protocol).
  * @throws Refusal `invalid_action`, `invalid_status`, those of a document, those of `requireLiveRun`,
  * `budget_exceeded`, `run_cancel_requested`, `tool_not_authorized`

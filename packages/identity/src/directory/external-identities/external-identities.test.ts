@@ -47,7 +47,7 @@ describe('POST …/external-identities', () => {
     assert.ok(!JSON.stringify([event, audited]).includes(subject));
   });
 
-  test('an unknown principal is 404, denied in the audit record of a known tenant', async () => {
+  test('an unknown principal is 404, denied in the audit log of a known tenant', async () => {
     const tenantId = await makeTenant(identity);
     const request = { issuer: 'https://idp.example', subject: randomUUID() };
     const principalId = randomUUID();

@@ -162,7 +162,7 @@ describe('POST …/principals/{principalId}:enable', () => {
     assert.equal((await auditActions(identity, tenantId)).at(-1), 'allowed principals.enable');
   });
 
-  test('an unknown principal is 404, denied in the audit record of a known tenant', async () => {
+  test('an unknown principal is 404, denied in the audit log of a known tenant', async () => {
     const tenantId = await makeTenant(identity);
     const principalId = randomUUID();
     const known = await identity.post(`${pathOf(tenantId, principalId)}:enable`);

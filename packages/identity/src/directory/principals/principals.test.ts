@@ -137,7 +137,7 @@ describe('POST …/principals/{principalId}:disable', () => {
     assert.equal((await auditOf(identity, tenantId)).at(-1)?.reason, 'principal_disabled revoked:0');
   });
 
-  test('an unknown principal is 404, denied in the audit record of a known tenant', async () => {
+  test('an unknown principal is 404, denied in the audit log of a known tenant', async () => {
     const tenantId = await makeTenant(identity);
     const principalId = randomUUID();
     const known = await identity.post(`/tenants/${tenantId}/principals/${principalId}:disable`);

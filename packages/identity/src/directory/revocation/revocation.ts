@@ -18,7 +18,7 @@ export interface RevocationOrder {
   tenantId: string;
   credentialId: string;
   reason: string;
-  /** The actor in the audit record; by default the caller. */
+  /** The actor in the audit log; by default the caller. */
   actor?: string;
 }
 

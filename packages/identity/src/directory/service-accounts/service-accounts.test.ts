@@ -81,7 +81,7 @@ describe('POST …/service-accounts', () => {
 });
 
 describe('PATCH …/service-accounts/{clientId}', () => {
-  test('replaces audiences and ceiling, with an event and the difference in the audit record', async () => {
+  test('replaces audiences and ceiling, with an event and the difference in the audit log', async () => {
     const tenantId = await makeTenantWithAudience();
     await makeAudience(identity, tenantId, 'memory-service', ['memory:read']);
     const { clientId, principalId } = await makeServiceAccount(identity, tenantId);

@@ -188,7 +188,7 @@ describe('POST /tokens/exchange', () => {
       assert.equal((await exchange(client, bad)).status, 422);
   });
 
-  test('a client without the secret cannot fill the audit record with long texts', async () => {
+  test('a client without the secret cannot fill the audit log with long texts', async () => {
     const client = await makeClient();
     const before = await storeCounts(identity);
     const stranger = { clientId: client.clientId, clientSecret: 'guessed' };

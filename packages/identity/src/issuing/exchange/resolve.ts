@@ -21,7 +21,7 @@ export interface Presented {
   readonly secret: string;
   /** Its public part, under which failures are counted; undefined if the text doesn't have the form of a credential. */
   readonly publicName: string | undefined;
-  /** The prefix of every reason in the log and the audit record. */
+  /** The prefix of every reason in the service's log and the audit log. */
   readonly reasonPrefix: string;
   /** Denials are written by the shared ledger, or with the transaction of the command. */
   readonly writesDenials: 'by ledger' | 'in transaction';
@@ -78,7 +78,7 @@ export async function resolveCredential<Row extends CredentialRow>(
 }
 
 /**
- * Refuses a credential that is no longer valid. The response is the same for every reason; the audit record has the
+ * Refuses a credential that is no longer valid. The response is the same for every reason; the audit log has the
  * reason.
  */
 export async function refuseCredential(

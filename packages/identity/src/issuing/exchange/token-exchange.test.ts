@@ -235,7 +235,7 @@ describe('the audience of an exchange', () => {
 });
 
 describe('a token that is refused', () => {
-  test('has one answer for every reason; only the audit record has the reason', async () => {
+  test('has one answer for every reason; only the audit log has the reason', async () => {
     const cases: [
       string,
       (ids: { tenantId: string; principalId: string; id: string }) => ReturnType<typeof sql>,

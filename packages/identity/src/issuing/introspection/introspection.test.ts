@@ -46,7 +46,7 @@ describe(':introspect', () => {
     );
   });
 
-  test('a dead token is 401, denied in the audit record; an unknown one leaves no trace there', async () => {
+  test('a dead token is 401, denied in the audit log; an unknown one leaves no trace there', async () => {
     const { tenantId, token, credential } = await makeBearer(identity);
     await identity.post(`/tenants/${tenantId}/platform-access-tokens/${credential.id}:revoke`);
     const { status, body } = await introspect(token);

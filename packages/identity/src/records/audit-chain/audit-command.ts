@@ -19,7 +19,7 @@ import {
 /** The text of `baton identity audit --help`. */
 export const auditUsage = `Usage: baton identity audit verify [options]
 
-Checks the audit record in IAM_DATABASE_URL against its seals, tenant by tenant.
+Checks the audit log in IAM_DATABASE_URL against its seals, tenant by tenant.
 
   --tenant ID         only this tenant
   --key FILE          a key besides the one in IAM_AUDIT_KEY_FILE, such as an earlier one; may be repeated
@@ -163,8 +163,8 @@ async function verify(
   ].join(', ');
   say(
     isWhole
-      ? `The audit record is whole: ${extent}.`
-      : `The audit record is BROKEN in ${sums.broken} of ${extent}${lostAnchors === 0 ? '' : `, and ${lostAnchors} anchors are lost`}.`,
+      ? `The audit log is whole: ${extent}.`
+      : `The audit log is BROKEN in ${sums.broken} of ${extent}${lostAnchors === 0 ? '' : `, and ${lostAnchors} anchors are lost`}.`,
   );
   if (isWhole && wanted.saveHeadsFile !== undefined)
     await writeFile(wanted.saveHeadsFile, `${JSON.stringify(heads, undefined, 1)}\n`);

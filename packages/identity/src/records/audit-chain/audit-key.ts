@@ -1,7 +1,7 @@
 import { createHash, createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 
-/** Seals the audit record. It is not in the database, so an owner of the database can't forge a seal. */
+/** Seals the audit log. It is not in the database, so an owner of the database can't forge a seal. */
 export interface AuditKey {
   /** The start of the key's SHA-256; a seal names its key by it. */
   readonly id: string;

@@ -6,14 +6,14 @@ import { startRetention } from './audit-retention.ts';
 import { HeadKeeper, headFileOf, readHead } from './head-file.ts';
 import { startSealing } from './sealer.ts';
 
-/** The key that seals the audit record, and the last seals. */
+/** The key that seals the audit log, and the last seals. */
 export interface AuditMaintenance {
   readonly key: AuditKey | undefined;
   readonly heads: HeadKeeper;
 }
 
 /**
- * Reads the key of the audit record and the last head; without a configured key it logs a warning and returns none.
+ * Reads the key of the audit log and the last head; without a configured key it logs a warning and returns none.
  * @throws AuditKeyError for a file that is no key or no head
  */
 export async function openAuditMaintenance(settings: Settings, log: Logger): Promise<AuditMaintenance> {
@@ -22,14 +22,12 @@ export async function openAuditMaintenance(settings: Settings, log: Logger): Pro
     const head = headFile === undefined ? undefined : await readHead(headFile);
     return { key: await readAuditKey(keyFile), heads: new HeadKeeper(headFile, head, log) };
   }
-  log.warn(
-    'IAM_AUDIT_KEY_FILE is not set: the audit record is not sealed, so changes to it cannot be detected',
-  );
+  log.warn('IAM_AUDIT_KEY_FILE is not set: the audit log is not sealed, so changes to it cannot be detected');
   return { key: undefined, heads: new HeadKeeper(undefined, undefined, log) };
 }
 
 /**
- * Seals the audit record and removes old records, in the background.
+ * Seals the audit log and removes old records, in the background.
  * @returns a function that stops both, after their present batches
  */
 export function maintainAuditRecord(

@@ -32,7 +32,7 @@ interface Removing {
 }
 
 /**
- * Removes audit records that are older than `days` (see docs/reference/audit.md#retention-of-the-audit-record). Of a
+ * Removes audit records that are older than `days` (see docs/reference/audit.md#retention-of-the-audit-log). Of a
  * sealed record only whole links go, oldest first and only while they are intact. The links stay, and a mark made with
  * the key proves that identity removed them. Sealed records are never removed without the key.
  * @returns how many records were removed
@@ -42,7 +42,7 @@ export async function removeOldAudits(removing: Removing): Promise<number> {
   const keptSince = (await pool.row(findInstantBefore(days)))?.kept_since as string;
   if (key === undefined) {
     if ((await pool.row(findAnySeal()))?.is_sealed !== true) return removeUnsealed(removing, keptSince);
-    log.warn('the audit record is sealed: without IAM_AUDIT_KEY_FILE nothing is removed from it');
+    log.warn('the audit log is sealed: without IAM_AUDIT_KEY_FILE nothing is removed from it');
     return 0;
   }
   return eachTenant(removing, (tenantId) => removeFromChain({ ...removing, key }, tenantId, keptSince));
@@ -147,7 +147,7 @@ async function removeLinks(
   if (broken !== undefined) {
     log.error(
       { tenantId, position: broken.position },
-      'the audit record is broken here: nothing from here on is removed; run baton identity audit verify',
+      'the audit log is broken here: nothing from here on is removed; run baton identity audit verify',
     );
     return nothing;
   }

@@ -47,7 +47,7 @@ const refused = (process: TestIdentity) =>
   until(async () => process.logged.join('').includes('nothing more is sealed'), 'sealing is refused');
 
 // Run in parallel, because each waits for the sealer, which runs once a second.
-describe('without its seals the audit record', { concurrency: true }, () => {
+describe('without its seals the audit log', { concurrency: true }, () => {
   test('with a changed record is not sealed again, and is found broken', async (t) => {
     const { identity, verify, unsealed, untilKept, dropSeals } = await start(t);
     const tenantId = await makeTenant(identity);

@@ -26,7 +26,7 @@ export async function readHead(file: string): Promise<KeptHead | undefined> {
     text = await readFile(file, 'utf8');
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw new AuditKeyError(`The head of the audit record (${file}) cannot be read.`, { cause });
+    throw new AuditKeyError(`The head of the audit log (${file}) cannot be read.`, { cause });
   }
   try {
     const { lastSequence, hmac } = JSON.parse(text);
@@ -35,7 +35,7 @@ export async function readHead(file: string): Promise<KeptHead | undefined> {
     // Not JSON: see below.
   }
   throw new AuditKeyError(
-    `The head of the audit record (${file}) was not written by identity: restore it, or check the audit record and remove the file.`,
+    `The head of the audit log (${file}) was not written by identity: restore it, or check the audit log and remove the file.`,
   );
 }
 
@@ -67,7 +67,7 @@ export class HeadKeeper {
     } catch (err) {
       this.#log.error(
         { err },
-        'the head of the audit record could not be stored (IAM_AUDIT_HEAD_FILE): a truncation before the next restart is not detected',
+        'the head of the audit log could not be stored (IAM_AUDIT_HEAD_FILE): a truncation before the next restart is not detected',
       );
     }
   }

@@ -8,7 +8,7 @@ import { until } from '../../testing/waiting.ts';
 import { makeKey } from './testing/records.ts';
 
 const attempts = byDepth(2, 3);
-const message = 'the audit record could not be sealed';
+const message = 'the audit log could not be sealed';
 
 /**
  * Links are made in the order of the numbers, and a record that is left out is one that `verify` reports: so one link

@@ -79,7 +79,7 @@ export class Sealer {
     const anchor = `${through}:${head?.hash}`;
     this.#log.info(
       { tenants: head?.tenants, anchor },
-      'the audit record is sealed; `baton identity audit verify --anchor` checks this anchor',
+      'the audit log is sealed; `baton identity audit verify --anchor` checks this anchor',
     );
     return true;
   }
@@ -117,11 +117,11 @@ export class Sealer {
     if (head !== undefined) {
       const found = last?.hmac === head.hmac ? last : await tx.row(findSealEnding(head.lastSequence));
       if (found?.hmac !== head.hmac)
-        return 'the last link that identity made is missing: the audit record was truncated, or the database was restored';
+        return 'the last link that identity made is missing: the audit log was truncated, or the database was restored';
     }
     // A link made with an earlier key can't be checked here; the verification does, with that key.
     const isForged = last?.key_id === this.#key.id && linkHmac(this.#key, last) !== last.hmac;
-    return isForged ? 'the last link of the audit record is not ours' : undefined;
+    return isForged ? 'the last link of the audit log is not ours' : undefined;
   }
 
   #refuse(what: string, last: SealRow | undefined): undefined {
@@ -181,7 +181,7 @@ export function startSealing(pool: Pool, key: AuditKey, heads: HeadKeeper, log: 
     firstMs: intervalMs,
     intervalMs,
     log,
-    failure: 'the audit record could not be sealed',
+    failure: 'the audit log could not be sealed',
     async work(stopping) {
       await sealer.seal(stopping);
       if (Date.now() - headLoggedAt < headLogIntervalMs) return;

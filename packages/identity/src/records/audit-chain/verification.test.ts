@@ -77,7 +77,7 @@ describe('baton identity audit verify', () => {
       line ?? '',
       new RegExp(`^${tenantId}: whole, 3 links, 600 records, 2 not sealed yet, head 3 [0-9a-f]{64}$`),
     );
-    assert.equal(sum, 'The audit record is whole: 1 tenant, 3 links, 600 records.');
+    assert.equal(sum, 'The audit log is whole: 1 tenant, 3 links, 600 records.');
   });
 
   const second = 'link 2, sequences 258 to 514';

@@ -6,7 +6,7 @@ export const list = endpoint({
   id: 'listAuditRecords',
   method: 'GET',
   path: '/audit',
-  summary: 'Read the audit record of all tenants.',
+  summary: 'Read the audit log of all tenants.',
   description:
     'In the order of `sequence`, oldest first, for pollers: a lower sequence never appears after a higher one was returned, so a reader that keeps its last sequence as `after` misses nothing. `order=desc` gives the newest first, for people. With `tenantId`, `resourceId` or `requestId` the filters go by an index; only a search by action or type of resource for exchanges of a tenant reads all of its exchanges.',
   query: auditQuery,

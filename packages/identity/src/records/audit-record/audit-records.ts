@@ -2,7 +2,7 @@ import type { Db } from '@baton/kernel/database/db';
 import type { AuditPage, AuditQuery } from './audit-record.ts';
 import { findAuditBounds, findAudits } from './audit-records.sql.ts';
 
-/** Reads a page of the audit record (see docs/reference/audit.md#audit-records). */
+/** Reads a page of the audit log (see docs/reference/audit.md#audit-records). */
 export async function listAuditRecords(db: Db, query: AuditQuery): Promise<AuditPage> {
   const { from, to, order, after, limit } = query;
   // In a statement of its own, before the rows: see audit_settled().

@@ -106,7 +106,7 @@ describe('GET /events', () => {
   });
 });
 
-describe('the journal and the audit record', () => {
+describe('the journal and the audit log', () => {
   test('refuse every change of what was written', async () => {
     await makeTenant(identity);
     for (const table of ['events', 'audit_records'])

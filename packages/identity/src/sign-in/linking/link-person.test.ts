@@ -166,7 +166,7 @@ describe('a first sign-in', () => {
       });
   });
 
-  test('cuts a long acr in the audit record between two characters', async () => {
+  test('cuts a long acr in the audit log between two characters', async () => {
     const realm = await makeRealm(identity, upstream);
     const acr = `${'x'.repeat(199)}😀😀`;
     assert.equal((await enter(realm, { sub: newSubject(), acr })).status, 200);

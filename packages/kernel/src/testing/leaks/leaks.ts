@@ -10,7 +10,7 @@ import { secretFields, tokenForms } from './secret-forms.ts';
  * without that nothing is kept. `scripts/leaks.ts` searches the one for the other.
  */
 
-/** A secret may be nowhere; a name (of a person in another system) may be in no journal, audit record or log. */
+/** A secret may be nowhere; a name (of a person in another system) may be in no journal, audit log or log. */
 export interface Kept {
   readonly kind: string;
   readonly text: string;

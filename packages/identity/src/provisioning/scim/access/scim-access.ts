@@ -27,7 +27,7 @@ type Parts = Pick<
   'settings' | 'pool' | 'signingKeys' | 'failureLimits' | 'counters' | 'ledger' | 'log'
 >;
 type FoundSource = ScimSourceRow & { source_id: string };
-/** Refuses a request whose credential belongs to a tenant, and records the denial in the tenant's audit record. */
+/** Refuses a request whose credential belongs to a tenant, and records the denial in the tenant's audit log. */
 type Deny = (code: ErrorCode, why: string, denied: Denied) => never;
 type Denied = Omit<ScimDenial, 'reason'> & { readonly credential: string };
 

@@ -134,7 +134,7 @@ export async function refuseDuplicate(
 }
 
 /**
- * Refuses a write that the directory rejected. Nothing is stored; the audit record has the reason.
+ * Refuses a write that the directory rejected. Nothing is stored; the audit log has the reason.
  * @throws Refusal `scim_upstream_refused`; any other error as it is
  */
 export async function refuseUpstreamFailure(

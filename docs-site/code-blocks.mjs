@@ -10,7 +10,7 @@ export function copyWithoutComments() {
     hooks: {
       postprocessRenderedBlock({ codeBlock, renderData }) {
         if (!terminalLanguages.has(codeBlock.language)) return;
-        const button = findCopyButton(renderData.blockAst);
+        const button = findElement(renderData.blockAst, 'button');
         if (button === undefined) return;
         const name = 'dataCode' in button.properties ? 'dataCode' : 'data-code';
         button.properties[name] = button.properties[name]
@@ -29,10 +29,26 @@ function withoutComment(line) {
   return start < 0 || isOpen("'") || isOpen('"') ? line : line.slice(0, start);
 }
 
-function findCopyButton(node) {
-  if (node.tagName === 'button') return node;
+/**
+ * Lets the keyboard scroll a block. Expressive Code's own script makes a landmark without a name of each block that scrolls;
+ * it leaves a block with a tabindex as it is, and removes the tabindex where the block needs no scrolling.
+ */
+export function focusBlocks() {
+  return {
+    name: 'focus blocks',
+    hooks: {
+      postprocessRenderedBlock({ renderData }) {
+        const block = findElement(renderData.blockAst, 'pre');
+        if (block !== undefined) block.properties.tabIndex = 0;
+      },
+    },
+  };
+}
+
+function findElement(node, tagName) {
+  if (node.tagName === tagName) return node;
   for (const child of node.children ?? []) {
-    const found = findCopyButton(child);
+    const found = findElement(child, tagName);
     if (found !== undefined) return found;
   }
   return undefined;
