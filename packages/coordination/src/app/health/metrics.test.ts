@@ -7,6 +7,7 @@ import { keepSecret } from '@baton/kernel/testing/leaks/leaks';
 import { freePort } from '@baton/kernel/testing/process/free-port';
 import { assertTookLess, longTest } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { journalIsStable } from '../../testing/journal-writer.ts';
 import {
   claimTask,
   done,
@@ -151,6 +152,7 @@ test('run_cancellations_total counts a cancelled run once, however often the cal
 });
 
 test('event_replay_requests_total counts pages of the journal and event_replay_events_total what they held', async () => {
+  await journalIsStable(baton.pool);
   await done(baton.admin.get('/events?limit=2'));
   const by = await moved(async () => {
     const { items } = await done(baton.admin.get('/events?limit=2'));

@@ -80,6 +80,12 @@ test('a process whose connection for notifications is killed opens another and l
   await once(stream.ws, 'open');
   await change();
   await stream.received(1);
+  await until(async () => {
+    const open = await baton.pool.rows(sql`
+      select from pg_stat_activity
+      where datname = current_database() and application_name = 'baton-coordination (listening)'`);
+    return open.length >= 2;
+  }, 'the connections of both processes');
   const killed = await baton.pool.rows(sql`
     select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and application_name = 'baton-coordination (listening)'`);

@@ -4,7 +4,7 @@ import { createPool, type Pool } from '@baton/kernel/database/db';
 import { sql } from '@baton/kernel/database/sql';
 import { byDepth } from '@baton/testing/depth';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { writeEvents } from '../../testing/ledger/journal-writer.ts';
+import { journalIsStable, writeEvents } from '../../testing/ledger/journal-writer.ts';
 import { openStream } from '../../testing/stream/stream-client.ts';
 
 /** The test continues until it has written at least `eventsMin` events, so a busy machine doesn't break it. */
@@ -91,16 +91,6 @@ async function readByPages(url: string, limit: number, isOver: () => boolean): P
   return seen;
 }
 
-async function waitUntilStable(): Promise<void> {
-  for (;;) {
-    const row = await baton.pool.row<{ held: boolean }>(
-      sql`select exists (select from events where position >= (select journal_horizon())) as held`,
-    );
-    if (!row?.held) return;
-    await sleep(10);
-  }
-}
-
 test('16 parallel writers, some slow, some rolled back, in two processes: readers miss nothing and see nothing twice', async () => {
   const before = await baton.pool.row<{ count: number }>(sql`select count(*) from events`);
   let isOver = false;
@@ -117,7 +107,7 @@ test('16 parallel writers, some slow, some rolled back, in two processes: reader
   );
   // One that comes in the middle of it all has been there, one that comes late reads it all from the start.
   const late = openStream(other.url, { token: actor.token });
-  await waitUntilStable();
+  await journalIsStable(baton.pool);
   isOver = true;
 
   const stored = await baton.pool.rows<{ id: string }>(sql`

@@ -220,13 +220,21 @@ test('tenants whose last turn failed take up half of the places at most', async 
   await adapter.close();
 });
 
+/** Whether each statement of the adapter ended 500 ms ago: the end of a turn is followed by a search for more at once. */
+async function isPaused(): Promise<boolean> {
+  const row = await baton.pool.row<{ paused: boolean }>(sql`
+    select coalesce(bool_and(state = 'idle' and state_change < clock_timestamp() - interval '500 ms'), false) as paused
+    from pg_stat_activity where datname = current_database() and application_name = 'baton-context-adapter'`);
+  return row?.paused === true;
+}
+
 test('without work it polls again after CP_CONTEXT_POLL_INTERVAL_SECONDS', async () => {
   const tenantId = await newTenant(baton);
   await writeDeliverable(baton, tenantId, 1);
   await journalIsStable(baton.pool);
   const adapter = await start(adapterEnv(baton, memory, { CP_CONTEXT_POLL_INTERVAL_SECONDS: '60' }));
   await until(() => settled(tenantId).catch(() => false), 'the first cycle');
-  await sleep(500);
+  await until(isPaused, 'the pause after the search for more');
   await writeDeliverable(baton, tenantId, 1);
   await sleep(1700);
   assert.equal(memory.keptIds(namespaceOf(tenantId)).length, 1);

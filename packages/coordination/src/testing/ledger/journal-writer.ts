@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Db } from '@baton/kernel/database/db';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
@@ -31,11 +32,26 @@ export async function writeEvents(
   return whole.map(({ id }) => id);
 }
 
-/** Waits until no committed event is hidden any more: other databases of the cluster have transactions too. */
+/** Longer than any transaction of another test file; only a failing test reaches it. */
+const stableMsMax = 120_000;
+
+/**
+ * Waits until no committed event is hidden any more: other databases of the cluster have transactions too.
+ * @throws Error with the oldest transaction of the cluster when that takes too long
+ */
 export async function journalIsStable(db: Db): Promise<void> {
   const heldBack = () =>
     db.row<{ held: boolean }>(
       sql`select exists (select from events where position >= (select journal_horizon())) as held`,
     );
-  while ((await heldBack())?.held) await new Promise((done) => setTimeout(done, 10));
+  for (const deadline = performance.now() + stableMsMax; (await heldBack())?.held; await sleep(10))
+    if (performance.now() > deadline)
+      throw new Error(
+        `events remain hidden after ${stableMsMax} ms, behind ${JSON.stringify(await db.row(oldestTransaction))}`,
+      );
 }
+
+/** Of any database of the cluster, since each holds back the horizon of all. */
+const oldestTransaction = sql<object>`
+  select datname, application_name, backend_type, state, now() - xact_start as age, left(query, 200) as query
+  from pg_stat_activity where backend_xid is not null order by age(backend_xid) desc limit 1`;

@@ -145,7 +145,13 @@ test('a stop of the service answers waiting readers with an empty page', async (
   await openPort(server, '127.0.0.1', 0);
   const { port } = server.address() as AddressInfo;
   const url = `http://127.0.0.1:${port}/api/v1/events?type=x&wait=30`;
+  let received = 0;
+  server.on('request', () => {
+    received += 1;
+  });
   const readings = Array.from({ length: 5 }, () => fetch(url, { headers: adminHeader }));
+  // A request that arrives after the stop is refused.
+  await until(() => received === readings.length, 'the service has received all of them');
   await sleep(settleMs);
   const began = performance.now();
   await service.close();
