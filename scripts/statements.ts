@@ -5,7 +5,7 @@ import pg from 'pg';
 import { findSqlParts, findSqlTemplates, type SqlDeclaration, type SqlTemplate } from './sql-templates.ts';
 
 export interface StatementReport {
-  /** One line per statement whose declared row isn't what the store gives. */
+  /** One line per statement whose declared row type differs from the one that PostgreSQL reports. */
   readonly problems: readonly string[];
   /** How many statements with a declared row were compared. */
   readonly compared: number;

@@ -73,7 +73,7 @@ export class HiddenStream {
     return Buffer.concat([...hidden, rest.subarray(0, rest.length - waits)]);
   }
 
-  /** Returns the held back text at the end of the stream, which was no secret. */
+  /** Returns the held-back text at the end of the stream, which turned out not to be a secret. */
   end(): Buffer {
     return this.#waiting;
   }

@@ -86,7 +86,7 @@ export function pipelineCodesOf(endpoint: Operation): readonly ErrorCode[] {
   return [...known];
 }
 
-/** What the pipeline needs besides the tools of its commands. */
+/** The dependencies of the pipeline, in addition to those of its commands. */
 export interface RuntimeParts {
   pool: Pool;
   metrics: RequestMetrics;

@@ -132,7 +132,7 @@ for (const kind of ['outside', 'table'] as const)
       assert.deepEqual(placesOf(secrets, places), []);
       assert.deepEqual(placesOf([refused], places), names);
 
-      // The scan finds what is there.
+      // The scan finds stored secrets.
       const planted = `planted ${newId()}`;
       assert.equal(await call('POST', '/tasks', { title: planted }), 201);
       const found = placesOf([planted], new Map([...(await dumpOf(baton)), ...answers]));

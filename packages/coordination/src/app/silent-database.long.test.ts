@@ -18,7 +18,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-/** What remains open after a failed assertion would keep the file running until its timeout. */
+/** Connections left open by a failed assertion would keep the file running until its timeout. */
 async function withProxy(
   work: (
     proxy: DatabaseProxy,

@@ -118,7 +118,7 @@ export const errors = {
     },
   ),
   connection_status_conflict: conflict(
-    'A report cannot change the present status of the connection.',
+    'A report cannot change the current status of the connection.',
     'Authorize the connection again: only an active one accepts reports. `details.status` is its status.',
   ),
   invalid_account: invalid(

@@ -51,7 +51,7 @@ export const fault = <A extends Attempt>(
 /** Pairs that run in parallel, each with its own objects. */
 const pairsAtOnce = 8;
 
-/** What every admin endpoint refuses first, in this order. */
+/** The first refusals of every admin endpoint, in order. */
 export const adminFaults: readonly Fault[] = [
   fault('unauthorized', (attempt) => {
     attempt.headers = { ...attempt.headers, 'x-iam-bootstrap-token': 'another' };

@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { TestIdentity } from './identity.ts';
 
-/** What a request left in the journal and in the audit record. */
+/** The rows that a request wrote to the journal and the audit record. */
 
 export interface AuditLine {
   action: string;

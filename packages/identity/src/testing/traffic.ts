@@ -8,7 +8,7 @@ import { until } from './waiting.ts';
 /** Five times what a quiet machine may need; without the lock an act failed after 10 s. */
 const actMsMax = 5000;
 
-/** So many show that the traffic is under way. */
+/** This many responses show that the traffic has started. */
 const enoughAnswers = byDepth(25, 100);
 
 interface Answered {
@@ -18,7 +18,7 @@ interface Answered {
 
 interface ActAmid {
   readonly parallel?: number;
-  /** What the victim sends all the time. */
+  /** The requests that the victim sends continuously. */
   request(): Promise<Answer>;
   act(): Promise<Answer>;
   /** Whether the act refuses the requests from then on. */
@@ -27,7 +27,7 @@ interface ActAmid {
 
 interface Traffic {
   readonly answered: readonly Answered[];
-  /** Ends it, and waits for what is under way. */
+  /** Ends it, and waits for pending requests. */
   stop(): Promise<void>;
 }
 

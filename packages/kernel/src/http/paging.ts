@@ -3,7 +3,7 @@ import { Refusal } from './refusal.ts';
 export const pageLimitDefault = 50;
 export const pageLimitMax = 200;
 
-/** Where a page starts, and how long it is. */
+/** The start of a page, and its length. */
 export interface Page {
   readonly limit: number;
   /** The text the client sent, undecoded; absent for the first page. */

@@ -58,7 +58,7 @@ export interface Input<P, Q, B, X = never> {
 /** The surroundings of a command, outside of its transaction; see `EndpointSpec.around`. */
 export interface Surroundings<X, C> {
   readonly incoming: Incoming;
-  /** Its `db` is no transaction: each statement is its own, and waits its turn. */
+  /** Its `db` is not a transaction: each statement is a transaction of its own, and is queued. */
   readonly context: C;
   /** The Idempotency-Key of the call. A stored response is replayed without `around`. */
   readonly keyed: KeyedCall | undefined;
@@ -121,7 +121,7 @@ export interface EndpointSpec<
   deniedAs?: readonly V['permission'][];
   /** One of these is needed besides. */
   alsoOneOf?: readonly V['permission'][];
-  /** Which credential the endpoint takes. Absent: the service's usual one. */
+  /** The credential that the endpoint accepts; by default, the service's usual one. */
   auth?: V['auth'];
   params?: P;
   query?: Q;

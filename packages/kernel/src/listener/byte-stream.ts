@@ -27,7 +27,7 @@ export interface Incoming {
 
 const late = { in: 'body', path: [], type: 'timeout', message: 'The body did not arrive in time' } as const;
 
-/** Reads a body without ever holding more of it than the present chunks; see `Incoming.read`. */
+/** Reads a body without ever holding more than its current chunks; see `Incoming.read`. */
 export async function* readByteStream(
   raw: IncomingMessage,
   bytesMax: number,

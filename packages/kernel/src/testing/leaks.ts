@@ -5,7 +5,7 @@ import { noteLog } from '@baton/testing/recent-log';
 import { secretFields, tokenForms } from './secret-forms.ts';
 
 /**
- * What the leak test needs of a run: every secret that was made or shown to a service, every line that was logged, and
+ * The leak test's data about a run: every secret that was made or shown to a service, every line that was logged, and
  * what the databases held at their end. Each test process adds it to files of its own in the folder `BATON_LEAK_DIR`;
  * without that nothing is kept. `scripts/leaks.ts` searches the one for the other.
  */

@@ -9,7 +9,7 @@ import type { Sent } from './matrix-client.ts';
 export interface Attack {
   readonly url: string;
   readonly hostile: readonly Sent[];
-  /** Connections, each with a request under way. */
+  /** Connections, each with a pending request. */
   readonly parallel: number;
 }
 
@@ -22,7 +22,7 @@ parentPort?.on('message', async (attack: Attack | 'end') => {
   } else end = begin(attack);
 });
 
-/** @returns what ends the load, with the calls until then; afterwards nothing is under way */
+/** @returns what ends the load, with the calls until then; afterwards no request is pending */
 function begin({ url, hostile, parallel }: Attack): () => Promise<Calls> {
   const agent = new Agent({ keepAlive: true });
   const calls = newCalls();

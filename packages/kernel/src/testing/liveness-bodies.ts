@@ -18,7 +18,7 @@ interface Growth {
   /** Of the longest, so that a body fits into its bound. */
   readonly share: number;
   readonly depth: number;
-  /** What may still be made: the longest lists of the longest texts would not fit into memory. */
+  /** The remaining size: the longest lists of the longest texts would not fit into memory. */
   readonly left: { bytes: number };
 }
 
@@ -45,7 +45,7 @@ export function worstRequests(endpoint: Operation, sample: SampleRequest, bytesM
 function worstBodies(endpoint: Operation, sample: SampleRequest, bytesMax: number): Hostile[] {
   if (endpoint.form) return worstForms(bytesMax);
   if (endpoint.bytes) return [{ name: 'bytes', text: 'x'.repeat(Math.min(bytesMax, bytesSentMax)) }];
-  // What costs most to read. One kind together: the same code reads the bodies of all endpoints.
+  // The most expensive bodies to read. One kind together: the same code reads the bodies of all endpoints.
   const raw = [
     filled('{"x":[', '1e22,', '1]}', bytesMax),
     filled('{"x":[', '9007199254740993,', '1]}', bytesMax),

@@ -1,7 +1,7 @@
 import { type Agent, request } from 'node:http';
 import type { Sent } from './matrix-client.ts';
 
-/** What the calls of one caller took, and how they ended. */
+/** The durations and results of one caller's calls. */
 export interface Calls {
   readonly ms: number[];
   /** How often which status; 0 for a connection that broke. */

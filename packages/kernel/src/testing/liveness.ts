@@ -15,7 +15,7 @@ import { type MatrixService, type MatrixTarget, pathOf, type SampleRequest } fro
 
 export interface LivenessSetup<Tenant extends object> extends MatrixSetup<Tenant> {
   readonly program: Omit<ServiceProgram, 'env'>;
-  /** What another tenant does meanwhile: right requests that can be repeated. */
+  /** The concurrent requests of another tenant: valid ones that can be repeated. */
   ordinary(service: MatrixService<Tenant>): Promise<readonly Sent[]>;
   /** Connections of the hostile caller; 24 when absent, 12 in the short form. */
   readonly parallel?: number;

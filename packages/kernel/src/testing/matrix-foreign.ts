@@ -24,7 +24,7 @@ export const foreignCases: readonly MatrixCase[] = [
       const own = await matrix.makeRequest(endpoint);
       if (own === undefined) return;
       for (const [name, foreign] of Object.entries(await matrix.makeForeignParams(endpoint))) {
-        // Some parameters are no identifiers: a skill's name.
+        // Some parameters are not identifiers, such as a skill's name.
         if (!isUuid(foreign)) continue;
         await comparesAlike(matrix, endpoint, name, foreign, (id) => ({
           ...own,

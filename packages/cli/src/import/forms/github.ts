@@ -168,7 +168,7 @@ function idIn(value: unknown, repository: string): string | undefined {
   return Number.isSafeInteger(number) ? `${repositoryOf(fields) ?? repository}#${String(number)}` : undefined;
 }
 
-/** References to other issues that are no relations. */
+/** References to other issues that are not relations. */
 interface Neighbours {
   readonly children: readonly string[];
   /** Issues that block it and that are not closed in the list. */

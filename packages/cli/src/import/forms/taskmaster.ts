@@ -78,7 +78,7 @@ function tagsIn(document: unknown, name: string, leftOut: LeftOut): { tag: strin
 }
 
 interface UnlinkedTask extends SourceItem {
-  /** What `dependencies` names, and the task that it is part of. */
+  /** The tasks in `dependencies`, and the parent task. */
   readonly dependencies: readonly string[];
   readonly parentId: string | undefined;
   readonly tag: string;

@@ -33,7 +33,7 @@ export const pageKeys: readonly [string, string][] = [
   ['p', 'pause or resume the journal'],
 ];
 
-/** What the shell does for actions. */
+/** The operations that the shell provides to actions. */
 export interface ShellActs {
   /** @param text the initial text of its field */
   openPalette(text?: string): void;

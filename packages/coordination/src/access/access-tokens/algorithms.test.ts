@@ -9,7 +9,7 @@ import { newId } from '@baton/values/ids';
 import { readCoordinationSettings } from '../../app/settings.ts';
 import { type Actor, listen, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 
-/** Which algorithms of identity's tokens are accepted (CP_IAM_ALGORITHMS), and that a key verifies only its own. */
+/** Tests the accepted algorithms of identity's tokens (CP_IAM_ALGORITHMS): a key verifies only its own algorithm. */
 
 const pairs = {
   rsa: generateKeyPairSync('rsa', { modulusLength: 2048 }),

@@ -41,7 +41,7 @@ async function claim(actor: Actor, sessionId: string): Promise<Answer['body']> {
   return created(actor.post(`/tasks/${task.id}:claim`, { sessionId }));
 }
 
-/** What start-run leaves, without its endpoint. */
+/** The rows that start-run writes, without its endpoint. */
 async function run(claimed: Answer['body']): Promise<string> {
   const runId = newId();
   await baton.pool.run(sql`

@@ -82,7 +82,7 @@ const filesNothing = {
     ...['activateConfigRevision'],
   ],
   /**
-   * What it writes belongs to the tenant, or to a principal of it, and its permission is the tenant's in the catalogue.
+   * Its rows belong to the tenant or one of its principals, and the catalogue declares its permission for the tenant.
    */
   tenants: [
     ...['openSession', 'heartbeatSession', 'closeSession', 'uploadArtifactContent', 'createArtifactType'],
@@ -149,9 +149,9 @@ const namesAPlace: Readonly<Record<string, string>> = {
 };
 
 interface Places {
-  /** Where it is filed; null is the tenant itself. */
+  /** The workspace of the new object; null is the tenant itself. */
   readonly to: string | null;
-  /** Where it comes from; of what is made, as `to`. */
+  /** The former workspace; for a new object, the same as `to`. */
   readonly from: string | null;
 }
 type Prepared = (actor: Actor) => Promise<Answer>;
@@ -167,7 +167,7 @@ interface Filing {
   prepare(places: Places, actor: Actor): Promise<Prepared>;
   /** The answer where the permission is granted. */
   readonly answers?: readonly [status: number, code?: string];
-  /** What else the actor needs, wherever. */
+  /** Other permissions that the actor needs, in any workspace. */
   readonly also?: readonly string[];
 }
 

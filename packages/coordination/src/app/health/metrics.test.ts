@@ -42,7 +42,7 @@ async function metricsAt(url: string, headers: Record<string, string> = {}): Pro
   );
 }
 
-/** What work adds to the counters and gauges of the first process. */
+/** The increments of the first process's counters and gauges after some work. */
 async function moved(work: () => Promise<unknown>): Promise<(name: string) => number> {
   const earlier = await metricsAt(baton.url);
   await work();

@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import type { StreamEnd } from './close-codes.ts';
 
-/** What a client may send per second: it has no reason to send, and the rest stays in its own buffers. */
+/** The bytes that a client may send per second: it has no reason to send any, and the rest remains in its own buffers. */
 const clientFramesPerSecondMax = 100;
 /** Without a limit, a client that sends pings and reads nothing would fill our memory with pongs. */
 const pongQueuedBytesMax = 16 * 1024;

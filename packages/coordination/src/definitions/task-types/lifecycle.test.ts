@@ -73,7 +73,7 @@ const lifecycles: fc.Arbitrary<Sent> = fc
     ...named,
   }));
 
-/** What is called, and with which status where one is named. */
+/** The operation that is called, and its target status if it has one. */
 const calls = fc.array(
   fc.oneof(
     {

@@ -62,7 +62,7 @@ interface Step {
   verb: (typeof verbs)[number];
   worker: number;
   task: number;
-  /** Which of the claims or runs so far, the newest first. */
+  /** An index into the existing claims or runs, newest first. */
   back: number;
   flag: boolean;
 }

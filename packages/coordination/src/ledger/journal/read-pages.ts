@@ -74,7 +74,7 @@ export interface BackwardPage {
   readonly rows: readonly EventRow[];
   /** The end of the previous page; undefined at the beginning of the journal. */
   readonly previous: JournalPosition | undefined;
-  /** Where reading continues: for a tail, after events that its filter skipped; undefined in an empty journal. */
+  /** The cursor from which reading continues: for a tail, after events that its filter skipped; undefined in an empty journal. */
   readonly newest: JournalPosition | undefined;
   readonly floor: JournalPosition;
 }

@@ -71,7 +71,7 @@ const write = (count: number, more: object = {}, tenantId = baton.tenantId) =>
     tenantId,
     Array.from({ length: count }, () => more),
   );
-/** What waits, with the highest count of attempts. */
+/** The pending deliveries, with the highest number of attempts. */
 const waiting = async () =>
   (await baton.pool.row<{ events: number; attempts: number; dead: number }>(sql`
     select coalesce(sum(cardinality(event_sequences)), 0)::int + (select count(*)::int from outbox) as events,

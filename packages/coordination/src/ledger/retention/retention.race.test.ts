@@ -160,7 +160,7 @@ test('nothing is lost that a consumer needs, and no tenant touches the history o
         select id, position, sequence from archived_events where tenant_id = ${tenantId}
         union all select id, position, sequence from events where tenant_id = ${tenantId}) journal
       order by position, sequence`);
-    // What is left is the end of what was consumed, in the same order: only its beginning was pruned.
+    // The remaining events are the last of the consumed ones, in the same order: only the first ones were pruned.
     assert.deepEqual(
       seen.slice(seen.length - left.length),
       left.map(({ id }) => id),

@@ -47,7 +47,7 @@ export interface Instance {
   readonly tasks: Map<string, Of<'open_task'>>;
 }
 
-/** What the inputs have led to. */
+/** The effects of the inputs. */
 export interface Led {
   readonly created: Created[];
   readonly problems: string[];

@@ -234,7 +234,7 @@ export async function migrateInstance(
   return (await db.row(updateToStaying(tenantId, row.id, toVersion))) as InstanceRow;
 }
 
-/** @throws errors that are no fault of the instance */
+/** @throws errors that the instance didn't cause */
 function faultOf({ log, tenantId }: Context, { id }: InstanceRow, error: unknown): ProcessFault {
   if (error instanceof ProcessFault) return error;
   if (isUnavailable(error)) throw error;

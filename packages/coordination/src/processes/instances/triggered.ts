@@ -44,7 +44,7 @@ export interface JudgedGroup extends TriggerPlace {
   readonly fitting: readonly Fitting[];
 }
 
-/** Which of the definitions that an event may concern have been evaluated. */
+/** The progress through the definitions that an event may concern. */
 export interface JudgedEvent {
   /** The last version that an earlier turn evaluated. */
   readonly after: TriggerPlace | undefined;

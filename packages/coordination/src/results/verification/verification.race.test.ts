@@ -28,7 +28,7 @@ const attemptOf = async (id: string) => (await done(baton.admin.get(`/tasks/${id
 const countOf = async (id: string, type: string) =>
   (await eventsOf(baton, id)).filter((event) => event.type === type).length;
 
-/** What must hold of a task whatever happened: a closed attempt, and completed only by one that passed. */
+/** The invariant of the task: its attempt is closed, and only a passed attempt completed it. */
 async function assertSettled(taskId: string, round: number) {
   const row = await baton.pool.row(sql<{ category: string; open: string | null; passed: number }>`
     select t.category, t.open_verification_id as open,

@@ -31,7 +31,7 @@ const whereStepsMax = 1_000_000;
 
 /**
  * The roots of each item that the action runs for; one item, without the root `item`, where the action has no forEach.
- * @throws ConditionFault if the value is no list or has more than 50 items, or if `where` takes too many steps
+ * @throws ConditionFault if the value is not a list or has more than 50 items, or if `where` takes too many steps
  */
 export function itemsOfAction({ forEach, where }: RuleAction, roots: RuleRoots): RuleRoots[] {
   if (forEach === undefined) return [roots];

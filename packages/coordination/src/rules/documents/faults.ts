@@ -5,7 +5,7 @@ import { type ErrorCode, fail } from '../errors.ts';
 /** How many faults of a document a refusal names (docs/reference/rules.md#documents). */
 const faultsMax = 20;
 
-/** What is wrong, with its place in the document: `action.fields.title`. */
+/** The problem, with its path in the document: `action.fields.title`. */
 export interface Fault {
   readonly field: string;
   readonly message: string;

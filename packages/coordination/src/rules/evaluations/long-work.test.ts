@@ -16,7 +16,7 @@ import {
 } from '../../testing/rules.ts';
 import { continuePendingEvaluations } from './rule-jobs.ts';
 
-// What takes a rule long: many items, long waits, and many that wait.
+// Tests rules that take long: many items, long waits, and many pending evaluations.
 
 let baton: TestCoordination;
 let worker: ReturnType<typeof makeRuleWorker>;

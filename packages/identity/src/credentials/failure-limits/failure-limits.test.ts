@@ -176,7 +176,7 @@ describe('limits of failed sign-ins', () => {
     });
     const realm = await makeRealm(limited, upstream);
     const right = await upstream.sign({ sub: newSubject() });
-    // Who is refused by a rule presents a genuine token: that counts for nothing.
+    // A caller that a rule rejects presents a valid token, which isn't counted as a failure.
     const unentitled = { audience: 'unknown' };
     for (let time = 0; time < 5; time += 1)
       assert.equal((await signInBy(limited, realm, right, 'exchange', unentitled)).status, 403);

@@ -62,7 +62,7 @@ interface Finishing {
 /**
  * Does the work that requests left for later, at the start and every second. Any number of processes may
  * do so: one at a time works on each.
- * @returns a function that stops it, after the present batch
+ * @returns a function that stops it, after the current batch
  */
 export function startEndings(finishing: Finishing): () => Promise<void> {
   return startJob({

@@ -21,7 +21,7 @@ interface Step {
   readonly status: number;
   /** The id of what is made, by this name. */
   readonly makes?: string;
-  /** What of the response must be so, by the path of its parts: `emails.0.value`. */
+  /** The expected values in the response, by path: `emails.0.value`. */
   readonly shows?: Resource;
 }
 

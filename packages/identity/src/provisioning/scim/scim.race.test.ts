@@ -267,7 +267,7 @@ test('a person is disabled by an administrator while the directory writes them: 
       ),
     ]);
     assert.deepEqual(statusesOf(again), Array(4).fill(200));
-    // Where the directory wanted the person inactive at that moment, the administrator was refused.
+    // If the directory had just deactivated the person, the administrator was refused.
     await act('enable');
     assert.equal((await clients[1].get(`/Users/${id}`)).body.active, true);
     assert.equal((await identity.get(path)).body.status, 'active');

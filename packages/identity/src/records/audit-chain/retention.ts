@@ -27,7 +27,7 @@ interface Removing {
   readonly key: AuditKey | undefined;
   readonly log: Logger;
   readonly days: number;
-  /** Stops after the present batch. */
+  /** Stops after the current batch. */
   readonly stopping?: AbortSignal;
 }
 
@@ -160,7 +160,7 @@ async function removeLinks(
 
 /**
  * Removes old records once an hour, where the settings want it.
- * @returns a function that stops it, after the present batch
+ * @returns a function that stops it, after the current batch
  */
 export function startRetention(removing: Removing): () => Promise<void> {
   if (removing.days === 0) return async () => undefined;

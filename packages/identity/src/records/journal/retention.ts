@@ -47,7 +47,7 @@ async function removeBatch(tx: Db, days: number): Promise<number> {
 
 /**
  * Removes old events at the start and every ten minutes, where the settings want it.
- * @returns a function that stops it, after the present batch
+ * @returns a function that stops it, after the current batch
  */
 export function startJournalRetention(removing: Removing): () => Promise<void> {
   if (removing.days === 0) return async () => undefined;

@@ -13,7 +13,7 @@ import { adminHeader, startIdentity, type TestIdentity } from '../../testing/ide
 import { made, makePrincipal, makeTenant } from '../../testing/objects.ts';
 import { until } from '../../testing/waiting.ts';
 
-/** What a look and its statement may take on a busy machine. */
+/** The time that a poll and its statement may take on a busy machine. */
 const promptMs = 5000;
 
 let identity: TestIdentity;

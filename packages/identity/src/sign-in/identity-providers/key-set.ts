@@ -66,7 +66,7 @@ function fits({ key }: UpstreamKey, alg: string): boolean {
 
 /**
  * Reads a key document (RFC 7517). Keys that must not verify a signature are left out: symmetric keys, keys for
- * encryption, weak keys, unknown types, and a `kid` that is no text. If two keys have the same `kid`, both are left
+ * encryption, weak keys, unknown types, and a `kid` that is not a string. If two keys have the same `kid`, both are left
  * out.
  * @throws KeyDocumentError
  */

@@ -4,7 +4,7 @@ import { fail } from '../errors.ts';
 import { type KeySet, parseKeySet } from './key-set.ts';
 import { ProviderFaults } from './provider-faults.ts';
 
-/** Where a provider's keys are and how long they may be used. */
+/** The address of a provider's keys, and the time for which they may be used. */
 export interface KeySource {
   readonly id: string;
   /** Its name here, for the log. */

@@ -24,7 +24,7 @@ import {
   upstreamAudience,
 } from '../federation/testing/upstream.ts';
 
-/** What `verification.test.ts` leaves out: odd headers and claims, most of them under a signature that is right. */
+/** Cases beyond `verification.test.ts`: unusual headers and claims, most of them with a valid signature. */
 
 const forger = makePair('upstream-1');
 

@@ -26,7 +26,7 @@ interface Line {
 
 /**
  * @returns its status, and the kinds of inputs that it has taken.
- * @throws AssertionError where the two differ, or an effect is there twice, or not at all
+ * @throws AssertionError if the two differ, or an effect exists twice or not at all
  */
 export async function compareWithInterpreter(
   db: Db,
@@ -182,7 +182,7 @@ async function compare(db: Db, one: Played, model: Interpreter, inputs: readonly
     'tasks, calls and approvals',
   );
 
-  // What is open is what open steps wait for, if nothing waits to be taken.
+  // If no input is pending, exactly the objects that open steps wait for are open.
   if (row.kept === 0) {
     const awaited = [...model.open.values()].flatMap(({ id: element, attempt, waitsFor, isRefused }) => {
       const idOf = (purpose: string) => activityId(id, element, attempt, purpose);
@@ -193,7 +193,7 @@ async function compare(db: Db, one: Played, model: Interpreter, inputs: readonly
         ? model.askedOf(element, 'pending').map((voter) => idOf(`approval/${voter}`))
         : [];
     });
-    // What could not be closed is shown, and closed later.
+    // Objects that could not be closed are reported, and closed later.
     const left = row.left_open.map(({ effect }: LeftOpen) => objectOf(effect).id);
     const stillOpen = opened
       .filter(({ id: one, is_open: isOpen }) => isOpen && !left.includes(one))

@@ -71,7 +71,7 @@ export async function actAtRandom(players: Players, one: Played): Promise<void> 
   await decide(players, one, element);
 }
 
-/** What another act has made impossible meanwhile is no fault. */
+/** An act that another act has made impossible isn't a fault. */
 const isLate = (status: number) => [401, 403, 404, 409, 412, 422].includes(status);
 
 async function endTask({ baton, random, voters }: Players, id: string): Promise<void> {

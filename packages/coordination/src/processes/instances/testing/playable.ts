@@ -2,7 +2,7 @@ import type { Spec } from '@baton/process-engine/engine/testing/random-definitio
 
 /** Random definitions of processes, in a form that the service publishes and plays within a second. */
 
-/** What the steps of a definition need in the tenant. */
+/** The objects that the steps of a definition need in the tenant. */
 export interface World {
   readonly agentKey: string;
   readonly taskType: string;
@@ -41,7 +41,7 @@ export function eventOf(kind: unknown, instanceKey: string): string {
   return events.find((event) => kindOf(event, instanceKey) === kind) ?? String(kind);
 }
 
-/** What is published for a shortened definition, with events, people and a skill that are there. */
+/** The references that are published for a shortened definition, with existing events, people and a skill. */
 export function publishable(
   spec: Spec,
   instanceKey: string,
