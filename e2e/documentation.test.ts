@@ -229,7 +229,7 @@ test('every command of examples/lease-guard/README.md works as written, for the 
 });
 
 /**
- * Every task that README.md makes is finished by what it shows, and its configuration for an MCP client is of this
+ * The commands in README.md complete every task that they create, and its MCP client configuration points to this
  * Baton.
  */
 async function assertWalked(): Promise<void> {

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 export interface Needle {
   readonly text: string;
   readonly spelling: string;
-  /** What it is a spelling of. */
+  /** The secret that this is a spelling of. */
   readonly secret: string;
 }
 

@@ -6,7 +6,7 @@ import { createSearch, listHashes, listSpellings, type Needle } from './leaks-se
 export interface LeakReport {
   /** One line per place that holds a secret. */
   readonly findings: readonly string[];
-  /** What could not be searched in full. */
+  /** The parts that could not be searched in full. */
   readonly notes: readonly string[];
   readonly secrets: number;
   readonly bytes: number;

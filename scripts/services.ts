@@ -17,7 +17,7 @@ import type { SettingTable } from '@baton/kernel/process/config';
 /** The declarations of a service, for the generated files and the truth test. */
 export interface Service {
   readonly name: 'identity' | 'coordination';
-  /** What it is for, in a sentence. */
+  /** Its purpose, in one sentence. */
   readonly purpose: string;
   readonly endpoints: readonly Operation[];
   readonly errors: ErrorTable;

@@ -159,7 +159,7 @@ async function runGroup(
   }
 }
 
-/** What of a group's results belongs to which of its files. */
+/** The results of a group by file. */
 function endsOf(
   files: readonly string[],
   tests: readonly TestEnd[],

@@ -10,7 +10,7 @@ interface Specifier {
   readonly end: number;
 }
 
-/** What a module imports, by `import`, `export … from` and `import('…')`. */
+/** The imports of a module, by `import`, `export … from` and `import('…')`. */
 function specifiersOf(path: string, text: string): Specifier[] {
   const { module, errors } = parseSync(path, text);
   if (errors.length > 0) throw new Error(`${path}: ${errors[0]?.message}`);

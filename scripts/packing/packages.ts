@@ -192,7 +192,7 @@ function builtConsole(root: string): Map<string, Buffer> {
   }
 }
 
-/** What the named folders of `packages/` depend on, without each other. */
+/** The dependencies of the named folders of `packages/`, without each other. */
 function dependenciesOf(root: string, folders: readonly string[]) {
   const manifests = folders.map((folder) => readJson(root, `packages/${folder}/package.json`) as Manifest);
   const merged = (field: 'dependencies' | 'optionalDependencies') => {

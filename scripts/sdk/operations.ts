@@ -1,6 +1,6 @@
 import { nameIn, type Schema, writeComment, writeKey, writeType } from './schema-types.ts';
 
-/** What the generator reads of an OpenAPI document. */
+/** The part of an OpenAPI document that the generator reads. */
 export interface ApiDocument {
   readonly paths: Readonly<Record<string, Readonly<Record<string, ApiOperation>>>>;
   readonly components: {
@@ -213,7 +213,7 @@ function answerOf(document: ApiDocument, operation: ApiOperation): Answer {
   return { type: types.join(' | '), media, ...(isPage && { item: writeType(items) }) };
 }
 
-/** Which credential the runtime sends: an access token (t), the admin secret (a), a provisioning token (v), none. */
+/** The credential that the runtime sends: an access token (t), the admin secret (a), a provisioning token (v), none. */
 function credentialFlag({ security }: ApiOperation): string {
   const [scheme] = security.flatMap((one) => Object.keys(one));
   const flags: Readonly<Record<string, string>> = {

@@ -3,7 +3,7 @@ import { parseSync } from 'oxc-parser';
 
 /** A piece of prose of a file. Code, quotations and links in it are blanked, so that its offsets are the file's. */
 export interface Prose {
-  /** Where it begins in the file. */
+  /** The offset at which it begins in the file. */
   readonly start: number;
   readonly text: string;
 }

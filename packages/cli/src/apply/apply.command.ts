@@ -80,7 +80,7 @@ async function runApply(options: Options, context: CommandContext): Promise<void
   });
 }
 
-/** Applies one change after the other. @throws PlainError with what was created, what was not, and what to do */
+/** Applies the changes in order. @throws PlainError with the created objects, the others, and the remedy */
 async function carryOutAll(
   changes: readonly Change[],
   outcomes: Map<Change, Outcome>,

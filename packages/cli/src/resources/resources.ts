@@ -70,7 +70,7 @@ function disabledPersonText({ revokedCredentials: count }: Item): string {
   ].join('\n');
 }
 
-/** All kinds of objects whose commands only make calls. */
+/** All kinds of objects whose commands are plain API calls. */
 export const resources: readonly Resource[] = [
   {
     noun: 'claim',

@@ -215,7 +215,7 @@ async function inTime<Caller, Context extends object>(
   return answer;
 }
 
-/** A few refusals keep what was written before them: an expired lease is recorded, then refused. */
+/** A few refusals commit the earlier writes: an expired lease is recorded, then refused. */
 function keptRefusal(error: unknown): Refusal {
   if (error instanceof Refusal && error.commits) return error;
   throw error;

@@ -248,7 +248,7 @@ export type Operation = Omit<Endpoint, 'handle' | 'checkFilters' | 'precheck' | 
 
 /**
  * Makes the `endpoint` function of a service whose vocabulary is `V`. Everything else about an operation (route, strict
- * parsing, permission, OpenAPI, docs, matrix and truth tests) is derived from what is declared with it.
+ * parsing, permission, OpenAPI, docs, matrix and truth tests) is derived from its declaration.
  * @param defaults how mutations of this service treat an Idempotency-Key by default
  */
 export function endpointsOf<V extends Vocabulary>(

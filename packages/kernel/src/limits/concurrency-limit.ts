@@ -22,7 +22,7 @@ export class ConcurrencyLimit {
   /** An entry exists only while work of its key is running. */
   readonly #lines = new Map<string, Line>();
 
-  /** @param subject what is refused when too much waits, for the log: `reads of the tenant` */
+  /** @param subject the calls that are refused when the queue is full, for the log: `reads of the tenant` */
   constructor(subject: string, bounds: ConcurrencyBounds) {
     this.#subject = subject;
     this.#bounds = bounds;

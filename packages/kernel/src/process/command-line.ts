@@ -74,7 +74,7 @@ export async function serve(
   }
 }
 
-/** The command `migrate`: brings the database up to date and prints what was done. */
+/** The command `migrate`: brings the database up to date and prints the applied migrations. */
 export async function migrateDatabase(name: string, url: string, directory: string): Promise<void> {
   const { applied, head } = await migrate(url, directory);
   const done = applied.length === 0 ? 'nothing to do' : `applied ${applied.join(', ')}`;

@@ -23,7 +23,7 @@ export interface LivenessSetup<Tenant extends object> extends MatrixSetup<Tenant
   worse?(endpoint: Operation): readonly Hostile[];
 }
 
-/** What must hold for everybody else while one caller does its worst. */
+/** The bounds for all other callers while one caller sends its worst requests. */
 export const livenessBounds = {
   /**
    * Of the quiet p99 of the bystander; on a busy machine, less than `p99MsFloor` proves nothing.
@@ -67,7 +67,7 @@ const lastsMs = isLong ? 200 : 150;
 const endpointsTogether = isLong ? 1 : 4;
 const togetherLastsMs = 300;
 const quietLastsMs = 500;
-/** What broke a bound is tried again until the bystander has made so many calls: the p99 of twelve is their slowest. */
+/** A request that broke a bound is retried until the bystander has made this many calls: the p99 of twelve is their slowest. */
 const secondSamplesMin = 100;
 /**
  * In the short form other tests run beside, which once slowed two attempts of 260 endpoints down by a tenth too much.
@@ -153,7 +153,7 @@ function cut<Item>(items: readonly Item[], size: number): Item[][] {
 
 type Target<Tenant extends object> = MatrixTarget & { readonly service: MatrixService<Tenant> };
 
-/** The service under load and what is measured with. */
+/** The service under load, and the measuring instruments. */
 export interface Rig<Tenant extends object> {
   readonly target: Target<Tenant>;
   readonly process: ProbedProcess;
@@ -193,7 +193,7 @@ async function quietP99Of({ url }: ProbedProcess, ordinary: readonly Sent[]): Pr
   return percentile(bystander.ms, 0.99);
 }
 
-/** @returns what the worst requests of endpoints broke, each by itself and at each attempt; empty for nothing */
+/** @returns the bounds that the worst requests of endpoints broke, each by itself and at each attempt; empty if none */
 async function tryEndpoints<Tenant extends object>(
   setup: LivenessSetup<Tenant>,
   rig: Rig<Tenant>,
@@ -223,7 +223,7 @@ async function worstOf<Tenant extends object>(
   return { sample, worst: [...made, ...(setup.worse?.(endpoint) ?? [])] };
 }
 
-/** @returns what the endpoint's worst requests broke at each attempt; empty for nothing */
+/** @returns the bounds that the endpoint's worst requests broke at each attempt; empty if none */
 export async function tryEndpoint<Tenant extends object>(
   setup: LivenessSetup<Tenant>,
   rig: Rig<Tenant>,
@@ -315,7 +315,7 @@ async function measure<Tenant extends object>(
   return { ...figures, problems: problemsOf(figures, bystander, theirs) };
 }
 
-/** What the load before left is finished: a call takes as long as usual. */
+/** The work of the previous load is finished: a call takes as long as usual. */
 async function untilCalm({ url }: ProbedProcess, [call]: readonly Sent[]): Promise<void> {
   const startedAt = performance.now();
   for (let calm = 0; calm < 2 && performance.now() - startedAt < calmMsMax; ) {

@@ -16,13 +16,13 @@ export interface ObjectFixture<Tenant extends object, Made extends object = obje
   make(scope: FixtureScope<Tenant>): Made | Promise<Made>;
 }
 
-/** What fixtures are made with: the tenant, and the other objects of the same request. */
+/** The context of fixtures: the tenant, and the other objects of the same request. */
 export type FixtureScope<Tenant extends object> = Tenant & {
   /** The object of this request; makes it at the first call. */
   get<Made extends object>(object: ObjectFixture<Tenant, Made>): Promise<Made>;
 };
 
-/** What a request needs besides objects for its parameters and the declared example as its body. */
+/** Additions to a request, beyond objects for its parameters and the declared example as its body. */
 export interface RequestParts {
   /** Instead of the objects of the path. */
   readonly params?: Readonly<Record<string, string>>;
@@ -38,7 +38,7 @@ export type OperationFixture<Tenant extends object> =
   | ((scope: FixtureScope<Tenant>) => RequestParts | Promise<RequestParts>)
   | { readonly excluded: string };
 
-/** What one `*.fixtures.ts` declares. Most operations need no entry: objects are found by the path. */
+/** The declarations of one `*.fixtures.ts`. Most operations need no entry: objects are found by the path. */
 export interface FeatureFixtures<Tenant extends object> {
   readonly objects?: readonly ObjectFixture<Tenant>[];
   /** By operation id. */
@@ -119,7 +119,7 @@ function uniqueMap<Value>(entries: readonly (readonly [string, Value])[]): Map<s
 }
 
 /**
- * What is missing for the endpoints, and what belongs to none of them; one sentence each.
+ * The missing fixtures, and those that no endpoint uses; one sentence each.
  * @param namedInside paths of objects that bodies and queries name
  */
 export function findFixtureProblems<Tenant extends object>(

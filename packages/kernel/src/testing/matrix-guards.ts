@@ -21,7 +21,7 @@ function nonsense(endpoint: Operation): SampleRequest {
   return { params, query: `?${canary}=1`, headers: { 'idempotency-key': keyTooLong, 'if-match': canary } };
 }
 
-/** Which callers are refused, and which of two refusals comes first. */
+/** Tests which callers are refused, and which of two refusals takes precedence. */
 export const guardCases: readonly MatrixCase[] = [
   {
     name: 'without a credential it answers 401, whatever else is wrong',

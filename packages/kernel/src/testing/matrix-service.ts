@@ -3,7 +3,7 @@ import { endpointName, type Operation } from '../http/service.ts';
 import type { Client, Received } from './matrix-client.ts';
 import type { StoreWatch } from './store-changes.ts';
 
-/** Who sends a request of the matrix. */
+/** The caller of a request in the matrix. */
 export type MatrixCaller =
   /** May do everything. */
   | 'allowed'
@@ -18,7 +18,7 @@ export type MatrixCaller =
   /** Has a token without any scope of this service. */
   | 'scopeless';
 
-/** What a response must be: its status, and the code as the service's envelope shows it. */
+/** The expected response: its status, and the code in the service's envelope. */
 export interface Expected {
   readonly status: number;
   readonly code: string;
@@ -37,7 +37,7 @@ export interface MatrixRules {
   /** For services whose endpoints require permissions. */
   readonly denied?: Expected;
   readonly scopeless?: Expected;
-  /** Where the pipeline keeps answers under keys. */
+  /** The store of responses by idempotency key. */
   readonly keyReused?: Expected;
   /** For services whose endpoints require If-Match. */
   readonly ifMatchRequired?: Expected;
@@ -52,7 +52,7 @@ export interface SampleRequest {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What the matrix knows of a service before it runs. */
+/** The description of a service for the matrix. */
 export interface MatrixAdapter {
   readonly service: string;
   readonly basePath: string;
@@ -68,17 +68,17 @@ export interface MatrixAdapter {
   bodyBytesMax(endpoint: Operation): number;
   sizeBeforeCredential(endpoint: Operation): boolean;
   /**
-   * What the identifiers in bodies and queries name, by the path of the field (`evidence.[].artifactId`), with the
+   * The kinds of objects that identifiers in bodies and queries refer to, by the path of the field (`evidence.[].artifactId`), with the
    * operation's id before it where operations differ (`createTask.typeId`). Absent: they are not tested.
    */
   readonly identifiers?: Readonly<Record<string, IdentifierFixture>>;
-  /** Where a standard wants unknown fields of a body ignored; nowhere when absent. */
+  /** The operations whose standard requires unknown body fields to be ignored; none by default. */
   ignoresUnknownFields?(endpoint: Operation): boolean;
 }
 
 /** An identifier in a body or a query. */
 export interface IdentifierFixture {
-  /** The path of such an object: `/claims/{id}`. Null for identifiers that name nothing of a tenant. */
+  /** The path of such an object: `/claims/{id}`. Null for identifiers of objects outside of tenants. */
   readonly object: string | null;
   /** An absent one is allowed, for instance in a call that removes what may already be removed. */
   readonly mayBeAbsent?: true;

@@ -9,7 +9,7 @@ export interface Declarations {
 }
 
 /**
- * Finds what is declared and was never seen, and what the allow-list still names although it was seen.
+ * Finds declared facts that were never seen, and entries of the allow-list that were seen.
  * @param allowed facts that may be missing for now, as a problem names them: `identity POST /tenants tenant_id_exists`
  * @returns one line per problem; none when declarations and facts agree
  */

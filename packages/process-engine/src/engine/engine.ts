@@ -164,7 +164,7 @@ function fileRetrospective(m: Machine): void {
     });
   } catch (error) {
     if (!(error instanceof ProcessFault)) throw error;
-    // The instance has ended, whatever becomes of this task.
+    // The instance has ended, whatever happens to this task.
     m.note('decision', null, 'retrospective', { code: error.code, reason: error.message });
   }
 }

@@ -194,7 +194,7 @@ export interface Timer {
   remainingSeconds: number | null;
   /** How its time is counted while it is frozen; a fixed instant stays unchanged. */
   readonly unit: TimeUnit;
-  /** The calendar that counts it; null for wall time. */
+  /** The calendar that counts it; null for wall-clock time. */
   readonly calendar: string | null;
 }
 

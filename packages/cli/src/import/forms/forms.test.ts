@@ -359,9 +359,9 @@ test('each skipped relation has a reason', () => {
     ['a b'],
   );
   assert.deepEqual(source.leftOut.lines, [
-    '! 1 × relation points to what is not in the source (a depends_on absent)',
+    '! 1 × relation points to an item that is not in the source (a depends_on absent)',
     '! 1 × relation would close a cycle (b depends_on a)',
-    '! 1 × relation waits for what is cancelled (b depends_on c)',
+    '! 1 × relation waits for a cancelled item (b depends_on c)',
   ]);
 });
 

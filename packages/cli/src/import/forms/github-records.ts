@@ -91,7 +91,7 @@ function partsOf(text: string): Part[] {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Undefined for what is neither a list nor an issue. */
+/** Undefined for anything other than a list or an issue. */
 function listIn(value: unknown): unknown[] | undefined {
   if (Array.isArray(value)) return (value as unknown[]).flat();
   if (typeof value !== 'object' || value === null) return undefined;

@@ -12,7 +12,7 @@ type Fields = Readonly<Record<string, unknown>>;
 /**
  * Reads the tasks of claude-task-master: `tasks.json`, its folder, or a project with `.taskmaster/tasks/tasks.json`.
  * @param project the namespace of the ids; the name of the project's folder by default
- * @throws PlainError for what is no such file, and where no task in it could be read
+ * @throws PlainError for other files, and if no task in it could be read
  */
 export async function readTaskmaster(path: string, words: Words, project?: string): Promise<Source> {
   const file = path === '-' ? path : await fileOf(path);

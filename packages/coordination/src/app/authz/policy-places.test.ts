@@ -130,7 +130,7 @@ const filesNothing = {
     ...['updatePrincipal', 'disablePrincipal', 'enablePrincipal', 'createIamBinding', 'revokeIamBinding'],
     ...['createApiKey', 'revokeApiKey', 'createDelegation', 'revokeDelegation', 'bootstrap'],
   ],
-  /** It writes nothing, or what it writes is about what it read. */
+  /** It writes nothing, or only writes about objects that it has read. */
   reads: [
     ...['checkClaim', 'getContext', 'recallContext', 'replayContextPack', 'previewSnapshot', 'queryEntities'],
     ...['validateRule', 'dryRunRule', 'replayProcessDefinition', 'computeWithCalendar', 'planPackage'],

@@ -118,7 +118,7 @@ export class TenantTail {
     if (this.#followers.size > 0) this.#readAfter(waitMs);
   }
 
-  /** @returns how long to wait for the next read without a notification, in ms */
+  /** @returns the delay until the next read without a notification, in ms */
   async #readBatch(kept: KeptMessages): Promise<number> {
     const { db, tenantId, pollMs, keptBytesMax } = this.#options;
     const page = await readPageAfter(db, kept.through, {

@@ -43,7 +43,7 @@ async function runWorker(): Promise<number> {
   }
 }
 
-/** A run that can't be written. @returns what makes it writable again */
+/** A run that can't be written. @returns a function that makes it writable again */
 async function poison(runId: string): Promise<() => Promise<void>> {
   const plant = (text: string) => baton.pool.run({ text, values: [] });
   await plant(`

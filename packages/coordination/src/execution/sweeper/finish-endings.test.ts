@@ -35,7 +35,7 @@ after(async () => {
   await baton.close();
 });
 
-/** A worker that holds many claims, each with what a claim leaves in the journal. */
+/** A worker that holds many claims, each with its events in the journal. */
 async function makeHolder(): Promise<Worker> {
   const worker = await makeWorker(baton);
   const task = await makeTask(baton);

@@ -12,10 +12,10 @@ import { type JournalPosition, parseCursor } from '../journal/cursor.ts';
 
 /**
  * History is archived and pruned as fast as it can be, in two tenants, while writers run, a consumer lags, two workers
- * move what is archived, and connections are killed in the middle of it.
+ * move archived events, and connections are killed in the middle of it.
  */
 
-/** It goes on until enough was put away and killed, however busy the machine is. */
+/** It continues until enough was archived and killed, however busy the machine is. */
 const writingMs = { min: byDepth(1000, 3000), max: 120_000 };
 const enough = { archived: 100, pruned: 50, killed: 10 };
 const log = createLog({ name: 'worker', level: 'silent' });

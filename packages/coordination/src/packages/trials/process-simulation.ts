@@ -199,7 +199,7 @@ export class ProcessSimulation {
     return state;
   }
 
-  /** Records one effect. @returns what follows from it */
+  /** Records one effect. @returns its effects */
   #do(act: Act, at: string, made: Led, tasks: Of<'open_task'>[]): Input | undefined {
     if (act.do === 'tell' && act.event.type === 'process.sla_failed') {
       const { code } = act.event.payload['error'] as { code: string };

@@ -392,7 +392,7 @@ function timersKeyOf(state: ProcessState): string {
   return JSON.stringify(counting.map(({ id, dueAt }) => ({ id, due_at: dueAt })));
 }
 
-/** Adds what was refused to the instance's unclosed objects. */
+/** Adds the refused acts to the instance's unclosed objects. */
 async function noteLeftOpen(
   { db, tenantId }: Context,
   row: InstanceRow,

@@ -57,7 +57,7 @@ export class FrameCounter {
     }
   }
 
-  /** @returns where parsing continues, or undefined when the frame is incomplete */
+  /** @returns the offset at which parsing continues, or undefined if the frame is incomplete */
   #readFrame(chunk: Buffer, at: number): number | undefined {
     const left = chunk.length - at;
     const code = chunk.readUInt8(at) & 0x0f;

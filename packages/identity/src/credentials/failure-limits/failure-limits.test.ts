@@ -70,7 +70,7 @@ describe('limits of failures', () => {
 
   test('failures with the longest requests take no memory', async () => {
     const limited = await identity.another({ IAM_FAILURES_PER_CREDENTIAL_MAX: '3' });
-    // Bodies of 14 KB each: 14 MB, if what is counted kept them.
+    // Bodies of 14 KB each: 14 MB, if the counters stored them.
     const long = 'x'.repeat(4000);
     const scope = 'x'.repeat(9900);
     // Not by `request`: the leak test keeps what that sends.

@@ -55,7 +55,7 @@ interface Finishing {
   readonly pool: Pool;
   readonly auditKey: AuditKey | undefined;
   readonly log: Logger;
-  /** Does a batch, and removes the ending after the last one. @returns how many rows it changed */
+  /** Does a batch, and removes the ending after the last one. @returns the number of changed rows */
   continueEnding(ending: Ending): Promise<number>;
 }
 

@@ -17,7 +17,7 @@ interface DeletedGroup {
  * Deletes a group that the caller has locked for a change. From the commit on it is absent. The first 100 memberships
  * go in this transaction, which waits for nobody who adds a member; a job removes the others and those that were just
  * being added, and then writes `group.deleted`.
- * @returns how many members there were
+ * @returns the number of members
  */
 export async function removeGroup(context: Context, group: DeletedGroup): Promise<number> {
   const { db } = context;

@@ -147,7 +147,7 @@ export interface DisableOrder {
 
 /**
  * Disables a principal in all its tenants and revokes all its tokens.
- * @returns how many tokens that are; 0 when it is repeated
+ * @returns the number of tokens; 0 if the call is repeated
  * @throws Refusal `principal_not_found`
  */
 export async function disablePrincipal(context: Context, order: DisableOrder): Promise<number> {
@@ -217,7 +217,7 @@ async function lockForChange(
 
 /**
  * Disables a principal whose row this transaction has locked, for `:disable` and for directories.
- * @returns how many tokens were revoked
+ * @returns the number of revoked tokens
  */
 export async function disableLocked(
   context: Context,

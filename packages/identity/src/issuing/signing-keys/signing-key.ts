@@ -47,7 +47,7 @@ export type KeyRings = ReadonlyMap<SigningAlgorithm, KeyRing>;
 /** The files and names of the keys of one algorithm. */
 interface KeySource {
   readonly algorithm: SigningAlgorithm;
-  /** The signing key itself; it wins over its file. */
+  /** The signing key itself; it takes precedence over its file. */
   readonly text?: string | undefined;
   readonly file: string | undefined;
   readonly nextFile: string | undefined;

@@ -59,7 +59,7 @@ interface Census {
   counted_active: number;
 }
 
-/** Counts what is stored in a tenant whose people all come from its source. */
+/** Counts the rows of a tenant whose people all come from its source. */
 async function census({ tenantId, sourceId }: { tenantId: string; sourceId: string }): Promise<Census> {
   return (await processes[0].pool.row<Census>(sql`
     select (select count(*) from memberships m join principals p on p.id = m.principal_id

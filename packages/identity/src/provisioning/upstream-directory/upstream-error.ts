@@ -1,6 +1,6 @@
 import { OutboundError, type OutboundFailure } from '@baton/kernel/outbound/outbound';
 
-/** A directory rejected a write. The message contains nothing of the directory's response. */
+/** A directory rejected a write. The message contains no part of the directory's response. */
 export class UpstreamError extends Error {
   override readonly name = 'UpstreamError';
   /** `status_500`, `too_late`, `token_status_401`, ... */

@@ -35,7 +35,7 @@ interface Removing {
  * Removes audit records that are older than `days` (see docs/reference/audit.md#retention-of-the-audit-record). Of a
  * sealed record only whole links go, oldest first and only while they are intact. The links stay, and a mark made with
  * the key proves that identity removed them. Sealed records are never removed without the key.
- * @returns how many records were removed
+ * @returns the number of removed records
  */
 export async function removeOldAudits(removing: Removing): Promise<number> {
   const { pool, key, log, days } = removing;

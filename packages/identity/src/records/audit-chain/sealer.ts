@@ -85,8 +85,8 @@ export class Sealer {
   }
 
   /**
-   * @returns how many records were sealed, and the last link; undefined when nothing may be sealed or another process
-   * does
+   * @returns the number of sealed records, and the last link; undefined if nothing may be sealed, or another process
+   * seals
    */
   async #sealBatch(
     tx: Db,

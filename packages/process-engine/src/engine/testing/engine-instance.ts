@@ -11,7 +11,7 @@ import { takeMigration } from '../migration/migrate-instance.ts';
 import { planMigration } from '../migration/migration-plan.ts';
 import type { EventRoot, ProcessState } from '../state.ts';
 
-/** What the engine leans on, for one definition; no calendar is known. */
+/** The dependencies of the engine for one definition, without calendars. */
 function toolsOf(spec: ProcessSpec): EngineTools {
   const { handler, tables } = environmentsOf(spec);
   const evaluateText = (text: string, roots: Roots, table?: string): Json => {

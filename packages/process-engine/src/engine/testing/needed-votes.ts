@@ -9,7 +9,7 @@ function neededOf(quorum: Quorum, voters: number): number {
   return 'atLeast' in quorum ? quorum.atLeast : Math.max(1, Math.ceil((voters * quorum.percent) / 100));
 }
 
-/** How a vote has ended; undefined while it goes on. */
+/** The result of a vote; undefined while it continues. */
 export function resultOf(
   votes: readonly Ballot[],
   { quorum, earlyDecision }: NonNullable<StepSpec['approve']>,

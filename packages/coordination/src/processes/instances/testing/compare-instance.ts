@@ -13,7 +13,7 @@ import type { Played } from './play-instances.ts';
 import { eventOf } from './playable.ts';
 
 /**
- * Checks an instance that was played: the reference interpreter takes the inputs that the instance's journal holds, in
+ * Checks a simulated instance: the reference interpreter takes the inputs that the instance's journal holds, in
  * their order, and has to come to the same state, and to the same tasks, approvals, calls and events as the tables
  * hold.
  */

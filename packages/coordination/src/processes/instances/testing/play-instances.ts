@@ -124,7 +124,7 @@ async function answerCall({ executor, skill, random }: Players): Promise<void> {
   if (ended.status >= 300 && !isLate(ended.status)) throw new Error(JSON.stringify(ended.body));
 }
 
-/** Waits until the instances have nothing to do any more but what is due in more than a second. */
+/** Waits until the instances have no work that is due within a second. */
 export async function untilQuiet(
   { pool }: TestCoordination,
   ids: readonly string[],

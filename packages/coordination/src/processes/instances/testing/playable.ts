@@ -23,7 +23,7 @@ const played: Record<string, string> = {
   PT60S: 'PT0.2S',
 };
 
-/** The definition with durations that pass while it is played. */
+/** The definition with durations that are short enough for the test. */
 export function shortened(spec: Spec): Spec {
   const text = JSON.stringify(spec, (_, value: unknown) =>
     typeof value === 'string' ? (played[value] ?? value) : value,

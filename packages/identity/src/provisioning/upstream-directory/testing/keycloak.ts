@@ -168,7 +168,7 @@ export async function startKeycloak(): Promise<Keycloak> {
 export interface Barrier {
   /** Carries out the request, and answers when the barrier is open. */
   readonly override: Override;
-  /** Resolves when so many requests wait. */
+  /** Resolves when this many requests are queued. */
   reached(): Promise<void>;
   pass(): Promise<void>;
   open(): void;
