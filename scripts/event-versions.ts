@@ -73,7 +73,7 @@ function fieldChanges(name: string, old: Place[], young: Place[], path: string, 
   const wasAlways = isAlways(old, name);
   const lost = wasAlways && !isAlways(young, name) ? [`${at} was always there, and may be absent now`] : [];
   const [first, ...others] = was;
-  // Of several variants only the fields are compared, not which of them has which values.
+  // If there are several variants, only the fields are compared, not their values in each variant.
   if (first === undefined || others.length > 0 || is.length > 1) return lost;
   return [...lost, ...changesOf(first, is[0] as Place, at, depth + 1)];
 }

@@ -24,10 +24,10 @@ export interface Service {
   readonly settings: SettingTable;
   /** Permissions with their meaning; empty if only the administrator calls. */
   readonly permissions: Readonly<Record<string, string>>;
-  /** How a caller proves who they are, by the `auth` of an endpoint; `usual` by default. */
+  /** How a caller authenticates, by the `auth` of an endpoint; `usual` by default. */
   readonly credentials: Readonly<Record<string, string>>;
   describeApi(): object;
-  /** The AsyncAPI description, where the service sends something by itself. */
+  /** The AsyncAPI description, if the service sends something by itself. */
   describeEvents?(): object;
   /** The error codes of the steps before the handler at this endpoint. */
   pipelineCodesOf(endpoint: Operation): readonly string[];

@@ -7,13 +7,13 @@ import { findSqlParts, findSqlTemplates, type SqlDeclaration, type SqlTemplate }
 export interface StatementReport {
   /** One line per statement whose declared row type differs from the one that PostgreSQL reports. */
   readonly problems: readonly string[];
-  /** How many statements with a declared row were compared. */
+  /** The number of statements whose declared row was compared. */
   readonly compared: number;
 }
 
 interface Column {
   readonly name: string;
-  /** Of TypeScript, for a value that isn't null. */
+  /** The TypeScript type of a value that isn't null. */
   readonly type: string;
 }
 

@@ -52,10 +52,10 @@ const filesPerCore = 1.5;
 /** The throw-away PostgreSQL takes 200 connections, and a test file up to a dozen. */
 const filesAtOnceMax = 16;
 
-/** As `baton` loads it. */
+/** Like `baton` loads it. */
 const fastStart = new URL('../bin/fast-start.mjs', import.meta.url).href;
 
-/** For what an ended process printed to arrive. */
+/** The time for an ended process's output to arrive. */
 const outputGraceMs = 500;
 
 const filesAtOnce = Math.min(Math.ceil(availableParallelism() * filesPerCore), filesAtOnceMax);
@@ -80,7 +80,7 @@ interface FileEnd {
   readonly tests: readonly TestEnd[];
   /** What the file's process printed. */
   readonly output: string;
-  /** Why the process itself failed, beside its tests. */
+  /** Why the process itself failed, in addition to its tests. */
   readonly crash: string | undefined;
   readonly seconds: number;
 }

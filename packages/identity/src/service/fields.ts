@@ -16,7 +16,7 @@ export function characters(min: number, max: number) {
 
 export const Name = characters(1, 200);
 export const Reason = characters(0, 200);
-/** Of tenants, audiences, groups and the like, which an operator disables and enables. */
+/** The status of tenants, audiences, groups and others, which an operator disables and enables. */
 export const Status = z.enum(['active', 'disabled']);
 /** The name of an audience or group, unique in its tenant. */
 export const Key = z.string().regex(/^[a-z0-9][a-z0-9._-]{1,118}[a-z0-9]$/);

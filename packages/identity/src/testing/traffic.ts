@@ -85,7 +85,7 @@ export async function actAmid(
   }
 }
 
-/** How many audit rows there are of an action that was allowed. */
+/** The number of audit rows of an action that was allowed. */
 export async function countAllowed(
   { pool }: TestIdentity,
   tenantId: string,

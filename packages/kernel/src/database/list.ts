@@ -5,7 +5,7 @@ import type { Statement } from './sql.ts';
 
 export type { SelectQueryBuilder } from 'kysely';
 
-/** A condition of a list's query, as text with parameters, where the query builder has no words for it. */
+/** A condition of a list's query, as text with parameters, if the query builder has no words for it. */
 export const condition = sql<SqlBool>;
 /** A part of a condition. */
 export const fragment = sql;

@@ -95,7 +95,7 @@ export async function executeAround<Caller, Context extends object>(
   const keyed = keyOf(runtime, endpoint, call, input);
   const db = poolInTurnsOf(runtime, endpoint, call, input);
   const act: Act<Caller> = async (decided) => {
-    // Of bytes the fingerprint is known only when they were read.
+    // The fingerprint of bytes is known only after they were read.
     const stored = keyed === undefined || endpoint.bytes ? undefined : await findAnswer(db, keyed);
     runtime.authorize(decided.caller, endpoint);
     if (stored !== undefined) return replayed(stored);

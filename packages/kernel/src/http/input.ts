@@ -118,7 +118,7 @@ export function inputReader(endpoint: Operation) {
       bodySchema === undefined || sent === undefined ? undefined : check('body', bodySchema, sent, problems);
     if (problems.length > 0) throw new InvalidRequest(problems.slice(0, problemsMax));
     yield;
-    // Of names that others chose, nothing is stored unseen.
+    // Names chosen by others are never stored unchecked.
     const storedQuery = isKept ? pickQuery(knownNames, rawQuery as object) : (rawQuery as object);
     yield* refuseUnstorable(rawParams as object, storedQuery, text, sent);
     beforeIfMatch?.();

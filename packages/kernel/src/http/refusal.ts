@@ -8,7 +8,7 @@ export interface ErrorRow {
   readonly when: string;
   /** What to do about it. */
   readonly react: string;
-  /** Present where the form of the request is at fault. */
+  /** Present if the form of the request is at fault. */
   readonly example?: ErrorExample;
 }
 

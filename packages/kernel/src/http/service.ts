@@ -47,9 +47,9 @@ export interface Input<P, Q, B, X = never> {
   readonly params: P;
   readonly query: Q;
   readonly body: B;
-  /** The version that If-Match names; 0 where the endpoint has no `ifMatch`, -1 where it is optional and absent. */
+  /** The version that If-Match names; 0 if the endpoint has no `ifMatch`, -1 where it is optional and absent. */
   readonly ifMatch: number;
-  /** Present where the endpoint is `paging`. */
+  /** Present if the endpoint is `paging`. */
   readonly page: Page;
   /** The value that `around` passed to the command. */
   readonly prepared: X;
@@ -137,7 +137,7 @@ export interface EndpointSpec<
   form?: boolean;
   /** The body is bytes of any type; nothing reads them but `around`. */
   bytes?: boolean;
-  /** The longest body in bytes, where it is not that of the service for this kind of credential. */
+  /** The longest body in bytes, if it is not that of the service for this kind of credential. */
   bodyBytesMax?: number;
   /** The body may be longer than usual: few of them are read and worked on at once, of one tenant and of all. */
   largeBody?: boolean;

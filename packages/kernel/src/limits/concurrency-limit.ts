@@ -30,7 +30,7 @@ export class ConcurrencyLimit {
 
   /**
    * Takes a turn; `leave` returns it.
-   * @returns undefined where there is room, so that the usual case waits for nothing; otherwise a promise of the turn
+   * @returns undefined if there is room, so that the usual case waits for nothing; otherwise a promise of the turn
    * @throws Refusal `unavailable` with Retry-After, at once when the queue is full, or after `waitMsMax`
    */
   enter(key: string): Promise<void> | undefined {
@@ -151,7 +151,7 @@ export function poolInTurns(pool: Pool, limit: ConcurrencyLimit, key: string): P
  */
 export type CredentialReads = <T>(read: () => Promise<T>) => Promise<T>;
 
-/** Of the connections: with both kinds of a service, the calls of those who were let in find half of them. */
+/** The share of the connections: with both kinds in a service, the calls of admitted callers still find half of them. */
 const credentialReadsShare = 0.25;
 /**
  * More than other lines have: a process that was just started knows nobody, and what waits has sent its headers only.

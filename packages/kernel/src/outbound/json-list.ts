@@ -6,7 +6,7 @@
 export interface JsonListBounds {
   /** Of one item. */
   readonly itemCharactersMax: number;
-  /** Of all that is around the list. */
+  /** The limit for everything around the list. */
   readonly restCharactersMax: number;
 }
 

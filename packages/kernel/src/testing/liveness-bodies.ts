@@ -15,14 +15,14 @@ type JsonSchema = Readonly<Record<string, unknown>>;
 
 interface Growth {
   readonly definitions: Readonly<Record<string, JsonSchema>>;
-  /** Of the longest, so that a body fits into its bound. */
+  /** The share of the longest, so that a body fits into its bound. */
   readonly share: number;
   readonly depth: number;
   /** The remaining size: the longest lists of the longest texts would not fit into memory. */
   readonly left: { bytes: number };
 }
 
-/** For what declares no bound. The check of declared bounds finds it; here it must only be large. */
+/** For fields without a declared bound. The `bounds` check finds them; here the value must only be large. */
 const unboundedItems = 5000;
 const unboundedCharacters = 100_000;
 const freeNodes = 4900;
@@ -30,7 +30,7 @@ const freeDepth = 18;
 const queryCharactersMax = 6000;
 const shares = [0, 0.003, 0.01, 0.03, 0.06, 0.12, 0.25, 0.5, 1];
 const depthMax = 8;
-/** Of bytes that nobody parses: each of the connections sends that many. */
+/** The number of unparsed bytes that each connection sends. */
 const bytesSentMax = 4_194_304;
 
 /**
@@ -123,7 +123,7 @@ function worstQueries(endpoint: Operation): Hostile[] {
     .map((query) => ({ name: 'query', query: `?${query}` }));
 }
 
-/** The largest value of a form; of texts with a meaning the given one. Undefined where none is known. */
+/** The largest value of a form; of texts with a meaning the given one. Undefined if none is known. */
 function grow(form: JsonSchema, given: unknown, growth: Growth): unknown {
   const deeper = { ...growth, depth: growth.depth + 1 };
   if (growth.depth > depthMax) return given;
@@ -223,7 +223,7 @@ function scaled(max: unknown, otherwise: number, { share }: Growth): number {
   return Math.floor(Number(max ?? otherwise) * share);
 }
 
-/** As deep and as wide as documents may be, of numbers that cost most to read. */
+/** A document as deep and wide as allowed, of numbers that are the most expensive to read. */
 function freeDocument({ share }: Growth): object {
   let deep: object = {};
   for (let level = 1; level < freeDepth; level += 1) deep = { a: deep };

@@ -4,7 +4,7 @@ import type { Sent } from './matrix-client.ts';
 /** The durations and results of one caller's calls. */
 export interface Calls {
   readonly ms: number[];
-  /** How often which status; 0 for a connection that broke. */
+  /** The number of responses by status; 0 for a broken connection. */
   readonly statuses: Map<number, number>;
 }
 

@@ -6,7 +6,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 export interface ProbeReading {
   /** The longest time that one turn of the event loop took, and at most what its thread computed in that time. */
   readonly blockedMs: number;
-  /** As `monitorEventLoopDelay` sees it: also what the machine gave to other processes. */
+  /** As measured by `monitorEventLoopDelay`, which includes time given to other processes. */
   readonly delayP99Ms: number;
   readonly rssMaxBytes: number;
   readonly rssBytes: number;

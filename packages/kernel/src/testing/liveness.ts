@@ -26,7 +26,7 @@ export interface LivenessSetup<Tenant extends object> extends MatrixSetup<Tenant
 /** The bounds for all other callers while one caller sends its worst requests. */
 export const livenessBounds = {
   /**
-   * Of the quiet p99 of the bystander; on a busy machine, less than `p99MsFloor` proves nothing.
+   * The factor over the bystander's quiet p99; on a busy machine, less than `p99MsFloor` proves nothing.
    */
   p99TimesMax: 5,
   p99MsFloor: 250,
@@ -37,8 +37,8 @@ export const livenessBounds = {
    */
   blockedMsMax: 250,
   /**
-   * By how much the process may grow over its size before the first hostile request: its heap, and the memory outside
-   * of it.
+   * The maximum growth of the process since before the first hostile request: its heap, and the memory outside of
+   * it.
    */
   growthBytesMax: (heapMiB + 256) * 1024 * 1024,
 };

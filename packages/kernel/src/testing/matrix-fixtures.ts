@@ -33,7 +33,7 @@ export interface RequestParts {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** How an operation's request is made, or why none could be accepted in the matrix. */
+/** Creates an operation's request, or states why the matrix can't have an accepted one. */
 export type OperationFixture<Tenant extends object> =
   | ((scope: FixtureScope<Tenant>) => RequestParts | Promise<RequestParts>)
   | { readonly excluded: string };

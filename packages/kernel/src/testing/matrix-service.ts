@@ -96,7 +96,7 @@ export interface MatrixService<Tenant = object> {
   readonly otherTenant: Tenant;
   /** The settings by which another process of the service works on the same store. */
   readonly env?: Readonly<Record<string, string>>;
-  /** The headers that make a caller; undefined where the endpoint knows no such caller, and its tests are left out. */
+  /** The headers that make a caller; undefined if the endpoint knows no such caller, and its tests are left out. */
   headersOf(endpoint: Operation, caller: MatrixCaller): Readonly<Record<string, string>> | undefined;
   close(): Promise<void>;
 }
@@ -111,7 +111,7 @@ export interface MatrixTarget {
 /** What every case works with. */
 export interface Matrix extends MatrixTarget {
   readonly store: StoreWatch;
-  /** A request that the allowed caller makes with success, on objects of its own; undefined where none can succeed. */
+  /** A request that the allowed caller makes with success, on objects of its own; undefined if none can succeed. */
   makeRequest(endpoint: Operation): Promise<SampleRequest | undefined>;
   /** The parameters of such a request of another tenant, without those that name no tenant's object. */
   makeForeignParams(endpoint: Operation): Promise<Readonly<Record<string, string>>>;
@@ -129,7 +129,7 @@ export interface MatrixCase {
 /** An identifier of nothing. */
 export const sampleUuid = '0190b2c4-7e1f-7a2b-8c3d-4e5f60718293';
 
-/** A number, or a key with its version, where the form takes no identifier. */
+/** A number, or a key with its version, if the form takes no identifier. */
 function sampleOf(form: Operation['params'][string]): string {
   return [sampleUuid, '1', 'key@1'].find((text) => form.safeParse(text).success) ?? sampleUuid;
 }

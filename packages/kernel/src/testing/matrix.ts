@@ -119,7 +119,7 @@ async function startMatrix<Tenant extends object>(
   return matrix;
 }
 
-/** A request that the allowed caller makes with success, on objects of its own; undefined where none can succeed. */
+/** A request that the allowed caller makes with success, on objects of its own; undefined if none can succeed. */
 export async function makeSampleRequest<Tenant extends object>(
   setup: MatrixSetup<Tenant>,
   target: MatrixTarget & { readonly service: MatrixService<Tenant> },

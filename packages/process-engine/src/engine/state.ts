@@ -21,7 +21,7 @@ export interface ProcessState {
   timers: Record<string, Timer>;
   /** For a called instance, whether it has begun: its row exists before. */
   hasBegun?: boolean;
-  /** How often each element was entered. */
+  /** The number of times that each element was entered. */
   attempts: Record<string, number>;
   /** Completed elements that can be compensated, in order of completion. */
   undoable: Undoable[];

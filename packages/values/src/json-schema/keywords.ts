@@ -56,7 +56,7 @@ const schemasByName: KeywordForm = {
   fault: (given) => (isObject(given) ? undefined : 'must be an object of schemas'),
 };
 
-/** By the name of the keyword. Other names are annotations with any value. */
+/** Keyed by keyword. Other names are annotations with any value. */
 export const keywordForms: ReadonlyMap<string, KeywordForm> = new Map([
   ['then', schema],
   ...Object.entries({

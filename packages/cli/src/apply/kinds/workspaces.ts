@@ -12,7 +12,7 @@ const workspaceForm: Form = {
   required: ['name'],
 };
 
-/** A workspace is identified by its path: the slugs from the root on. */
+/** A workspace is identified by its path: the slugs, starting at the root. */
 export async function planWorkspace(planning: Planning, document: Declared): Promise<Change> {
   const { baton, world, problems } = planning;
   const { key: path, spec } = document;

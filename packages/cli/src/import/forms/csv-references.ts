@@ -5,7 +5,7 @@ export type RowReference =
   | { readonly text: string; readonly own: string | undefined }
   | { readonly text: string; readonly isAmbiguous: true };
 
-/** How many names a cell may hold, and how many of its commas one title. */
+/** The maximum number of names in a cell, and of commas in one title. */
 const bounds = {
   partsMax: 300,
   commasMax: 12,

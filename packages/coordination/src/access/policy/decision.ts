@@ -32,7 +32,7 @@ export interface Decision {
   readonly allowed: boolean;
   readonly reasonCode: string;
   readonly decisionId: string | null;
-  /** The version of the policy and model; null where the decision point doesn't report one. */
+  /** The version of the policy and model; null if the decision point doesn't report one. */
   readonly version: string | null;
 }
 
@@ -61,7 +61,7 @@ export interface Wire {
   readonly questionsMax: number;
   /** The decisions, in the order of the questions. */
   check(questions: readonly Question[], request: Send): Promise<readonly Decision[]>;
-  /** Undefined where the decision point can't list objects. */
+  /** Undefined if the decision point can't list objects. */
   listObjects(
     question: ObjectsQuestion,
     cursor: string | undefined,

@@ -140,7 +140,7 @@ test('a disabled principal is shut out at once, and so is its key', async () => 
 test('claims that it holds in no session of its own are released too', async () => {
   const agent = await baton.actor();
   const claimed = await claim(agent, await openSession(agent));
-  // As it is after its session was closed by a part that left the claim.
+  // The state after its session was closed by a component that left the claim.
   await baton.pool.run(sql`update sessions set status = 'closed' where id = ${claimed.sessionId}`);
   const since = await lastSequence();
   assert.equal((await disable(agent.principalId)).status, 200);

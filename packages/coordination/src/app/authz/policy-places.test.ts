@@ -30,7 +30,7 @@ const { grant, askedOf } = policyModeOfFile((mode) => {
   admin = baton.admin;
 });
 
-/** Why an operation needs no question about a place besides the one about the object of its path. */
+/** Why an operation needs no decision about a workspace beyond the one about the object of its path. */
 const filesNothing = {
   /** It changes, or acts on, the object that its path or body names: that is authorized, with its workspace. */
   itsObject: [

@@ -86,7 +86,7 @@ function isNamedBy(ref: string, { skill_id: id, skill, version }: NamedInvocatio
   return [id, skill, `${skill}@${version}`].includes(ref);
 }
 
-/** @throws Refusal `idempotency_key_reuse` where the key names a call of another skill or with other inputs */
+/** @throws Refusal `idempotency_key_reuse` if the key names a call of another skill or with other inputs */
 function repeat(
   earlier: InvocationRow | undefined,
   { inputs, idempotencyKey }: InvocationRequest,

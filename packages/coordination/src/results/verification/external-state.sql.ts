@@ -3,7 +3,7 @@ import type { AttemptRow } from '../../work/verifications/attempt.ts';
 import { coreTypes } from '../artifacts/artifact.ts';
 import type { Provers } from '../provers/provers.ts';
 
-/** A recorded item that evidence names: its author, and the task that it concerns. */
+/** A recorded item that evidence refers to: its author and its task. */
 export interface RecordedFactRow {
   id: string;
   author: string;

@@ -9,7 +9,7 @@ import { deleteGroupRow, tryLockGroup, updateGroupDeleted } from './groups.sql.t
 interface DeletedGroup {
   readonly tenantId: string;
   readonly groupId: string;
-  /** The key of the directory source that deletes it, where it isn't the admin. */
+  /** The key of the directory source that deletes it, if it isn't the admin. */
   readonly provisioningSource?: string;
 }
 

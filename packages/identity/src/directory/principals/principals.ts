@@ -128,7 +128,7 @@ export async function makeActive(
   emit(context, principalEnabled, { tenantId, aggregateId: principalId }, payload);
 }
 
-/** As `getLockedMember`; @throws Refusal `principal_not_found` */
+/** Like `getLockedMember`; @throws Refusal `principal_not_found` */
 export async function getLockedPrincipal(
   db: Db,
   tenantId: string,
@@ -141,7 +141,7 @@ export interface DisableOrder {
   tenantId: string;
   principalId: string;
   reason: string;
-  /** The key of the directory source that disables it, where it isn't the admin. */
+  /** The key of the directory source that disables it, if it isn't the admin. */
   provisioningSource?: string;
 }
 

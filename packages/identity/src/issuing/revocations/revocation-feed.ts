@@ -55,7 +55,7 @@ export class RevocationFeed {
    * Call it after a commit and before the commit is acknowledged: later readers then find what it revoked. Waits at
    * most a second for the services of the same process.
    * @param eventTypes the types of the transaction's events
-   * @returns undefined where nothing was revoked
+   * @returns undefined if nothing was revoked
    */
   noteCommitted(eventTypes: ReadonlySet<string>): Promise<void> | undefined {
     if (![...eventTypes].some(isRevocation)) return undefined;

@@ -66,7 +66,7 @@ async function eachTenant(
   return removed;
 }
 
-/** Of all tenants in one statement, as long as the store refuses none of them. */
+/** Removes records of all tenants in one statement, as long as the store refuses none of them. */
 async function removeUnsealed(removing: Removing, keptSince: string): Promise<number> {
   try {
     return await removeByAge(removing, keptSince, null);
@@ -140,7 +140,7 @@ async function removeLinks(
   const contents = await tx.rows(findContents(ranges));
   const broken = old.find((link, index) => {
     const content = contents[index];
-    // Of a link made with an earlier key only the records can be checked.
+    // If an earlier key made a link, only its records can be checked.
     const isForged = link.key_id === key.id && linkHmac(key, link) !== link.hmac;
     return isForged || content === undefined || recordsProblem(link, content) !== undefined;
   });
@@ -159,7 +159,7 @@ async function removeLinks(
 }
 
 /**
- * Removes old records once an hour, where the settings want it.
+ * Removes old records once an hour, if the settings want it.
  * @returns a function that stops it, after the current batch
  */
 export function startRetention(removing: Removing): () => Promise<void> {

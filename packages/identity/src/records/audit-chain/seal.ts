@@ -47,7 +47,7 @@ export type StartRow = Pick<RowOf<Tables['audit_starts'], { hmac: string }>, 'th
 export interface BehindRow {
   /** Not sealed yet. */
   unsealed: number;
-  /** Of these, the ones that should be. */
+  /** The subset of these that should be. */
   overdue: number;
   /** Not sealed although later records, of other tenants, are: the sealer leaves none out. */
   skipped: number;

@@ -56,7 +56,7 @@ export type FoundRow = (EventRow | { sequence: null }) & { floor: number; newest
 const build = queryBuilder<Pick<Tables, 'events' | 'journal_floor'>>();
 
 /**
- * The next events, with the floor at the same moment; one row with the floor alone where there is no event. The
+ * The next events, with the floor at the same moment; one row with the floor alone if there is no event. The
  * text contains only the given filters, so that PostgreSQL uses the index of the tenant or the type.
  */
 export function findEventsAfter(

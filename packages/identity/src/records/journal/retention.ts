@@ -46,7 +46,7 @@ async function removeBatch(tx: Db, days: number): Promise<number> {
 }
 
 /**
- * Removes old events at the start and every ten minutes, where the settings want it.
+ * Removes old events at the start and every ten minutes, if the settings want it.
  * @returns a function that stops it, after the current batch
  */
 export function startJournalRetention(removing: Removing): () => Promise<void> {

@@ -91,7 +91,7 @@ export function parseKeySet(document: unknown): KeySet {
   return found;
 }
 
-/** The `kid` of a key; null where it has none, undefined if it isn't a key, or has a malformed name. */
+/** The `kid` of a key; null if it has none, undefined if it isn't a key, or has a malformed name. */
 function nameOf(jwk: unknown): string | null | undefined {
   if (typeof jwk !== 'object' || jwk === null) return undefined;
   if (!('kid' in jwk)) return null;

@@ -56,7 +56,7 @@ const faultCodes: ReadonlySet<string> = new Set([
   'missing_subject_claim',
 ]);
 
-/** Of all providers together. None is named, so that the figures may be published without authentication. */
+/** The totals of all providers. None is named, so that the figures may be published without authentication. */
 export interface ProviderKeysHealth {
   readonly kept: number;
   readonly failing: number;

@@ -65,7 +65,7 @@ export interface Open {
   closes: (() => void) | null;
   /** Of a fork. */
   branches: Fiber[];
-  /** Of a step that compensates: what it undoes next. */
+  /** The next step to undo, for a step that compensates. */
   undoing: Undo[];
 }
 

@@ -24,7 +24,7 @@ export interface PatchOperation {
 /** `emails[type eq "work"].value`: the attribute, the filter over its elements, and the part of an element. */
 export interface Target extends Located {
   readonly filter: Filter | undefined;
-  /** Present where the filter is. */
+  /** Present if the filter is. */
   readonly meets?: ElementTest;
 }
 

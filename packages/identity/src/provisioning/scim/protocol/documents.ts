@@ -8,7 +8,7 @@ import { commonAttributes } from './schemas.ts';
 export const elementsMax = 1000;
 /** Of the JSON of all that a user has without a column of its own. */
 const documentBytesMax = 256 * 1024;
-/** Of one text, by the type of its attribute; names and external ids have shorter bounds of their own. */
+/** The maximum length of one text, by the type of its attribute; names and external ids have shorter bounds of their own. */
 const charactersMax: Partial<Record<Attribute['type'], number>> = { reference: 2048, binary: 16_384 };
 const otherCharactersMax = 1024;
 

@@ -36,11 +36,11 @@ export interface Keycloak {
   readonly requests: string[];
   /** Every access token that was issued. */
   readonly tokens: string[];
-  /** How long the next access tokens live. */
+  /** The lifetime of the next access tokens. */
   expiresIn: number;
   /** Tokens from elsewhere that are accepted too. */
   readonly otherTokens: Set<string>;
-  /** How an interface answers from now on; undefined: as usual. */
+  /** The response of an interface from now on; undefined for the usual one. */
   overrides: Partial<Record<Interface, Override>>;
   /** Refuses all access tokens that were issued so far. */
   revokeTokens(): void;
