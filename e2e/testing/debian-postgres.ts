@@ -25,7 +25,7 @@ export interface DebianPostgres {
   copyData(): Promise<() => Promise<void>>;
 }
 
-/** Starts a PostgreSQL 15 of Debian's in a folder that does not exist yet, on a free port of loopback. */
+/** Starts Debian's PostgreSQL 15 in a folder that does not exist yet, on a free port of loopback. */
 export async function startDebianPostgres(folder: string): Promise<DebianPostgres> {
   makeFolder(folder);
   const init = ['-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--no-sync'];

@@ -41,7 +41,7 @@ const noCommands: Readonly<Record<string, RegExp>> = {
 interface Mention {
   readonly place: string;
   readonly tail: string;
-  /** Whether a reader can run it unchanged. Then the test parses all of it. */
+  /** Whether a reader can run it unchanged. If so, the test parses the whole command. */
   readonly isRun: boolean;
 }
 

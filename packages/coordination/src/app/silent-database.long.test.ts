@@ -9,7 +9,7 @@ import { journalIsStable } from '../testing/journal-writer.ts';
 import { openStream } from '../testing/stream-client.ts';
 import { startWorker } from './worker.ts';
 
-/** The network between a process and its database drops every packet; nobody closes a connection. */
+/** The network between a process and its database drops every packet; no connection is closed. */
 
 let baton: TestCoordination;
 before(async () => {

@@ -120,7 +120,7 @@ export function orderTests<A extends Attempt>(
     winner: Fault<A>,
     loser: Fault<A>,
   ): Promise<boolean> {
-    // The later one first: an earlier one may take away what the later one needs to be put into.
+    // The later one first: an earlier one may remove an object into which the later one must be inserted.
     const faults = loser === winner ? [winner] : [loser, winner];
     let isChanged = false;
     for (const one of faults) {

@@ -54,7 +54,7 @@ function startTraffic(parallel: number, request: () => Promise<Answer>): Traffic
 }
 
 /**
- * Carries out an emergency act amid the traffic of its victim, which then goes on: no request that is started after the act
+ * Carries out an emergency act during the traffic of its victim, which then continues: no request that is started after the act
  * was acknowledged may succeed. On a loaded machine even the disable of a principal that nobody uses takes
  * long meanwhile, so the act may take three times as long. Only the long proof checks that.
  * @param identity the process of the act

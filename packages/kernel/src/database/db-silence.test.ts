@@ -8,7 +8,7 @@ import { doorMigrations } from '../testing/door-service.ts';
 import { createPool, isUnreachable, type Pool, type PoolOptions } from './db.ts';
 import { sql } from './sql.ts';
 
-/** The database goes away without a word: packets are dropped, and nobody closes a connection. */
+/** The database becomes unreachable silently: packets are dropped, and no connection is closed. */
 
 /** The long proof times out lost statements after 300 ms. On a busy machine a good statement can take longer. */
 const shortMs = byDepth(1500, 300);

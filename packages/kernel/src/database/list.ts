@@ -12,7 +12,7 @@ export const fragment = sql;
 /** The name of a column, for a condition. */
 export const reference = sql.ref;
 
-/** Lists by pages: an order is declared once as data; the query, the cursor and the cut follow from it. */
+/** Lists by pages: an order is declared once as data; the query, the cursor and the end of the page are derived from it. */
 
 /** The order of a list. An index must hold its columns in this order, or every page sorts the whole table. */
 export interface ListOrder<Row> {

@@ -22,7 +22,7 @@ const looksPerSilence = 5;
 export class SilenceWatch {
   readonly #options: SilenceOptions;
   readonly #clients = new Set<BoundedClient>();
-  /** Those that the pool has lent to nobody. */
+  /** The idle connections of the pool. */
   readonly #idle = new Set<BoundedClient>();
   readonly #timer: NodeJS.Timeout;
   #isProbing = false;

@@ -76,8 +76,8 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /**
  * Makes the function that parses the requests of one endpoint. It checks query, path and body, then for text that
- * PostgreSQL can't store, then calls `beforeIfMatch`, then parses If-Match. It yields where a large body lets others go
- * on.
+ * PostgreSQL can't store, then calls `beforeIfMatch`, then parses If-Match. For a large body, it yields to other
+ * requests.
  * @throws (the returned function) InvalidRequest with at most 20 problems, UnstorableText, Refusal of If-Match
  */
 export function inputReader(endpoint: Operation) {

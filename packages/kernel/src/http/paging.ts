@@ -8,7 +8,7 @@ export interface Page {
   readonly limit: number;
   /** The text the client sent, undecoded; absent for the first page. */
   readonly cursor: string | undefined;
-  /** The ids of which the column of the list must have one; absent where nobody narrows it. */
+  /** The ids of which the column of the list must have one; absent if the list isn't restricted. */
   readonly only?: { readonly column: string; readonly ids: readonly string[] } | undefined;
 }
 

@@ -82,7 +82,7 @@ function mayBeLarge(head: RequestHead): boolean {
   return head.headers['transfer-encoding'] !== undefined || declaredBytesOf(head) > placeBytesMin;
 }
 
-/** Lets a handler that waits stop once nobody reads its answer any more. */
+/** Lets a waiting handler stop once its client has disconnected. */
 function whenGoneOf(res: ServerResponse) {
   return (listener: () => void) => {
     if (res.destroyed) listener();

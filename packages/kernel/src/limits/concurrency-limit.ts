@@ -4,7 +4,7 @@ import { Refusal } from '../http/refusal.ts';
 export interface ConcurrencyBounds {
   /** The maximum of concurrent turns per key. */
   readonly runningMax: number;
-  /** The maximum of waiting turns per key. */
+  /** The maximum number of waiting turns per key. */
   readonly queuedMax: number;
   readonly waitMsMax: number;
 }
@@ -154,7 +154,7 @@ export type CredentialReads = <T>(read: () => Promise<T>) => Promise<T>;
 /** The share of the connections: with both kinds in a service, the calls of admitted callers still find half of them. */
 const credentialReadsShare = 0.25;
 /**
- * More than other lines have: a process that was just started knows nobody, and what waits has sent its headers only.
+ * More than other lines have: a process that was just started knows no callers, and waiting requests have sent only their headers.
  */
 const credentialReadsQueuedMax = 2000;
 

@@ -32,7 +32,7 @@ export interface MatrixSetup<Tenant extends object> extends MatrixAdapter {
 }
 
 /**
- * Registers the tests that every endpoint must pass and nobody should have to write (CONTRIBUTING.md). Each costs the
+ * Registers the tests that every endpoint must pass and that need not be written by hand (CONTRIBUTING.md). Each costs the
  * same however many endpoints there are, and the last line of the report has the amount.
  */
 export function matrixTests<Tenant extends object>(setup: MatrixSetup<Tenant>): void {

@@ -278,7 +278,7 @@ describe('force_cancel below the run', () => {
     const relation = { toTask: made.task.id, type: 'spawned_by' };
     await done(executor.actor.post(`/tasks/${stranger.task.id}/relations`, relation), 201);
     await removeRelation(made.childTask.id);
-    // Locked, so that the worker has to go on.
+    // Locked, so that the worker has to skip it.
     await baton.pool.transaction(async (tx) => {
       await tx.run(sql`select from tasks where id = ${made.childTask.id} for update`);
       await done(say(executor.actor, made.run.id, forceCancel), 201);

@@ -276,7 +276,7 @@ export function findNewest({ tenantId, from, afterSequence }: PageBounds, horizo
 /**
  * The position from which a reader of another history continues: after the last event that both can have. Behind the
  * horizon that is the newest one up to its position, because later writes are in later epochs. Above the horizon the
- * current epoch itself may differ, so all of it is read again.
+ * current epoch itself may differ, so everything is read again.
  */
 export function findCommonEvent({ tenantId, from }: PageBounds, horizon: number) {
   return sql<JournalPosition>`

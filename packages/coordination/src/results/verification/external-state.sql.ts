@@ -10,7 +10,7 @@ export interface RecordedFactRow {
   task_id: string | null;
 }
 
-/** The artifacts and observations among the ids. An artifact that the core records is nobody's claim. */
+/** The artifacts and observations among the ids. An artifact that the core records is not a claim of any principal. */
 export function findRecordedFacts(tenantId: string, ids: readonly string[]) {
   return sql<RecordedFactRow>`
     select id, created_by as author, task_id from artifacts

@@ -18,7 +18,7 @@ export interface PlaceRow {
 
 /**
  * Whether `after` is a number of this history. A position between two epochs is not: the reader continues after the
- * earlier one. Above the head the current epoch itself can have been read otherwise, so all of it is read again.
+ * earlier one. Above the head the current epoch itself can have been read otherwise, so everything is read again.
  */
 export function findPlace(after: number) {
   return sql<PlaceRow>`

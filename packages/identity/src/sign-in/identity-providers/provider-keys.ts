@@ -44,7 +44,7 @@ const forcedIntervalMs = 10_000;
 /** After this part of the cache TTL, keys are fetched again in the background, so that no request waits for it. */
 const refreshAheadPart = 0.8;
 const retryAfterSeconds = 5;
-/** After this time a failure is no longer reported: a provider that nobody signs in through is not fetched from. */
+/** After this time a failure is no longer reported: the keys of an unused provider are not fetched. */
 const failingMs = 15 * 60_000;
 
 /** They show a wrong setting, here or at the provider, if not an attack. */

@@ -15,7 +15,7 @@ import {
 import { startProcess } from '../../../testing/service-processes.ts';
 import { until } from '../../../testing/wait-until.ts';
 
-// Several workers take instances along at the same time, and are killed, while people go on working.
+// Several workers migrate instances at the same time, and are killed, while people continue to work.
 
 const instances = byDepth(40, 150);
 

@@ -136,7 +136,7 @@ interface Segment {
   /** The line that records the input. */
   readonly line: Line;
   readonly recorded: Recorded;
-  /** The lines that it led to, itself included. */
+  /** The line and those that it caused. */
   readonly notes: Line[];
 }
 

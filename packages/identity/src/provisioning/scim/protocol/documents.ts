@@ -44,7 +44,7 @@ function parseInto(target: JsonObject, attributes: readonly Attribute[], sent: J
 /** The value of one attribute; undefined if it is absent or empty. @throws Refusal `scim_invalid_value` */
 export function parseAttribute(attribute: Attribute, value: Json): Json | undefined {
   if (attribute.mutability === 'writeOnly') return undefined;
-  // An ambiguous value disables and enables nobody.
+  // An ambiguous value neither disables nor enables a user.
   if (value === null) return attribute.name === 'active' ? refuseValue(attribute.name) : undefined;
   if (!attribute.multiValued) return parseValue(attribute, value);
   const elements = (Array.isArray(value) ? value : [value]).flatMap((element) => {
