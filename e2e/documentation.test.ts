@@ -81,7 +81,7 @@ async function shell(
   const commands = isFoundByNpm ? lines : `${npx}\n${lines}`;
   const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', commands], {
     cwd,
-    // Not with the sign-in of the person who runs the tests.
+    // Without the sign-in of the person who runs the tests.
     env: { ...process.env, BATON_HOME: running.home, XDG_CONFIG_HOME: join(folder, 'config'), ...env },
   });
   return stdout;

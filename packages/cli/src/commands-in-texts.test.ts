@@ -101,7 +101,7 @@ function shellWords(tail: string): string[] {
       if (sign === quote) quote = undefined;
       else word += sign;
     } else if (sign === "'" || sign === '"') {
-      // One that is never closed belongs to the text around.
+      // An unclosed quote is part of the surrounding text.
       if (!tail.includes(sign, at + 1)) break;
       quote = sign;
       word ??= '';

@@ -343,7 +343,7 @@ test('nobody can use up the idempotency keys of an import: neither by the old wa
     principalId: (await baton.admin.harness.getContext()).principal.id,
     content: issues,
   });
-  // They even know the request, and are faster.
+  // The attackers even know the request, and are faster.
   const between = await interceptBaton(baton.url, async ({ method, path, body, forward }) => {
     if (method === 'POST' && path === '/api/v1/tasks') await useUp(guess.keyOf('task', JSON.parse(body)));
     return forward();

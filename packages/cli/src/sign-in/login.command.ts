@@ -38,7 +38,7 @@ export function addSignIn(program: Command, context: CommandContext): void {
 async function logIn(options: CommonOptions & { name?: string }, context: CommandContext): Promise<void> {
   const url = (options.url ?? (context.config.environment.BATON_URL || localUrl)).replace(/\/+$/, '');
   const access = ofUrl(url, await readToken(url), 'login');
-  // Nothing is stored before the token has worked.
+  // The token is stored only after it has worked.
   const { principal, tenant } = await withClient(access, (baton) => baton.harness.getContext());
   const name = options.name ?? new URL(url).host;
   if (name === 'local')

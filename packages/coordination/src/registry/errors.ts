@@ -77,7 +77,7 @@ export const errors = {
     'Publish the change under the next version.',
   ),
   auth_not_supported: invalid(
-    'The connection type does not support this way to connect.',
+    'The connection type does not support this authentication method.',
     'Use `:authorize` for a type with OAuth, and `PUT …/token` for one with tokens. `GET /connection-types/{key}` shows which it has.',
   ),
   oauth_app_write_conflict: conflict(

@@ -77,7 +77,7 @@ export function requestHandler<Caller, Context extends object>(
 
 const noBytes = Buffer.alloc(0);
 
-/** Without a declared length a body may have any. */
+/** Without a declared length, a body may have any length. */
 function mayBeLarge(head: RequestHead): boolean {
   return head.headers['transfer-encoding'] !== undefined || declaredBytesOf(head) > placeBytesMin;
 }

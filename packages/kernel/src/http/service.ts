@@ -119,7 +119,7 @@ export interface EndpointSpec<
    * uses.
    */
   deniedAs?: readonly V['permission'][];
-  /** One of these is needed besides. */
+  /** One of these is required in addition. */
   alsoOneOf?: readonly V['permission'][];
   /** The credential that the endpoint accepts; by default, the service's usual one. */
   auth?: V['auth'];

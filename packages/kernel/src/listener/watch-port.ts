@@ -48,7 +48,7 @@ export async function openWatchPort(
 async function answerTo(answers: WatchAnswers, req: IncomingMessage, res: ServerResponse): Promise<void> {
   const path = req.url?.split('?', 1)[0] ?? '';
   const isRead = req.method === 'GET' || req.method === 'HEAD';
-  // Not what every object has, such as `constructor`.
+  // Excludes inherited properties, such as `constructor`.
   const answer = isRead && Object.hasOwn(answers, path) ? answers[path] : undefined;
   if (answer === undefined) {
     res.writeHead(404).end();

@@ -24,7 +24,7 @@ export async function runCommand(
     process.stdout.write((Object.hasOwn(usages, word) ? usages[word] : undefined) ?? usage);
     return;
   }
-  // Not what every object has, such as `constructor`.
+  // Excludes inherited properties, such as `constructor`.
   const command = Object.hasOwn(commands, word) ? commands[word] : undefined;
   if (command !== undefined) return runProgram(() => command(args), exitCodeOf);
   process.stderr.write(usage);
@@ -50,7 +50,7 @@ export interface ServeOptions {
   readonly host: string;
   readonly port: number;
   readonly log: Logger;
-  /** The secret that makes an administrator, and its setting: a short one is warned of. */
+  /** The administrator's secret, and its setting; a short secret logs a warning. */
   readonly adminSecret: { readonly setting: string; readonly secret: string };
   /** Further fields of the log line that names the address. */
   readonly logged?: object;

@@ -88,7 +88,7 @@ export async function collectFixtures<Tenant extends object>(folder: string): Pr
   );
 }
 
-/** Beside the file that declares the operation. */
+/** Next to the file that declares the operation. */
 function fixturesFileOf(folder: string, { id }: Operation): string {
   const declares = new RegExp(`\\bid: '${id}'`);
   const file = globSync('**/*.api.ts', { cwd: folder }).find((api) =>
@@ -150,7 +150,7 @@ export function findFixtureProblems<Tenant extends object>(
   ];
 }
 
-/** One object, with all that it needs, made now in the given tenant. */
+/** Creates one object, with its dependencies, in the given tenant. */
 export function makeFixture<Tenant extends object>(
   object: ObjectFixture<Tenant>,
   tenant: Tenant,

@@ -200,7 +200,7 @@ function othersOf(fields: Fields, id: string, leftOut: LeftOut): Record<string, 
   return filled(Object.fromEntries(others.filter(([, value]) => isPlain(value))));
 }
 
-/** With its relations, now that all tasks are known. */
+/** Adds its relations, now that all tasks are known. */
 function linked({ dependencies, parentId, tag, ...item }: UnlinkedTask, reading: Reading): SourceItem {
   const links = dependencies.map((ref): Link => {
     // A number in a subtask names another one of the same task, as long as there is one.

@@ -93,7 +93,7 @@ class RememberedEntitlement implements Entitlement {
     return decision.validUntilMs > Date.now() ? decision : undefined;
   }
 
-  /** While the license service is unavailable. */
+  /** Used while the license service is unavailable. */
   #oldDecision({ decision, decidedAtMs }: Known): LicenceDecision | undefined {
     if (decision === undefined || performance.now() - decidedAtMs >= this.#degradedMs) return undefined;
     if (decision.validUntilMs <= Date.now()) return undefined;

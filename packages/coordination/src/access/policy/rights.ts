@@ -54,7 +54,7 @@ export interface DecisionSources {
   readonly point: DecisionPoint;
   readonly counters: PolicyCounters;
   readonly places: Places;
-  /** For statements outside of any transaction. */
+  /** Used for statements outside of a transaction. */
   readonly db: Db;
 }
 

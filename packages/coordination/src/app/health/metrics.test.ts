@@ -189,7 +189,7 @@ test('the gauges of the store are read once in 5 s, however many scrape', async 
   const before = await sessions();
   await openSession(await baton.actor());
   const soon = await sessions();
-  // On a machine that took 5 s for this, nothing was to be seen.
+  // A machine that took 5 s for this showed no difference.
   if (performance.now() - startedAt < 5000) assert.equal(soon, before);
   await until(async () => (await sessions()) === before + 1, 'the next reading');
   assert.ok(performance.now() - startedAt >= 5000);

@@ -19,7 +19,7 @@ export interface SinkRest {
   readonly isTrial: boolean;
   /** Tenants that are paused, or tried with one delivery at a time; 100 at most. */
   restingTenants(): string[];
-  /** One of them whose pause has ended and that is not being tried. */
+  /** A sink whose pause has ended and that is not being retried. */
   tenantToTry(): string | undefined;
   /** Milliseconds until an event of that tenant is tried again. */
   tenantWaitMs(subject: Subject): number;
@@ -73,7 +73,7 @@ export function createRest(lengths: { baseMs: number; maxMs: number }): SinkRest
     begin(subject) {
       if (sink.waitMs() > 0 || typeWaitMs(subject) > 0) return false;
       const lane = tenants.get(subject.tenant_id);
-      // While the sink itself is tried, any tenant will do.
+      // Any tenant is suitable for retrying the sink itself.
       if (sink.isTrial() || !lane?.isTrial()) return true;
       if (lane.isBeingTried || lane.waitMs() > 0) return false;
       lane.isBeingTried = true;

@@ -54,7 +54,7 @@ export async function invokeSkill(
   requireContractRights(context, skill, resource);
   if (run !== undefined) await counted(context, () => requireTool(context, run, skill));
   const basis = await basisOf(context, skill, { approvalId: request.approvalId, taskId: place.taskId }, run);
-  // With an approval the principal is the requester, also in a run.
+  // With an approval, the principal is the requester, even in a run.
   const requestedBy =
     run === undefined || basis?.kind === 'approval'
       ? ({ kind: 'principal', ref: context.caller.principalId } as const)

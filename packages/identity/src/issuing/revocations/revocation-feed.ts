@@ -62,7 +62,7 @@ export class RevocationFeed {
     this.#list = undefined;
     // A read in progress may not see the commit.
     this.#reading = undefined;
-    // They read the list at their next turn all the same.
+    // They still read the list at their next turn.
     return this.#announce && within(announcedMsMax, this.#announce()).catch(() => undefined);
   }
 

@@ -48,7 +48,7 @@ export function findSettledSequence() {
 }
 
 /**
- * An event, or none; with the sequence of the last one that was removed, and that of the newest one that can be read. A
+ * An event if there is one, with the sequences of the last removed event and of the newest readable one. A
  * reader never gets a number that no event has: after a restore such a number would seem to belong to another history.
  */
 export type FoundRow = (EventRow | { sequence: null }) & { floor: number; newest: number | null };

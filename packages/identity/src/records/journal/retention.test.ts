@@ -42,7 +42,7 @@ async function sequences(): Promise<number[]> {
   return rows.map(({ sequence }) => sequence);
 }
 
-/** Until nothing is old any more. */
+/** Until no old event is left. */
 async function untilRemoved(left: number): Promise<void> {
   await until(async () => (await sequences()).length <= left, 'old events are removed');
 }

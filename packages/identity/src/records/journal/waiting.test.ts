@@ -19,7 +19,7 @@ const promptMs = 5000;
 let identity: TestIdentity;
 let elsewhere: TestIdentity;
 before(async () => {
-  // Fewer connections than readers that wait.
+  // Fewer connections than waiting readers.
   identity = await startIdentity({ IAM_DATABASE_CONNECTIONS_MAX: '2' });
   elsewhere = await identity.another();
 });

@@ -66,7 +66,7 @@ test("an administrator's disable shows in the user, its version and its lists", 
   assert.notEqual(enabled.headers.get('etag'), known.headers.get('etag'));
 });
 
-test('a PATCH or PUT of the directory re-doesn't enable a person whom an administrator disabled, and is audited', async () => {
+test('a PATCH or PUT of the directory re-enables nobody whom an administrator disabled, and is audited', async () => {
   const { id, content, principalId } = await makeUser();
   await made(act(principalId, 'disable'));
   const events = (await journalTypes(identity, fixture.tenantId)).length;
