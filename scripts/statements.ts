@@ -146,7 +146,7 @@ const typesByOid: Readonly<Record<number, string>> = Object.fromEntries(
       // The driver leaves the elements of a bigint[] as texts.
       ['readonly string[]', [1002, 1009, 1015, 1016, 2951]],
       ['readonly any[]', [199, 3807]],
-      // void, the answer of a function that has none.
+      // void, the result of a function without one.
       ["''", [2278]],
     ] as const
   ).flatMap(([type, oids]) => oids.map((oid) => [oid, type])),

@@ -89,8 +89,8 @@ interface FileEnd {
  * Runs test files with Node's test runner, each group of them in a process of its own, and prints one line per file; of
  * a file that fails also which tests failed, why, and what its process printed.
  *
- * Not with `run()` of node:test. On Node 24.21, it has no timeout for a file: one that never ends is waited
- * for without end, and so is a process that a test left behind, because it holds the file's output open.
+ * Not with `run()` of node:test. On Node 24.21, it has no timeout for a file: one that never ends is awaited
+ * without a limit, and so is a leftover process of a test, because it keeps the file's output open.
  * @param groups of paths inside `root`, started in this order, after those that measure; @param signal ends everything
  * early
  */

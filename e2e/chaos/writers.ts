@@ -39,7 +39,7 @@ interface OwnTask {
   version: number;
 }
 
-/** Creates and changes tasks, and comments on them: each answered command must write its event exactly once. */
+/** Creates and changes tasks, and comments on them: each acknowledged command must write its event exactly once. */
 export async function writeCommands(writer: Writer): Promise<void> {
   const tasks: OwnTask[] = [];
   while (writer.isWriting()) {

@@ -46,7 +46,7 @@ export interface Method {
   readonly declaration: string;
 }
 
-/** Media types of a body that is sent and answered as it is, without JSON. */
+/** Media types of bodies that are sent and returned unchanged, without JSON. */
 const rawMedia = '*/*';
 
 /** Every operation of a document that a client calls: group and name follow from path and operationId. */

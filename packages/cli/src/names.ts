@@ -3,7 +3,7 @@ import { visible } from '@baton/sdk/node';
 import { exitCodes } from './error-text.ts';
 import { PlainError } from './plain-error.ts';
 
-/** How many items are read of a list without a search. */
+/** The number of items that are read from a list without a search. */
 const searchedMax = 2_000;
 const pageMax = 200;
 /** How many matches are listed. */

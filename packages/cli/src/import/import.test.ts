@@ -547,7 +547,7 @@ test('an export holds all that the API lists; another tenant gets its tasks from
     new RegExp(`^\\d+ exported: .*\\d+ principal.* ${workspaces} workspace.*\\d+ task\\.$`, 'm'),
   );
   const again = await run(['export', '--file', file]);
-  assert.deepEqual([again.code, /is there already/.test(again.text)], [1, true]);
+  assert.deepEqual([again.code, /already exists/.test(again.text)], [1, true]);
   const text = readFileSync(file, 'utf8');
   const kinds = new Set(
     text

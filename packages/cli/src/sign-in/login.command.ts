@@ -67,7 +67,7 @@ function shadowNotes(name: string, { config }: CommandContext): string[] {
         ? 'BATON_PROFILE'
         : undefined;
   if (other === undefined || (other === 'BATON_PROFILE' && BATON_PROFILE === name)) return [];
-  return [`Commands use ${other} of the environment instead, until it is unset, or with --profile ${name}.`];
+  return [`Commands use ${other} from the environment instead. Unset it, or pass --profile ${name}.`];
 }
 
 async function logOut(

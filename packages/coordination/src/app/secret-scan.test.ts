@@ -11,7 +11,7 @@ import { startSecretStore } from '../testing/secret-store.ts';
 import { startProcess } from '../testing/service-processes.ts';
 
 // The secrets of agents and connections are in the secret store and nowhere else: not in the database, not in
-// what a process logs, not in the journal, not in any answer.
+// what a process logs, not in the journal, not in any response.
 
 /** The forms in which a text may appear. */
 function formsOf(secret: string): string[] {

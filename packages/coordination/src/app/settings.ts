@@ -71,7 +71,7 @@ export const settings = {
     default: 5,
     min: 1,
     unit: seconds,
-    doc: 'How often an open stream polls for events and for lost rights, without a notification.',
+    doc: 'The interval at which an open stream polls for events and lost permissions when it gets no notification.',
   }),
   CP_MAX_WS_PER_PRINCIPAL: integer({
     default: 500,

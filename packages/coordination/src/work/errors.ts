@@ -199,7 +199,7 @@ export const errors = {
     'Have `details.pendingApprovals` decided or cancelled, then retry.',
   ),
   incompatible_status: conflict(
-    'The present status of the task is not an open status of the other version.',
+    'The current status of the task is not an open status of the other version.',
     'Map it with `statusMap` to one of `details.known`.',
     {
       refused: 'POST /tasks/{ref}:migrate-type {"typeVersion":2}\nIf-Match: "task-4"',

@@ -49,7 +49,7 @@ export function sortedSet(names: readonly string[]): string[] {
   return [...new Set(names)].sort(byCodePoint);
 }
 
-/** Makes no copies: the list is sorted before the credential is checked, so anybody may send one that fills a body. */
+/** Makes no copies: the list is sorted before the credential is checked, so any caller may send one as large as a body may be. */
 function byCodePoint(left: string, right: string): number {
   const length = Math.min(left.length, right.length);
   for (let index = 0; index < length; index += 1) {

@@ -6,7 +6,7 @@ import { type ErrorCode, errors } from '../provisioning/errors.ts';
 import { scimError } from '../provisioning/scim/protocol/scim-errors.ts';
 import { type Answer, adminHeader, type TestIdentity } from './identity.ts';
 
-/** A request that is accepted; faults are put into it, or into the state that it needs. */
+/** A valid request; faults are inserted into it, or into the state that it needs. */
 export interface Attempt {
   readonly ids: Record<string, string>;
   headers: Record<string, string>;
@@ -36,7 +36,7 @@ export interface CheckOrder<A extends Attempt = Attempt> {
   readonly proven?: readonly Fault<A>[];
   /** Codes of the endpoint that have no place in the order. */
   readonly besides?: readonly ErrorCode[];
-  /** Completes the request after the faults were put in. */
+  /** Completes the request after the faults were inserted. */
   finish?(attempt: A): unknown;
   /** Reverts the faults' changes to the store. Without it the next pair prepares new objects. */
   restore?(attempt: A): Promise<unknown>;

@@ -31,7 +31,7 @@ interface Traffic {
   stop(): Promise<void>;
 }
 
-/** Keeps `parallel` requests going until it is stopped; each is sent again when it is answered. */
+/** Keeps `parallel` requests going until it is stopped; each is sent again after its response. */
 function startTraffic(parallel: number, request: () => Promise<Answer>): Traffic {
   let goes = true;
   const answered: Answered[] = [];

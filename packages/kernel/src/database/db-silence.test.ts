@@ -38,7 +38,7 @@ async function withPool(changes: Partial<PoolOptions>, work: (pool: Pool) => Pro
   try {
     await work(pool);
   } finally {
-    // The end of a run without the bounds too: it would wait for answers that never come.
+    // The end of a run without the bounds too: it would wait for responses that never arrive.
     await Promise.race([pool.close(), sleep(2000, undefined, { ref: false })]).catch(() => undefined);
     await proxy.cut();
   }

@@ -47,7 +47,7 @@ const repeatAfterMsMax = 50;
 
 /**
  * Steps 9 to 14 of docs/reference/README.md#order-of-checks: the key, the caller, the permission, the handler and the
- * commit. State, journal rows and the stored answer are written in one transaction or not at all.
+ * commit. State, journal rows and the stored response are written in one transaction or not at all.
  */
 export async function execute<Caller, Context extends object>(
   runtime: ServiceRuntime<Caller, Context>,

@@ -41,7 +41,7 @@ let bytesWritten = 0;
 let databasesKept = 0;
 
 /**
- * A secret that a test made or that a service answered. Short and plain texts, which occur everywhere, are not kept.
+ * A secret that a test generated or that a service returned. Short and plain texts, which occur everywhere, are not kept.
  */
 export function keepSecret(kind: string, text: string): void {
   keep({ kind, text, isName: false });

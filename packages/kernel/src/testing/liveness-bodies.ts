@@ -3,7 +3,7 @@ import { queryShapeOf } from '../http/input.ts';
 import type { Operation } from '../http/service.ts';
 import { type SampleRequest, sampleUuid } from './matrix-service.ts';
 
-/** One of the worst requests that an endpoint takes to read: what replaces the body and the query of a right one. */
+/** One of the worst requests that an endpoint takes to read: the body and query that replace those of a valid request. */
 export interface Hostile {
   readonly name: string;
   readonly text?: string;
@@ -36,7 +36,7 @@ const bytesSentMax = 4_194_304;
 /**
  * Makes the worst requests of an endpoint from what it declares: the longest lists and texts, the deepest documents,
  * and bodies of the full size whose reading costs most: numbers that may be rounded, unknown names, levels.
- * @param sample a right request, whose identifiers lead to real objects; @param bytesMax of a body
+ * @param sample a valid request, whose identifiers refer to real objects; @param bytesMax of a body
  */
 export function worstRequests(endpoint: Operation, sample: SampleRequest, bytesMax: number): Hostile[] {
   return [{ name: 'as it is' }, ...worstBodies(endpoint, sample, bytesMax), ...worstQueries(endpoint)];

@@ -12,7 +12,7 @@ export function newCalls(): Calls {
   return { ms: [], statuses: new Map() };
 }
 
-/** Sends one request, reads the answer without keeping it, and never fails. */
+/** Sends one request, reads the response without storing it, and never throws. */
 export function send(
   url: string,
   agent: Agent,

@@ -19,7 +19,7 @@ export interface LivenessSetup<Tenant extends object> extends MatrixSetup<Tenant
   ordinary(service: MatrixService<Tenant>): Promise<readonly Sent[]>;
   /** Connections of the hostile caller; 24 when absent, 12 in the short form. */
   readonly parallel?: number;
-  /** Worse requests than those that are made from the declaration. */
+  /** Requests that are worse than those derived from the declaration. */
   worse?(endpoint: Operation): readonly Hostile[];
 }
 

@@ -165,7 +165,7 @@ function fieldAt(path: string, id: string, body: unknown): object {
 /** Background work of the process can change the state between the two; then they are compared again. */
 const attemptsMax = 5;
 
-/** Sends the same request with a foreign and with an absent identifier. @returns the status of both answers */
+/** Sends the same request with a foreign and with an absent identifier. @returns the status of both responses */
 async function comparesAlike(
   matrix: Matrix,
   endpoint: Operation,

@@ -129,7 +129,7 @@ export interface MatrixCase {
 /** An identifier of nothing. */
 export const sampleUuid = '0190b2c4-7e1f-7a2b-8c3d-4e5f60718293';
 
-/** A number, or a key with its version, if the form takes no identifier. */
+/** A number, or a key with its version, if the form doesn't accept an identifier. */
 function sampleOf(form: Operation['params'][string]): string {
   return [sampleUuid, '1', 'key@1'].find((text) => form.safeParse(text).success) ?? sampleUuid;
 }

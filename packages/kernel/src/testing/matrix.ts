@@ -134,7 +134,7 @@ export async function makeSampleRequest<Tenant extends object>(
 }
 
 /**
- * The ETag of the object that the endpoint changes, as the operation answers it that reads the object: the one that the
+ * The ETag of the object that the endpoint changes, as returned by the operation that reads the object: the one that the
  * path names last, or the one to which that belongs.
  */
 async function findIfMatch(matrix: MatrixTarget, endpoint: Operation, request: SampleRequest) {

@@ -4,7 +4,7 @@ import type { Fact } from './truth.ts';
 export interface Declarations {
   readonly service: string;
   readonly endpoints: readonly Operation[];
-  /** The codes that no endpoint declares, because the pipeline answers them before the handler runs. */
+  /** The codes that no endpoint declares, because the pipeline returns them before the handler runs. */
   readonly pipelineCodes: readonly string[];
 }
 

@@ -8,7 +8,7 @@ import { dayMs, dayOf, type WorkingCalendar, yearOfDay } from './working-calenda
  * hours of a working day. A skipped hour doesn't count, a repeated hour counts twice.
  */
 
-/** A question that a calendar can't answer. */
+/** A computation that a calendar can't carry out. */
 export class CalendarFault extends Error {
   readonly code: 'calendar_without_hours' | 'calendar_scan_limit';
 

@@ -46,7 +46,7 @@ export interface ProcessState {
   isStartTold?: boolean;
   /** Whether a timer of the definition ended all stages: none begins afterwards. */
   isInterrupted: boolean;
-  /** How many process triggers in a row led to its start; set by the shell that starts it. */
+  /** The length of the chain of process triggers that led to its start; set by the shell that starts it. */
   links?: number;
   /** A hash of the last report to the memory service. */
   memoryTold?: string;

@@ -165,7 +165,7 @@ interface Filing {
   readonly inTenant?: true;
   /** Makes what the request needs, while everything is granted. */
   prepare(places: Places, actor: Actor): Promise<Prepared>;
-  /** The answer where the permission is granted. */
+  /** The response if the permission is granted. */
   readonly answers?: readonly [status: number, code?: string];
   /** Other permissions that the actor needs, in any workspace. */
   readonly also?: readonly string[];

@@ -68,7 +68,7 @@ test('http_requests_total counts every answer by method and status, refused ones
   });
   const requests = (method: string, status: number) =>
     by(`http_requests_total{method="${method}",status="${status}"}`);
-  // The reading itself is counted with its answer, so that the first of the two is seen by the second.
+  // The reading itself is counted with its response, so that the first of the two is seen by the second.
   assert.equal(requests('GET', 200), 2);
   assert.equal(requests('GET', 404), 2);
   assert.equal(requests('DELETE', 405), 1);

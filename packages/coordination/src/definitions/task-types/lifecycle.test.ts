@@ -190,7 +190,7 @@ function isSound({
 let called = 0;
 let moved = 0;
 
-/** Makes one history, with a task of a type of its own, and compares every answer with the naive task. */
+/** Makes one history, with a task of a type of its own, and compares every response with the naive task. */
 async function tell(worker: Worker, typeKey: string, sent: Sent, history: [string, string][]): Promise<void> {
   const made = await baton.admin.post('/task-types', {
     key: typeKey,

@@ -37,7 +37,7 @@ export interface PageBounds {
   readonly afterSequence: number;
   readonly filter: EventFilter;
   readonly rowsMax: number;
-  /** How many events a filter may skip. */
+  /** The number of events that a filter may skip. */
   readonly scanMax: number;
   readonly asksHeldBack: boolean;
 }

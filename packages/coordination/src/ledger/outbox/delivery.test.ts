@@ -159,7 +159,7 @@ test('no more deliveries are under way than the sink allows', async () => {
   await write(6);
   const startedAt = performance.now();
   await until(async () => (await waiting()).dead === 6);
-  // Six that are never answered, three at a time, each given up after 1 s.
+  // Six that never get a response, three at a time, each abandoned after 1 s.
   assert.ok(performance.now() - startedAt > 1500);
   assert.equal(server.received.length, 6);
 });

@@ -47,7 +47,7 @@ async function until(holds: () => boolean | Promise<boolean>, waitMs = 60_000): 
 }
 
 const working: Worker[] = [];
-// One that a failed test left behind would deliver the events of the next.
+// A worker left over by a failed test would deliver the events of the next.
 afterEach(() => Promise.all(working.splice(0).map((worker) => worker.close())));
 
 async function start(deliver?: Deliver, env: Record<string, string> = {}): Promise<Worker> {

@@ -82,7 +82,7 @@ async function consume(
   return seen;
 }
 
-/** Counts by the answers: one that was lost in a kill counts for nothing. */
+/** Counts responses: one that was lost in a kill isn't counted. */
 async function putAway(
   operator: Actor,
   verb: 'archive' | 'prune',

@@ -57,7 +57,7 @@ export interface Running {
   readonly agent: Caller | undefined;
   /** The version that the instance had before this input. */
   readonly before?: Definition;
-  /** The number of process triggers in a row that led to the current input. */
+  /** The length of the chain of process triggers that led to the current input. */
   readonly links?: number;
 }
 

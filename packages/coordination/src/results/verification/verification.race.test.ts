@@ -157,7 +157,7 @@ test('a completer who is being disabled meanwhile completes nothing after the di
   const task = await openVerification(baton, ready, { evidence }, completer);
   let judged: Promise<unknown> | undefined;
   await baton.pool.transaction(async (tx) => {
-    // As a disable does: it holds the principal alone until its commit.
+    // Locks the principal exclusively until the commit, like a disable.
     await tx.run(sql`select pg_advisory_xact_lock(principal_lock(${completer.principalId}))`);
     judged = judges[0]?.run().then(() => ({ status: 0, body: null, headers: new Headers() }));
     await untilBlockedBy(tx, baton, judged as Promise<never>);

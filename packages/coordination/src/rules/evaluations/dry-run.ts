@@ -41,7 +41,7 @@ const pageEvents = 200;
 /** Journal pages that are searched for causes. */
 const pagesMax = 10;
 const shownItemsMax = 10;
-/** Then evaluation stops: 200 of the costliest kind take 10 s of a processor that all tenants share. */
+/** Evaluation stops at this number: 200 of the most expensive kind take 10 s of a processor that all tenants share. */
 const lookMsMax = 1000;
 
 export const RuleDryRun = RuleRequest.extend({

@@ -12,7 +12,7 @@ const message = 'the audit record could not be sealed';
 
 /**
  * Links are made in the order of the numbers, and a record that is left out is one that `verify` reports: so one link
- * that the store refuses holds up the sealing of all, and nothing else.
+ * that the store refuses delays the sealing of all, and nothing else.
  */
 test('a link that the store refuses is tried once a second at most, is logged, and holds up no request; later all is sealed', async (t) => {
   const { file } = await makeKey();

@@ -7,7 +7,7 @@ export type SealRow = Omit<
   'sealed_at'
 >;
 
-/** How far retention has removed a tenant's records. */
+/** The position up to which retention has removed a tenant's records. */
 export type RemovalRow = Pick<
   RowOf<Tables['audit_removals'], { hmac: string }>,
   'position' | 'hmac' | 'key_id'

@@ -42,7 +42,7 @@ async function waitFor(reader: TestIdentity, query: string) {
 }
 
 const endsSeconds = 3;
-/** Until every reader of the process has been answered nothing and waits. */
+/** Waits until every reader of the process has read no event and waits. */
 const settleMs = 400;
 
 test('without `wait` an empty page is answered at once; with events there is no waiting', async () => {

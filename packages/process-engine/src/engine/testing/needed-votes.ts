@@ -2,7 +2,7 @@ import type { Ballot } from './interpreter-parts.ts';
 import type { StepSpec } from './random-definitions.ts';
 
 type Quorum = NonNullable<StepSpec['approve']>['quorum'];
-/** How many must agree (docs/reference/processes.md#votes). */
+/** The required number of votes (docs/reference/processes.md#votes). */
 function neededOf(quorum: Quorum, voters: number): number {
   if (quorum === 'all') return voters;
   if (quorum === 'any') return 1;

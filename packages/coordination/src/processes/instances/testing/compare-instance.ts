@@ -102,7 +102,7 @@ function give(model: Interpreter, one: Played, atMs: number, taken: Input): void
   }
 }
 
-/** The timer that is called so: ids are made of the element, its attempt and the purpose. */
+/** The timer with this name: ids consist of the element, its attempt and the purpose. */
 function timerOf(model: Interpreter, id: string, timerId: string): ModelTimer | undefined {
   return model.timers.find(({ element, purpose, level }) => {
     const stage = model.stageOfTimer(element);

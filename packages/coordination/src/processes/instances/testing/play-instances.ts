@@ -15,7 +15,7 @@ export interface Played {
   readonly key: string;
   /** Shortened. */
   readonly spec: Spec;
-  /** How often an operator's act was accepted. */
+  /** The number of accepted acts of an operator. */
   readonly accepted: Record<string, number>;
   isOver: boolean;
 }

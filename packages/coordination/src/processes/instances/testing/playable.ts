@@ -12,7 +12,7 @@ export interface World {
   readonly voters: readonly string[];
 }
 
-/** Real time is short. What takes ten minutes stays open in any case. */
+/** Real time is short: steps of ten minutes stay open in any case. */
 const played: Record<string, string> = {
   PT1S: 'PT0.05S',
   PT5S: 'PT0.1S',

@@ -5,7 +5,7 @@ import fc from 'fast-check';
  * without SQL or the parser, so that they don't repeat a mistake of those.
  */
 
-/** A user or group as answers show it, or a part of one. */
+/** A user or group as in responses, or a part of one. */
 // biome-ignore lint/suspicious/noExplicitAny: documents of any form are what the tests are about
 export type Resource = Record<string, any>;
 
@@ -344,7 +344,7 @@ export const refusedFilters: fc.Arbitrary<string> = fc.oneof(
   fc.integer({ min: 1987, max: 40_000 }).map((n) => `userName eq "${'x'.repeat(n)}"`),
 );
 
-/** Filters as long or as deep as the limits allow. The tests check only that they are answered in time. */
+/** Filters as long or as deep as the limits allow. The tests check only that the response arrives in time. */
 export const largestFilters: fc.Arbitrary<string> = fc.oneof(
   fc.integer({ min: 1, max: 15 }).map((n) => `${'not ('.repeat(n)}emails pr${')'.repeat(n)}`),
   fc

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { keepSecret } from '@baton/kernel/testing/leaks';
 import { until } from '../../../testing/waiting.ts';
 
-/** A fake Keycloak with both interfaces and a token endpoint, whose answers can be overridden. */
+/** A fake Keycloak with both interfaces and a token endpoint, whose responses can be overridden. */
 
 export interface Account {
   readonly id: string;
@@ -22,7 +22,7 @@ export interface Outcome {
 }
 
 export type Interface = 'token' | 'scim' | 'admin';
-/** Answers instead of the directory; `act` carries out the request and returns the usual answer. */
+/** Answers instead of the directory; `act` carries out the request and returns the usual response. */
 export type Override = (res: ServerResponse, act: () => Outcome) => unknown;
 
 export interface Keycloak {
@@ -166,7 +166,7 @@ export async function startKeycloak(): Promise<Keycloak> {
 }
 
 export interface Barrier {
-  /** Carries out the request, and answers when the barrier is open. */
+  /** Carries out the request, and responds when the barrier is open. */
   readonly override: Override;
   /** Resolves when this many requests are queued. */
   reached(): Promise<void>;
