@@ -21,7 +21,7 @@ function specifiersOf(path: string, text: string): Specifier[] {
     ),
     ...module.dynamicImports.map(({ moduleRequest }) => moduleRequest),
   ].map(({ start, end }) => ({ text: text.slice(start + 1, end - 1), start, end }));
-  // `export { a, b } from` names its module once for each.
+  // `export { a, b } from` contains its module once per name.
   return [...new Map(named.map((specifier) => [specifier.start, specifier])).values()];
 }
 

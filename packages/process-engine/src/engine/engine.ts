@@ -74,7 +74,7 @@ export interface Taken {
  * Processes one input of an instance: its next state, and the intents to carry out
  * (docs/reference/processes.md#engine). It is a pure function: the time comes from the input, and ids are derived from
  * their purpose. `before` is not changed.
- * @throws ProcessFault with the element at fault: nothing of the input counts, and the instance must be suspended
+ * @throws ProcessFault with the element at fault: the input has no effect, and the instance must be suspended
  */
 export function takeInput(
   definition: Definition,
