@@ -13,8 +13,8 @@ interface AsyncApi {
 /**
  * Compares two AsyncAPI documents of the catalog of events.
  * @param before as it is committed; @param after as it is declared
- * @returns a sentence for each removed type, and for each field of the same type and version that was removed, may be
- * became optional, or has values of another kind
+ * @returns a sentence for each removed type, and for each field of the same type and version that was removed, that became
+ * optional, or has values of another kind
  */
 export function brokenVersions(before: unknown, after: unknown): string[] {
   const [old, young] = [before as AsyncApi, after as AsyncApi];

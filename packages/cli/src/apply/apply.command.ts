@@ -141,7 +141,7 @@ function failureText(error: unknown, { document }: Change, done: number, all: nu
   ].join('\n');
 }
 
-/** The field that the service rejected, as far as it names one; otherwise the place of the object around it. */
+/** The field that the service rejected, if the error names one; otherwise the position of the enclosing object. */
 function placeIn({ details }: BatonError): string {
   const [first] = (Array.isArray(details['errors']) ? details['errors'] : []) as {
     loc?: string;

@@ -65,7 +65,7 @@ export async function openBackground(
 }
 
 /**
- * The most repetitions of a command for missing decisions: for two permissions on objects of each rule.
+ * The maximum number of repetitions of a command for missing decisions: for two permissions on objects of each rule.
  */
 const roundsMax = 1000;
 

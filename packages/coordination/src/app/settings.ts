@@ -76,7 +76,7 @@ export const settings = {
   CP_MAX_WS_PER_PRINCIPAL: integer({
     default: 500,
     unit: 'streams',
-    doc: 'The most open streams of one principal in one process; 0 is unlimited.',
+    doc: 'The maximum number of open streams of one principal in one process; 0 is unlimited.',
   }),
   CP_MAX_WS_PER_PROCESS: integer({
     default: 15_000,

@@ -31,7 +31,7 @@ export async function writeEvents(
   return whole.map(({ id }) => id);
 }
 
-/** Waits until no committed event is hidden any more: other databases of the cluster have transactions too. */
+/** Waits until every committed event is visible: other databases of the cluster have transactions too. */
 export async function journalIsStable(db: Db): Promise<void> {
   const heldBack = () =>
     db.row<{ held: boolean }>(

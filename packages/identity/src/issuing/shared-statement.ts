@@ -61,7 +61,7 @@ export class SharedStatement<Entry, Result> {
     return this.#waiting.length + this.#suspects.length;
   }
 
-  /** Resolves when nothing waits any more. */
+  /** Resolves when nothing is waiting. */
   async idle(): Promise<void> {
     await this.#working;
     await this.#triedAll?.promise;

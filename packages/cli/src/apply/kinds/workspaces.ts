@@ -97,7 +97,7 @@ function requireActive({ problems }: Planning, document: Declared, { status }: W
 /** @throws PlainError if it was deleted since the plan */
 async function idOfWorkspace({ world }: Planning, path: string): Promise<string> {
   const found = await world.workspace(path);
-  if (found === undefined) throw new PlainError(`The workspace ${path} is not there any more: apply again.`);
+  if (found === undefined) throw new PlainError(`The workspace ${path} no longer exists. Apply again.`);
   return found.id;
 }
 
@@ -180,7 +180,7 @@ async function ownerOf(
 async function idOfOwner({ world }: Planning, owner: unknown): Promise<string | null> {
   if (typeof owner !== 'string') return null;
   const found = await world.principalByKeyOrId(owner);
-  if (found === undefined) throw new PlainError(`The principal ${owner} is not there any more: apply again.`);
+  if (found === undefined) throw new PlainError(`The principal ${owner} no longer exists. Apply again.`);
   return found.id;
 }
 

@@ -139,7 +139,7 @@ function rowAt(text: string, from: Place, delimiter: string): ReadRow {
     at += 1;
   }
   const isEnd = at >= text.length || text[at] === '\n' || text[at] === '\r';
-  if (!isEnd) return faultAt(at, 'has text behind a closing quote');
+  if (!isEnd) return faultAt(at, 'has text after a closing quote');
   if (text[at] === '\r') at += 1;
   if (text[at] === '\n') at += 1;
   return { cells, at, line: line + 1 };

@@ -234,7 +234,7 @@ test('comma-separated values have quotes, line breaks in them, and other separat
   for (const [row, fault] of [
     ['1,"2', 'begins a quote that never ends'],
     ['1,2"3"', 'holds a quote inside of a cell that does not begin with one'],
-    ['"1"2,3', 'has text behind a closing quote'],
+    ['"1"2,3', 'has text after a closing quote'],
     ['1', 'has another number of cells than the header, which has 2'],
     ['1,2,3', 'has another number of cells than the header, which has 2'],
   ] as const) {

@@ -7,7 +7,7 @@ const clientFramesPerSecondMax = 100;
 /** Without a limit, a client that sends pings and reads nothing would fill our memory with pongs. */
 const pongQueuedBytesMax = 16 * 1024;
 const silentPingsMax = 2;
-/** A client that sends but reads nothing of its queue occupies memory for nothing. */
+/** A client that sends but doesn't read its queue occupies memory needlessly. */
 const unreadPingsMax = 4;
 
 /**
@@ -96,7 +96,7 @@ function boundClientFrames(ws: WebSocket, socket: Duplex): void {
 
 /**
  * Ends a stream whose client neither responds to pings nor reads: its machine is down, or its program hangs. Frames
- * that it sends count as a response for a while only if it reads nothing of its queue.
+ * that it sends count as a response for a while only if it doesn't read its queue.
  */
 function endWhenSilent(ws: WebSocket, socket: Duplex, pingEveryMs: number): void {
   let [silentPings, unreadPings] = [0, 0];

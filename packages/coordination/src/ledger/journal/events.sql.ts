@@ -54,7 +54,7 @@ export interface PageBounds {
 // visibility gets the events of their own sessions and of those opened for them. Others are excluded: whether
 // `sees_session` shows one depends on all its claims, and reading these for each of 50,000 events takes too long.
 
-/** The most events of one read, and one more that shows whether there are others. */
+/** The maximum number of events of one read, and one more that shows whether there are others. */
 export const pageRowsMax = 1001;
 
 /**

@@ -105,7 +105,7 @@ export async function readPageAfter(
   if (isUnfiltered(filter)) return { ...common, rows, hasMore: false, next: last && positionOf(last) };
   const scanEnd =
     filter.entityId === null ? await db.row(findScanEndForward(reading, bound.horizon)) : undefined;
-  // Events pruned meanwhile can't be counted any more, so the page is read again. See
+  // Events pruned meanwhile can no longer be counted, so the page is read again. See
   // docs/reference/journal.md#archive-and-prune.
   if (scanEnd !== undefined && isBehind(floorOf(scanEnd), floor)) return readPageAfter(db, after, request);
   if (scanEnd !== undefined && scanEnd.position !== null)

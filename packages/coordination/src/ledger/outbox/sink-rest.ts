@@ -1,7 +1,7 @@
 /** Consecutive failures after which a tenant is paused, or the sink if they are of several tenants. */
 const failuresMax = 100;
 const shortlyMs = 10_000;
-/** The most counters of each kind; a failure beyond it is counted for the sink alone. */
+/** The maximum number of counters of each kind; a failure beyond it is counted for the sink alone. */
 const lanesMax = 1000;
 /** A statement skips at most so many tenants; deliveries of further paused tenants are claimed and returned. */
 const passedOverMax = 100;

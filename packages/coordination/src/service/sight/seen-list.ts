@@ -5,7 +5,7 @@ import type { SeenList } from './places.ts';
 import { countOf, findSeenOf } from './seen-list.sql.ts';
 import { isTaskInSight, type ViewerContext, viewerOf } from './sight.ts';
 
-/** The most rows that the first search may skip, and the factor for each further search. */
+/** The maximum number of rows that the first search may skip, and the factor for each further search. */
 const steps = { rowsMax: 256, growth: 8 };
 
 /**

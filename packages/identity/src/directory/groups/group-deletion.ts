@@ -46,7 +46,7 @@ export async function continueDeletion(ending: Ending): Promise<number> {
   return removed;
 }
 
-/** Then nobody can add a member any more until this transaction ends. */
+/** Then nobody can add a member until this transaction ends. */
 async function isEmptyAndFree({ db }: Acting, groupId: string): Promise<boolean> {
   if ((await db.row(tryLockGroup(groupId))) === undefined) return false;
   return (await db.row(hasMembers(groupId)))?.has_more === false;

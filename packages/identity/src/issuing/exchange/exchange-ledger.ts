@@ -31,7 +31,7 @@ export class ExchangeLedger {
     return this.#inserts.waiting;
   }
 
-  /** Resolves when no entry is waiting any more. */
+  /** Resolves when no entry is waiting. */
   idle(): Promise<void> {
     return this.#inserts.idle();
   }

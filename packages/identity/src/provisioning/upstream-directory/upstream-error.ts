@@ -7,7 +7,7 @@ export class UpstreamError extends Error {
   readonly why: string;
   /** Whether certainly nothing was written; if false, the outcome is unknown. */
   readonly isSettled: boolean;
-  /** Whether the account does not exist any more. */
+  /** Whether the account no longer exists. */
   readonly isGone: boolean;
 
   constructor(why: string, isSettled: boolean, cause?: unknown, isGone = false) {

@@ -7,7 +7,7 @@ export function lockSealing() {
 }
 
 /**
- * The number up to which no record can appear any more. Read it before the records, in a statement of its own: see
+ * The number up to which no further record can appear. Read it before the records, in a statement of its own: see
  * audit_settled().
  */
 export function findSettledAudits() {

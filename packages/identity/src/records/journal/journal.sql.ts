@@ -42,7 +42,7 @@ export function insertAudits(audits: readonly AuditDraft[], key: AuditKey | unde
     order by n`;
 }
 
-/** The number up to which no event can appear any more. Read it before the rows, in a statement of its own. */
+/** The number up to which no further event can appear. Read it before the rows, in a statement of its own. */
 export function findSettledSequence() {
   return sql<{ settled: number }>`select journal_settled() as settled`;
 }
