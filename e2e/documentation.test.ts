@@ -81,7 +81,7 @@ async function shell(
   const commands = isFoundByNpm ? lines : `${npx}\n${lines}`;
   const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', commands], {
     cwd,
-    // Not with the sign-in of the person who runs the tests.
+    // Without the sign-in of the person who runs the tests.
     env: { ...process.env, BATON_HOME: running.home, XDG_CONFIG_HOME: join(folder, 'config'), ...env },
   });
   return stdout;
@@ -229,7 +229,7 @@ test('every command of examples/lease-guard/README.md works as written, for the 
 });
 
 /**
- * Every task that README.md makes is finished by what it shows, and its configuration for an MCP client is of this
+ * The commands in README.md complete every task that they create, and its MCP client configuration points to this
  * Baton.
  */
 async function assertWalked(): Promise<void> {

@@ -182,8 +182,8 @@ describe('installed from its packages', { timeout: suiteMsMax }, () => {
         await page.getByRole('heading', { name: 'Made in the console' }).waitFor();
         await page.getByRole('button', { name: 'Done' }).click();
         await page.getByText('done', { exact: true }).first().waitFor();
-        // The page shows the new status before the service has answered, and a closed browser would cut the request
-        // off.
+        // The page shows the new status before the service has answered, and a closed browser would abort the
+        // request.
         for (let n = 0; n < 100 && (await newest())?.systemStatusCategory === 'active'; n += 1)
           await page.waitForTimeout(50);
         assert.deepEqual(complaints, []);

@@ -231,7 +231,7 @@ async function identityAfter(after: number): Promise<{ aggregates: string[]; seq
   }
 }
 
-/** After a task and a tenant that readers see. */
+/** Sorted after a task and a tenant that readers see. */
 async function places(): Promise<Places> {
   const { tasks, tenants } = await write(1);
   return eventually(undefined, 0, tasks, tenants);

@@ -111,7 +111,7 @@ test('access tokens that expire during work are exchanged again, and a rotated t
   const { tenantId } = baton.connection;
   const { admin } = baton;
   let token = agent.token;
-  // For the client each access token expires after a second.
+  // The client treats each access token as expired after a second.
   const { counts, transport } = counted(async (answer) => {
     const issued = (await answer.json()) as object;
     return Response.json({ ...issued, expiresIn: 1 }, { status: answer.status });

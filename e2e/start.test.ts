@@ -109,7 +109,7 @@ test('the folder is closed to others, and as root open to the user of the databa
 
 test('nobody connects by another address of the machine than loopback', async () => {
   const port = Number(new URL(first.publicUrl as string).port);
-  // All of 127.0.0.0/8 is this machine: a server on every address would answer here, too.
+  // All of 127.0.0.0/8 is this machine: a server on every address would respond here, too.
   const socket = connect(port, '127.0.0.2');
   await assert.rejects(once(socket, 'connect'), { code: 'ECONNREFUSED' });
 });

@@ -6,8 +6,8 @@ import { endpointName, type Operation } from '@baton/kernel/http/service';
 type JsonSchema = Readonly<Record<string, unknown>>;
 
 /**
- * Finds inputs without a bound: a text without `maxLength`, a list without `maxItems`, names of the
- * caller's own choice without `maxProperties`, a free document without `x-maxBytes`. In bodies, queries and paths.
+ * Finds inputs without a bound: a string without `maxLength`, an array without `maxItems`, an object with
+ * arbitrary keys without `maxProperties`, a free document without `x-maxBytes`. In bodies, queries and paths.
  * @returns one line for each
  */
 export function unboundedInputs(endpoints: readonly Operation[]): string[] {

@@ -155,7 +155,7 @@ function tool(name: string, ...args: readonly string[]): Promise<string> {
   return node(realpathSync(join(root, 'node_modules', '.bin', name)), ...args);
 }
 
-/** What the program printed when it failed, or nothing. */
+/** The output of a failed program, or nothing. */
 function node(...args: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];

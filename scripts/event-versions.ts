@@ -13,8 +13,8 @@ interface AsyncApi {
 /**
  * Compares two AsyncAPI documents of the catalog of events.
  * @param before as it is committed; @param after as it is declared
- * @returns a sentence for each removed type, and for each field of the same type and version that was removed, may be
- * became optional, or has values of another kind
+ * @returns a sentence for each removed type, and for each field of the same type and version that was removed, that became
+ * optional, or has values of another kind
  */
 export function brokenVersions(before: unknown, after: unknown): string[] {
   const [old, young] = [before as AsyncApi, after as AsyncApi];
@@ -73,7 +73,7 @@ function fieldChanges(name: string, old: Place[], young: Place[], path: string, 
   const wasAlways = isAlways(old, name);
   const lost = wasAlways && !isAlways(young, name) ? [`${at} was always there, and may be absent now`] : [];
   const [first, ...others] = was;
-  // Of several variants only the fields are compared, not which of them has which values.
+  // If there are several variants, only the fields are compared, not their values in each variant.
   if (first === undefined || others.length > 0 || is.length > 1) return lost;
   return [...lost, ...changesOf(first, is[0] as Place, at, depth + 1)];
 }

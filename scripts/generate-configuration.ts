@@ -30,7 +30,7 @@ export function writeConfiguration(services: readonly Service[]): GeneratedFile 
 }
 
 function section(name: string, purpose: string, settings: SettingTable): string {
-  // By name, so that related settings are together, regardless of their layers.
+  // Sorted by name, so that related settings are together, regardless of their layers.
   const byName = Object.entries(settings).toSorted(([left], [right]) => (left < right ? -1 : 1));
   const rows = byName.map(([setting, declared]) => [
     code(setting),

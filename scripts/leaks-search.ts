@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 export interface Needle {
   readonly text: string;
   readonly spelling: string;
-  /** What it is a spelling of. */
+  /** The secret that this is a spelling of. */
   readonly secret: string;
 }
 
@@ -12,7 +12,7 @@ const windowBytes = 12;
 const filterBits = 25;
 const base = 0x01000193;
 
-/** Of each part of a token only the end is searched for: it is in no other token. */
+/** Only the end of each part of a token is searched for: no other token contains it. */
 const partLength = 48;
 
 /** Every spelling of a secret to search for; of a JWT its claims and its signature separately. */

@@ -6,7 +6,7 @@ import { createSearch, listHashes, listSpellings, type Needle } from './leaks-se
 export interface LeakReport {
   /** One line per place that holds a secret. */
   readonly findings: readonly string[];
-  /** What could not be searched in full. */
+  /** The parts that could not be searched in full. */
   readonly notes: readonly string[];
   readonly secrets: number;
   readonly bytes: number;
@@ -58,9 +58,9 @@ const shownMax = 8;
 const rowLengthMax = 60;
 
 /**
- * Searches all that a run of the tests logged and stored for every secret that the tests made or sent to a service.
+ * Searches everything that a test run logged and stored for each secret that the tests generated or sent to a service.
  * @param directories what `BATON_LEAK_DIR` named during the run, or during each of its shards
- * @param isWhole whether all tests ran: then secrets of every kind must have been seen, and every exception be needed
+ * @param isWhole whether all tests ran: then the run must contain secrets of every kind, and each exception must be needed
  */
 export function checkLeaks(
   directories: readonly string[],

@@ -46,7 +46,7 @@ function faultOf(command: string): string | undefined {
 function faultOfTests(args: readonly string[]): string | undefined {
   try {
     const { patterns, depth, isMerge } = parseOptions(args);
-    // Of a merge they are the folders of its records.
+    // For a merge, these are the folders of the records.
     if (isMerge) return undefined;
     const unmatched = patterns.find((pattern) => pickFiles(testFiles(root), [pattern], depth).length === 0);
     return unmatched === undefined ? undefined : `no test file matches ${unmatched}`;

@@ -17,17 +17,17 @@ import type { SettingTable } from '@baton/kernel/process/config';
 /** The declarations of a service, for the generated files and the truth test. */
 export interface Service {
   readonly name: 'identity' | 'coordination';
-  /** What it is for, in a sentence. */
+  /** Its purpose, in one sentence. */
   readonly purpose: string;
   readonly endpoints: readonly Operation[];
   readonly errors: ErrorTable;
   readonly settings: SettingTable;
   /** Permissions with their meaning; empty if only the administrator calls. */
   readonly permissions: Readonly<Record<string, string>>;
-  /** How a caller proves who they are, by the `auth` of an endpoint; `usual` by default. */
+  /** How a caller authenticates, by the `auth` of an endpoint; `usual` by default. */
   readonly credentials: Readonly<Record<string, string>>;
   describeApi(): object;
-  /** The AsyncAPI description, where the service sends something by itself. */
+  /** The AsyncAPI description, if the service sends something by itself. */
   describeEvents?(): object;
   /** The error codes of the steps before the handler at this endpoint. */
   pipelineCodesOf(endpoint: Operation): readonly string[];

@@ -5,15 +5,15 @@ import pg from 'pg';
 import { findSqlParts, findSqlTemplates, type SqlDeclaration, type SqlTemplate } from './sql-templates.ts';
 
 export interface StatementReport {
-  /** One line per statement whose declared row isn't what the store gives. */
+  /** One line per statement whose declared row type differs from the one that PostgreSQL reports. */
   readonly problems: readonly string[];
-  /** How many statements with a declared row were compared. */
+  /** The number of statements whose declared row was compared. */
   readonly compared: number;
 }
 
 interface Column {
   readonly name: string;
-  /** Of TypeScript, for a value that isn't null. */
+  /** The TypeScript type of a value that isn't null. */
   readonly type: string;
 }
 
@@ -146,7 +146,7 @@ const typesByOid: Readonly<Record<number, string>> = Object.fromEntries(
       // The driver leaves the elements of a bigint[] as texts.
       ['readonly string[]', [1002, 1009, 1015, 1016, 2951]],
       ['readonly any[]', [199, 3807]],
-      // void, the answer of a function that has none.
+      // void, the result of a function without one.
       ["''", [2278]],
     ] as const
   ).flatMap(([type, oids]) => oids.map((oid) => [oid, type])),

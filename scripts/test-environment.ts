@@ -73,7 +73,7 @@ async function compileCache(directory: string): Promise<string> {
 }
 
 const memoryFileSystem = '/dev/shm';
-/** Of a run's databases at their largest, with room for everything else. */
+/** The maximum size of a run's databases, with room for everything else. */
 const memoryBytesMin = 8 * 1024 ** 3;
 
 /**

@@ -52,10 +52,10 @@ const filesPerCore = 1.5;
 /** The throw-away PostgreSQL takes 200 connections, and a test file up to a dozen. */
 const filesAtOnceMax = 16;
 
-/** As `baton` loads it. */
+/** Like `baton` loads it. */
 const fastStart = new URL('../bin/fast-start.mjs', import.meta.url).href;
 
-/** For what an ended process printed to arrive. */
+/** The time for an ended process's output to arrive. */
 const outputGraceMs = 500;
 
 const filesAtOnce = Math.min(Math.ceil(availableParallelism() * filesPerCore), filesAtOnceMax);
@@ -80,7 +80,7 @@ interface FileEnd {
   readonly tests: readonly TestEnd[];
   /** What the file's process printed. */
   readonly output: string;
-  /** Why the process itself failed, beside its tests. */
+  /** Why the process itself failed, in addition to its tests. */
   readonly crash: string | undefined;
   readonly seconds: number;
 }
@@ -89,8 +89,8 @@ interface FileEnd {
  * Runs test files with Node's test runner, each group of them in a process of its own, and prints one line per file; of
  * a file that fails also which tests failed, why, and what its process printed.
  *
- * Not with `run()` of node:test. On Node 24.21, it has no timeout for a file: one that never ends is waited
- * for without end, and so is a process that a test left behind, because it holds the file's output open.
+ * Not with `run()` of node:test. On Node 24.21, it has no timeout for a file: one that never ends is awaited
+ * without a limit, and so is a leftover process of a test, because it keeps the file's output open.
  * @param groups of paths inside `root`, started in this order, after those that measure; @param signal ends everything
  * early
  */
@@ -159,7 +159,7 @@ async function runGroup(
   }
 }
 
-/** What of a group's results belongs to which of its files. */
+/** The results of a group by file. */
 function endsOf(
   files: readonly string[],
   tests: readonly TestEnd[],

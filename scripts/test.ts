@@ -4,7 +4,7 @@
 //   --shard=1/2                runs one share of the test files
 //   --records=FOLDER           stores the records of the run, to merge them with those of other shards
 //   --declared=/PATH           lists errors and events that endpoints below this path declare and these tests don't
-// produce
+// cause
 //   --record                   stores the duration of each file in scripts/test-seconds.json
 // npm run proof [-- …] runs the long proof with the same options. npm run proof -- --merge FOLDER … checks its shards
 // together.

@@ -13,7 +13,7 @@ const allowListFile = 'scripts/words.allow.json';
 const forms = refusedWords.map(({ form }) => form.replaceAll(' ', '(?:\\s|\\*)+'));
 const word = new RegExp(forms.map((form, index) => `(?<_${index}>\\b(?:${form})\\b)`).join('|'), 'gi');
 
-/** What is checked, by the beginning of the path; of several that fit, the longest counts. */
+/** The checks, by path prefix; the longest matching prefix applies. */
 const scopes: Readonly<Record<string, 'everything' | 'without tests' | 'nothing'>> = {
   '': 'everything',
   'e2e/': 'everything',

@@ -165,7 +165,7 @@ interface Started {
   readonly consuming: Promise<void>;
 }
 
-/** Each way to consume, twice or more, with and without a filter. */
+/** Each kind of consumer, at least twice, with and without a filter. */
 function startConsumers(world: World, tenant: Tenant, ending: Ending): Started[] {
   const common = { urls: world.urls, token: tenant.token, ending, crashes: 0.05 };
   const ofTasks = {

@@ -4,7 +4,7 @@ import type { Deliveries } from './deliveries.ts';
 
 /** When consumers end: they continue until they have read all events after the last write. */
 export interface Ending {
-  /** Nothing more is written, and all of it can be read. */
+  /** Writing has ended, and everything can be read. */
   isWritten: boolean;
   /** The time for reading has passed: missing events are lost. */
   isOver: boolean;

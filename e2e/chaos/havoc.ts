@@ -59,7 +59,7 @@ async function holdBack({ writersPool }: World, ms: number): Promise<void> {
 /**
  * Does one act after another: one of each kind, then in any order.
  * @param everyMs the pause between the beginnings of two, on average
- * @returns how often each was done
+ * @returns the number of times that each was done
  */
 export async function wreakHavoc(
   world: World,

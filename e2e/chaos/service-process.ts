@@ -94,7 +94,7 @@ export class ServiceProcess {
     });
   }
 
-  /** At most 50, also of its lives before. */
+  /** At most 50, including its previous processes. */
   lastLines(): string[] {
     return [...this.#lines, ...(this.#begun === '' ? [] : [this.#begun])].slice(-linesKept);
   }

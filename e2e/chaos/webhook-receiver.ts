@@ -12,7 +12,7 @@ export interface WebhookReceiver {
   /** The content of the file in CP_SINKS_FILE, next to the secret's file. */
   sinks(secretFile: string): object;
   readonly secret: string;
-  /** Of both sinks, for one tenant. */
+  /** The requests to both sinks, for one tenant. */
   deliveriesOf(tenantId: string): Deliveries[];
   close(): Promise<void>;
 }

@@ -39,7 +39,7 @@ interface OwnTask {
   version: number;
 }
 
-/** Creates and changes tasks, and comments on them: each answered command must write its event exactly once. */
+/** Creates and changes tasks, and comments on them: each acknowledged command must write its event exactly once. */
 export async function writeCommands(writer: Writer): Promise<void> {
   const tasks: OwnTask[] = [];
   while (writer.isWriting()) {
@@ -124,7 +124,7 @@ export async function archiveAgainAndAgain(writer: Writer, isPruned: boolean): P
 async function putAway(writer: Writer, how: 'archive' | 'prune'): Promise<void> {
   const body = { beforeSeconds: 0, maxEvents: 1 + Math.floor(upTo(200)) };
   const answer = await command(writer, 'POST', `/operations/journal:${how}`, body);
-  // Before the adapter's first round there is no cursor to go by.
+  // Before the adapter's first round there is no cursor.
   if (answer !== undefined && answer.status !== 200 && answer.status !== 409)
     writer.fault(`${how} was answered ${said(answer)}`);
 }

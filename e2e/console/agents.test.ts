@@ -200,7 +200,7 @@ describe('agents and sessions', { skip: noBrowser }, () => {
       await page.getByRole('link', { name: 'Open task' }).click();
       await page.getByRole('heading', { name: 'Second title' }).waitFor();
 
-      // The cursor of another object's event is not an event of this object.
+      // The cursor of another object's event doesn't match an event of this object.
       const { items } = await baton.events.list({ types: 'session.opened', tail: 1 });
       await page.goto(`${world.url}/journal?object=${task.id}&at=${items[0]?.cursor}`);
       await page.getByText('Event not found').waitFor();

@@ -13,7 +13,7 @@ const frameMsMax = 33.4;
 const inTimeShareMin = 0.95;
 /** 21 rows are visible at 800 pixels; the list renders twelve more on each side. */
 const rowsMax = 60;
-/** Other tests may delay a round, so one round in time is sufficient. */
+/** Other tests may delay a round, so one round on time is sufficient. */
 const roundsMax = 6;
 /** One turn of the wheel, in pixels: 16 rows. */
 const wheelPixels = 600;

@@ -264,7 +264,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
         await visit(page, `${rivalsCookie}; Path=/console`);
         await page.reload();
         await page.getByRole('heading', { name: 'Sign in to Baton' }).waitFor();
-        // Without a session, it signs nobody in either.
+        // Without a session, it doesn't sign the user in either.
         const fresh = await openPage(world.browser);
         await visit(fresh.page, `${rivalsCookie}; Path=/console`);
         await fresh.page.goto(world.url);

@@ -3,7 +3,7 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import { noBrowser, until, untilLoaded } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
 
-// How soon a cached page renders. console.test.ts counts what the first page loads.
+// Measures how soon a cached page renders. console.test.ts counts what the first page loads.
 
 const tasksTotal = 200;
 /** The design's limit for the warm first paint. */

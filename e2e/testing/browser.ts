@@ -16,7 +16,7 @@ import { Shared } from './shared.ts';
 const browsers = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'];
 const executablePath = browsers.find((path) => existsSync(path));
 
-/** Why the tests with a browser are skipped; false where one is there. */
+/** Why the browser tests are skipped; false if a browser is installed. */
 export const noBrowser = executablePath === undefined ? `there is no ${browsers.join(', and no ')}` : false;
 
 /** @param args more of Chromium's switches */

@@ -16,7 +16,7 @@ export async function settled(page: Page): Promise<void> {
 }
 
 /**
- * The pages that a page leads to, one of each kind: addresses with other ids or other values count as the same.
+ * The pages that a page links to, one of each kind: addresses with other ids or other values count as the same.
  * @param known kinds that were seen before, to which new ones are added
  */
 export async function linksOf(page: Page, world: RunningConsole, known: Set<string>): Promise<string[]> {

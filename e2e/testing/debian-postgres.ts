@@ -25,7 +25,7 @@ export interface DebianPostgres {
   copyData(): Promise<() => Promise<void>>;
 }
 
-/** Starts a PostgreSQL 15 of Debian's in a folder that does not exist yet, on a free port of loopback. */
+/** Starts Debian's PostgreSQL 15 in a folder that does not exist yet, on a free port of loopback. */
 export async function startDebianPostgres(folder: string): Promise<DebianPostgres> {
   makeFolder(folder);
   const init = ['-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--no-sync'];
@@ -47,7 +47,7 @@ export async function startStandby(primary: DebianPostgres, folder: string): Pro
   return serve(folder);
 }
 
-/** For programs of Debian's that refuse to run as root. */
+/** Some of Debian's programs refuse to run as root. */
 export function processOptions(folder: string) {
   const account = process.getuid?.() === 0 ? accountOf('postgres') : undefined;
   return { ...account, cwd: folder, env: { PATH: process.env.PATH, LC_ALL: 'C.UTF-8' } };

@@ -6,7 +6,7 @@ export interface Heading {
   readonly text: string;
   /** The fragment under which GitHub links to it. */
   readonly anchor: string;
-  /** Where its first line begins, and where the line after it begins. */
+  /** The offsets of its first line and of the line after it. */
   readonly start: number;
   readonly end: number;
 }

@@ -2,7 +2,7 @@
 export interface Reference {
   /** As written, with its fragment. */
   readonly target: string;
-  /** Where the target begins in the text. */
+  /** The offset of the target in the text. */
   readonly start: number;
   readonly line: number;
 }

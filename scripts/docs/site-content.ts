@@ -112,7 +112,7 @@ class SiteLinks {
     });
   }
 
-  /** Returns the page's body, in which a link with the name of a file as its text has the name of what it leads to. */
+  /** Returns the page's body, in which a link with the name of a file as its text has the title of its target. */
   nameLinkedPages(page: Page): string {
     const code = maskBlocks(page.body);
     return page.body.replaceAll(/\[([\w./-]+\.md)\]\(([^\s()]+)\)/g, (link, name, target, index) => {

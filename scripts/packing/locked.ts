@@ -20,7 +20,7 @@ export function readLock(root: string): Lock {
 }
 
 /**
- * What of the lockfile these packages need, directly or not, as the `packages` of a lockfile.
+ * The part of the lockfile that these packages need, directly or indirectly, as the `packages` of a lockfile.
  * @param names of npm packages
  * @throws Error for one that the lockfile doesn't have
  */
@@ -44,7 +44,7 @@ export function lockedParts(lock: Lock, names: readonly string[]): Record<string
   return Object.fromEntries(entries);
 }
 
-/** Where Node finds `name` from the package at `path`: in its own node_modules, or in one above. */
+/** The path at which Node finds `name` from the package at `path`: in its own node_modules, or in one above. */
 function placeOf(lock: Lock, path: string, name: string): string | undefined {
   for (let folder = path; ; folder = folder.slice(0, folder.lastIndexOf('/node_modules/'))) {
     const place = `${folder}/node_modules/${name}`;

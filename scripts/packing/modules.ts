@@ -10,7 +10,7 @@ interface Specifier {
   readonly end: number;
 }
 
-/** What a module imports, by `import`, `export … from` and `import('…')`. */
+/** The imports of a module, by `import`, `export … from` and `import('…')`. */
 function specifiersOf(path: string, text: string): Specifier[] {
   const { module, errors } = parseSync(path, text);
   if (errors.length > 0) throw new Error(`${path}: ${errors[0]?.message}`);
@@ -21,7 +21,7 @@ function specifiersOf(path: string, text: string): Specifier[] {
     ),
     ...module.dynamicImports.map(({ moduleRequest }) => moduleRequest),
   ].map(({ start, end }) => ({ text: text.slice(start + 1, end - 1), start, end }));
-  // `export { a, b } from` names its module once for each.
+  // `export { a, b } from` contains its module once per name.
   return [...new Map(named.map((specifier) => [specifier.start, specifier])).values()];
 }
 

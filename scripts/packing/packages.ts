@@ -48,7 +48,7 @@ const commandFiles = [
   'package-source.mjs',
   'prepare.mjs',
 ].map((name) => `bin/${name}`);
-/** What is no module: read from disk at run time. */
+/** Files that are not modules; they are read from disk at run time. */
 const assets = [
   ...commandFiles,
   'LICENSE',
@@ -61,7 +61,7 @@ const programs = ['packages/*/src/main.ts', 'packages/*/src/app/main.ts', 'packa
 /** Run here, so that who installs the package needs no compiler for browsers. */
 const consoleBuild = 'packages/console/src/build.main.ts';
 
-/** Written by that build: the licences of what is in its files. */
+/** The licences of the bundled modules; that build writes the file. */
 const licenceList = 'licenses.md';
 
 /** `@baton/sdk`: compiled for Node 20 and browsers, with declarations, and with no dependencies. */
@@ -192,7 +192,7 @@ function builtConsole(root: string): Map<string, Buffer> {
   }
 }
 
-/** What the named folders of `packages/` depend on, without each other. */
+/** The dependencies of the named folders of `packages/`, without each other. */
 function dependenciesOf(root: string, folders: readonly string[]) {
   const manifests = folders.map((folder) => readJson(root, `packages/${folder}/package.json`) as Manifest);
   const merged = (field: 'dependencies' | 'optionalDependencies') => {

@@ -7,7 +7,7 @@ import type { GeneratedFile } from '../generated-file.ts';
 const given = ['url', 'token', 'baton', 'harness', 'lease', 'task', 'personId', 'folder'];
 
 interface Example {
-  /** As `harness/lease.ts: checkpoint`. */
+  /** Like `harness/lease.ts: checkpoint`. */
   readonly name: string;
   readonly lines: readonly string[];
 }
@@ -36,7 +36,7 @@ import { ${imports('index.ts').join(', ')} } from '@baton/sdk';
 import { ${imports('node.ts').join(', ')} } from '@baton/sdk/node';
 import type { ExampleWorld } from '../testing/sdk-example-world.ts';
 
-/** By the place of each: what its doc comment shows. */
+/** The examples of the doc comments, by place. */
 export const sdkExamples: Readonly<Record<string, (world: ExampleWorld) => Promise<void>>> = {
 ${examples.map(functionOf).join('\n')}
 };

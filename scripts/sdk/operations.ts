@@ -1,6 +1,6 @@
 import { nameIn, type Schema, writeComment, writeKey, writeType } from './schema-types.ts';
 
-/** What the generator reads of an OpenAPI document. */
+/** The part of an OpenAPI document that the generator reads. */
 export interface ApiDocument {
   readonly paths: Readonly<Record<string, Readonly<Record<string, ApiOperation>>>>;
   readonly components: {
@@ -46,7 +46,7 @@ export interface Method {
   readonly declaration: string;
 }
 
-/** Media types of a body that is sent and answered as it is, without JSON. */
+/** Media types of bodies that are sent and returned unchanged, without JSON. */
 const rawMedia = '*/*';
 
 /** Every operation of a document that a client calls: group and name follow from path and operationId. */
@@ -213,7 +213,7 @@ function answerOf(document: ApiDocument, operation: ApiOperation): Answer {
   return { type: types.join(' | '), media, ...(isPage && { item: writeType(items) }) };
 }
 
-/** Which credential the runtime sends: an access token (t), the admin secret (a), a provisioning token (v), none. */
+/** The credential that the runtime sends: an access token (t), the admin secret (a), a provisioning token (v), none. */
 function credentialFlag({ security }: ApiOperation): string {
   const [scheme] = security.flatMap((one) => Object.keys(one));
   const flags: Readonly<Record<string, string>> = {

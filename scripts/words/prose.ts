@@ -3,7 +3,7 @@ import { parseSync } from 'oxc-parser';
 
 /** A piece of prose of a file. Code, quotations and links in it are blanked, so that its offsets are the file's. */
 export interface Prose {
-  /** Where it begins in the file. */
+  /** The offset at which it begins in the file. */
   readonly start: number;
   readonly text: string;
 }
@@ -33,7 +33,7 @@ export function findProse(file: string, text: string): Prose[] {
   return form === undefined ? [] : matchesIn(text, 0, form).map(blankInserts);
 }
 
-/** Fenced code is blanked first. Quotations may span the lines of a paragraph, and not more. */
+/** Fenced code is blanked first. A quotation may span several lines, but not paragraphs. */
 function paragraphsOf(text: string): Prose[] {
   const prose = text.replace(/^( *)(```+|~~~+)[^]*?^ *\2[`~]* *$/gm, blank);
   return matchesIn(prose, 0, /(?:^.*\S.*(?:\n|$))+/gm).map(blankInserts);

@@ -18,7 +18,7 @@ export interface Access {
   readonly adminSecret: string | undefined;
   readonly tenantId: string | undefined;
   readonly issuer: string | undefined;
-  /** Where this was found, for people. */
+  /** The source of this value, as text for people. */
   readonly source: string;
 }
 

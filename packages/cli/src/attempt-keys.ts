@@ -121,7 +121,7 @@ export class Attempt {
     try {
       rmSync(this.#path, { force: true });
     } catch {
-      // The folder can't be written any more; the record expires.
+      // The folder can no longer be written; the record expires.
     }
   }
 

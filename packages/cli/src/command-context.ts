@@ -23,7 +23,10 @@ export const commonOptionNames: readonly string[] = ['--json', '--jq', '--profil
 export function withCommonOptions(command: Command, result: DeclaredResult): Command {
   declareResult(command, result);
   return command
-    .option('--json [fields]', 'print JSON for a program: all of it, or these fields, separated by commas')
+    .option(
+      '--json [fields]',
+      'print JSON for a program: the whole object, or these fields, separated by commas',
+    )
     .option('--jq <filter>', 'print the result of this jq filter on the JSON of --json')
     .option('--profile <name>', 'the profile to use (baton context)')
     .option('--connection <file>', 'the connection file (default: connection.json in BATON_HOME or .baton)')

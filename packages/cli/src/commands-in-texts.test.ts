@@ -41,7 +41,7 @@ const noCommands: Readonly<Record<string, RegExp>> = {
 interface Mention {
   readonly place: string;
   readonly tail: string;
-  /** Whether a reader can run it unchanged. Then the test parses all of it. */
+  /** Whether a reader can run it unchanged. If so, the test parses the whole command. */
   readonly isRun: boolean;
 }
 
@@ -101,7 +101,7 @@ function shellWords(tail: string): string[] {
       if (sign === quote) quote = undefined;
       else word += sign;
     } else if (sign === "'" || sign === '"') {
-      // One that is never closed belongs to the text around.
+      // An unclosed quote is part of the surrounding text.
       if (!tail.includes(sign, at + 1)) break;
       quote = sign;
       word ??= '';

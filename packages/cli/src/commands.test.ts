@@ -367,7 +367,7 @@ test('a principal that only identity has disabled is listed as such, until it is
   assert.match(await listed(), line('disabled at identity'));
   const [item] = (JSON.parse(await listed('--json')) as { items: Record<string, unknown>[] }).items;
   assert.deepEqual([item?.['status'], item?.['identityStatus']], ['active', 'disabled']);
-  // Without the secret of identity's administration.
+  // Without identity's admin secret.
   const remote = { BATON_URL: baton.url, BATON_TOKEN: baton.connection.adminToken };
   assert.match(await done(['principal', 'list', '--q', displayName], remote), line('active'));
   await done(['directory', 'enable', iamPrincipalId]);

@@ -35,7 +35,7 @@ export class ForeignConnection extends PlainError {
 export const projectRoot = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
 
 /**
- * As `findConnection`, for commands of this machine's administrator, such as the demos. A command never acts as the
+ * Like `findConnection`, for commands of this machine's administrator, such as the demos. A command never acts as the
  * administrator in place of an explicitly named account.
  * @throws PlainError if another account or machine is named, or the file can't be used
  */
@@ -86,7 +86,7 @@ export function readConnection(
 }
 
 /**
- * As `readConnection`, but returns undefined when there is no file and none was named.
+ * Like `readConnection`, but returns undefined when there is no file and none was named.
  * @param given whether a token of the user is sent to the address in the file, in place of the one in it
  */
 export function findConnection(
@@ -105,7 +105,7 @@ export function findConnection(
   return found && withUrl(found, options.url);
 }
 
-/** @throws PlainError that names what is missing, never a value */
+/** @throws PlainError that names the missing settings, never a value */
 export function parseConnection(text: string, path: string): Connection {
   return plainly(() => parseFile(text, path));
 }

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { terminalText } from './terminal-text.ts';
 
-/** Where a command writes: results to standard output, progress and errors to standard error. */
+/** The output streams of a command: results to standard output, progress and errors to standard error. */
 export interface ConsoleOutput {
   /** @throws OutputClosed */
   line(text: string): void;
@@ -36,7 +36,7 @@ export function consoleOutput(): ConsoleOutput {
     process.stderr.write(`Standard output can't be written (${code}).\n`);
     process.exit(1);
   });
-  // Nobody reads messages any more: only the exit code remains.
+  // The reader has closed the stream, so only the exit code can report the result.
   process.stderr.on('error', () => undefined);
   const unchanged = (text: string) => text;
   const shown = process.stdout.isTTY ? terminalText : unchanged;

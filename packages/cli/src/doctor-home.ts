@@ -11,7 +11,7 @@ export interface Finding {
   readonly check: string;
   readonly isGood: boolean;
   readonly says: string;
-  /** What to do; only for a failed check. */
+  /** The remedy; only for a failed check. */
   readonly repair?: string;
 }
 

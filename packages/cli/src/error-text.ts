@@ -24,7 +24,7 @@ export function docsHintFor({ code, status, docs }: BatonError): string | undefi
   return status === 0 || undocumentedCodes.includes(code) ? undefined : `See docs/errors.md#${code}`;
 }
 
-/** What the user can do about it; undefined if the message states it. */
+/** The remedy for the user; undefined if the message states it. */
 function hintOf({ code, status, cause }: BatonError): string | undefined {
   if (code === 'network_error' || code === 'deadline_exceeded')
     return certificateProblem(cause) ?? [causeOf(cause), connectionHint()].filter(Boolean).join(' ');
@@ -52,7 +52,7 @@ function problemsIn({ details }: BatonError): string {
   return ` (${texts.join('; ')})`;
 }
 
-/** What was not found: as named by the service, or otherwise the path of the request. */
+/** The object that was not found: as named by the service, or otherwise the path of the request. */
 function missingIn({ status, details }: BatonError): string {
   if (status !== 404) return '';
   const named = Object.entries(details).filter(([, value]) => ['string', 'number'].includes(typeof value));
@@ -60,7 +60,7 @@ function missingIn({ status, details }: BatonError): string {
   return ` (${named.map(([name, value]) => (name === 'path' ? String(value) : `${name} ${String(value)}`)).join(', ')})`;
 }
 
-/** What a valid request has: the permission, or one of the allowed values. */
+/** The condition that a valid request meets: the permission, or one of the allowed values. */
 function wantedBy({ code, details }: BatonError): string {
   const { required, known, allowed, availableAt } = details;
   if (code === 'permission_denied' && isList(required)) return ` It requires ${required.join(', ')}.`;

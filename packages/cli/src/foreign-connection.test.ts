@@ -9,7 +9,7 @@ import { after, before, test } from 'node:test';
 import { program } from '@baton/testing/baton-process';
 import { commandLine, noTerminal, runAtTerminal } from './testing/terminal.ts';
 
-// A folder of another user, with a connection file that leads to their server.
+// A folder of another user, with a connection file that points to their server.
 
 let folder: string;
 let server: Server;

@@ -1,7 +1,7 @@
 import type { Command, HelpConfiguration } from 'commander';
 import { anyResult, declaredResult, listFieldNames } from './result-form.ts';
 
-/** What a newcomer needs first is first; every command of the first level is in one of these. */
+/** The groups that newcomers need come first; each top-level command is in one of them. */
 const helpGroups: readonly (readonly [heading: string, names: readonly string[]])[] = [
   ['Begin:', ['start', 'console', 'demo', 'login', 'logout', 'context', 'status', 'whoami', 'doctor']],
   ['Work:', ['task', 'work', 'approval', 'artifact', 'goal']],

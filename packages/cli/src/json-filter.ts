@@ -24,7 +24,7 @@ export async function compileFilter(filter: string): Promise<void> {
   }
 }
 
-/** Returns the results of the filter, a line each. @throws FilterFailure */
+/** Returns the results of the filter, one per line. @throws FilterFailure */
 export async function filtered(value: unknown, filter: string): Promise<string[]> {
   const jq = await load();
   try {

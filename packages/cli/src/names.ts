@@ -3,7 +3,7 @@ import { visible } from '@baton/sdk/node';
 import { exitCodes } from './error-text.ts';
 import { PlainError } from './plain-error.ts';
 
-/** How many items are read of a list without a search. */
+/** The number of items that are read from a list without a search. */
 const searchedMax = 2_000;
 const pageMax = 200;
 /** How many matches are listed. */
@@ -19,7 +19,7 @@ interface Named {
   readonly about: string;
 }
 
-/** The id of a principal: `me`, an id, its name or its e-mail address. @throws PlainError where none or several fit */
+/** The id of a principal: `me`, an id, its name or its e-mail address. @throws PlainError if none or several fit */
 export async function findPrincipalId(baton: BatonClient, text: string): Promise<string> {
   if (text === 'me') return (await baton.harness.getContext()).principal.id;
   return findId('principal', text, principalsOf(baton, text));
@@ -30,7 +30,7 @@ async function* principalsOf(baton: BatonClient, q: string): AsyncGenerator<Name
     yield { id, names: [displayName, profile.email], about: `${kind}, ${status}` };
 }
 
-/** The id of a workspace: an id, its slug or its name. @throws PlainError where none or several fit */
+/** The id of a workspace: an id, its slug or its name. @throws PlainError if none or several fit */
 export function findWorkspaceId(baton: BatonClient, text: string): Promise<string> {
   return findId('workspace', text, workspacesOf(baton));
 }
@@ -40,7 +40,7 @@ async function* workspacesOf(baton: BatonClient): AsyncGenerator<Named> {
     yield { id, names: [slug, name], about: `${slug}, ${status}` };
 }
 
-/** The id of a project: an id, or slug or name of its workspace. @throws PlainError where none or several fit */
+/** The id of a project: an id, or slug or name of its workspace. @throws PlainError if none or several fit */
 export async function findProjectId(baton: BatonClient, text: string): Promise<string> {
   if (uuid.test(text)) return text;
   const workspaceId = await findWorkspaceId(baton, text);
@@ -54,7 +54,7 @@ export async function findTaskId(baton: BatonClient, text: string): Promise<stri
   return uuid.test(text) ? text : (await baton.tasks.get(text)).id;
 }
 
-/** The id of a role: an id, its slug or its name. @throws PlainError where none or several fit */
+/** The id of a role: an id, its slug or its name. @throws PlainError if none or several fit */
 export function findRoleId(baton: BatonClient, text: string): Promise<string> {
   return findId(
     'role',
@@ -67,7 +67,7 @@ export function findRoleId(baton: BatonClient, text: string): Promise<string> {
   );
 }
 
-/** The id of a goal: an id or its title. @throws PlainError where none or several fit */
+/** The id of a goal: an id or its title. @throws PlainError if none or several fit */
 export function findGoalId(baton: BatonClient, text: string): Promise<string> {
   return findId(
     'goal',
@@ -80,7 +80,7 @@ export function findGoalId(baton: BatonClient, text: string): Promise<string> {
   );
 }
 
-/** The id of a rule: an id or its key. @throws PlainError where none fits */
+/** The id of a rule: an id or its key. @throws PlainError if none fits */
 export function findRuleId(baton: BatonClient, text: string): Promise<string> {
   return findId(
     'rule',
@@ -93,7 +93,7 @@ export function findRuleId(baton: BatonClient, text: string): Promise<string> {
   );
 }
 
-/** The id of a task type: an id, or its key for its newest version. @throws PlainError where there is none */
+/** The id of a task type: an id, or its key for its newest version. @throws PlainError if there is none */
 export async function findTaskTypeId(baton: BatonClient, text: string): Promise<string> {
   if (uuid.test(text)) return text;
   const { items } = await baton.taskTypes.list({ key: text, limit: pageMax });

@@ -10,7 +10,7 @@ import { buildProgram, formatCommand, listLeafCommands, otherPrograms } from './
 import { anyResult, declaredResult, listFieldNames } from './result-form.ts';
 import { runCommand } from './testing/run-command.ts';
 
-// Every command, against a service that counts and answers each request.
+// Every command, against a service that counts each request and responds to it.
 
 const asked: string[] = [];
 const server = createServer((request, response) => {

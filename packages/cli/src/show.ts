@@ -4,7 +4,7 @@ import { filtered } from './json-filter.ts';
 
 /** How a result is printed. */
 export interface ShowOptions {
-  /** `true` for all of it; otherwise the selected fields, separated by commas. */
+  /** `true` for the whole object; otherwise the selected fields, separated by commas. */
   readonly json?: boolean | string;
   /** A jq filter for the JSON. */
   readonly jq?: string;

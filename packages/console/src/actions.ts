@@ -10,7 +10,7 @@ import { redirect, sendJson, toRefusal } from './responses.ts';
 import { hashKey, type Sessions } from './sessions.ts';
 import { publicToken, readSubject, type TokenExchange } from './token-exchange.ts';
 
-/** What the console's own endpoints work with. */
+/** The context of the console's own endpoints. */
 export interface ConsoleContext {
   readonly sessions: Sessions;
   readonly browsers: BrowserSessions;

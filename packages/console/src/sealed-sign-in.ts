@@ -9,7 +9,7 @@ export interface BegunSignIn {
   readonly verifier: string;
   /** The console path to open afterwards. */
   readonly next: string;
-  /** Of the page that started it, to whose storage the session is bound. */
+  /** The key of the page that started it, to whose storage the session is bound. */
   readonly pageKeyHash: string;
   /** The key of the browser's current session. */
   readonly session: string | undefined;

@@ -68,7 +68,7 @@ export class Sessions {
     return found !== undefined && found.endsAtMs > this.#now() ? { token: found.token } : undefined;
   }
 
-  /** As `readCode`, and consumes the code. */
+  /** Like `readCode`, and consumes the code. */
   takeCode(code: string): ByToken | undefined {
     const signedIn = this.readCode(code);
     this.#codes.delete(hashKey(code));

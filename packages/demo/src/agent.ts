@@ -6,7 +6,7 @@ import type { Participant } from './participants.ts';
 import { actionsMax, typeKey } from './specialties.ts';
 import { count, type Tally } from './tally.ts';
 
-/** What the agents share while they drain a backlog. */
+/** The state that the agents share while they drain a backlog. */
 export interface Drain {
   readonly workspaceId: string;
   readonly leaseSeconds: number;

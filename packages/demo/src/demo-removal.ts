@@ -8,7 +8,7 @@ const pageMax = 200;
 const concurrencyMax = 8;
 const removed = 'demo_removed';
 
-/** What was removed with a workspace. */
+/** The objects that were removed with a workspace. */
 export interface RemovedDemo {
   readonly workspace: string;
   readonly agents: number;

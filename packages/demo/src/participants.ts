@@ -19,7 +19,7 @@ export interface Participant {
   readonly principalId: string;
   /** Starts a program of this participant, which has a client of its own. */
   start(): AgentProgram;
-  /** How many access tokens were exchanged so far, by this client and those of its programs. */
+  /** The number of access tokens exchanged so far, by this client and those of its programs. */
   exchanges(): number;
 }
 

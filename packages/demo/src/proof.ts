@@ -19,7 +19,7 @@ export interface ProofInput {
 /** One statement about the whole journal. */
 export interface Check {
   readonly statement: string;
-  /** What was checked, such as "339 tasks": a check of nothing would prove nothing. */
+  /** The checked objects, such as "339 tasks": an empty check would prove nothing. */
   readonly looked: string;
   /** One sentence for each contradiction of the statement. */
   readonly violations: readonly string[];

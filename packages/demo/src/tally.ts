@@ -30,7 +30,7 @@ export class Tally {
     this.#doneTaskIds.add(id);
   }
 
-  /** The service has no unfinished task any more. That includes tasks whose agent was killed before it got the response. */
+  /** The service has no unfinished tasks left. That includes tasks whose agent was killed before it got the response. */
   completeAll(tasks: number): void {
     this.#tasksInAll = tasks;
   }

@@ -88,7 +88,7 @@ const clients = {
 export type ClientName = keyof typeof clients;
 export const clientNames = Object.keys(clients) as ClientName[];
 
-/** What `baton mcp --config` prints: the configuration, and notes for the person, which don't belong in the file. */
+/** The output of `baton mcp --config`: the configuration, and notes for the person, which don't belong in the file. */
 export interface ClientConfig {
   readonly text: string;
   readonly notes: readonly string[];

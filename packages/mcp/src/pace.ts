@@ -28,7 +28,7 @@ export class Pace {
     if (!('id' in message)) {
       const { requestId } = (message.params ?? {}) as { requestId?: RequestId };
       if (message.method === 'notifications/cancelled' && requestId !== undefined) {
-        // Queued requests are not started; running ones get no response any more.
+        // Queued requests are not started; running ones no longer get a response.
         if (this.#waiting.delete(requestId)) return;
         this.#deliver(message);
         return this.answered(requestId);

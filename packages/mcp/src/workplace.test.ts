@@ -37,7 +37,7 @@ test('if a session can not be opened, the waiting calls share the next one', asy
   assert.deepEqual([memory.count('sessions'), memory.count('close')], [2, 1]);
 });
 
-/** Calls `work_next` at a Baton that answers a read of the run's context with this. */
+/** Calls `work_next` at a Baton that returns this for a read of the run's context. */
 async function nextWith(context: () => InMemoryAnswer, signal: AbortSignal, release?: () => InMemoryAnswer) {
   const memory = batonInMemory({
     context: ({ pathname }) => (pathname.includes('/runs/') ? context() : undefined),

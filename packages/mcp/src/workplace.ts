@@ -3,7 +3,7 @@ import type { BatonClient, Harness, Lease, WorkOptions } from '@baton/sdk';
 /** Leases that one client may hold at a time. */
 export const leasesMax = 8;
 
-/** How many ended leases are remembered, to report how they ended. */
+/** The number of ended leases that are remembered, to report how they ended. */
 const rememberedMax = 50;
 
 export interface WorkplaceOptions {

@@ -54,7 +54,7 @@ export interface Baton {
 const drainWaitMs = 10_000;
 const partWaitMs = 10_000;
 
-/** What has been started so far. */
+/** The parts that have been started so far. */
 interface Parts {
   home?: Home;
   router?: Router;

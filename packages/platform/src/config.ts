@@ -73,7 +73,7 @@ export const settingTable = {
   IAM_SCIM_SCOPE: text({ default: 'scim:write', doc: 'The scope of IAM_SCIM_AUDIENCE.' }),
 };
 
-/** Which hosts and origins the port of the default run accepts. */
+/** The hosts and origins that the port of the default run accepts. */
 export function readOriginPolicy(
   settings: Pick<PlatformSettings, 'HOST' | 'BATON_ALLOWED_HOSTS' | 'IAM_PUBLIC_URL'> &
     Partial<Pick<PlatformSettings, 'CP_CORS_ORIGINS'>>,
@@ -89,7 +89,7 @@ export function readOriginPolicy(
   };
 }
 
-/** Which addresses may use operator endpoints. */
+/** The addresses that may use operator endpoints. */
 export function readManagementPolicy(
   settings: Pick<PlatformSettings, 'BATON_MANAGEMENT_NETWORKS' | 'CP_TRUSTED_PROXIES' | 'CP_METRICS_TOKEN'>,
 ): ManagementPolicy {

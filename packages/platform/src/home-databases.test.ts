@@ -108,7 +108,7 @@ test("without the addresses start, backup and restore fail with the settings' na
     doctor.output(),
     /^✘ databases +your own PostgreSQL: identity at \S+, coordination at \S+\n +Set IAM_DATABASE_URL and CP_DATABASE_URL/m,
   );
-  // As an older Baton left it.
+  // The state that an older Baton left.
   const { databases: _databases, ...older } = state();
   writeFileSync(stateFile(), JSON.stringify(older));
   await each();

@@ -4,7 +4,7 @@ import { clientAddressOf, type Networks } from '@baton/kernel/listener/client-ad
 import type { Rejection } from './origin-policy.ts';
 import { isOwnAddress } from './own-addresses.ts';
 
-/** Which addresses may read metrics and use administrator secrets. This machine is always allowed. */
+/** The addresses that may read metrics and use administrator secrets. This machine is always allowed. */
 export interface ManagementPolicy {
   /** Allowed networks of other machines. */
   readonly allowed: Networks;

@@ -123,7 +123,7 @@ test('doctor finds a folder that is closed to the server, and a backup opens it'
   const before = doctor(root, ofRoot);
   await before.ended;
   assert.match(before.output(), isFine);
-  // As an older Baton left it.
+  // The state that an older Baton left.
   chmodSync(ofRoot, 0o700);
   const { gid } = statSync(join(ofRoot, 'postgres'));
   const closed = doctor(root, ofRoot);

@@ -75,7 +75,7 @@ async function prolonged(task: Task): Promise<void> {
   await eventually('a heartbeat', async () => (await endOf()) > first || undefined);
 }
 
-// Most of them wait: for a lease, a grace, a program that starts. Those that wait longest come first.
+// Most of them wait for a lease, a grace period or the start of a program. The longest ones are first.
 describe('the runner', { concurrency: 8 }, () => {
   test('a command ends before its lease may have expired, when the runner itself is stopped', async () => {
     const { agent, tasks } = await agentWith('Stopped runner');

@@ -13,7 +13,7 @@ const instead = '***';
 
 /** Secrets that the output of a command must not contain: the given tokens, and variables with the name of a secret. */
 export class Secrets {
-  /** How many secrets are not searched, because there are more than 200. */
+  /** The number of secrets that are not searched, because there are more than 200. */
   readonly leftOut: number;
   readonly #texts: readonly string[];
   /** The last three renewed tokens; older ones have expired. */
@@ -73,7 +73,7 @@ export class HiddenStream {
     return Buffer.concat([...hidden, rest.subarray(0, rest.length - waits)]);
   }
 
-  /** Returns the held back text at the end of the stream, which was no secret. */
+  /** Returns the held-back text at the end of the stream, which turned out not to be a secret. */
   end(): Buffer {
     return this.#waiting;
   }

@@ -7,7 +7,7 @@ const passesMax = 5;
  * Kills processes that belong to these runs, also outside of their groups: a process leaves its group by `setsid`, but
  * keeps its environment. Searches this user's processes, on Linux only. A process that has changed its environment is
  * not found.
- * @returns how many were killed
+ * @returns the number of killed processes
  */
 export function killStrays(runIds: readonly string[]): number {
   if (runIds.length === 0 || process.platform !== 'linux') return 0;

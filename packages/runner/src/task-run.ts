@@ -382,7 +382,7 @@ export class TaskRun {
       if (!isBlocked) cancelledTasks.add(await baton.tasks.get(id));
     } catch (error) {
       cancelledTasks.forget(id);
-      // The end is written: a failed read costs one more attempt.
+      // The end of the run is stored: a failed read only costs one more attempt.
       if (this.#lease.isLive() || error instanceof LeaseLostError) throw error;
     }
     return 'cancelled';

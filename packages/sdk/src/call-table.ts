@@ -7,7 +7,7 @@ export interface Operation {
   readonly path: readonly string[];
   readonly hasBody: boolean;
   readonly hasQuery: boolean;
-  /** Whether the service executes the call once for a key. */
+  /** Whether the service executes the call once per idempotency key. */
   readonly isKeyed: boolean;
   readonly isPaged: boolean;
   /** Whether the response is returned as raw bytes. */

@@ -8,7 +8,7 @@ export const repository = dirname(dirname(dirname(import.meta.dirname)));
 
 export interface BatonProcess {
   readonly child: ChildProcess;
-  /** All that it has printed so far. */
+  /** Its output so far. */
   output(): string;
   /** Resolves with its exit code or signal. */
   readonly ended: Promise<number | NodeJS.Signals | null>;

@@ -35,7 +35,7 @@ export function roundedIntegerIn(document: object): string | undefined {
 }
 
 /**
- * Where a number may begin: digits that may exceed the precision of a double, or an exponent; other numbers are not
+ * Matches the start of a number to examine: digits that may exceed the precision of a double, or an exponent; other numbers are not
  * examined further. Most UUIDs contain `7e2` or the like, but not after one of these marks.
  */
 const mayBeRounded = /(?:^|[\s:,[])-?\d(?:[\d.]{15}|[\d.]*[eE]\+?\d)/;

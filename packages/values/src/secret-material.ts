@@ -1,5 +1,5 @@
 /**
- * What counts as secret material (docs/reference/README.md#secrets): names of keys, and forms of text.
+ * The definition of secret material (docs/reference/README.md#secrets): names of keys, and forms of text.
  */
 
 /** Parts of a key's name, compared in lower case and without `-` and `_`. */

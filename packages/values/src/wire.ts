@@ -69,7 +69,7 @@ export function textsByName(name: z.ZodString, text: z.ZodString, namesMax: numb
 }
 
 export const queryWordCharactersMax = 2000;
-/** A text with stricter rules of its own, which have a code of their own: longer than any of them allows. */
+/** A text with its own stricter rules and error code; this limit is above all of them. */
 export const QueryWord = z.string().max(queryWordCharactersMax);
 
 const searchCharactersMax = 200;

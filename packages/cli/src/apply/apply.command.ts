@@ -80,7 +80,7 @@ async function runApply(options: Options, context: CommandContext): Promise<void
   });
 }
 
-/** Applies one change after the other. @throws PlainError with what was created, what was not, and what to do */
+/** Applies the changes in order. @throws PlainError with the created objects, the others, and the remedy */
 async function carryOutAll(
   changes: readonly Change[],
   outcomes: Map<Change, Outcome>,
@@ -141,7 +141,7 @@ function failureText(error: unknown, { document }: Change, done: number, all: nu
   ].join('\n');
 }
 
-/** The field that the service rejected, as far as it names one; otherwise the place of the object around it. */
+/** The field that the service rejected, if the error names one; otherwise the position of the enclosing object. */
 function placeIn({ details }: BatonError): string {
   const [first] = (Array.isArray(details['errors']) ? details['errors'] : []) as {
     loc?: string;

@@ -398,7 +398,7 @@ describe('a change of somebody else between plan and apply', () => {
       ['TaskType', 'task-types', () => taskTypes.create(theirs)],
       ['ProjectTemplate', 'project-templates', () => projectTemplates.create(theirs)],
     ] as const) {
-      // After the state was compared for the last time.
+      // Runs after the last comparison of the state.
       const between = await interceptBaton(baton.url, async ({ method, path: asked, forward }) => {
         if (method === 'POST' && asked === `/api/v1/${path}`) await publish();
         return forward();
@@ -718,7 +718,7 @@ describe('a fault of a file is reported by file, line, document and field, and c
       `${head('Agent')}\n  displayName: A\n  identity:\n    kind: agent\n    permissions:\n      - tasks.read\n      - tasks.fly`,
       /document 1 \(Agent x\), .*invalid_permissions/,
     ],
-    ['a part of a package', `${head('View')} {}`, /:2:1: document 1, kind: View is a part of a package/],
+    ['a part of a package', `${head('View')} {}`, /:2:1: document 1, kind: View belongs in a package/],
     ['no object', '- 1\n- [2]', /:1:3: document 1: it is not an object/],
     ['nothing', '# only a remark\n', /the file holds no document/],
   ];

@@ -152,7 +152,7 @@ function declaredOf(
   if (packageKinds.includes(kind as string))
     wrong(
       '/kind',
-      `${String(kind)} is a part of a package: apply it by POST /packages:plan and :apply (docs/agents.md).`,
+      `${String(kind)} belongs in a package: apply it with POST /packages:plan and :apply (docs/agents.md).`,
     );
   else if (!isKind(kind)) wrong('/kind', `write one of ${kinds.join(', ')}.`);
   if (typeof key !== 'string' || key.trim() !== key || key === '' || key.length > keyCharactersMax)

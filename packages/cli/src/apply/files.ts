@@ -27,7 +27,7 @@ export async function readFiles(names: readonly string[]): Promise<SourceFile[]>
   const unique = [...new Map(paths.map((path) => [path === '-' ? path : resolve(path), path])).values()];
   if (unique.length > filesMax)
     throw new PlainError(
-      `One apply reads ${filesMax} files at most, these are ${unique.length}: apply them in parts.`,
+      `One apply reads at most ${filesMax} files; got ${unique.length}. Apply them in parts.`,
     );
   const files: SourceFile[] = [];
   for (const path of unique)

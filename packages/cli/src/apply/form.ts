@@ -34,7 +34,7 @@ export function checkForm(document: Declared, form: Form, problems: Problems): v
   checkFields(document, document.spec, '/spec', form, problems);
 }
 
-/** As `checkForm`, for an object within the spec. */
+/** Like `checkForm`, for an object within the spec. */
 export function checkFields(
   document: Declared,
   value: Readonly<Record<string, unknown>>,

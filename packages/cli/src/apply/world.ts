@@ -27,7 +27,7 @@ const listNames: Partial<Record<Kind, string>> = {
 
 /** The maximum items of one list; larger ones can't be managed by files. */
 const itemsMax = 20_000;
-/** How many known principals are read again: transactions end in another order than they begin. */
+/** The number of known principals that are read again: transactions end in another order than they begin. */
 const overlapItems = 50;
 
 /** The current objects, which are read on first use and updated by the changes of an apply. */

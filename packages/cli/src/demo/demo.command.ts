@@ -79,7 +79,7 @@ function planOf(options: Options): BacklogPlan {
     options.from === undefined ? generateBacklog(options.tasks ?? generatedTasks) : readBacklog(options.from);
   const plan = planImport(issues.slice(0, options.tasks), options.keepStatus !== true);
   if (!plan.tasks.some(({ fate }) => fate === 'open'))
-    throw new PlainError('The backlog has no open issue; without --keep-status all of it is done again.');
+    throw new PlainError('The backlog has no open issue; without --keep-status all issues are done again.');
   return plan;
 }
 

@@ -30,7 +30,7 @@ export function linesToOutput(output: ConsoleOutput): ExportLines {
  */
 export async function linesToNewFile(path: string): Promise<ExportLines> {
   if ((await stat(path).catch(() => undefined)) !== undefined)
-    throw new PlainError(`${path} is there already: name a new file, so that no export is lost.`);
+    throw new PlainError(`${path} already exists. Specify a new file, so that no export is overwritten.`);
   // In a shared folder, a predictable name may be a file or a link of another user: never open one.
   const beside = `${path}.${randomBytes(8).toString('hex')}.part`;
   const file = await open(beside, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {

@@ -7,7 +7,7 @@ const changesShownMax = 20;
 const failuresShownMax = 10;
 const marks = { create: '+', change: '~', unchanged: '=' } as const;
 
-/** The plan for people: new and changed tasks, then the counts, then what is skipped. */
+/** The plan for people: new and changed tasks, then the counts, then the skipped items. */
 export function planLines({ source, changes, begun }: ImportPlan): string[] {
   const writing = changes.filter(({ action }) => action !== 'unchanged');
   const count = (action: ImportChange['action']) => changes.filter((one) => one.action === action).length;

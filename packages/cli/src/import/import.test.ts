@@ -343,7 +343,7 @@ test('nobody can use up the idempotency keys of an import: neither by the old wa
     principalId: (await baton.admin.harness.getContext()).principal.id,
     content: issues,
   });
-  // They even know the request, and are faster.
+  // The attackers even know the request, and are faster.
   const between = await interceptBaton(baton.url, async ({ method, path, body, forward }) => {
     if (method === 'POST' && path === '/api/v1/tasks') await useUp(guess.keyOf('task', JSON.parse(body)));
     return forward();
@@ -547,7 +547,7 @@ test('an export holds all that the API lists; another tenant gets its tasks from
     new RegExp(`^\\d+ exported: .*\\d+ principal.* ${workspaces} workspace.*\\d+ task\\.$`, 'm'),
   );
   const again = await run(['export', '--file', file]);
-  assert.deepEqual([again.code, /is there already/.test(again.text)], [1, true]);
+  assert.deepEqual([again.code, /already exists/.test(again.text)], [1, true]);
   const text = readFileSync(file, 'utf8');
   const kinds = new Set(
     text

@@ -6,7 +6,7 @@ const dayFirst = new RegExp(String.raw`^(\d{1,2})[/ -]([A-Za-z]{3,9})\.?[/ -](\d
 /** `December 24, 2026 5:00 PM` of Notion. */
 const monthFirst = new RegExp(String.raw`^([A-Za-z]{3,9})\.? (\d{1,2}),? (\d{4})${clock}$`, 'i');
 const iso = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?)?$/i;
-/** What `Date.prototype.toString` writes, as Linear exports it. */
+/** The format of `Date.prototype.toString`, which Linear exports. */
 const javaScript =
   /^[A-Z][a-z]{2} [A-Z][a-z]{2} \d\d \d{4} \d\d:\d\d:\d\d GMT[+-]\d{4}(?: \([^()]{1,80}\))?$/;
 const epochMilliseconds = /^\d{12,13}$/;
@@ -53,7 +53,7 @@ function namedDate(
   const date = new Date(
     Date.UTC(Number(year.length === 2 ? `20${year}` : year), at, Number(day), hours, Number(minute)),
   );
-  // The 31st of a month of 30 days is no date.
+  // The 31st of a month with 30 days is not a date.
   return date.getUTCDate() === Number(day) && hours < 24 && Number(minute) < 60 ? date : undefined;
 }
 

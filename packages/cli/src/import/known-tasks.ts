@@ -61,9 +61,7 @@ export async function findBegunTasks(
     scanned += 1;
     onStep();
     if (scanned > tasksScannedMax)
-      throw new PlainError(
-        `There are more than ${tasksScannedMax} tasks: an import can't look through them.`,
-      );
+      throw new PlainError(`There are more than ${tasksScannedMax} tasks, more than an import can search.`);
     if (origin.kind !== 'external' || origin.ref?.startsWith(prefix) !== true) continue;
     const externalId = origin.ref.slice(prefix.length);
     if (missing.has(externalId)) begun.set(externalId, { taskId: id, fields: {}, links: [], comments: [] });

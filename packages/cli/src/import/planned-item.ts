@@ -106,9 +106,9 @@ const keyOf = ({ from, to, type }: PlannedRelation) => JSON.stringify([from, to,
 const textOf = ({ from, to, type }: PlannedRelation) => `${from} ${type} ${to}`;
 
 function whyNot({ from, to, type }: PlannedRelation, fates: ReadonlyMap<string, Fate>): string {
-  if (!fates.has(to)) return 'relation points to what is not in the source';
+  if (!fates.has(to)) return 'relation points to an item that is not in the source';
   if (from === to) return 'relation points to its own item';
-  if (type === 'depends_on' && fates.get(to) === 'deleted') return 'relation waits for what is cancelled';
+  if (type === 'depends_on' && fates.get(to) === 'deleted') return 'relation waits for a cancelled item';
   return 'relation would close a cycle';
 }
 

@@ -120,7 +120,7 @@ test('beads: what bd ready shows to nobody is offered to nobody, and what is no 
     'is hooked for an agent there: blocked, so no agent is offered it': '1 | pot-19',
     'waits for something outside of the file: blocked': '1 | pot-22',
     'is below an item that is blocked: blocked too': '2 | pot-11: pot-10 | pot-17: pot-16',
-    'relation points to what is not in the source': '1 | pot-22 depends_on external:shop:glaze',
+    'relation points to an item that is not in the source': '1 | pot-22 depends_on external:shop:glaze',
     'assignee is unknown here: map names by --people': '1 | joe',
   });
 });
@@ -374,7 +374,7 @@ test('Linear: dates of an end under statuses of any name, and relations by id', 
   assert.deepEqual(await relationsOf('OAK-3'), ['related_to OAK-2']);
   assert.deepEqual(await relationsOf('OAK-4'), ['depends_on OAK-2', 'parent OAK-2']);
   assert.deepEqual(leftOut, {
-    'relation points to what is not in the source': '1 | linear/OAK-4 depends_on linear/OAK-9',
+    'relation points to an item that is not in the source': '1 | linear/OAK-4 depends_on linear/OAK-9',
   });
 });
 
@@ -413,7 +413,7 @@ test('GitHub by GraphQL: blockers, sub-issues, labels and comments', async () =>
     'assignee is unknown here: map names by --people',
     'has comments, which this list does not hold: gh issue list --json comments prints them',
     'is blocked by an open issue that this list does not hold (blocked_by): blocked',
-    'relation points to what is not in the source',
+    'relation points to an item that is not in the source',
   ]);
 });
 

@@ -8,7 +8,7 @@ export { visible };
 /** The limits of one import. The 3,003 issues of a real tracker have 0.8 MB. */
 export const readingBounds = {
   fileBytesMax: 256 * 1024 * 1024,
-  /** Of one JSON value on a line: the longest description, each character escaped. */
+  /** The limit of one JSON value on a line: the longest description, with each character escaped. */
   lineCharactersMax: 4 * 1024 * 1024,
   itemsMax: 100_000,
   /** A document of a task has at most 20 levels; no tracker nests deeper. */
@@ -65,7 +65,7 @@ export function readJson(text: string): ReadJson {
 }
 
 /**
- * As `readJson`.
+ * Like `readJson`.
  * @param place of the text, for the sentence
  * @throws PlainError for invalid JSON, and for text that is nested too deeply
  */

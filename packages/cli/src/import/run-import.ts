@@ -40,7 +40,7 @@ export interface ImportPlan {
   readonly changes: readonly ImportChange[];
   /** All tasks of imports, including those that only relations reference. */
   readonly known: ReadonlyMap<string, KnownTask>;
-  /** How many tasks an earlier import has started. */
+  /** The number of tasks that an earlier import has started. */
   readonly begun: number;
   /** Items that are held back until they are complete, and whether that is possible. */
   readonly held: ReadonlySet<string>;

@@ -109,7 +109,7 @@ export class LeftOut {
     return [...this.#reasons].map(([reason, { count, examples }]) => ({ reason, count, examples }));
   }
 
-  /** For people, a line for each reason. */
+  /** For people, one line per reason. */
   get lines(): string[] {
     return this.items.map(
       ({ reason, count, examples }) =>

@@ -106,7 +106,7 @@ async function peopleOf(
     const known = assigneeForm.test(id) ? id : idIn(named, id);
     if (known === undefined)
       throw new PlainError(
-        `${name} is mapped to ${id}, which is neither a principal's id or name, agent:KEY nor me.`,
+        `${name} is mapped to ${id}, which is not a principal's id or name, agent:KEY or me.`,
         {
           exitCode: exitCodes.usage,
         },

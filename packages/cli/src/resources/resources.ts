@@ -39,7 +39,7 @@ const because = ({ options }: Called) => {
   return text === undefined ? {} : { reason: text };
 };
 
-/** The id of a principal of identity: an id, or its name. @throws PlainError where none or several fit */
+/** The id of a principal of identity: an id, or its name. @throws PlainError if none or several fit */
 function findPersonId(called: Called, text: string): Promise<string> {
   return findId('principal', text, namesOfPeople(called, text));
 }
@@ -70,7 +70,7 @@ function disabledPersonText({ revokedCredentials: count }: Item): string {
   ].join('\n');
 }
 
-/** All kinds of objects whose commands only make calls. */
+/** All kinds of objects whose commands are plain API calls. */
 export const resources: readonly Resource[] = [
   {
     noun: 'claim',

@@ -38,7 +38,7 @@ export function addSignIn(program: Command, context: CommandContext): void {
 async function logIn(options: CommonOptions & { name?: string }, context: CommandContext): Promise<void> {
   const url = (options.url ?? (context.config.environment.BATON_URL || localUrl)).replace(/\/+$/, '');
   const access = ofUrl(url, await readToken(url), 'login');
-  // Nothing is stored before the token has worked.
+  // The token is stored only after it has worked.
   const { principal, tenant } = await withClient(access, (baton) => baton.harness.getContext());
   const name = options.name ?? new URL(url).host;
   if (name === 'local')
@@ -67,7 +67,7 @@ function shadowNotes(name: string, { config }: CommandContext): string[] {
         ? 'BATON_PROFILE'
         : undefined;
   if (other === undefined || (other === 'BATON_PROFILE' && BATON_PROFILE === name)) return [];
-  return [`Commands use ${other} of the environment instead, until it is unset, or with --profile ${name}.`];
+  return [`Commands use ${other} from the environment instead. Unset it, or pass --profile ${name}.`];
 }
 
 async function logOut(

@@ -36,7 +36,7 @@ export async function readTaskForm(baton: BatonClient, task: Task): Promise<Task
   });
 }
 
-/** The fields of a form with their values, a line each; empty where there is no form. */
+/** The fields of a form with their values, one per line; empty if there is no form. */
 export function formLines({ form, context, values, errors }: TaskForm): string[] {
   const passed = Object.entries(context).map(([name, value]) => `${name} is ${shown(value)}`);
   if (form === null) return passed;

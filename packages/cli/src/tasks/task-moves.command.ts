@@ -120,7 +120,9 @@ function addUnrelate(task: Command, context: CommandContext): void {
             `${ref} has no such relation: ${invocation()} task view ${ref} --comments shows them.`,
           );
         await baton.tasks.deleteRelation(ref, found.id);
-        await show(context.output, options, found, () => [`${ref} does not ${type} ${other} any more.`]);
+        await show(context.output, options, found, () => [
+          `${ref} no longer has the relation ${type} to ${other}.`,
+        ]);
       }),
   );
 }

@@ -11,7 +11,7 @@ const namesMax = 50;
 /** The assignee of a task that has none: `task view` prints it, and `--assignee` takes it. */
 export const unassigned = 'none';
 
-/** The data beside the task; undefined if the caller may not read it. */
+/** The data shown with the task; undefined if the caller may not read it. */
 export interface TaskSurroundings {
   readonly claimability: Awaited<ReturnType<BatonClient['tasks']['getClaimability']>> | undefined;
   readonly output: unknown;

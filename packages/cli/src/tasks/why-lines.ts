@@ -66,7 +66,7 @@ function sentenceOf(reason: Details, nameOf: NameOf): string {
     case 'project_archived':
       return 'Its project is archived, so its tasks are not offered.';
     case 'no_eligible_principal':
-      return 'Nobody who is active has all that it requires.';
+      return 'No active principal meets all its requirements.';
     default:
       return `${reason.code.charAt(0).toUpperCase()}${reason.code.slice(1).replaceAll('_', ' ')}.`;
   }

@@ -2,7 +2,7 @@ import { program } from '@baton/testing/baton-process';
 import { readConfig } from '../config.ts';
 import { runProgram } from '../program.ts';
 
-/** How one command ended, and all that it printed, on both outputs. */
+/** The exit of a command, and its output on both streams. */
 export interface Said {
   readonly code: number | NodeJS.Signals | null;
   readonly text: string;

@@ -13,7 +13,7 @@ import { errors as lowerErrors } from '../leases/errors.ts';
 export const errors = {
   invalid_credentials: unauthenticated(
     'The credential is missing, wrong, expired, or not accepted here.',
-    'Get a new access token from identity and send it as `Authorization: Bearer`. For security the response has no reason; the log of the service does.',
+    'Get a new access token from identity and send it as `Authorization: Bearer`. For security, the reason is only in the log of the service.',
   ),
   scope_not_granted: forbidden(
     'The token has no scope of this service.',

@@ -20,7 +20,7 @@ import { openStore } from './store.ts';
 
 export type WorkerTools = JobTools<Context> & Pick<Context, 'contents' | 'memory' | 'secrets'>;
 
-/** What a process without requests uses. */
+/** The context of a process that serves no requests. */
 export interface BackgroundParts extends Omit<Tools, 'differences'> {
   readonly pool: Pool;
   /** Creates the authorities of a command's identities; undefined where local permissions decide. */
@@ -65,7 +65,7 @@ export async function openBackground(
 }
 
 /**
- * The most repetitions of a command for missing decisions: for two permissions on objects of each rule.
+ * The maximum number of repetitions of a command for missing decisions: for two permissions on objects of each rule.
  */
 const roundsMax = 1000;
 

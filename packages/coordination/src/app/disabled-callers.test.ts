@@ -47,7 +47,7 @@ async function headersOf(endpoint: Endpoint, request: SampleRequest, actor: Acto
   return given;
 }
 
-/** That of the object at a path, or of the one that it belongs to. */
+/** The ETag of the object at a path, or of its parent. */
 async function tagAt(actor: Actor, path: string): Promise<string> {
   assert.notEqual(path, '', 'an object with a version');
   const { headers } = await actor.get(path);

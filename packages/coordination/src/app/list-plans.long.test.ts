@@ -115,7 +115,7 @@ async function fillProjects(db: Db, tenantId: string, principalId: string): Prom
 /** A workspace among 20,000. */
 const subtree = newId();
 
-/** For each filter of each list a value that nothing or little has. */
+/** For each filter of each list, a value that no rows or few rows have. */
 const samples: Record<string, string | boolean> = {
   'listTasks status': 'done',
   'listTasks systemStatusCategory': 'blocked',
@@ -327,7 +327,7 @@ interface PlanNode {
   Plans?: PlanNode[];
 }
 
-/** Not a join, a sort or another step between them. */
+/** Without a join, a sort or another step between them. */
 const isOfTable = (node: PlanNode) => (node['Relation Name'] ?? node['Index Name']) !== undefined;
 
 function loadCredential(pool: Pool, counts: (node: PlanNode) => boolean): { db: Db; rowsRead(): number } {

@@ -67,7 +67,7 @@ test('baton coordination serve answers on its port and finishes requests under w
   const { url, child, ended, output } = await serve(baton.env);
   assert.equal((await fetch(`${url}/health/ready`)).status, 200);
 
-  // The answer waits for the table, so the request is under way when the signal comes.
+  // The response waits for the table, so the request is in progress when the signal arrives.
   const answer = await baton.pool.transaction(async (tx) => {
     await tx.run({ text: 'lock table tasks in access exclusive mode', values: [] });
     const asked = fetch(`${url}/api/v1/tasks/TASK-000001`, {

@@ -15,7 +15,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-/** More than a search skips before it reads what the person sees. */
+/** More rows than a search skips before it reads the rows that the person sees. */
 const tasks = 500;
 
 /** By the source of the rows. */

@@ -72,7 +72,7 @@ async function hang(taskIds: readonly string[]): Promise<void> {
   });
 }
 
-/** More of everything, out of the person's sight and newer than what is in it. */
+/** More rows of everything, invisible to the person and newer than the visible ones. */
 async function fill(count: number): Promise<void> {
   const { tenantId, pool } = baton;
   await hang(await insertTasks(count, other.id));
@@ -119,7 +119,7 @@ async function fill(count: number): Promise<void> {
     await pool.run({ text: `vacuum analyze ${table}`, values: [] });
 }
 
-/** Lists, each with queries that find all that is out of sight, and some of what is in it. */
+/** Lists, each with queries that match all invisible rows and some of the visible ones. */
 function lists(): Record<string, Record<string, unknown>[]> {
   const { principalId } = person;
   const filters = [
@@ -168,8 +168,8 @@ test('a page of what a person sees costs the same behind 1,000 and behind 10,000
       const before = measured.get(name) as number;
       await t.test(name, async () => {
         const now = await pagesOf(id, query);
-        // The count that chooses between both ways reads 2,049 rows at most: 300 pages, where the planner takes them
-        // from the table. A page whose cost grew with what is out of sight would read ten times as many.
+        // The count that selects one of the two plans reads 2,049 rows at most: 300 pages, where the planner takes them
+        // from the table. A page whose cost grew with the invisible rows would read ten times as many.
         assert.ok(now <= 2500 && now <= 1.2 * before + 400, `${before} pages, then ${now}`);
       });
     }

@@ -86,7 +86,7 @@ export function pipelineCodesOf(endpoint: Operation): readonly ErrorCode[] {
   return [...known];
 }
 
-/** What the pipeline needs besides the tools of its commands. */
+/** The dependencies of the pipeline, in addition to those of its commands. */
 export interface RuntimeParts {
   pool: Pool;
   metrics: RequestMetrics;
@@ -101,7 +101,7 @@ export interface RuntimeParts {
 const listTimeoutMsMax = 3000;
 /** The queue for a turn: as many and as long as requests would otherwise wait for a connection. */
 const turnBounds = { queuedMax: 500, waitMsMax: 5000 };
-/** The most connections that one tenant and one of its principals may use at once, so that others find one free. */
+/** The maximum number of connections that one tenant and one of its principals may use at once, so that others find one free. */
 const shares = { reads: { tenant: 0.25, principal: 0.2 }, writes: { tenant: 0.6, principal: 0.5 } };
 
 /** Reads and writes have separate limits, so that a tenant's searches don't stop its own claims. */

@@ -11,7 +11,7 @@ import { makeConnection, makeOauthConnection, newToken } from '../testing/regist
 import { startProvider } from '../testing/registry/oauth-provider.ts';
 
 // The secrets of agents and connections are in the secret store and nowhere else: not in the database, not in
-// what a process logs, not in the journal, not in any answer.
+// what a process logs, not in the journal, not in any response.
 
 /** The forms in which a text may appear. */
 function formsOf(secret: string): string[] {
@@ -132,7 +132,7 @@ for (const kind of ['outside', 'table'] as const)
       assert.deepEqual(placesOf(secrets, places), []);
       assert.deepEqual(placesOf([refused], places), names);
 
-      // The scan finds what is there.
+      // The scan finds stored secrets.
       const planted = `planted ${newId()}`;
       assert.equal(await call('POST', '/tasks', { title: planted }), 201);
       const found = placesOf([planted], new Map([...(await dumpOf(baton)), ...answers]));

@@ -71,12 +71,12 @@ export const settings = {
     default: 5,
     min: 1,
     unit: seconds,
-    doc: 'How often an open stream polls for events and for lost rights, without a notification.',
+    doc: 'The interval at which an open stream polls for events and lost permissions when it gets no notification.',
   }),
   CP_MAX_WS_PER_PRINCIPAL: integer({
     default: 500,
     unit: 'streams',
-    doc: 'The most open streams of one principal in one process; 0 is unlimited.',
+    doc: 'The maximum number of open streams of one principal in one process; 0 is unlimited.',
   }),
   CP_MAX_WS_PER_PROCESS: integer({
     default: 15_000,

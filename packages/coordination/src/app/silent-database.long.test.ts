@@ -9,7 +9,7 @@ import { journalIsStable } from '../testing/ledger/journal-writer.ts';
 import { openStream } from '../testing/stream/stream-client.ts';
 import { startWorker } from './worker.ts';
 
-/** The network between a process and its database drops every packet; nobody closes a connection. */
+/** The network between a process and its database drops every packet; no connection is closed. */
 
 let baton: TestCoordination;
 before(async () => {
@@ -18,7 +18,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-/** What remains open after a failed assertion would keep the file running until its timeout. */
+/** Connections left open by a failed assertion would keep the file running until its timeout. */
 async function withProxy(
   work: (
     proxy: DatabaseProxy,

@@ -50,7 +50,7 @@ function poolOf(settings: Settings, log: Logger, applicationName: string): Pool 
   });
 }
 
-/** An unavailable database is no reason to refuse: it may recover. */
+/** An unavailable database doesn't prevent the start: it may recover. */
 async function refusePoolers(pool: Pool, settings: Settings): Promise<void> {
   const { CP_STATEMENT_TIMEOUT_SECONDS: seconds, CP_DATABASE_LISTEN_URL: listenUrl } = settings;
   try {

@@ -152,7 +152,7 @@ async function makeZombie(): Promise<Zombie> {
   };
 }
 
-/** All that a write under the run could have changed. */
+/** Everything that a write under the run could have changed. */
 const stateOf = (zombie: Zombie) =>
   baton.pool.row(sql`
     select (select max(sequence)::text from events) as events,

@@ -26,7 +26,7 @@ export interface EndedSession {
 interface FirstClaims {
   /** 100 by default. */
   readonly claimsMax?: number;
-  /** False where the caller handles a claim that can't be released; otherwise the worker does. */
+  /** False if the caller handles a claim that can't be released; otherwise the worker does. */
   readonly undone?: boolean;
 }
 

@@ -21,7 +21,7 @@ import {
 import { finishAllEndings } from '../testing/sweepers.ts';
 import { untilBlockedBy } from '../testing/wait-until.ts';
 
-// Two requests that meet: whichever comes first, what is left behind is what one after the other could have left.
+// Two requests that meet: in either order, the result is one that a sequential execution could have produced.
 let baton: TestCoordination;
 let worker: Worker;
 let rivals: Worker[];

@@ -13,7 +13,7 @@ export const sessionExpiry = 'session_expired';
 export interface Release {
   readonly reason: string;
   /**
-   * Whether the tasks return to their release status and get their next version with it. False where the caller
+   * Whether the tasks return to their release status and get their next version with it. False if the caller
    * writes the task itself, as completion does: then the event has no status, and the caller sets the version. See
    * docs/reference/claims.md#states.
    */

@@ -10,7 +10,7 @@ export const errors = {
   ),
   cursor_below_journal_floor: invalid(
     'The cursor points into history that has been removed.',
-    'Continue from `details.floorCursor`, and read the present state of what you track: the events between are lost.',
+    'Continue from `details.floorCursor`, and read the current state of what you track: the events between are lost.',
   ),
   cursor_must_not_advance: invalid(
     'The cursor of a consumer can only be set back.',

@@ -60,7 +60,7 @@ export const settings = {
     default: 0,
     max: 31_536_000,
     unit: seconds,
-    doc: 'How often the worker archives the history of each tenant; 0 is never. Pruning is never automatic.',
+    doc: 'The interval at which the worker archives the history of each tenant; 0 disables it. Pruning is never automatic.',
   }),
 };
 

@@ -38,7 +38,7 @@ export const errors = {
   ),
   snapshot_stale: conflict(
     'Memory has a later snapshot of the source, or its state is not `expectedState`.',
-    'Read the source again, and send a snapshot with a later `observedAt` and the present state.',
+    'Read the source again, and send a snapshot with a later `observedAt` and the current state.',
   ),
   document_invalid: invalid(
     'The memory service rejects the form of the document, or its `meta` are too large.',

@@ -85,7 +85,7 @@ export const errors = {
     'Register a new version with other `details.fields`, and deprecate this one.',
   ),
   invalid_status_transition: conflict(
-    'The object cannot change from its present status to this one.',
+    'The object cannot change from its current status to this one.',
     'Choose one of `details.allowed`; some statuses cannot be left again.',
   ),
   skill_not_invocable: conflict(

@@ -25,7 +25,7 @@ export const errors = {
     'Retry after a second; if the other request succeeds, you get `process_instance_exists` with its id.',
   ),
   invalid_process_instance_state: conflict(
-    'The present status of the instance does not allow this operation.',
+    'The current status of the instance does not allow this operation.',
     'Read the instance: only a suspended one can be resumed, only a running one suspended or skipped, and an ended one cannot be changed. `details.status` is its status.',
   ),
   invalid_process: invalid(

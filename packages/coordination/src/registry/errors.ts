@@ -77,7 +77,7 @@ export const errors = {
     'Publish the change under the next version.',
   ),
   auth_not_supported: invalid(
-    'The connection type does not support this way to connect.',
+    'The connection type does not support this authentication method.',
     'Use `:authorize` for a type with OAuth, and `PUT …/token` for one with tokens. `GET /connection-types/{key}` shows which it has.',
   ),
   oauth_app_write_conflict: conflict(
@@ -118,7 +118,7 @@ export const errors = {
     },
   ),
   connection_status_conflict: conflict(
-    'A report cannot change the present status of the connection.',
+    'A report cannot change the current status of the connection.',
     'Authorize the connection again: only an active one accepts reports. `details.status` is its status.',
   ),
   invalid_account: invalid(

@@ -96,7 +96,7 @@ export const errors = {
   ),
   separation_of_duties_violation: forbidden(
     'The approval excludes this principal from deciding it.',
-    'Have a person decide who did not request the approval or work on the task; `GET /tasks/{ref}/deciders` lists them.',
+    'Have it decided by a person who neither requested the approval nor worked on the task; `GET /tasks/{ref}/deciders` lists them.',
   ),
   invalid_approval: invalid(
     'The approval contradicts itself, or does not fit its task.',

@@ -9,7 +9,7 @@ export interface Caller {
   readonly permissions: ReadonlySet<string>;
   /** The scopes of the token; absent for an API key. */
   readonly scopes?: ReadonlySet<string>;
-  /** The binding, or the API key if there is no identity actor. Absent for nobody and for background work. */
+  /** The binding, or the API key if there is no identity actor. Absent without a caller and for background work. */
   readonly credentialId?: string;
   /** The principal's agent in the registry; null or absent for other principals. */
   readonly agentId?: string | null;

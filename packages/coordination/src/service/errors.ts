@@ -30,7 +30,7 @@ export const errors = {
   ),
   not_found: notFound(
     'There is no such object or path, or it is not visible to the caller.',
-    'Check the id and the path. An object of another tenant, or of a workspace that you are no member of, looks absent.',
+    'Check the id and the path. An object of another tenant, or of a workspace of which you are not a member, appears absent.',
   ),
   method_not_allowed: errorRow(
     405,

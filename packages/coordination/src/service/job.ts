@@ -5,7 +5,7 @@ import type { Context } from './context.ts';
 export interface Job {
   /** The job's name in the log and in the correlation id of its events. */
   readonly name: string;
-  /** The most items of one run; after a full batch the next run starts at once. */
+  /** The maximum number of items of one run; after a full batch the next run starts at once. */
   readonly batchMax: number;
   /** The longest pause between two batches, where CP_WORKER_POLL_INTERVAL_SECONDS would be too long. */
   readonly pauseMsMax?: number;

@@ -111,7 +111,7 @@ export function permittedIds(
   return held instanceof DecidedPermissions ? held.permitted(wanted, type, ids) : ids;
 }
 
-/** Returns the held permissions among these, for later work with the present rights. */
+/** Returns the held permissions among these, for later work with the current rights. */
 export function namesHeld(held: ReadonlySet<string>, wanted: readonly Permission[]): string[] {
   return held instanceof DecidedPermissions ? wanted.filter((name) => held.allows(name)) : [...held];
 }

@@ -15,7 +15,7 @@ export interface PutOff {
   /** Logs the failure with the entry's id and starts its next pause. */
   note(id: string, error: unknown): void;
   /**
-   * Handles an entry that isn't paused; one that fails is put off. Only an unreachable database is thrown, because then
+   * Handles an entry that isn't paused; one that fails is postponed. Only an unreachable database is thrown, because then
    * the entry isn't at fault.
    * @returns the result of `handle`, 0 when it failed or wasn't called
    */

@@ -38,8 +38,8 @@ export function createWalk<Row>(
 }
 
 /**
- * A job that walks a queue of due entries and handles each by itself. An entry that fails is put off and doesn't delay
- * the others.
+ * A job that walks a queue of due entries and handles each by itself. An entry that fails is postponed and doesn't delay the
+ * others.
  * @param queue.find the next entries after a position, at most `batchMax`
  * @param queue.handle handles one entry in its own transaction; 0 when others have it locked
  */

@@ -26,7 +26,7 @@ async function send(
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
     body,
   });
-  // biome-ignore lint/suspicious/noExplicitAny: the form of an answer is what the tests are about
+  // biome-ignore lint/suspicious/noExplicitAny: the tests are about the form of a response
   return { status: response.status, body: (await response.json()) as any };
 }
 

@@ -175,7 +175,7 @@ export const errors = {
   ),
   task_not_claimable: invalid(
     'The task has ended, or has a blocked status from which no claim starts.',
-    'Take other work, or move the task to a status from which claims start; `details.status` is the present one.',
+    'Take other work, or move the task to a status from which claims start; `details.status` is the current one.',
   ),
   not_comment_author: forbidden('Only its author may change a comment.', 'Add a comment of your own.'),
   invalid_comment_body: invalid('The comment is blank.', 'Send a text with at least one visible character.', {
@@ -199,7 +199,7 @@ export const errors = {
     'Have `details.pendingApprovals` decided or cancelled, then retry.',
   ),
   incompatible_status: conflict(
-    'The present status of the task is not an open status of the other version.',
+    'The current status of the task is not an open status of the other version.',
     'Map it with `statusMap` to one of `details.known`.',
     {
       refused: 'POST /tasks/{ref}:migrate-type {"typeVersion":2}\nIf-Match: "task-4"',
@@ -209,7 +209,7 @@ export const errors = {
   ),
   invalid_migration_target: invalid(
     'There is no such active version of the type to migrate to.',
-    'Choose an active version other than the present one; `GET /task-types` lists them.',
+    'Choose an active version other than the current one; `GET /task-types` lists them.',
   ),
   invalid_status_map: invalid(
     'A mapped status is not one of the old version, or its target is not an open status of the new one.',

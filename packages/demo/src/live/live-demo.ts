@@ -50,7 +50,7 @@ const pollMs = 1_000;
 const headStartMs = 700;
 
 /**
- * Lets agents do the backlog of the live demo in a workspace of its own, at a speed at which a person can watch.
+ * Lets agents complete the backlog of the live demo in its own workspace, slowly enough for a person to follow.
  * @throws DemoFailed if a demo exists
  */
 export async function runLiveDemo(

@@ -30,7 +30,7 @@ export async function retireCompany(
   });
 }
 
-/** Removes the knowledge from the memory service, by a snapshot without entities. A missing service is no error. */
+/** Removes the knowledge from the memory service, by a snapshot without entities. A missing service is not an error. */
 async function detachKnowledge(
   administrator: BatonClient,
   workspaceId: string,

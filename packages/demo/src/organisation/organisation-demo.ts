@@ -38,8 +38,8 @@ const agentPermissions = ['tasks.read', 'tasks.claim', 'task_types.read', 'sessi
 
 /**
  * Sets up a small company in a workspace of its own, lets an agent finish one task, and finds the task that a rule
- * derived from it. The company remains for inspection until `baton demo remove`; nobody can act as one of its
- * principals any more.
+ * derived from it. The company remains for inspection until `baton demo remove`; no one can act as one of
+ * its principals.
  */
 export async function runOrganisationDemo(
   connection: Connection,
@@ -57,7 +57,7 @@ export async function runOrganisationDemo(
     const followed = await findDerivedTask(operator, company);
     await restrictToDemo(operator, followed.id);
     const knowledge = { ...attached, ...(await queryMemory(operator, followed)) };
-    // Its operator has no rights any more after the demo.
+    // After the demo, its operator has no permissions.
     await operator.rules.archive(company.rule.id);
     return { workspace: workspace.slug, company, finished, followed, knowledge };
   } finally {

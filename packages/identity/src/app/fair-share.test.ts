@@ -24,7 +24,7 @@ before(async () => {
 });
 after(() => identity.close());
 
-/** How many statements wait for a lock. */
+/** The number of statements that wait for a lock. */
 async function waiting(): Promise<number> {
   const row = await identity.pool.row<{ n: number }>(sql`
     select count(*)::integer as n from pg_stat_activity

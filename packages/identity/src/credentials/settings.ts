@@ -27,13 +27,13 @@ export const settings = {
     default: 0,
     max: 1_000_000,
     unit: 'failures',
-    doc: 'How many wrong secrets may be presented for one token prefix or client per window before the response is 429; the right secret always succeeds. Counted per process; 0 means no limit.',
+    doc: 'The number of wrong secrets that may be presented for one token prefix or client per window before the response is 429; the right secret always succeeds. Counted per process; 0 means no limit.',
   }),
   IAM_FAILURES_PER_ADDRESS_MAX: integer({
     default: 0,
     max: 1_000_000,
     unit: 'failures',
-    doc: 'How many secrets, sign-ins and SCIM credentials from one address (IPv6: one /64 network) may fail per window before further ones from there get 429; of admin secrets only wrong ones do. 0 means no limit. Behind a proxy set IAM_TRUSTED_PROXIES too; otherwise all clients have its address.',
+    doc: 'The number of secrets, sign-ins and SCIM credentials from one address (IPv6: one /64 network) that may fail per window before further ones from there get 429; of admin secrets only wrong ones do. 0 means no limit. Behind a proxy set IAM_TRUSTED_PROXIES too; otherwise all clients have its address.',
   }),
   IAM_FAILURE_WINDOW_SECONDS: integer({
     default: 60,

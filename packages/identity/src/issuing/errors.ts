@@ -6,7 +6,7 @@ import { errors as lowerErrors } from '../credentials/errors.ts';
 export const errors = {
   invalid_token: unauthenticated(
     'The token is unknown, revoked or expired, or its tenant, membership or principal is not active; or an upstream token is malformed, or neither an ID nor an access token.',
-    'Get a new token. For security the response has no reason; the audit records of the tenant do.',
+    'Get a new token. For security, the reason is only in the audit records of the tenant.',
   ),
   invalid_client: unauthenticated(
     'The client is unknown or revoked, its secret is wrong, or its tenant, membership or principal is not active.',

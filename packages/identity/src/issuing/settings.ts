@@ -15,7 +15,7 @@ export const settings = {
   IAM_SIGNING_PRIVATE_KEY: text<string | undefined>({
     default: undefined,
     secret: true,
-    doc: 'The signing key itself (PEM); wins over the file.',
+    doc: 'The signing key itself (PEM); takes precedence over the file.',
   }),
   IAM_SIGNING_KEY_ID: text({
     default: 'local-dev',

@@ -16,7 +16,7 @@ function startSlowStatement(busy?: () => Promise<void> | undefined) {
   return { batches, statement };
 }
 
-/** A statement starts at the end of a turn of the event loop, so it is under way after two. */
+/** A statement starts at the end of a turn of the event loop, so it is running after two. */
 async function turn() {
   for (let turns = 0; turns < 2; turns += 1) await new Promise((done) => setImmediate(done));
 }

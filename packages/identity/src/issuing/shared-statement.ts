@@ -12,7 +12,7 @@ const batchEntriesMax = 500;
 const waitingEntriesMax = 10_000;
 /** A batch of this size doesn't wait for more entries: a larger one saves next to nothing. */
 const gatheredEntriesMax = 16;
-/** How many entries of failed batches are tried on their own at once, so that they don't take all connections. */
+/** The number of entries of failed batches that are retried individually at the same time, so that they don't take all connections. */
 const separateEntriesMax = 2;
 
 /**
@@ -61,7 +61,7 @@ export class SharedStatement<Entry, Result> {
     return this.#waiting.length + this.#suspects.length;
   }
 
-  /** Resolves when nothing waits any more. */
+  /** Resolves when nothing is waiting. */
   async idle(): Promise<void> {
     await this.#working;
     await this.#triedAll?.promise;

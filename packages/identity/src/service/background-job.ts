@@ -21,7 +21,7 @@ export interface BackgroundJob {
 
 /**
  * Runs a job in the background at intervals. Its timer doesn't keep the process alive.
- * @returns a function that stops it, after the present batch
+ * @returns a function that stops it, after the current batch
  */
 export function startJob({ firstMs, intervalMs, log, failure, work }: BackgroundJob): () => Promise<void> {
   const stopping = new AbortController();

@@ -14,7 +14,7 @@ export interface Context {
   readonly log: Logger;
   readonly endpoint: string;
   readonly requestId: string;
-  /** Where the request came from: the peer of its connection. */
+  /** The origin of the request: the peer of its connection. */
   readonly address: string;
   /** Calls the listener when the client has disconnected, at the latest once the response is sent. */
   readonly whenGone: (listener: () => void) => void;

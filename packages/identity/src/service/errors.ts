@@ -52,7 +52,7 @@ export const errors = {
   ),
   internal_error: errorRow(
     500,
-    'The service failed unexpectedly, or has no signing key. `detail` is no code.',
+    'The service failed unexpectedly, or has no signing key. `detail` is not a code.',
     'Report the `X-Request-Id` of the response; the operator finds the cause in the log by it.',
   ),
   unavailable: unavailable(

@@ -16,7 +16,7 @@ export function characters(min: number, max: number) {
 
 export const Name = characters(1, 200);
 export const Reason = characters(0, 200);
-/** Of tenants, audiences, groups and the like, which an operator disables and enables. */
+/** The status of tenants, audiences, groups and others, which an operator disables and enables. */
 export const Status = z.enum(['active', 'disabled']);
 /** The name of an audience or group, unique in its tenant. */
 export const Key = z.string().regex(/^[a-z0-9][a-z0-9._-]{1,118}[a-z0-9]$/);
@@ -49,7 +49,7 @@ export function sortedSet(names: readonly string[]): string[] {
   return [...new Set(names)].sort(byCodePoint);
 }
 
-/** Makes no copies: the list is sorted before the credential is checked, so anybody may send one that fills a body. */
+/** Makes no copies: the list is sorted before the credential is checked, so any caller may send one as large as a body may be. */
 function byCodePoint(left: string, right: string): number {
   const length = Math.min(left.length, right.length);
   for (let index = 0; index < length; index += 1) {

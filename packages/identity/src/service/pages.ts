@@ -27,7 +27,7 @@ export const NextAfter = z
   .nullable()
   .describe('The cursor of the next page, for `after`; null on the last page.');
 
-/** Of a list in the order of a sequence. */
+/** The cursor of a list in the order of a sequence. */
 export const NextSequence = z.int().nullable().describe('The start of the next page; null on the last page.');
 
 /** The form of a page. Its name in the API description is that of the item and `Page`. */
@@ -49,7 +49,7 @@ export function pagesByCreation<Item extends z.ZodType>(name: string, item: Item
     /**
      * Reads a page.
      * @param find runs the statement, which reads one row more than the page holds
-     * @param instantOf the time that the list is ordered by, where it isn't the row's `created_at`
+     * @param instantOf the time that the list is ordered by, if it isn't the row's `created_at`
      */
     async read<Row extends Positioned>(
       { limit, after }: CreatedPage,

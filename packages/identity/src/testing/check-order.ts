@@ -6,7 +6,7 @@ import { type ErrorCode, errors } from '../provisioning/errors.ts';
 import { scimError } from '../provisioning/scim/protocol/scim-errors.ts';
 import { type Answer, adminHeader, type TestIdentity } from './identity.ts';
 
-/** A request that is accepted; faults are put into it, or into the state that it needs. */
+/** A valid request; faults are inserted into it, or into the state that it needs. */
 export interface Attempt {
   readonly ids: Record<string, string>;
   headers: Record<string, string>;
@@ -36,7 +36,7 @@ export interface CheckOrder<A extends Attempt = Attempt> {
   readonly proven?: readonly Fault<A>[];
   /** Codes of the endpoint that have no place in the order. */
   readonly besides?: readonly ErrorCode[];
-  /** Completes the request after the faults were put in. */
+  /** Completes the request after the faults were inserted. */
   finish?(attempt: A): unknown;
   /** Reverts the faults' changes to the store. Without it the next pair prepares new objects. */
   restore?(attempt: A): Promise<unknown>;
@@ -51,7 +51,7 @@ export const fault = <A extends Attempt>(
 /** Pairs that run in parallel, each with its own objects. */
 const pairsAtOnce = 8;
 
-/** What every admin endpoint refuses first, in this order. */
+/** The first refusals of every admin endpoint, in order. */
 export const adminFaults: readonly Fault[] = [
   fault('unauthorized', (attempt) => {
     attempt.headers = { ...attempt.headers, 'x-iam-bootstrap-token': 'another' };
@@ -120,7 +120,7 @@ export function orderTests<A extends Attempt>(
     winner: Fault<A>,
     loser: Fault<A>,
   ): Promise<boolean> {
-    // The later one first: an earlier one may take away what the later one needs to be put into.
+    // The later one first: an earlier one may remove an object into which the later one must be inserted.
     const faults = loser === winner ? [winner] : [loser, winner];
     let isChanged = false;
     for (const one of faults) {

@@ -22,7 +22,7 @@ const adminRules: MatrixRules = {
   keyTooLong: { status: 422, code: 'a list' },
 };
 
-/** All that is wrong with a form has one code in RFC 6749. */
+/** RFC 6749 has one code for all faults of a form. */
 const oauthRules: MatrixRules = {
   ...adminRules,
   invalid: { status: 400, code: 'invalid_request' },

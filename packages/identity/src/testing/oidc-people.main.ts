@@ -1,4 +1,4 @@
-// The package `oidc-provider` with people, who sign in by a click on their name, as a process of its own: for browsers.
+// Runs the package `oidc-provider` in a separate process for browser tests: people sign in by a click on their name.
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { TestIdentity } from './identity.ts';
 
-/** What a request left in the journal and in the audit log. */
+/** The rows that a request wrote to the journal and the audit log. */
 
 export interface AuditLine {
   action: string;
@@ -34,7 +34,7 @@ export async function journalTypes(identity: TestIdentity, tenantId: string): Pr
   return (await journalOf(identity, tenantId)).map(({ type }) => type);
 }
 
-/** How many rows of each kind the store holds: equal before and after what changes nothing. */
+/** The number of rows of each kind in the store: equal before and after a request that changes nothing. */
 export async function storeCounts({ pool }: TestIdentity): Promise<unknown> {
   return pool.row(sql`
     select (select count(*) from tenants) as tenants, (select count(*) from principals) as principals,

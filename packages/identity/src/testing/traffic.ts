@@ -8,7 +8,7 @@ import { until } from './waiting.ts';
 /** Five times what a quiet machine may need; without the lock an act failed after 10 s. */
 const actMsMax = 5000;
 
-/** So many show that the traffic is under way. */
+/** This many responses show that the traffic has started. */
 const enoughAnswers = byDepth(25, 100);
 
 interface Answered {
@@ -18,7 +18,7 @@ interface Answered {
 
 interface ActAmid {
   readonly parallel?: number;
-  /** What the victim sends all the time. */
+  /** The requests that the victim sends continuously. */
   request(): Promise<Answer>;
   act(): Promise<Answer>;
   /** Whether the act refuses the requests from then on. */
@@ -27,11 +27,11 @@ interface ActAmid {
 
 interface Traffic {
   readonly answered: readonly Answered[];
-  /** Ends it, and waits for what is under way. */
+  /** Ends it, and waits for pending requests. */
   stop(): Promise<void>;
 }
 
-/** Keeps `parallel` requests going until it is stopped; each is sent again when it is answered. */
+/** Keeps `parallel` requests going until it is stopped; each is sent again after its response. */
 function startTraffic(parallel: number, request: () => Promise<Answer>): Traffic {
   let goes = true;
   const answered: Answered[] = [];
@@ -54,8 +54,8 @@ function startTraffic(parallel: number, request: () => Promise<Answer>): Traffic
 }
 
 /**
- * Carries out an emergency act amid the traffic of its victim, which then goes on: of what is started after the act was
- * acknowledged, nothing may get through. On a loaded machine even the disable of a principal that nobody uses takes
+ * Carries out an emergency act during the traffic of its victim, which then continues: no request that is started after the act
+ * was acknowledged may succeed. On a loaded machine even the disable of a principal that nobody uses takes
  * long meanwhile, so the act may take three times as long. Only the long proof checks that.
  * @param identity the process of the act
  */
@@ -85,7 +85,7 @@ export async function actAmid(
   }
 }
 
-/** How many audit rows there are of an action that was allowed. */
+/** The number of audit rows of an action that was allowed. */
 export async function countAllowed(
   { pool }: TestIdentity,
   tenantId: string,

@@ -8,7 +8,7 @@ import { doorMigrations } from '../testing/door/door-service.ts';
 import { createPool, isUnreachable, type Pool, type PoolOptions } from './db.ts';
 import { sql } from './sql.ts';
 
-/** The database goes away without a word: packets are dropped, and nobody closes a connection. */
+/** The database becomes unreachable silently: packets are dropped, and no connection is closed. */
 
 /** The long proof times out lost statements after 300 ms. On a busy machine a good statement can take longer. */
 const shortMs = byDepth(1500, 300);
@@ -38,7 +38,7 @@ async function withPool(changes: Partial<PoolOptions>, work: (pool: Pool) => Pro
   try {
     await work(pool);
   } finally {
-    // The end of a run without the bounds too: it would wait for answers that never come.
+    // The end of a run without the bounds too: it would wait for responses that never arrive.
     await Promise.race([pool.close(), sleep(2000, undefined, { ref: false })]).catch(() => undefined);
     await proxy.cut();
   }

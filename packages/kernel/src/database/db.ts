@@ -145,7 +145,7 @@ export function createPool(options: PoolOptions): Pool {
   };
 }
 
-/** The server's timeout comes first and has a reason; the client's is for an unreachable server. */
+/** The server's timeout fires first and has a reason; the client's is for an unreachable server. */
 function queryTimeoutMsOf({ queryTimeoutMs, statementTimeoutMs }: PoolOptions): number {
   return queryTimeoutMs ?? statementTimeoutMs + 1000;
 }

@@ -5,14 +5,14 @@ import type { Statement } from './sql.ts';
 
 export type { SelectQueryBuilder } from 'kysely';
 
-/** A condition of a list's query, as text with parameters, where the query builder has no words for it. */
+/** A condition of a list's query, as text with parameters, if the query builder has no words for it. */
 export const condition = sql<SqlBool>;
 /** A part of a condition. */
 export const fragment = sql;
 /** The name of a column, for a condition. */
 export const reference = sql.ref;
 
-/** Lists by pages: an order is declared once as data; the query, the cursor and the cut follow from it. */
+/** Lists by pages: an order is declared once as data; the query, the cursor and the end of the page are derived from it. */
 
 /** The order of a list. An index must hold its columns in this order, or every page sorts the whole table. */
 export interface ListOrder<Row> {

@@ -95,7 +95,7 @@ export async function rehearseMigrations(
 
 async function connected<T>(databaseUrl: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'baton-migrate' });
-  // A lost connection fails the present statement or the next one; the event without a listener would end the
+  // A lost connection fails the current statement or the next one; the event without a listener would end the
   // process.
   client.on('error', () => undefined);
   await client.connect();

@@ -37,7 +37,7 @@ export async function refuseBareSessions(
 }
 
 /**
- * Refuses a listening connection that leads through a pooler, on which nobody can listen and whose server connections
+ * Refuses a listening connection that leads through a pooler, on which LISTEN doesn't work and whose server connections
  * it would change for others. A pooler names process ids of its own making.
  * @throws PoolerRefused with a sentence that names the setting to change
  */
@@ -61,7 +61,7 @@ export async function refusePooledListener(
 }
 
 /**
- * Whether a check of the way to the database failed for another reason: then the database is away, and may come back.
+ * Whether a check of the way to the database failed for another reason: then the database is unavailable, and may recover.
  */
 export async function unlessAway(check: Promise<void>): Promise<void> {
   await check.catch((error: unknown) => {

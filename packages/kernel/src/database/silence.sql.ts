@@ -1,5 +1,5 @@
 /**
- * Which of the server processes are at work, or were so a second ago: their clients wait for a good reason. One that is
+ * The server processes that are active, or were a second ago: their clients wait legitimately. One that is
  * idle never got the statement, or its response was lost. A state that can't be seen counts as at work.
  */
 export const findWorkingProcesses = `

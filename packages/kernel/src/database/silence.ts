@@ -22,7 +22,7 @@ const looksPerSilence = 5;
 export class SilenceWatch {
   readonly #options: SilenceOptions;
   readonly #clients = new Set<BoundedClient>();
-  /** Those that the pool has lent to nobody. */
+  /** The idle connections of the pool. */
   readonly #idle = new Set<BoundedClient>();
   readonly #timer: NodeJS.Timeout;
   #isProbing = false;
@@ -88,7 +88,7 @@ export class SilenceWatch {
 
   /**
    * With a dead connection go the idle ones that were last heard before it fell silent: each would cost one more wait.
-   * @returns how many were dead
+   * @returns the number of dead ones
    */
   #throwOut(since: ReadonlyMap<BoundedClient, number>, working: ReadonlySet<number>): number {
     const dead = [...since].filter(

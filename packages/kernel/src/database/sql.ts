@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 export interface Statement<Row> {
   readonly text: string;
   readonly values: readonly unknown[];
-  /** The name of the prepared statement; absent where the text varies, so that the server need not keep each form. */
+  /** The name of the prepared statement; absent if the text varies, so that the server need not keep each form. */
   readonly name?: string;
   /** Never set: carries the type of a returned row. */
   readonly row?: Row;

@@ -47,7 +47,7 @@ const repeatAfterMsMax = 50;
 
 /**
  * Steps 9 to 14 of docs/reference/README.md#order-of-checks: the key, the caller, the permission, the handler and the
- * commit. State, journal rows and the stored answer are written in one transaction or not at all.
+ * commit. State, journal rows and the stored response are written in one transaction or not at all.
  */
 export async function execute<Caller, Context extends object>(
   runtime: ServiceRuntime<Caller, Context>,
@@ -95,7 +95,7 @@ export async function executeAround<Caller, Context extends object>(
   const keyed = keyOf(runtime, endpoint, call, input);
   const db = poolInTurnsOf(runtime, endpoint, call, input);
   const act: Act<Caller> = async (decided) => {
-    // Of bytes the fingerprint is known only when they were read.
+    // The fingerprint of bytes is known only after they were read.
     const stored = keyed === undefined || endpoint.bytes ? undefined : await findAnswer(db, keyed);
     runtime.authorize(decided.caller, endpoint);
     if (stored !== undefined) return replayed(stored);
@@ -215,7 +215,7 @@ async function inTime<Caller, Context extends object>(
   return answer;
 }
 
-/** A few refusals keep what was written before them: an expired lease is recorded, then refused. */
+/** A few refusals commit the earlier writes: an expired lease is recorded, then refused. */
 function keptRefusal(error: unknown): Refusal {
   if (error instanceof Refusal && error.commits) return error;
   throw error;

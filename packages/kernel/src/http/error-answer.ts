@@ -48,7 +48,7 @@ export function answerError(
   failed: Failed,
   thrown: unknown,
 ): void {
-  // The client has disconnected: nobody reads a response, and it is no internal failure.
+  // The client has disconnected: nobody reads a response, and it isn't an internal failure.
   if (thrown instanceof ClientGone) return void reply.hijack();
   const { head } = failed;
   const name = failed.endpoint === undefined ? `${head.method} (no route)` : endpointName(failed.endpoint);

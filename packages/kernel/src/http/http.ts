@@ -5,7 +5,7 @@ import { requestHandler } from './request.ts';
 import type { ServiceRuntime } from './runtime.ts';
 import { type Endpoint, pathOf } from './service.ts';
 
-/** The HTTP side of a service, for plugins and hooks of its own. */
+/** The HTTP server of a service, to which the service adds plugins and hooks. */
 export type HttpApp = FastifyInstance;
 
 /**

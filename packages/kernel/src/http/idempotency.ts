@@ -92,7 +92,7 @@ export async function findAnswer(db: Db, call: KeyedCall): Promise<StoredAnswer 
   return stored === undefined ? undefined : sameCall(stored, call);
 }
 
-/** Keeps the answer with the key, one-time secrets replaced by null. */
+/** Stores the response with the key; one-time secrets are replaced by null. */
 export async function storeAnswer(
   tx: Db,
   call: KeyedCall,

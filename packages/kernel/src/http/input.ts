@@ -76,8 +76,8 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /**
  * Makes the function that parses the requests of one endpoint. It checks query, path and body, then for text that
- * PostgreSQL can't store, then calls `beforeIfMatch`, then parses If-Match. It yields where a large body lets others go
- * on.
+ * PostgreSQL can't store, then calls `beforeIfMatch`, then parses If-Match. For a large body, it yields to other
+ * requests.
  * @throws (the returned function) InvalidRequest with at most 20 problems, UnstorableText, Refusal of If-Match
  */
 export function inputReader(endpoint: Operation) {
@@ -118,7 +118,7 @@ export function inputReader(endpoint: Operation) {
       bodySchema === undefined || sent === undefined ? undefined : check('body', bodySchema, sent, problems);
     if (problems.length > 0) throw new InvalidRequest(problems.slice(0, problemsMax));
     yield;
-    // Of names that others chose, nothing is stored unseen.
+    // Names chosen by others are never stored unchecked.
     const storedQuery = isKept ? pickQuery(knownNames, rawQuery as object) : (rawQuery as object);
     yield* refuseUnstorable(rawParams as object, storedQuery, text, sent);
     beforeIfMatch?.();

@@ -3,12 +3,12 @@ import { Refusal } from './refusal.ts';
 export const pageLimitDefault = 50;
 export const pageLimitMax = 200;
 
-/** Where a page starts, and how long it is. */
+/** The start of a page, and its length. */
 export interface Page {
   readonly limit: number;
   /** The text the client sent, undecoded; absent for the first page. */
   readonly cursor: string | undefined;
-  /** The ids of which the column of the list must have one; absent where nobody narrows it. */
+  /** The ids of which the column of the list must have one; absent if the list isn't restricted. */
   readonly only?: { readonly column: string; readonly ids: readonly string[] } | undefined;
 }
 

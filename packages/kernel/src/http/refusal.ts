@@ -8,7 +8,7 @@ export interface ErrorRow {
   readonly when: string;
   /** What to do about it. */
   readonly react: string;
-  /** Present where the form of the request is at fault. */
+  /** Present if the form of the request is at fault. */
   readonly example?: ErrorExample;
 }
 
@@ -63,7 +63,7 @@ export const refuse: Fail<string> = (code, details, options) => {
   throw new Refusal(code, details, options);
 };
 
-/** One error in the form of a request. No message repeats what was sent. */
+/** One error in the form of a request. No message repeats the input. */
 export interface Problem {
   readonly in: 'path' | 'query' | 'header' | 'body';
   readonly path: readonly (string | number)[];
@@ -105,7 +105,7 @@ export interface RenderedError {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Gives an error the form in which a client gets it. It shows nothing of a failure that is not a refusal. */
+/** Gives an error the form in which a client gets it. It shows no details of a failure that isn't a refusal. */
 export type RenderError = (error: unknown, requestId: string) => RenderedError;
 
 /** The endpoints below one path, and unknown paths there, whose errors have the form of a standard. */

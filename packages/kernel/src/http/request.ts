@@ -77,12 +77,12 @@ export function requestHandler<Caller, Context extends object>(
 
 const noBytes = Buffer.alloc(0);
 
-/** Without a declared length a body may have any. */
+/** Without a declared length, a body may have any length. */
 function mayBeLarge(head: RequestHead): boolean {
   return head.headers['transfer-encoding'] !== undefined || declaredBytesOf(head) > placeBytesMin;
 }
 
-/** Lets a handler that waits stop once nobody reads its answer any more. */
+/** Lets a waiting handler stop once its client has disconnected. */
 function whenGoneOf(res: ServerResponse) {
   return (listener: () => void) => {
     if (res.destroyed) listener();

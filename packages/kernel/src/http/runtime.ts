@@ -14,7 +14,7 @@ export interface Call<Caller> extends RequestHead {
   /** The endpoint's name. */
   readonly endpoint: string;
   readonly caller: Caller;
-  /** Calls the listener when nobody reads the answer any more: the client has left, or the response is sent. */
+  /** Calls the listener when the client has disconnected or the response is sent. */
   readonly whenGone: (listener: () => void) => void;
 }
 
@@ -48,7 +48,7 @@ export interface ServiceRuntime<Caller, Context extends object> {
   sizeBeforeCredential(endpoint: Operation): boolean;
   /** Returns the caller, or throws a Refusal. Called before any content of the request is read. */
   authenticate(head: RequestHead, endpoint: Operation): Promise<Caller>;
-  /** Undefined for a caller without a tenant of its own: an administrator, or nobody yet. */
+  /** Undefined for a caller without a tenant: an administrator, or a caller that isn't authenticated yet. */
   tenantOf(caller: Caller): string | undefined;
   /** Checks the flat permission; throws a Refusal. */
   authorize(caller: Caller, endpoint: Operation): void;

@@ -47,9 +47,9 @@ export interface Input<P, Q, B, X = never> {
   readonly params: P;
   readonly query: Q;
   readonly body: B;
-  /** The version that If-Match names; 0 where the endpoint has no `ifMatch`, -1 where it is optional and absent. */
+  /** The version that If-Match names; 0 if the endpoint has no `ifMatch`, -1 where it is optional and absent. */
   readonly ifMatch: number;
-  /** Present where the endpoint is `paging`. */
+  /** Present if the endpoint is `paging`. */
   readonly page: Page;
   /** The value that `around` passed to the command. */
   readonly prepared: X;
@@ -58,7 +58,7 @@ export interface Input<P, Q, B, X = never> {
 /** The surroundings of a command, outside of its transaction; see `EndpointSpec.around`. */
 export interface Surroundings<X, C> {
   readonly incoming: Incoming;
-  /** Its `db` is no transaction: each statement is its own, and waits its turn. */
+  /** Its `db` is not a transaction: each statement is a transaction of its own, and is queued. */
   readonly context: C;
   /** The Idempotency-Key of the call. A stored response is replayed without `around`. */
   readonly keyed: KeyedCall | undefined;
@@ -121,9 +121,9 @@ export interface EndpointSpec<
    * uses.
    */
   deniedAs?: readonly V['permission'][];
-  /** One of these is needed besides. */
+  /** One of these is required in addition. */
   alsoOneOf?: readonly V['permission'][];
-  /** Which credential the endpoint takes. Absent: the service's usual one. */
+  /** The credential that the endpoint accepts; by default, the service's usual one. */
   auth?: V['auth'];
   params?: P;
   query?: Q;
@@ -139,7 +139,7 @@ export interface EndpointSpec<
   form?: boolean;
   /** The body is bytes of any type; nothing reads them but `around`. */
   bytes?: boolean;
-  /** The longest body in bytes, where it is not that of the service for this kind of credential. */
+  /** The longest body in bytes, if it is not that of the service for this kind of credential. */
   bodyBytesMax?: number;
   /** The body may be longer than usual: few of them are read and worked on at once, of one tenant and of all. */
   largeBody?: boolean;
@@ -251,7 +251,7 @@ export type Operation = Omit<Endpoint, 'handle' | 'checkFilters' | 'precheck' | 
 
 /**
  * Makes the `endpoint` function of a service whose vocabulary is `V`. Everything else about an operation (route, strict
- * parsing, permission, OpenAPI, docs, matrix and truth tests) is derived from what is declared with it.
+ * parsing, permission, OpenAPI, docs, matrix and truth tests) is derived from its declaration.
  * @param defaults how mutations of this service treat an Idempotency-Key by default
  */
 export function endpointsOf<V extends Vocabulary>(

@@ -4,7 +4,7 @@ import { Refusal } from '../http/refusal.ts';
 export interface ConcurrencyBounds {
   /** The maximum of concurrent turns per key. */
   readonly runningMax: number;
-  /** The maximum of waiting turns per key. */
+  /** The maximum number of waiting turns per key. */
   readonly queuedMax: number;
   readonly waitMsMax: number;
 }
@@ -22,7 +22,7 @@ export class ConcurrencyLimit {
   /** An entry exists only while work of its key is running. */
   readonly #lines = new Map<string, Line>();
 
-  /** @param subject what is refused when too much waits, for the log: `reads of the tenant` */
+  /** @param subject the calls that are refused when the queue is full, for the log: `reads of the tenant` */
   constructor(subject: string, bounds: ConcurrencyBounds) {
     this.#subject = subject;
     this.#bounds = bounds;
@@ -30,7 +30,7 @@ export class ConcurrencyLimit {
 
   /**
    * Takes a turn; `leave` returns it.
-   * @returns undefined where there is room, so that the usual case waits for nothing; otherwise a promise of the turn
+   * @returns undefined if there is room, so that the usual case waits for nothing; otherwise a promise of the turn
    * @throws Refusal `unavailable` with Retry-After, at once when the queue is full, or after `waitMsMax`
    */
   enter(key: string): Promise<void> | undefined {
@@ -151,10 +151,10 @@ export function poolInTurns(pool: Pool, limit: ConcurrencyLimit, key: string): P
  */
 export type CredentialReads = <T>(read: () => Promise<T>) => Promise<T>;
 
-/** Of the connections: with both kinds of a service, the calls of those who were let in find half of them. */
+/** The share of the connections: with both kinds in a service, the calls of admitted callers still find half of them. */
 const credentialReadsShare = 0.25;
 /**
- * More than other lines have: a process that was just started knows nobody, and what waits has sent its headers only.
+ * More than other lines have: a process that was just started knows no callers, and waiting requests have sent only their headers.
  */
 const credentialReadsQueuedMax = 2000;
 

@@ -38,7 +38,7 @@ class LargeBodies {
   #last: Promise<unknown> = Promise.resolve();
 
   /**
-   * @param steps what reads the body; it yields wherever others may go on
+   * @param steps what reads the body; it yields wherever others may run
    * @throws Refusal `unavailable` when too many wait; and whatever a step throws
    */
   read<T>(tenant: string, steps: Iterator<void, T>): Promise<T> {

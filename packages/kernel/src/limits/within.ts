@@ -1,4 +1,4 @@
-/** @throws Error when the work isn't done in time; it goes on */
+/** @throws Error if the work isn't done in time; it continues */
 export async function within<T>(waitMs: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, refuse) => {

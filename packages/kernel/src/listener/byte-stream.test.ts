@@ -15,7 +15,7 @@ afterEach(() => {
   server.close();
 });
 
-/** Sends text to a server with this handler, whose outcome is given back. */
+/** Sends text to a server with this handler, and returns the handler's result. */
 async function exchange<T>(
   text: string,
   handle: (req: IncomingMessage, res: ServerResponse) => Promise<T>,

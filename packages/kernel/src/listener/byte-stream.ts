@@ -27,7 +27,7 @@ export interface Incoming {
 
 const late = { in: 'body', path: [], type: 'timeout', message: 'The body did not arrive in time' } as const;
 
-/** Reads a body without ever holding more of it than the present chunks; see `Incoming.read`. */
+/** Reads a body without ever holding more than its current chunks; see `Incoming.read`. */
 export async function* readByteStream(
   raw: IncomingMessage,
   bytesMax: number,
@@ -66,7 +66,7 @@ async function inTime<T>(next: Promise<T>, ms: number): Promise<T> {
 }
 
 /**
- * Gives back the memory of a chunk that nobody needs any more, now instead of at the next collection of garbage: V8
+ * Releases the memory of an unused chunk now instead of at the next garbage collection: V8
  * lets 64 MiB of buffers gather before it collects. Without this, 100 MiB raised a process by up to 83 MiB.
  */
 export function releaseChunk({ buffer, byteLength }: Buffer): void {

@@ -77,7 +77,7 @@ test('clients that leave before their answer leave nothing behind: no connection
     const socket = open(requestHead(`/api/doors/${id}:open`, 'content-length: 0'));
     setTimeout(() => socket.destroy(), count);
   }
-  // More requests than the pool has connections: they only succeed if every connection was given back.
+  // More requests than the pool has connections: they only succeed if every connection was returned.
   await sleep(300);
   doors.hooks.beforeOpen = async () => undefined;
   const answers = await Promise.all(

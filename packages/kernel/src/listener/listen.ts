@@ -20,8 +20,8 @@ export function onStopSignal(stop: (signal: string) => void): void {
 
 /**
  * Opens a port for a service until SIGTERM or SIGINT; requests in progress are completed.
- * @returns where it listens, and a promise of its end
- * @throws Error with one sentence when the port can't be had
+ * @returns the address it listens on, and a promise of
+ * its end @throws Error with one sentence if the port isn't available
  */
 export async function listenUntilStopped(
   service: RunningService,

@@ -51,7 +51,7 @@ async function open(bounds: Partial<typeof listenerBounds> = {}): Promise<void> 
   await openPort(server, '127.0.0.1', 0);
 }
 
-/** Opens a connection and sends text; `ended` is what came back when the server has closed it. */
+/** Opens a connection and sends text; `ended` resolves to the response when the server has closed it. */
 function send(text: string): { socket: Socket; ended: Promise<string> } {
   const socket = connect((server.address() as { port: number }).port, '127.0.0.1');
   let answer = '';

@@ -23,7 +23,7 @@ export const listenerBounds = {
   silenceMsMax: 120_000,
   /** With 15,000 of them open streams, requests still find room. */
   connectionsMax: 18_000,
-  /** How often the first two are checked. */
+  /** The interval at which the first two are checked. */
   checkEveryMs: 1000,
 };
 

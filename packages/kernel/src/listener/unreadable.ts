@@ -11,12 +11,12 @@ const messageOf: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'The request did not arrive in time',
 };
 
-/** Whatever the service's own status for a wrong form is: nothing of the request could be read. */
+/** Independent of the service's own status for invalid input: the request could not be read. */
 const status = 400;
 
 /**
- * Answers what the HTTP parser refuses (headers that are too large, no HTTP at all) with 400 in the service's usual
- * envelope, and ends the connection. Nothing of what was sent is repeated.
+ * Responds to input that the HTTP parser rejects (headers that are too large, no HTTP at all) with 400 in the
+ * service's usual envelope, and closes the connection. The response repeats no input.
  */
 export function answerUnreadable(render: RenderError): UnreadableHandler {
   return (error, socket) => {

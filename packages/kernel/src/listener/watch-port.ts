@@ -22,8 +22,8 @@ export interface WatchPort {
 }
 
 /**
- * Opens a port on which operators watch a process (metrics, health) and nobody else calls it, so that a public route
- * never leads there. GET and HEAD only; any other path is 404, a response that fails 500.
+ * Opens a port for operators only (metrics, health), so that no public route reaches
+ * it. GET and HEAD only; any other path is 404, a response that fails 500.
  * @throws Error with one sentence that names the setting when the port can't be had
  */
 export async function openWatchPort(
@@ -48,7 +48,7 @@ export async function openWatchPort(
 async function answerTo(answers: WatchAnswers, req: IncomingMessage, res: ServerResponse): Promise<void> {
   const path = req.url?.split('?', 1)[0] ?? '';
   const isRead = req.method === 'GET' || req.method === 'HEAD';
-  // Not what every object has, such as `constructor`.
+  // Excludes inherited properties, such as `constructor`.
   const answer = isRead && Object.hasOwn(answers, path) ? answers[path] : undefined;
   if (answer === undefined) {
     res.writeHead(404).end();

@@ -84,7 +84,7 @@ export function addDocs(app: FastifyInstance, docs: ServiceDocs): void {
   }
 }
 
-/** The same answer for every call; a failure is tried again by the next one. */
+/** Returns the same response for every call; after a failure, the next call retries. */
 function once<T>(work: () => Promise<T>): () => Promise<T> {
   let kept: Promise<T> | undefined;
   return () => {

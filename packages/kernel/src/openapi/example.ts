@@ -54,7 +54,7 @@ export function exampleOf(schema: JsonSchema, components: Readonly<Record<string
   return valueOf(schema, { field: '', owner: '', inside: [], components });
 }
 
-/** Undefined where a recursive form ends: the field is left out, or the list is empty. */
+/** Undefined at the end of a recursive form: the field is left out, or the list is empty. */
 function valueOf(form: JsonSchema, place: Place): unknown {
   const [given] = (form['examples'] as unknown[] | undefined) ?? [];
   if (given !== undefined) return given;

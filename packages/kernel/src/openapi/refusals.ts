@@ -26,7 +26,7 @@ interface Answer {
   readonly codes: readonly string[];
   readonly name: string;
   readonly response: object;
-  /** Two answers with the same text are the same. */
+  /** Two responses with the same text are equal. */
   readonly text: string;
 }
 

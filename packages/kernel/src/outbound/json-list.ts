@@ -6,7 +6,7 @@
 export interface JsonListBounds {
   /** Of one item. */
   readonly itemCharactersMax: number;
-  /** Of all that is around the list. */
+  /** The limit for everything around the list. */
   readonly restCharactersMax: number;
 }
 
@@ -42,7 +42,7 @@ export async function readJsonList(
 class ListReader {
   readonly #bounds: JsonListBounds;
   readonly #take: (item: unknown) => void;
-  /** What precedes the list. Within a text a quote has a backslash before it, so this is never found there. */
+  /** The text before the list. Within a string a quote has a backslash before it, so this is never found there. */
   readonly #before: RegExp;
   #rest = '';
   #item = '';

@@ -28,7 +28,7 @@ export interface JsonRequest {
 
 export interface JsonAnswer {
   readonly status: number;
-  /** Undefined where the body is no JSON. */
+  /** Undefined if the body is no JSON. */
   readonly json: unknown;
   /** `Retry-After` in seconds; undefined without one, and for a date. */
   readonly retryAfterSeconds: number | undefined;

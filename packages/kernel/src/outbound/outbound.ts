@@ -42,7 +42,7 @@ export type Resolver = (host: string) => Promise<readonly ResolvedAddress[]>;
 export interface OutboundOptions {
   /** `host` or `host:port`: these may be private and may be called over http. */
   readonly allowedHosts: readonly string[];
-  /** By default that of the system. */
+  /** Defaults to that of the system. */
   readonly resolve?: Resolver;
   readonly timeoutMs?: number;
   readonly bytesMax?: number;

@@ -11,7 +11,7 @@ export type Commands = Readonly<Record<string, (args: string[]) => Promise<void>
  * Runs the command that the process was started with. An unknown one prints the usage and ends with exit code 2, a
  * failed one prints its sentence and ends with 1. With `--help` the usage is printed, and nothing is run.
  * @param usages the usage of each command that has one of its own
- * @param exitCodeOf the exit code of a failure, where it isn't 1
+ * @param exitCodeOf the exit code of a failure, if it isn't 1
  */
 export async function runCommand(
   usage: string,
@@ -24,7 +24,7 @@ export async function runCommand(
     process.stdout.write((Object.hasOwn(usages, word) ? usages[word] : undefined) ?? usage);
     return;
   }
-  // Not what every object has, such as `constructor`.
+  // Excludes inherited properties, such as `constructor`.
   const command = Object.hasOwn(commands, word) ? commands[word] : undefined;
   if (command !== undefined) return runProgram(() => command(args), exitCodeOf);
   process.stderr.write(usage);
@@ -50,7 +50,7 @@ export interface ServeOptions {
   readonly host: string;
   readonly port: number;
   readonly log: Logger;
-  /** The secret that makes an administrator, and its setting: a short one is warned of. */
+  /** The administrator's secret, and its setting; a short secret logs a warning. */
   readonly adminSecret: { readonly setting: string; readonly secret: string };
   /** Further fields of the log line that names the address. */
   readonly logged?: object;
@@ -74,7 +74,7 @@ export async function serve(
   }
 }
 
-/** The command `migrate`: brings the database up to date and prints what was done. */
+/** The command `migrate`: brings the database up to date and prints the applied migrations. */
 export async function migrateDatabase(name: string, url: string, directory: string): Promise<void> {
   const { applied, head } = await migrate(url, directory);
   const done = applied.length === 0 ? 'nothing to do' : `applied ${applied.join(', ')}`;

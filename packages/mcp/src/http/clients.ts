@@ -15,7 +15,7 @@ export const clientBounds = {
   clientsMax: 200,
   /** Of one principal. */
   clientsOfPrincipalMax: 4,
-  /** Requests of one token under way. */
+  /** Concurrent requests per token. */
   requestsMax: 16,
   /** Unknown tokens of one address that are checked at the same time. */
   openingsOfAddressMax: 50,

@@ -379,7 +379,7 @@ describe('the endpoint', { concurrency: 4 }, () => {
     leaseIn(await mcp.call('work_next', { assignedToMe: true }));
     stopping.process.child.kill('SIGTERM');
     await stopping.process.ended;
-    // It could be released only while the services still answered.
+    // It could be released only while the services still responded.
     const again = await startRunningBaton({ BATON_HOME: stopping.home, ...stopping.databaseSettings });
     const { items } = await again.admin.claims.list({ taskId: id });
     await again.stop();

@@ -154,7 +154,7 @@ function headersOf({ headers }: IncomingMessage): Headers {
 async function send(res: ServerResponse, response: Response): Promise<void> {
   res.writeHead(response.status, Object.fromEntries(response.headers));
   if (response.body === null) res.end();
-  // A client that disconnects ends the stream early; nobody needs the error.
+  // A client that disconnects ends the stream early; the error is irrelevant.
   else
     await pipeline(Readable.fromWeb(response.body as NodeReadableStream<Uint8Array>), res).catch(
       () => undefined,

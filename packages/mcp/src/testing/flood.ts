@@ -5,7 +5,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 
 export interface Flood {
   readonly url: string;
-  /** Without one each request has a wrong token of its own. */
+  /** Without one, each request has a different invalid token. */
   readonly token?: string;
   readonly body: string;
   readonly connections: number;

@@ -95,7 +95,7 @@ export function connectionOf(client: Client): Omit<McpConnection, 'pid'> {
   };
 }
 
-/** The lease in an answer of work_next. */
+/** The lease in a result of work_next. */
 export function leaseIn(text: string): string {
   const [, lease] = /Lease: ([\da-f-]{36})/.exec(text) ?? [];
   if (lease === undefined) throw new Error(`no lease in: ${text}`);

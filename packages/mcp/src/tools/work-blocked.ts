@@ -100,7 +100,7 @@ async function moveToBlocked(
   return target.status;
 }
 
-/** Returns the current task; undefined if it can't be read any more. It was released nevertheless. */
+/** Returns the current task; undefined if it can no longer be read. It was released nevertheless. */
 async function findTask(baton: BatonClient, id: string, signal: AbortSignal): Promise<Task | undefined> {
   try {
     return await baton.tasks.get(id, { signal });

@@ -106,7 +106,7 @@ export async function verifyArchive(file: FileHandle, path: string): Promise<Man
 }
 
 /**
- * Unpacks a verified backup, without the server's configuration. A checksum is no signature, so links, and names that
+ * Unpacks a verified backup, without the server's configuration. A checksum isn't a signature, so links, and names that
  * no backup of Baton contains, are rejected nevertheless. Files and folders become readable by their owner only,
  * whatever their modes.
  * @throws StartError for such a file, or if it can't be written to the folder

@@ -1,6 +1,6 @@
 import { configurationFiles } from '../postgres/configuration.ts';
 
-/** What a restore does with an entry of a backup. */
+/** The treatment of a backup's entry by a restore. */
 export type Use = 'unpack' | 'leave out' | 'refuse';
 
 const relation = String.raw`\d+(_(fsm|vm|init))?(\.\d+)?`;

@@ -22,7 +22,7 @@ let secrets: Secrets;
 let databases: TestDatabase[];
 let services: RunningService[];
 let issuer: string;
-/** How many more responses are delivered; later ones are lost, as in a crash. */
+/** The number of responses that are still delivered; later ones are lost, as in a crash. */
 let responsesLeft = Infinity;
 
 before(async () => {

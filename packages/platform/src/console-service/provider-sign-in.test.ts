@@ -105,7 +105,7 @@ async function answer(req: IncomingMessage): Promise<object> {
   return { id_token: `${head}.${payload}.${signature}`, token_type: 'Bearer' };
 }
 
-/** Of the page that signs in. */
+/** The key of the page that signs in. */
 const pageKey = 'p'.repeat(43);
 
 async function begin(from: string, key = 'corporate') {

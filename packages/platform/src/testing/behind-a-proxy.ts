@@ -192,7 +192,7 @@ export function testBehindProxy(kind: ProxyKind): void {
 async function answerTo(request: ClientRequest): Promise<{ status: number; text: string }> {
   const response = await new Promise<IncomingMessage>((done, refuse) => {
     request.on('response', done);
-    // A connection that is closed after the response is no failure.
+    // A connection that is closed after the response is not a failure.
     request.on('error', refuse);
   });
   let text = '';

@@ -232,7 +232,7 @@ describe('the arithmetic of calendars agrees with a walk minute by minute', () =
         const isSkipped = Math.abs(
           Date.parse(`${isoOf(day)}T${time}Z`) - Date.parse(`${reached}T${timeThere}Z`),
         );
-        // Where the clocks skip the time, it is as much later.
+        // If the clocks skip the time, it is later by the skipped time.
         assert.ok(
           isSkipped === 0 || [30, 60, 1440].includes(isSkipped / minuteMs),
           `${reached} ${timeThere}`,

@@ -8,7 +8,7 @@ import { dayMs, dayOf, type WorkingCalendar, yearOfDay } from './working-calenda
  * hours of a working day. A skipped hour doesn't count, a repeated hour counts twice.
  */
 
-/** A question that a calendar can't answer. */
+/** A computation that a calendar can't carry out. */
 export class CalendarFault extends Error {
   readonly code: 'calendar_without_hours' | 'calendar_scan_limit';
 
@@ -75,7 +75,7 @@ export function addWorkingTime(calendar: WorkingCalendar, atMs: number, workMs: 
   return finished(addWorkingTimeInSteps(calendar, atMs, workMs));
 }
 
-/** As `addWorkingTime`, in steps of at most a millisecond: 50 years take 25 ms before the clock changes are cached. */
+/** Like `addWorkingTime`, in steps of at most a millisecond: 50 years take 25 ms before the clock changes are cached. */
 export function* addWorkingTimeInSteps(calendar: WorkingCalendar, atMs: number, workMs: number): Steps {
   requireNotNegative(workMs);
   requireHours(calendar);
@@ -104,7 +104,7 @@ export function workingTimeBetween(calendar: WorkingCalendar, fromMs: number, to
   return finished(workingTimeInSteps(calendar, fromMs, toMs));
 }
 
-/** As `workingTimeBetween`, in steps. */
+/** Like `workingTimeBetween`, in steps. */
 export function* workingTimeInSteps(calendar: WorkingCalendar, fromMs: number, toMs: number): Steps {
   if (toMs < fromMs) return 0 - (yield* workingTimeInSteps(calendar, toMs, fromMs));
   requireHours(calendar);

@@ -74,7 +74,7 @@ export interface Taken {
  * Processes one input of an instance: its next state, and the intents to carry out
  * (docs/reference/processes.md#engine). It is a pure function: the time comes from the input, and ids are derived from
  * their purpose. `before` is not changed.
- * @throws ProcessFault with the element at fault: nothing of the input counts, and the instance must be suspended
+ * @throws ProcessFault with the element at fault: the input has no effect, and the instance must be suspended
  */
 export function takeInput(
   definition: Definition,
@@ -164,7 +164,7 @@ function fileRetrospective(m: Machine): void {
     });
   } catch (error) {
     if (!(error instanceof ProcessFault)) throw error;
-    // The instance has ended, whatever becomes of this task.
+    // The instance has ended, whatever happens to this task.
     m.note('decision', null, 'retrospective', { code: error.code, reason: error.message });
   }
 }

@@ -119,7 +119,7 @@ export interface RenamedTask {
   readonly form: JsonObject | null;
 }
 
-/** What a step carries out outside of the engine, in the same transaction. */
+/** The effects of a step outside of the engine, in the same transaction. */
 export type Effect =
   | {
       readonly kind: 'open_task';

@@ -16,7 +16,7 @@ import { shownModel, shownState } from './testing/shown-states.ts';
 const runs = Number(process.env['BATON_TEST_PROCESS_DEFINITIONS'] ?? byDepth(100, 500));
 const inputsMax = 40;
 
-/** How an effect is named, by the one and the other. */
+/** The names of an effect in the model and in the engine. */
 function shownEffect(effect: Effect, approvals: ReadonlyMap<string, string>): string {
   const { kind, element } = effect;
   if (effect.kind === 'ask_approval') return `${kind} ${element} ${effect.principalId}`;
@@ -89,8 +89,8 @@ class Pair {
   }
 
   /**
-   * By a version that renames all steps and stages, and by its own again: the instance is as before, and only its tasks
-   * are renamed.
+   * Migrates to a version that renames all steps and stages, and back: the instance is as before, and only its tasks are
+   * renamed.
    */
   #goThereAndBack(): void {
     const { engine } = this;

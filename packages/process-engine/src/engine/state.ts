@@ -21,7 +21,7 @@ export interface ProcessState {
   timers: Record<string, Timer>;
   /** For a called instance, whether it has begun: its row exists before. */
   hasBegun?: boolean;
-  /** How often each element was entered. */
+  /** The number of times that each element was entered. */
   attempts: Record<string, number>;
   /** Completed elements that can be compensated, in order of completion. */
   undoable: Undoable[];
@@ -46,7 +46,7 @@ export interface ProcessState {
   isStartTold?: boolean;
   /** Whether a timer of the definition ended all stages: none begins afterwards. */
   isInterrupted: boolean;
-  /** How many process triggers in a row led to its start; set by the shell that starts it. */
+  /** The length of the chain of process triggers that led to its start; set by the shell that starts it. */
   links?: number;
   /** A hash of the last report to the memory service. */
   memoryTold?: string;
@@ -194,7 +194,7 @@ export interface Timer {
   remainingSeconds: number | null;
   /** How its time is counted while it is frozen; a fixed instant stays unchanged. */
   readonly unit: TimeUnit;
-  /** The calendar that counts it; null for wall time. */
+  /** The calendar that counts it; null for wall-clock time. */
   readonly calendar: string | null;
 }
 

@@ -310,7 +310,7 @@ export function takeRecalled(m: Machine, input: Extract<Input, { kind: 'recalled
   finish(m, node, result);
 }
 
-/** Memory returned no result in time, or will not: the step has timed out. */
+/** Memory returned no result in time, or can't return one: the step has timed out. */
 export function failRecall(m: Machine, recallId: string, step: string, reason: string): void {
   const node = m.element(step);
   if (node === undefined || node.recallId !== recallId) return;

@@ -72,7 +72,7 @@ export function isOpen({ state }: Timer): boolean {
   return state === 'pending' || state === 'frozen';
 }
 
-/** The order of timers that are due at the same instant: reports of lateness first, then what is done about it. */
+/** The order of timers that are due at the same instant: reports of lateness first, then the reactions to it. */
 const purposesInOrder: readonly TimerPurpose[] = [
   'warn',
   'due',

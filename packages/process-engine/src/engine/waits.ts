@@ -4,7 +4,7 @@ import type { ProcessState } from './state.ts';
 import { isOpen } from './timers.ts';
 
 /**
- * What an instance waits for, as keys that events find it by: `entity:<id>`, `event:<type>`, `observation:<kind>` and
+ * The conditions that an instance waits for, as keys by which events find it: `entity:<id>`, `event:<type>`, `observation:<kind>` and
  * `calendar:<key>`, `ended:<id>` of an instance that it called, and `own:<id>/event:<type>` for its own events. An
  * instance that doesn't wait for an event costs that event nothing.
  */

@@ -127,7 +127,7 @@ const Retrospective = z.strictObject({
 const versionNumber = z.int().min(1).max(999_999_999);
 
 /**
- * What happens to instances of an earlier version. `map` names the element that an earlier one has become; null:
+ * The treatment of instances of an earlier version. `map` names the element that an earlier one has become; null:
  * removed.
  */
 const Migration = z.strictObject({

@@ -131,7 +131,7 @@ const voted = objectOf({
 });
 const called = objectOf({ outcome: string, data: mapOf(dyn) });
 const remembered = objectOf({ observationId: string, eventId: string });
-/** As a result, the event is JSON: its time is not read as an instant. */
+/** In a result, the event is JSON: its time is not read as an instant. */
 const heard = objectOf({ ...eventFields, time: string });
 
 /**

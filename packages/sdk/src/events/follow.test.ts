@@ -118,7 +118,7 @@ class PlayedSocket extends EventTarget {
   }
 }
 
-/** Follows by played sockets; pages are those of `baton`. */
+/** Follows the journal over simulated sockets, with pages from `baton`. */
 async function played(
   work: (
     events: AsyncGenerator<JournalEvent, void, undefined>,

@@ -269,7 +269,7 @@ test('a run that requested an approval continues in a later run after the decisi
         await lease.askApproval({ comment: 'May I deploy?', assignedPrincipalId: service.admin.principalId })
       ).id;
       assert.equal(lease.end, 'suspended');
-      // Until it is decided, the task is no work.
+      // Until it is decided, the task isn't offered.
       assert.equal((await baton.work.listAvailable({ assigneeId })).items.length, 0);
       await admin.approvals.approve(approvalId, {});
       continue;

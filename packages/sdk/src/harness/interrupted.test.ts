@@ -445,7 +445,7 @@ test('of two clocks that disagree the one counts by which more time has passed',
     monotonicMs += 20_000;
     assert.equal(clock.leftMs(), 0);
     clock.restart(LeaseClock.now());
-    // The machine slept: only the wall clock went on.
+    // The machine slept: only the wall clock advanced.
     wallMs += 30_000;
     assert.equal(clock.leftMs(), 0);
     clock.restart(LeaseClock.now());

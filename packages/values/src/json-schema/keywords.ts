@@ -2,7 +2,7 @@ import type { Json } from '../wire.ts';
 
 /** The form that the draft 2020-12 requires of each keyword, and the places of the schemas inside of it. */
 
-/** Where a keyword contains schemas: in itself, in a list, by name; `value` contains none. */
+/** The position of a keyword's schemas: the value itself, a list, or members; `value` contains none. */
 export type Place = 'schema' | 'schemas' | 'schemasByName' | 'value';
 
 export interface KeywordForm {
@@ -56,7 +56,7 @@ const schemasByName: KeywordForm = {
   fault: (given) => (isObject(given) ? undefined : 'must be an object of schemas'),
 };
 
-/** By the name of the keyword. Other names are annotations with any value. */
+/** Keyed by keyword. Other names are annotations with any value. */
 export const keywordForms: ReadonlyMap<string, KeywordForm> = new Map([
   ['then', schema],
   ...Object.entries({

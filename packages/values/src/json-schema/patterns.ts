@@ -12,7 +12,7 @@ export interface Pattern {
 
 /** For one pattern, as counted by `patternSize`. A size of 500 takes about 10 ms to compile. */
 export const patternSizeMax = 500;
-/** For all patterns of a schema together. */
+/** The limit for all patterns of a schema together. */
 export const patternSizesMax = 2_000;
 
 /** @throws Error with the problem of the pattern */

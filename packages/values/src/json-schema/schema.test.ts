@@ -428,7 +428,7 @@ test(`agrees with ajv, which makes programs of schemas, on ${randomSchemas} rand
   let asked = 0;
   fc.assert(
     fc.property(schema, fc.array(value, { minLength: 5, maxLength: 5 }), (given, values) => {
-      // As parsed: ajv distinguishes objects with other prototypes.
+      // Parsed, because ajv distinguishes objects with other prototypes.
       const [made, ...instances] = JSON.parse(JSON.stringify([given, ...values])) as [Json, ...Json[]];
       const document = (
         typeof made === 'boolean' ? { allOf: [made] } : { ...(made as JsonObject) }

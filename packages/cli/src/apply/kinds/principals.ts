@@ -126,7 +126,7 @@ async function requireNames(
       problems.add(
         document,
         `/spec/${field}/${n}`,
-        `there is no ${kind.toLowerCase()} ${name}, here or in the files.`,
+        `no ${kind.toLowerCase()} ${name} exists, in Baton or in the files.`,
       );
   }
 }
@@ -300,13 +300,13 @@ async function changePrincipal(
   if (wanted.status === 'active' && found.status !== 'active') await principals.enable(found.id, {});
   for (const slug of missingIn(wanted.roles, held.roles)) {
     const role = await planning.world.role(slug);
-    if (role === undefined) throw new PlainError(`The role ${slug} is not there any more: apply again.`);
+    if (role === undefined) throw new PlainError(`The role ${slug} no longer exists. Apply again.`);
     await principals.assignRole(found.id, { roleId: role.id });
   }
   for (const name of missingIn(wanted.capabilities, held.capabilities)) {
     const capability = await planning.world.capability(name);
     if (capability === undefined)
-      throw new PlainError(`The capability ${name} is not there any more: apply again.`);
+      throw new PlainError(`The capability ${name} no longer exists. Apply again.`);
     await principals.assignCapability(found.id, { capabilityId: capability.id });
   }
   await bind(planning, found.id, wanted, held);

@@ -12,7 +12,7 @@ const workspaceForm: Form = {
   required: ['name'],
 };
 
-/** A workspace is identified by its path: the slugs from the root on. */
+/** A workspace is identified by its path: the slugs, starting at the root. */
 export async function planWorkspace(planning: Planning, document: Declared): Promise<Change> {
   const { baton, world, problems } = planning;
   const { key: path, spec } = document;
@@ -97,7 +97,7 @@ function requireActive({ problems }: Planning, document: Declared, { status }: W
 /** @throws PlainError if it was deleted since the plan */
 async function idOfWorkspace({ world }: Planning, path: string): Promise<string> {
   const found = await world.workspace(path);
-  if (found === undefined) throw new PlainError(`The workspace ${path} is not there any more: apply again.`);
+  if (found === undefined) throw new PlainError(`The workspace ${path} no longer exists. Apply again.`);
   return found.id;
 }
 
@@ -132,7 +132,7 @@ export async function planProject(planning: Planning, document: Declared): Promi
     problems.add(
       document,
       '/spec/owner',
-      `there is no principal ${owner}, here by its key or id, or in the files.`,
+      `no principal ${owner} exists, in Baton (by key or id) or in the files.`,
     );
   const workspace = await world.workspace(path);
   const found = workspace && (await world.project(workspace.id));
@@ -180,7 +180,7 @@ async function ownerOf(
 async function idOfOwner({ world }: Planning, owner: unknown): Promise<string | null> {
   if (typeof owner !== 'string') return null;
   const found = await world.principalByKeyOrId(owner);
-  if (found === undefined) throw new PlainError(`The principal ${owner} is not there any more: apply again.`);
+  if (found === undefined) throw new PlainError(`The principal ${owner} no longer exists. Apply again.`);
   return found.id;
 }
 

@@ -8,7 +8,7 @@ import { plainWord } from '../words.ts';
 export interface BacklogMdConfig {
   /** The status that means done: the last one. As `plainWord` makes it. */
   readonly doneStatus: string | undefined;
-  /** Of ids that are written without one, in lower case. */
+  /** The prefix of ids that are written without one, in lower case. */
   readonly prefix: string;
 }
 

@@ -1,7 +1,7 @@
 /** Resolves ids to tasks, as Backlog.md compares them: `1`, `TASK-1` and `task-001` are one task. */
 export interface BacklogMdIds {
   /**
-   * The ids of the tasks that may be meant, as their own files have them, in lower case; none where there is no such
+   * The ids of the tasks that may be meant, as their own files have them, in lower case; none if there is no such
    * task.
    */
   find(ref: string): readonly string[];

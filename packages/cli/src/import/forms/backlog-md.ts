@@ -88,7 +88,7 @@ async function readText(path: string): Promise<string | undefined> {
   return size > bounds.fileBytesMax ? undefined : readFile(path, 'utf8');
 }
 
-/** Documents, decisions, milestones and archived drafts are no tasks. */
+/** Documents, decisions, milestones and archived drafts are not tasks. */
 async function nameOtherFolders(root: string, leftOut: LeftOut): Promise<void> {
   for (const around of ['', 'archive']) {
     if (!(await isFolder(join(root, around)))) continue;

@@ -22,7 +22,7 @@ export interface Issue {
 export interface Dependency {
   readonly on: string;
   readonly type: string;
-  /** What `waits-for` waits for, a JSON text: `{"gate":"all-children"}` or `any-children`. */
+  /** The condition of `waits-for`, as JSON: `{"gate":"all-children"}` or `any-children`. */
   readonly metadata?: unknown;
 }
 
@@ -141,7 +141,7 @@ export function readPriority(priority: number): (typeof priorityNames)[number] {
   return priorityNames[priority] ?? 'medium';
 }
 
-/** What the dependencies of issues mean, from the issue to the one that it names. */
+/** The meaning of dependencies, from the issue to the one that it refers to. */
 export function relationsIn(issues: readonly Issue[]): PlannedRelation[] {
   return issues.flatMap(({ id, dependencies = [] }) =>
     dependencies.map(({ on, type }) => ({ from: id, to: on, type: relationType(type) })),

@@ -12,7 +12,7 @@ const typesOfNoWork: ReadonlySet<string> = new Set(
 /** Statuses of issues that belong to one agent there: it has them on its hook, or they are pinned for it. */
 const heldStatuses: ReadonlySet<string> = new Set(['hooked', 'pinned']);
 
-/** Of the children that a `waits-for` waits for; a task has so many relations at most. */
+/** The maximum number of children that a `waits-for` waits for; a task can't have more relations. */
 const childrenMax = 250;
 
 /** All issues of a file, to resolve what one means for another. */

@@ -95,7 +95,7 @@ export function csvColumns(header: readonly string[], map = ''): CsvColumns {
 /** The columns without another use, by their positions. */
 export function usedColumns(columns: CsvColumns): Set<number> {
   const used = fieldNames.filter((field) => !unusedFields.includes(field));
-  // Of several ids, one names the task; of several parents, one is taken.
+  // With several ids, one identifies the task; with several parents, one is used.
   const isFirst = (field: CsvField) => field === 'id' || field === 'parent';
   return new Set(
     used.flatMap((field) => (isFirst(field) ? columns[field]?.slice(0, 1) : columns[field]) ?? []),

@@ -5,7 +5,7 @@ export type RowReference =
   | { readonly text: string; readonly own: string | undefined }
   | { readonly text: string; readonly isAmbiguous: true };
 
-/** How many names a cell may hold, and how many of its commas one title. */
+/** The maximum number of names in a cell, and of commas in one title. */
 const bounds = {
   partsMax: 300,
   commasMax: 12,
@@ -28,7 +28,7 @@ export class RowNames {
     const plain = text.trim();
     const bare = plain.replace(/^#(?=\d)/, '');
     const byId = this.#ids.get(plain) ?? this.#ids.get(bare);
-    // The first id of a row is never in doubt, also where it is a further id of another one.
+    // The first id of a row is always unambiguous, even if it is an additional id of another row.
     const own = [plain, bare].find((one) => byId?.has(one));
     const found = byId ?? this.#titles.get(titleKey(plain));
     if (own === undefined && found !== undefined && found.size > 1) return { text: plain, isAmbiguous: true };

@@ -11,7 +11,7 @@ export interface Table {
   readonly preamble: number;
 }
 
-/** Of each row its cells, and the line on which it begins. */
+/** The cells of each row, and its first line. */
 export interface TableRow {
   readonly cells: readonly string[];
   readonly line: number;
@@ -28,9 +28,9 @@ export const csvBounds = {
 export const delimiters = [',', ';', '\t', '|'] as const;
 
 export interface CsvForm {
-  /** By default, the most frequent of `delimiters` in the first line. */
+  /** Defaults to the most frequent of `delimiters` in the first line. */
   readonly delimiter?: string;
-  /** Whether a row may be the header; the first row is, where none of the first rows may be. */
+  /** Whether a row may be the header; the first row is, if none of the first rows may be. */
   readonly isHeader?: (cells: readonly string[]) => boolean;
 }
 
@@ -139,13 +139,13 @@ function rowAt(text: string, from: Place, delimiter: string): ReadRow {
     at += 1;
   }
   const isEnd = at >= text.length || text[at] === '\n' || text[at] === '\r';
-  if (!isEnd) return faultAt(at, 'has text behind a closing quote');
+  if (!isEnd) return faultAt(at, 'has text after a closing quote');
   if (text[at] === '\r') at += 1;
   if (text[at] === '\n') at += 1;
   return { cells, at, line: line + 1 };
 }
 
-/** The quote that ends a cell, one that no other follows; undefined where there is none, or far too late. */
+/** The quote that ends a cell, one that no other follows; undefined if there is none, or far too late. */
 function closingQuote(text: string, from: number): number | undefined {
   // Each quote of a cell may be doubled.
   const limit = from + 2 * csvBounds.cellCharactersMax;

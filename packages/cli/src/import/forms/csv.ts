@@ -10,7 +10,7 @@ import { kindOfRelation, RowNames, referencesIn } from './csv-references.ts';
 import { readCsv, type Table, type TableRow } from './csv-text.ts';
 
 export interface CsvOptions {
-  /** As `title=Summary,status=State`. */
+  /** Like `title=Summary,status=State`. */
   readonly map?: string;
   readonly delimiter?: string;
   /** The namespace of the ids. */
@@ -191,7 +191,7 @@ function linksOf(line: Row, { columns, source, names, leftOut }: Reading): Link[
         const to = ('own' in target ? target.own : undefined) ?? kind?.to ?? reference.text;
         return [{ to: `${source}/${to}`, type: kind?.type ?? type }];
       });
-  // Of columns that all mean the parent, the first one with a value.
+  // The first column with a value, if several contain the parent.
   const parentCell = (columns.parent ?? [])
     .map((at) => row.cells[at] ?? '')
     .find((text) => plainCell(text) !== '');

@@ -234,7 +234,7 @@ test('comma-separated values have quotes, line breaks in them, and other separat
   for (const [row, fault] of [
     ['1,"2', 'begins a quote that never ends'],
     ['1,2"3"', 'holds a quote inside of a cell that does not begin with one'],
-    ['"1"2,3', 'has text behind a closing quote'],
+    ['"1"2,3', 'has text after a closing quote'],
     ['1', 'has another number of cells than the header, which has 2'],
     ['1,2,3', 'has another number of cells than the header, which has 2'],
   ] as const) {
@@ -359,9 +359,9 @@ test('each skipped relation has a reason', () => {
     ['a b'],
   );
   assert.deepEqual(source.leftOut.lines, [
-    '! 1 × relation points to what is not in the source (a depends_on absent)',
+    '! 1 × relation points to an item that is not in the source (a depends_on absent)',
     '! 1 × relation would close a cycle (b depends_on a)',
-    '! 1 × relation waits for what is cancelled (b depends_on c)',
+    '! 1 × relation waits for a cancelled item (b depends_on c)',
   ]);
 });
 

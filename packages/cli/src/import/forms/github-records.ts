@@ -9,7 +9,7 @@ export interface GithubRecord {
 }
 
 /**
- * The values of a list of issues: a list; lists in a list (`gh api --slurp`); the answer of a search or of GraphQL; several of
+ * The values of a list of issues: a list; lists in a list (`gh api --slurp`); the response of a search or of GraphQL; several of
  * these one after another, as pages are printed.
  * @throws PlainError for a text that holds no list, and for too many values
  */
@@ -91,7 +91,7 @@ function partsOf(text: string): Part[] {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Undefined for what is neither a list nor an issue. */
+/** Undefined for anything other than a list or an issue. */
 function listIn(value: unknown): unknown[] | undefined {
   if (Array.isArray(value)) return (value as unknown[]).flat();
   if (typeof value !== 'object' || value === null) return undefined;
@@ -104,7 +104,7 @@ function listIn(value: unknown): unknown[] | undefined {
 
 const levelsMax = 6;
 
-/** The `nodes` of the first connection of issues below an answer of GraphQL. */
+/** The `nodes` of the first connection of issues below a GraphQL response. */
 function nodesBelow(data: object): unknown[] | undefined {
   let level: object[] = [data];
   for (let depth = 0; depth < levelsMax && level.length > 0 && level.length < 100; depth += 1) {

@@ -17,8 +17,8 @@ import { githubRecords, listMembers } from './github-records.ts';
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Reads issues of GitHub: the answer of the REST API (`gh api repos/OWNER/REPO/issues --paginate`), what `gh issue list
- * --json …` prints, or an answer of GraphQL.
+ * Reads issues of GitHub: a response of the REST API (`gh api repos/OWNER/REPO/issues --paginate`), what `gh issue list
+ * --json …` prints, or a GraphQL response.
  * @param repository as `owner/repo`, for issues that hold no address
  * @throws PlainError for what is none of them, and where no issue could be read
  */
@@ -168,12 +168,12 @@ function idIn(value: unknown, repository: string): string | undefined {
   return Number.isSafeInteger(number) ? `${repositoryOf(fields) ?? repository}#${String(number)}` : undefined;
 }
 
-/** References to other issues that are no relations. */
+/** References to other issues that are not relations. */
 interface Neighbours {
   readonly children: readonly string[];
   /** Issues that block it and that are not closed in the list. */
   readonly openBlockers: readonly string[];
-  /** How many open issues block it: a list of the REST API has only their number. */
+  /** The number of open issues that block it: a list of the REST API has only their number. */
   readonly blockers: number;
 }
 

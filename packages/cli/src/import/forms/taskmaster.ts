@@ -12,7 +12,7 @@ type Fields = Readonly<Record<string, unknown>>;
 /**
  * Reads the tasks of claude-task-master: `tasks.json`, its folder, or a project with `.taskmaster/tasks/tasks.json`.
  * @param project the namespace of the ids; the name of the project's folder by default
- * @throws PlainError for what is no such file, and where no task in it could be read
+ * @throws PlainError for other files, and if no task in it could be read
  */
 export async function readTaskmaster(path: string, words: Words, project?: string): Promise<Source> {
   const file = path === '-' ? path : await fileOf(path);
@@ -78,7 +78,7 @@ function tagsIn(document: unknown, name: string, leftOut: LeftOut): { tag: strin
 }
 
 interface UnlinkedTask extends SourceItem {
-  /** What `dependencies` names, and the task that it is part of. */
+  /** The tasks in `dependencies`, and the parent task. */
   readonly dependencies: readonly string[];
   readonly parentId: string | undefined;
   readonly tag: string;
@@ -200,7 +200,7 @@ function othersOf(fields: Fields, id: string, leftOut: LeftOut): Record<string, 
   return omitEmpty(Object.fromEntries(others.filter(([, value]) => isPlain(value))));
 }
 
-/** With its relations, now that all tasks are known. */
+/** Adds its relations, now that all tasks are known. */
 function linked({ dependencies, parentId, tag, ...item }: UnlinkedTask, reading: Reading): SourceItem {
   const links = dependencies.map((ref): Link => {
     // A number in a subtask names another one of the same task, as long as there is one.

@@ -94,7 +94,7 @@ function isForMe(
 
 const decisions = { approved: 'Approved', rejected: 'Rejected', cancelled: 'Cancelled' } as const;
 
-/** Who decides it, or who has decided it and how. */
+/** The deciders, or the decider and the decision. */
 function State({ approval }: { readonly approval: Approval }) {
   const { status, decisionByPrincipalId, decisionAt, decisionComment, outcomeStatus } = approval;
   if (status === 'pending')

@@ -8,7 +8,7 @@ import { Who } from '../parts/Who.tsx';
 import { taskQuery } from '../queries.ts';
 import styles from './inbox.module.css';
 
-/** How many of the journal's newest control message events are read. Task pages show older ones. */
+/** The number of the journal's newest control message events that are read. Task pages show older ones. */
 const eventsMax = 200;
 const runsMax = 20;
 const messagesMax = 50;

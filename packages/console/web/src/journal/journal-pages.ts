@@ -4,7 +4,7 @@ import { baton } from '../client.ts';
 import { type JournalSearch, prefixesIn } from './journal-search.ts';
 
 const pageSize = 200;
-/** The most pages that a person can load without filtering. */
+/** The maximum number of pages that a person can load without filtering. */
 export const pagesMax = 10;
 /** New events are added to the first page. At this length the older pages are dropped; they can be loaded again. */
 const firstPageMax = 2 * pageSize;

@@ -1,6 +1,6 @@
 import type { UseInfiniteQueryResult } from '@tanstack/react-query';
 
-/** Loads the next page of a list; nothing if all of it is shown. */
+/** Loads the next page of a list; nothing if the whole list is shown. */
 export function ShowMore({
   query: { hasNextPage, isFetchingNextPage, fetchNextPage },
 }: {

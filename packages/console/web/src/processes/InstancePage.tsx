@@ -119,7 +119,7 @@ export function InstancePage() {
   );
 }
 
-/** Who suspended the instance, and the reason. */
+/** The principal that suspended the instance, and the reason. */
 function SuspendedBy({ events }: { events: readonly JournalEvent[] }) {
   const event = events.find(({ type }) => type === 'process.suspended');
   if (event === undefined || typeof event.payload['reason'] !== 'string') return null;

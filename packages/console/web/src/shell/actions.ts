@@ -14,7 +14,7 @@ export interface Action {
   /** Unique. */
   readonly name: string;
   readonly group: 'This task' | 'Work' | 'Saved views' | 'Pages' | 'Console';
-  /** As `useKeys` names them. */
+  /** Like `useKeys` names them. */
   readonly keys?: string;
   /** The palette prompts for a text first; `run` gets it, trimmed and not empty. */
   readonly prompt?: { readonly label: string; readonly charactersMax: number };
@@ -33,7 +33,7 @@ export const pageKeys: readonly [string, string][] = [
   ['p', 'pause or resume the journal'],
 ];
 
-/** What the shell does for actions. */
+/** The operations that the shell provides to actions. */
 export interface ShellActs {
   /** @param text the initial text of its field */
   openPalette(text?: string): void;

@@ -63,7 +63,7 @@ export async function renewHold({ id, sessionId }: HeldClaim): Promise<boolean |
 /** A claim that ended although this person neither released nor completed the task in a console. */
 export interface Loss {
   readonly hold: HeldClaim;
-  /** Who ended it; null if it expired, undefined if unknown. */
+  /** The principal that ended it; null if it expired, undefined if unknown. */
   readonly by: string | null | undefined;
   readonly reason: string | null;
 }

@@ -17,7 +17,7 @@ const plainTask: TaskSnapshot = {
   acceptance: [],
 };
 
-/** Returns a subject about a task with only a title. Its digest is made of the given word. */
+/** Returns a subject about a task with only a title. Its digest is derived from the given word. */
 export function subjectWith(
   word: string,
   task: Partial<TaskSnapshot> | null = {},

@@ -9,7 +9,7 @@ import { newId } from '@baton/values/ids';
 import { readCoordinationSettings } from '../../app/settings.ts';
 import { type Actor, listen, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 
-/** Which algorithms of identity's tokens are accepted (CP_IAM_ALGORITHMS), and that a key verifies only its own. */
+/** Tests the accepted algorithms of identity's tokens (CP_IAM_ALGORITHMS): a key verifies only its own algorithm. */
 
 const pairs = {
   rsa: generateKeyPairSync('rsa', { modulusLength: 2048 }),
@@ -21,7 +21,7 @@ const pairs = {
 type KeyName = keyof typeof pairs;
 
 const ieee = (key: KeyObject) => ({ key, dsaEncoding: 'ieee-p1363' as const });
-/** By what a token may be signed, each with the key that it needs. */
+/** The algorithms that may sign a token, each with the key that it needs. */
 const signers: Record<string, (text: Buffer) => Buffer> = {
   RS256: (text) => sign('sha256', text, pairs.rsa.privateKey),
   RS384: (text) => sign('sha384', text, pairs.rsa.privateKey),

@@ -11,7 +11,7 @@ import type { EntryRow } from './entry.ts';
 
 const readAtOnce = <T>(read: () => Promise<T>) => read();
 
-/** A store whose answers the test gives, one by one. */
+/** A store whose responses the test provides, one by one. */
 function fakeStore() {
   const asked: { answer(entry: EntryRow | undefined): void; fail(): void }[] = [];
   const db = {

@@ -178,7 +178,7 @@ function listIn(json: unknown): { entries: Entries; notBeforeSeconds: number } |
   return { entries, notBeforeSeconds };
 }
 
-/** The address of the list, by default beside the key document; undefined if neither setting determines it. */
+/** The address of the list, by default next to the key document; undefined if neither setting determines it. */
 export function revocationsUrlOf({
   CP_IAM_REVOCATIONS_URL: given,
   CP_IAM_JWKS_URL: keys,

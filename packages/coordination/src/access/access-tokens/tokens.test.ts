@@ -115,7 +115,7 @@ function lastReason(requestId: string): unknown {
   return line?.reason;
 }
 
-/** Checks that the answer is the same for every reason, and that the log has the reason. */
+/** Checks that the response is the same for every reason, and that the log has the reason. */
 async function refused(authorization: string, reason: string): Promise<void> {
   const { status, body, headers } = await send(authorization);
   const { requestId, ...error } = body.error;

@@ -58,7 +58,7 @@ export function createTokens(jwks: Jwks, settings: Settings): Tokens {
       if (token.length > tokenLengthMax) throw new TokenRefused('too_long');
       const digest = hash('sha256', token, 'base64url');
       const known = remembered.get(digest);
-      // Keys are checked as for a new token: after a withdrawn key it is verified again; with outdated keys, refused.
+      // Keys are checked as for a new token: if the key was withdrawn, the token is verified again; if the keys are outdated, it is refused.
       const isKnown = known !== undefined && (await jwks.find(known.keyId)) === known.key;
       if (isKnown && known.untilMs > Date.now()) return known.claims;
       const { keyId, algorithm } = headerOf(token, accepted);

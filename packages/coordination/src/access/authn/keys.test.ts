@@ -57,7 +57,7 @@ async function issue(principalId: string, permissions = ['principals.read']): Pr
   return body;
 }
 
-/** As the command of the operator makes it; see `break-glass.test.ts` for the command itself. */
+/** Created like by the operator's command; see `break-glass.test.ts` for the command itself. */
 async function emergencyKey(principalId: string, lifeSeconds: number | null): Promise<string> {
   const { key, prefix, hash } = newKey('emergency');
   await baton.pool.run(sql`

@@ -91,7 +91,7 @@ function call(
     const id = newId();
     return [id, '1', 'key@1'].find((text) => params[name]?.safeParse(text).success !== false) ?? id;
   });
-  // What must be there, and the task by which a reader of tasks alone may see an artifact.
+  // The required objects, and the task through which a reader of tasks alone may see an artifact.
   const asked = Object.entries(query)
     .filter(([name, form]) => name === 'forTask' || !form.safeParse(undefined).success)
     .map(([name]): [string, string] => [name, newId()]);

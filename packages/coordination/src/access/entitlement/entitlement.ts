@@ -13,7 +13,7 @@ import {
 /** Whether callers are licensed for the feature that they use. See docs/reference/access.md#license-check. */
 export interface Entitlement {
   /**
-   * @returns undefined where a cached decision allows it, so that the usual case needs no await
+   * @returns undefined if a cached decision allows it, so that the usual case needs no await
    * @throws Refusal `not_entitled`, `entitlement_unavailable`
    */
   admit(question: LicenceQuestion): Promise<void> | undefined;
@@ -93,7 +93,7 @@ class RememberedEntitlement implements Entitlement {
     return decision.validUntilMs > Date.now() ? decision : undefined;
   }
 
-  /** While the license service is unavailable. */
+  /** Used while the license service is unavailable. */
   #oldDecision({ decision, decidedAtMs }: Known): LicenceDecision | undefined {
     if (decision === undefined || performance.now() - decidedAtMs >= this.#degradedMs) return undefined;
     if (decision.validUntilMs <= Date.now()) return undefined;

@@ -19,7 +19,7 @@ export interface LicenceDecision {
 
 /** The license service returned no decision. */
 export class NoDecision extends Error {
-  /** Whether it is unavailable, so that a cached decision may be used; false where it refused to decide. */
+  /** Whether it is unavailable, so that a cached decision may be used; false if it refused to decide. */
   readonly isAway: boolean;
 
   constructor(reason: string, isAway: boolean) {

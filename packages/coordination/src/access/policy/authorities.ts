@@ -2,7 +2,7 @@ import type { Db } from '@baton/kernel/database/db';
 import type { Caller } from '../../service/caller.ts';
 import { type DecisionSources, type Places, PolicyRights } from './rights.ts';
 
-/** What deciding for absent identities requires. */
+/** The dependencies of decisions for absent identities. */
 export interface AuthoritySources extends Pick<DecisionSources, 'point' | 'counters' | 'db'> {
   /** The objects filed in a workspace; null is the tenant itself. */
   placesAt(caller: Caller, workspaceId: string | null): Places;

@@ -295,7 +295,7 @@ for (const name of ['cursor', 'next_cursor', 'nextCursor'])
 
 describe('a search of AuthZEN that does not page', () => {
   const asking = () => open({ CP_POLICY_WIRE: 'authzen', CP_POLICY_TIMEOUT_SECONDS: '30' });
-  /** As long as the results of points that return more of each than its id. */
+  /** As long as the results of decision points that return more than the ids. */
   const resultOf = (id: string) =>
     JSON.stringify({ type: 'task', id, attributes: { note: 'n'.repeat(150) } });
 

@@ -35,7 +35,7 @@ export interface DecisionPoint {
   decide(questions: readonly Question[]): Promise<Decision[]>;
   /**
    * Returns the ids of all objects on which the subject has the permission, from all pages of the list.
-   * @returns undefined where the decision point can't list them
+   * @returns undefined if the decision point can't list them
    * @throws NoDecision, also when there are too many, or the pages take too long
    */
   objectsOf(question: ObjectsQuestion): Promise<ReadonlySet<string> | undefined>;

@@ -32,7 +32,7 @@ export interface Decision {
   readonly allowed: boolean;
   readonly reasonCode: string;
   readonly decisionId: string | null;
-  /** The version of the policy and model; null where the decision point doesn't report one. */
+  /** The version of the policy and model; null if the decision point doesn't report one. */
   readonly version: string | null;
 }
 
@@ -57,11 +57,11 @@ export interface ObjectsPart {
 
 /** A client for one protocol of decision points. Every method throws `NoDecision` and nothing else. */
 export interface Wire {
-  /** The most questions of one request. */
+  /** The maximum number of questions of one request. */
   readonly questionsMax: number;
   /** The decisions, in the order of the questions. */
   check(questions: readonly Question[], request: Send): Promise<readonly Decision[]>;
-  /** Undefined where the decision point can't list objects. */
+  /** Undefined if the decision point can't list objects. */
   listObjects(
     question: ObjectsQuestion,
     cursor: string | undefined,
@@ -84,7 +84,7 @@ export interface ResponseFormat {
   readonly list?: { readonly name: string; take(item: unknown): void };
 }
 
-/** The most relations sent for one object. See docs/reference/authorization.md#wire-baton. */
+/** The maximum number of relations sent for one object. See docs/reference/authorization.md#wire-baton. */
 export const tuplesMax = 50;
 /** The requested page size of a list. */
 export const objectsPerPart = 1000;

@@ -26,9 +26,9 @@ interface NeededObjects {
 export class NeedsDecision extends NeedsAnswer {
   override readonly name = 'NeedsDecision';
   readonly action: Action;
-  /** The objects that need a decision each; absent where the decision is about the object of the request. */
+  /** The objects that need a decision each; absent if the decision is about the object of the request. */
   readonly objects: NeededObjects | undefined;
-  /** The rights that lack the decision; absent where no decision was requested for the caller. */
+  /** The rights that lack the decision; absent if no decision was requested for the caller. */
   readonly rights: PolicyRights | undefined;
 
   constructor(action: Action, rights?: PolicyRights, objects?: NeededObjects) {
@@ -54,7 +54,7 @@ export interface DecisionSources {
   readonly point: DecisionPoint;
   readonly counters: PolicyCounters;
   readonly places: Places;
-  /** For statements outside of any transaction. */
+  /** Used for statements outside of a transaction. */
   readonly db: Db;
 }
 
@@ -95,7 +95,7 @@ interface Placed {
 }
 
 interface Outcome extends Pick<Decision, 'allowed'> {
-  /** The details of a refusal; absent where no decision was requested. */
+  /** The details of a refusal; absent if no decision was requested. */
   readonly details?: Details;
 }
 
@@ -196,7 +196,7 @@ export class PolicyRights extends DecidedPermissions {
       }
   }
 
-  /** The granted ids, where the decision point lists them and there aren't too many. */
+  /** The granted ids, if the decision point lists them and there aren't too many. */
   idsOf(action: Permission, type: ResourceType): ReadonlySet<string> | undefined {
     const list = this.#lists.get(listName(action, type));
     return list instanceof Set ? list : undefined;
@@ -246,7 +246,7 @@ export class PolicyRights extends DecidedPermissions {
     return named.every(({ resource }) => JSON.stringify(now.get(resource.id)) === JSON.stringify(resource));
   }
 
-  /** The decision point's result for a permission; undefined where it wasn't requested. */
+  /** The decision point's result for a permission; undefined if it wasn't requested. */
   decisionOn(action: Permission): Details | undefined {
     const outcome = this.#outcomes.get(action);
     return outcome instanceof Refusal ? undefined : outcome?.details;

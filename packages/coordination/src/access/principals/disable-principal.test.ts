@@ -41,7 +41,7 @@ async function claim(actor: Actor, sessionId: string): Promise<Answer['body']> {
   return created(actor.post(`/tasks/${task.id}:claim`, { sessionId }));
 }
 
-/** What start-run leaves, without its endpoint. */
+/** The rows that start-run writes, without its endpoint. */
 async function run(claimed: Answer['body']): Promise<string> {
   const runId = newId();
   await baton.pool.run(sql`
@@ -140,7 +140,7 @@ test('a disabled principal is shut out at once, and so is its key', async () => 
 test('claims that it holds in no session of its own are released too', async () => {
   const agent = await baton.actor();
   const claimed = await claim(agent, await openSession(agent));
-  // As it is after its session was closed by a part that left the claim.
+  // The state after its session was closed by a component that left the claim.
   await baton.pool.run(sql`update sessions set status = 'closed' where id = ${claimed.sessionId}`);
   const since = await lastSequence();
   assert.equal((await disable(agent.principalId)).status, 200);

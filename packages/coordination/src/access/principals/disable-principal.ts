@@ -103,7 +103,7 @@ async function endPrincipal(
 /**
  * Locks a principal against its own commands, for a change of its status, and the caller (shared) like any command. The
  * two are locked in the order of their ids: of two callers that disable each other one waits for the other and then
- * isn't active any more. The caller's lock is only shared, because no command changes its own caller's status.
+ * is no longer active. The caller's lock is only shared, because no command changes its own caller's status.
  * @param check also runs before the lock, so that an unauthorized caller can't delay the commands of a principal
  * @throws Refusal `principal_not_active`, `not_found`, and the refusals of `check`
  */

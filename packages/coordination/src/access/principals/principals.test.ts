@@ -72,7 +72,7 @@ test('metadata is checked like every free document', async () => {
 });
 
 test('GET /principals pages newest first, of one kind on request', async () => {
-  // The core's own principal is there from the beginning.
+  // The core's own principal exists from the beginning.
   const made = (await baton.admin.get('/principals?kind=service')).body.items.map(
     ({ id }: { id: string }) => id,
   );

@@ -38,7 +38,7 @@ export interface SecretStore {
    * @param options.onlyNew refuses to overwrite. @throws SecretExists, here or in `apply`
    */
   put(secret: SecretName, value: string, options?: { onlyNew?: boolean }): Promise<SecretChange>;
-  /** Call it outside of any transaction. An absent secret is no failure. */
+  /** Call it outside of any transaction. An absent secret is not a failure. */
   delete(secret: SecretName): Promise<SecretChange>;
   /** Writes the change into the table, in the command's transaction; does nothing for an external store. */
   apply(db: Db, change: SecretChange): Promise<void>;

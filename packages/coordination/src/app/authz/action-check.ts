@@ -21,7 +21,7 @@ export const ActionCheck = z
   .meta({ id: 'ActionCheck' });
 export type ActionCheck = z.output<typeof ActionCheck>;
 
-/** Where the caller's permission comes from, and what narrows it. */
+/** The source of the caller's permission, and its restrictions. */
 export const ActionExplanation = z
   .strictObject({
     permission: z.string().describe('The permission that allows the action; if none does, one that would.'),

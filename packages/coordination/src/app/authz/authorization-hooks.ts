@@ -26,7 +26,7 @@ const isIdentity = ({ iamPrincipalId }: Caller) => iamPrincipalId !== null;
 interface PolicyParts {
   readonly point: DecisionPoint;
   readonly counters: PolicyCounters;
-  /** For work outside of a request. */
+  /** Used for work outside of requests. */
   readonly db: Db;
 }
 

@@ -8,7 +8,7 @@ import { makeWorkspace } from '../../testing/organisation/workspaces.ts';
 
 /** CP_AUTHZ_MODE policy with a real decision point: Cerbos, by AuthZEN 1.0. */
 
-/** Agents do everything with what is theirs, and people with everything of their tenant. */
+/** Agents may do everything with their own objects, and people with all objects of their tenant. */
 const policyOf = (resource: string, isTheirs: string) => `
 apiVersion: api.cerbos.dev/v1
 resourcePolicy:

@@ -13,7 +13,7 @@ export interface Listed {
   /** The endpoint's permission that filters the items. */
   readonly action: Permission;
   readonly type: ResourceType;
-  /** The column with the objects' ids, where the query can filter by it. */
+  /** The column with the objects' ids, if the query can filter by it. */
   readonly column?: string;
   objectOf(item: never, tenantId: string): ListedObject;
 }

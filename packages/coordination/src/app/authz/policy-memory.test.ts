@@ -34,7 +34,7 @@ for (const wire of ['baton', 'authzen'] as const)
     let names: { tenant: string; tree: string };
     let workspaceId: string;
     let reader: Actor;
-    /** What the point shows the reader. */
+    /** The namespaces that the decision point shows to the reader. */
     let shown: string[] = [];
     before(async () => {
       mode = await startPolicyMode({

@@ -354,7 +354,7 @@ test('a decision is taken before the transaction, and again when the object was 
   for (const movesAway of [true, false]) {
     const task = await makeTask(baton, { workspaceId: allowed.id });
     let change: Promise<unknown> | undefined;
-    // The row moves before the point's answer arrives.
+    // The row moves before the decision point's response arrives.
     policy.behave((_path, body: { principalId: string }, res) => {
       if (body.principalId !== writer.iamPrincipalId || change !== undefined) return undefined;
       const to = movesAway ? forbidden.id : allowed.id;

@@ -35,7 +35,7 @@ const { grant, askedOf } = policyModeOfFile((mode) => {
   admin = baton.admin;
 });
 
-/** Why an operation needs no question about a place besides the one about the object of its path. */
+/** Why an operation needs no decision about a workspace beyond the one about the object of its path. */
 const filesNothing = {
   /** It changes, or acts on, the object that its path or body names: that is authorized, with its workspace. */
   itsObject: [
@@ -87,7 +87,7 @@ const filesNothing = {
     ...['activateConfigRevision'],
   ],
   /**
-   * What it writes belongs to the tenant, or to a principal of it, and its permission is the tenant's in the catalogue.
+   * Its rows belong to the tenant or one of its principals, and the catalogue declares its permission for the tenant.
    */
   tenants: [
     ...['openSession', 'heartbeatSession', 'closeSession', 'uploadArtifactContent', 'createArtifactType'],
@@ -135,7 +135,7 @@ const filesNothing = {
     ...['updatePrincipal', 'disablePrincipal', 'enablePrincipal', 'createIamBinding', 'revokeIamBinding'],
     ...['createApiKey', 'revokeApiKey', 'createDelegation', 'revokeDelegation', 'bootstrap'],
   ],
-  /** It writes nothing, or what it writes is about what it read. */
+  /** It writes nothing, or only writes about objects that it has read. */
   reads: [
     ...['checkClaim', 'getContext', 'recallContext', 'replayContextPack', 'previewSnapshot', 'queryEntities'],
     ...['validateRule', 'dryRunRule', 'replayProcessDefinition', 'computeWithCalendar', 'planPackage'],
@@ -154,9 +154,9 @@ const namesAPlace: Readonly<Record<string, string>> = {
 };
 
 interface Places {
-  /** Where it is filed; null is the tenant itself. */
+  /** The workspace of the new object; null is the tenant itself. */
   readonly to: string | null;
-  /** Where it comes from; of what is made, as `to`. */
+  /** The former workspace; for a new object, the same as `to`. */
   readonly from: string | null;
 }
 type Prepared = (actor: Actor) => Promise<Answer>;
@@ -170,9 +170,9 @@ interface Filing {
   readonly inTenant?: true;
   /** Makes what the request needs, while everything is granted. */
   prepare(places: Places, actor: Actor): Promise<Prepared>;
-  /** The answer where the permission is granted. */
+  /** The response if the permission is granted. */
   readonly answers?: readonly [status: number, code?: string];
-  /** What else the actor needs, wherever. */
+  /** Other permissions that the actor needs, in any workspace. */
   readonly also?: readonly string[];
 }
 

@@ -24,7 +24,7 @@ async function get(url: string, headers: Record<string, string> = {}) {
   return { status: response.status, body: isJson ? JSON.parse(text) : text, headers: response.headers };
 }
 
-/** A store address where nobody listens. */
+/** A store address without a listener. */
 async function deadAddress(): Promise<string> {
   const server = createServer();
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));

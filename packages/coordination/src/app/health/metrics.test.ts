@@ -43,7 +43,7 @@ async function metricsAt(url: string, headers: Record<string, string> = {}): Pro
   );
 }
 
-/** What work adds to the counters and gauges of the first process. */
+/** The increments of the first process's counters and gauges after some work. */
 async function moved(work: () => Promise<unknown>): Promise<(name: string) => number> {
   const earlier = await metricsAt(baton.url);
   await work();
@@ -69,7 +69,7 @@ test('http_requests_total counts every answer by method and status, refused ones
   });
   const requests = (method: string, status: number) =>
     by(`http_requests_total{method="${method}",status="${status}"}`);
-  // The reading itself is counted with its answer, so that the first of the two is seen by the second.
+  // The reading itself is counted with its response, so that the first of the two is seen by the second.
   assert.equal(requests('GET', 200), 2);
   assert.equal(requests('GET', 404), 2);
   assert.equal(requests('DELETE', 405), 1);
@@ -191,7 +191,7 @@ test('the gauges of the store are read once in 5 s, however many scrape', async 
   const before = await sessions();
   await openSession(await baton.actor());
   const soon = await sessions();
-  // On a machine that took 5 s for this, nothing was to be seen.
+  // A machine that took 5 s for this showed no difference.
   if (performance.now() - startedAt < 5000) assert.equal(soon, before);
   await until(async () => (await sessions()) === before + 1, 'the next reading');
   assert.ok(performance.now() - startedAt >= 5000);

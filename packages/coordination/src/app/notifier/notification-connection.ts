@@ -17,7 +17,7 @@ type Client = Awaited<ReturnType<Pool['connect']>>;
 type State =
   | { readonly name: 'connecting' }
   | { readonly name: 'open'; readonly client: Client }
-  /** For the next attempt, after a loss or a failed attempt. */
+  /** The timer of the next attempt, after a loss or a failed attempt. */
   | { readonly name: 'waiting'; readonly timer: NodeJS.Timeout }
   | { readonly name: 'closed' };
 

@@ -110,7 +110,7 @@ export class Notifier {
   }
 }
 
-/** At the first blank; the rest may itself contain blanks. */
+/** Splits at the first space; the rest may contain spaces. */
 function splitAtBlank(text: string): [first: string, rest?: string] {
   const at = text.indexOf(' ');
   return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)];

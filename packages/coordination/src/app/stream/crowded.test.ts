@@ -126,7 +126,7 @@ test('a client that pings and never reads is dropped, for it holds what is queue
     let isClosed = false;
     socket.once('close', () => (isClosed = true));
     pauseReading(client);
-    // As for a client whose window is closed.
+    // Simulates a client whose window is closed.
     socket.cork();
     const [id] = await writeEvents(baton.pool, baton.tenantId, [{}]);
     assert.ok(id);

@@ -193,7 +193,7 @@ export class EventStream {
       requireEventsRead(await this.#authorize(caller, workspaceId));
   }
 
-  /** Ends streams whose workspace their person can't see any more. */
+  /** Ends streams whose workspace their person can no longer see. */
   async #requireWorkspaces(caller: Caller, subscribers: Iterable<Subscriber>): Promise<void> {
     const { db } = this.#options;
     for (const subscriber of subscribers) {

@@ -25,7 +25,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-/** What a stream needs to be closed, however a test ends. */
+/** The streams to close, however a test ends. */
 async function serving(options: ServeOptions, work: (served: ServedStreams) => Promise<void>): Promise<void> {
   const served = await serveStreams(baton, options);
   try {

@@ -2,12 +2,12 @@ import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import type { StreamEnd } from './close-codes.ts';
 
-/** What a client may send per second: it has no reason to send, and the rest stays in its own buffers. */
+/** The bytes that a client may send per second: it has no reason to send any, and the rest remains in its own buffers. */
 const clientFramesPerSecondMax = 100;
 /** Without a limit, a client that sends pings and reads nothing would fill our memory with pongs. */
 const pongQueuedBytesMax = 16 * 1024;
 const silentPingsMax = 2;
-/** A client that sends but reads nothing of its queue occupies memory for nothing. */
+/** A client that sends but doesn't read its queue occupies memory needlessly. */
 const unreadPingsMax = 4;
 
 /**
@@ -96,7 +96,7 @@ function boundClientFrames(ws: WebSocket, socket: Duplex): void {
 
 /**
  * Ends a stream whose client neither responds to pings nor reads: its machine is down, or its program hangs. Frames
- * that it sends count as a response for a while only if it reads nothing of its queue.
+ * that it sends count as a response for a while only if it doesn't read its queue.
  */
 function endWhenSilent(ws: WebSocket, socket: Duplex, pingEveryMs: number): void {
   let [silentPings, unreadPings] = [0, 0];

@@ -22,9 +22,9 @@ const roundShare = 0.8;
 export class Rechecks {
   readonly #options: RecheckOptions;
   readonly #timer: NodeJS.Timeout;
-  /** How many may be checked now, to finish all of them in time. */
+  /** The number that may be checked now, to finish all of them in time. */
   #allowed = 0;
-  /** How many are to be checked as fast as the store responds. */
+  /** The number to check as fast as the store responds. */
   #urgent = 0;
   #underWay = 0;
 

@@ -83,7 +83,7 @@ function membersOf(process: number): CrowdMember[] {
   });
 }
 
-/** What a socket of a tenant must have received, according to the pages of the journal. */
+/** The events that a tenant's socket must have received, according to the pages of the journal. */
 async function expectedOf({ readers: [reader], after }: Tenant, types: string): Promise<Counted> {
   const counted = { count: 0, digest: 0 };
   for (let [cursor, hasMore] = [after, true]; hasMore; ) {

@@ -111,7 +111,7 @@ test('the shared reader, left by its last stream, starts again for the next one'
     await sleep(20);
     const [id] = await writeEvents(baton.pool, baton.tenantId, [{}]);
     stream.wake(baton.tenantId);
-    // Leaves while the shared reader may be reading, and comes back.
+    // Unsubscribes while the shared reader may be reading, and subscribes again.
     client.ws.terminate();
     stream.wake(baton.tenantId);
     const next = openStream(url, { token: reader.token, query: `?after=${start}` });

@@ -106,7 +106,7 @@ export class TenantTail {
       const pauseMs = await this.#readBatch(this.#kept);
       waitMs = this.#isWoken ? Math.min(pauseMs, this.#untilNextRead()) : pauseMs;
     } catch (error) {
-      // Otherwise nobody would notice that events stopped; while the database is unavailable, the streams wait for it.
+      // Otherwise the loss of events would go unnoticed; while the database is unavailable, the streams wait for it.
       if (!isTemporary(error)) for (const follower of this.#followers) follower.fail(error);
       this.#options.log.warn(
         { err: error, tenantId: this.#options.tenantId },
@@ -118,7 +118,7 @@ export class TenantTail {
     if (this.#followers.size > 0) this.#readAfter(waitMs);
   }
 
-  /** @returns how long to wait for the next read without a notification, in ms */
+  /** @returns the delay until the next read without a notification, in ms */
   async #readBatch(kept: KeptMessages): Promise<number> {
     const { db, tenantId, pollMs, keptBytesMax } = this.#options;
     const page = await readPageAfter(db, kept.through, {

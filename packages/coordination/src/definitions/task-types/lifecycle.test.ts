@@ -73,7 +73,7 @@ const lifecycles: fc.Arbitrary<Sent> = fc
     ...named,
   }));
 
-/** What is called, and with which status where one is named. */
+/** The operation that is called, and its target status if it has one. */
 const calls = fc.array(
   fc.oneof(
     {
@@ -190,7 +190,7 @@ function isSound({
 let called = 0;
 let moved = 0;
 
-/** Makes one history, with a task of a type of its own, and compares every answer with the naive task. */
+/** Makes one history, with a task of a type of its own, and compares every response with the naive task. */
 async function tell(worker: Worker, typeKey: string, sent: Sent, history: [string, string][]): Promise<void> {
   const made = await baton.admin.post('/task-types', {
     key: typeKey,

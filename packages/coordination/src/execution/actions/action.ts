@@ -7,7 +7,7 @@ import { CurrencyCode } from '../usage/usage.ts';
 
 export const actionStatuses = ['started', 'completed', 'failed'] as const;
 
-/** Usage of one action; null where it was not reported. */
+/** Usage of one action; null if it was not reported. */
 const ActionUsage = z
   .strictObject({
     inputTokens: z.int().nullable(),

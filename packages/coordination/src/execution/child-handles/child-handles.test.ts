@@ -560,7 +560,7 @@ describe('POST /child-handles/{id}:revoke', () => {
       const { run, handle, child } = await family();
       const url = `${path.replace(':run', run.id)}/${handle.id}:revoke`;
       const { childHandle } = await done(worker.actor.post(url, { reason: 'known', cancelChild: true }));
-      // The child's run goes on until it stops by itself.
+      // The child's run continues until it stops by itself.
       assert.deepEqual([childHandle.status, childHandle.revokeReason], ['running', 'known']);
       const asked = await done(baton.admin.get(`/runs/${child.run.id}`));
       assert.ok(asked.cancelRequestedAt !== null);

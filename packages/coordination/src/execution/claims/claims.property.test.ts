@@ -62,7 +62,7 @@ interface Step {
   verb: (typeof verbs)[number];
   worker: number;
   task: number;
-  /** Which of the claims or runs so far, the newest first. */
+  /** An index into the existing claims or runs, newest first. */
   back: number;
   flag: boolean;
 }
@@ -114,7 +114,7 @@ test('all agents at once: no failure, one active claim, increasing tokens, and n
   await checkWriters();
 });
 
-/** One request of a step; what it leads to goes into the world for later steps. */
+/** One request of a step; its results are available to later steps. */
 async function attempt(world: World, { verb, worker: n, task: t, back, flag }: Step): Promise<number> {
   const { actor, sessionId } = workers[n] as Worker;
   const taskId = world.taskIds[t] as string;

@@ -12,7 +12,7 @@ const holdersMax = 100;
 const beatsOfEach = 20;
 /** Few, since each running transaction prevents the cleanup of dead rows, and on a busy machine one runs for long. */
 const beatsAtATime = 4;
-/** Of all updates of a table by heartbeats; the others write an entry of every index of the row. */
+/** The share of HOT updates among a table's updates by heartbeats; the others write an entry to every index of the row. */
 const hotMin = 0.95;
 
 let baton: TestCoordination;

@@ -82,7 +82,7 @@ async function finishCascades(): Promise<void> {
 
 const statusesOf = (answers: readonly { status: number }[]) => answers.map(({ status }) => status).sort();
 
-/** What runs below a run that was cancelled at once, if anything does. */
+/** The running descendants of a run that was cancelled immediately, if there are any. */
 const runningBelow = (taskId: string) =>
   baton.pool.rows(sql`
     with recursive below (id) as (

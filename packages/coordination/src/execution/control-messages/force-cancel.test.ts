@@ -50,7 +50,7 @@ async function runWorker(): Promise<number> {
   }
 }
 
-/** A run that can't be written. @returns what makes it writable again */
+/** A run that can't be written. @returns a function that makes it writable again */
 async function poison(runId: string): Promise<() => Promise<void>> {
   const plant = (text: string) => baton.pool.run({ text, values: [] });
   await plant(`
@@ -285,7 +285,7 @@ describe('force_cancel below the run', () => {
     const relation = { toTask: made.task.id, type: 'spawned_by' };
     await done(executor.actor.post(`/tasks/${stranger.task.id}/relations`, relation), 201);
     await removeRelation(made.childTask.id);
-    // Locked, so that the worker has to go on.
+    // Locked, so that the worker has to skip it.
     await baton.pool.transaction(async (tx) => {
       await tx.run(sql`select from tasks where id = ${made.childTask.id} for update`);
       await done(say(executor.actor, made.run.id, forceCancel), 201);

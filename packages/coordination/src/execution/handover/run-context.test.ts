@@ -216,7 +216,7 @@ test('its inputs are the artifacts passed to the task, of each source task, newe
     done(baton.admin.post('/artifacts', { type, name: 'x', task: of.id, ...more }), 201);
   const older = await record(parent, 'plan');
   const newer = await record(parent, 'plan');
-  // What replaces the newer plan has another type.
+  // The replacement of the newer plan has another type.
   await record(parent, 'withdrawn', { supersedesArtifactId: newer.id });
   const drafts = [await record(first, 'draft'), await record(second, 'draft')];
   const { id: claimId, fencingToken } = await claimTask(worker, task.id);

@@ -286,7 +286,7 @@ test('has the newest 20 suspended runs', async () => {
     const { id } = await startRun(worker, await claimTask(worker, (await makeTask(baton)).id));
     runs.push(id);
   }
-  // Suspending comes later; its state is part of the record already.
+  // Suspension is added later; its state is already part of the record.
   await baton.pool.run(sql`update runs set status = 'suspended' where id = any (${runs}::uuid[])`);
   const { suspendedRuns } = await done(worker.actor.get('/harness/context'));
   assert.deepEqual(
@@ -299,7 +299,7 @@ test('the journal from its cursor contains every later event', async () => {
   const worker = await makeWorker(baton);
   const { eventCursor } = await done(worker.actor.get('/harness/context'));
   const claim = await claimTask(worker, (await makeTask(baton)).id);
-  // What is above the horizon comes a moment later.
+  // Events above the horizon arrive a moment later.
   const types: string[] = [];
   for (let [cursor, waitedMs] = [eventCursor, 0]; types.length < 2 && waitedMs < 60_000; waitedMs += 50) {
     const page = await done(worker.actor.get(`/events?cursor=${cursor}&entityId=${claim.taskId}`));

@@ -148,7 +148,7 @@ describe('a start of a run', () => {
     const free = await makeRun(baton, rival);
     const allTools = [{ ...lint, ...supported }, disabled, { ...scan, ...supported }];
     assert.deepEqual(await toolsOf(free), allTools);
-    // A skill that is taken away makes a new version.
+    // A revoked skill creates a new version.
     await baton.pool.run(sql`delete from skill_assignments where skill_id = ${scan?.id}`);
     assert.equal((await done(compile(free, {}, rival), 201)).base.toolPolicy.length, 2);
   });

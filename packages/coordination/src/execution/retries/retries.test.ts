@@ -283,7 +283,7 @@ test('the end of the attempts is reported once, however often a run fails afterw
   await done(worker.actor.post(`/runs/${late.run.id}:fail`, {}));
   assert.deepEqual(await reports(late.task.id), [1, 1]);
 
-  // The failure is faster than the worker, and reports it.
+  // The failure is stored before the worker runs, and reports the limit.
   const next = await makeRun(baton, worker, { task: { typeKey } });
   await endClaimLease(baton, next.task.id);
   await expireDueClaims(background.tools).run();

@@ -26,7 +26,7 @@ after(() => baton.close());
 /** When the lease ends, in ms from now: about when the requests come, but well after the first round and before the second. */
 const endsIn = (round: number) => [60_000, -1000][round] ?? (round % 12) * 2 - 2;
 
-/** Both at once, but for the first two rounds: there the one, then the other is answered before the other is sent. */
+/** Both at once, but for the first two rounds: in these, each in turn gets its response before the other is sent. */
 async function rivalry<First, Second>(
   round: number,
   first: () => Promise<First>,

@@ -25,7 +25,7 @@ export interface NewRun {
   maxTokens: number | null;
   maxCostMicros: number | null;
   currency: string | null;
-  /** The agent that starts the run, and its revision; null if the principal is no registered agent. */
+  /** The agent that starts the run, and its revision; null if the principal is not a registered agent. */
   agentRevisionId: string | null;
   agentId: string | null;
   /**

@@ -35,7 +35,7 @@ after(async () => {
   await baton.close();
 });
 
-/** A worker that holds many claims, each with what a claim leaves in the journal. */
+/** A worker that holds many claims, each with its events in the journal. */
 async function makeHolder(): Promise<Worker> {
   const worker = await makeWorker(baton);
   const task = await makeTask(baton);
@@ -97,7 +97,7 @@ test('a disable returns after the first 100 claims; the worker releases the othe
   const [closed] = (await eventsOf(baton, worker.sessionId)).slice(-1);
   assert.deepEqual(closed?.payload, { releasedClaims: claimsCount, reason: 'principal_disabled' });
 
-  // What it begins after it was enabled again stays.
+  // Work that it starts after it was enabled again remains.
   await done(baton.admin.post(`/principals/${id}:enable`));
   const identity = {
     issuer: baton.issuer.issuer,

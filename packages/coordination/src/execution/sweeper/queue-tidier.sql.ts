@@ -51,7 +51,7 @@ export function deleteClaimedSince(seconds: number, rowsMax: number) {
       null::uuid as last_id`;
 }
 
-/** Deletes requirement sets that no task in the queue has any more. */
+/** Deletes requirement sets that no task in the queue still has. */
 export function deleteUnusedSets(setsMax: number) {
   return sql<{ looked_at: number }>`select forget_left_sets(${setsMax}) as looked_at`;
 }

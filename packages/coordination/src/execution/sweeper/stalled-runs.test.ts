@@ -27,7 +27,7 @@ after(async () => {
 });
 
 const sweep = () => (sweepers[0] as (typeof sweepers)[number]).job.run();
-/** As if nothing had been heard of the run for so long. */
+/** Simulates a run that has been silent for this long. */
 const beSilent = (runId: string, seconds: number) =>
   baton.pool.run(sql`
     update runs set last_progress_at = last_progress_at - make_interval(secs => ${seconds}),

@@ -2,7 +2,7 @@ import { sql } from '@baton/kernel/database/sql';
 
 export type DelegatedRow = { delegation_id: string; permissions: string[] };
 
-/** The delegated permissions of a principal's session; no row when it acts for nobody. They never change. */
+/** The delegated permissions of a principal's session; no row if it acts on nobody's behalf. They never change. */
 export function findDelegatedRights(
   tenantId: string,
   principalId: string,

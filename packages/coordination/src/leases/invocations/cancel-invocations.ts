@@ -10,7 +10,7 @@ export interface Cancellation {
   /** `cancelled`, or `basis_revoked` if the invocation's basis no longer allows it. */
   readonly code: 'cancelled' | 'basis_revoked';
   readonly reason: string;
-  /** The caller, or nobody for background work. */
+  /** The caller; null for background work. */
   readonly initiator: 'principal' | 'system';
 }
 

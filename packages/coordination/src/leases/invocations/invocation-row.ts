@@ -12,7 +12,7 @@ export interface InvocationError {
   readonly details?: JsonObject;
 }
 
-/** What authorizes an invocation with external effects. See docs/reference/skills.md#invoke. */
+/** The authorization of an invocation with external effects. See docs/reference/skills.md#invoke. */
 export type AuthorizationBasis =
   | { readonly kind: 'approval'; readonly approvalId: string }
   | { readonly kind: 'execution'; readonly runId: string }

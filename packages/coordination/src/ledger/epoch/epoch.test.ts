@@ -14,7 +14,7 @@ before(async () => {
   reader = await baton.actor({ permissions: ['events.read'] });
 });
 after(() => baton.close());
-/** As after a restart of the server: it started later than the epoch records. */
+/** Simulates a restart of the server: it started later than the epoch records. */
 const restarted = () =>
   baton.pool.run(
     sql`update journal_epoch set server_started_at = pg_postmaster_start_time() - interval '1 day'`,

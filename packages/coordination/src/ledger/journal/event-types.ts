@@ -15,7 +15,7 @@ export function parseTypePrefixes(given: string | readonly string[] | undefined)
   return prefixes;
 }
 
-/** As patterns of `like`, in which an underscore matches any character unless it is escaped. */
+/** Written as `like` patterns, in which an underscore matches any character unless it is escaped. */
 export function typePatternsOf(prefixes: readonly string[] | undefined): string[] | null {
   return prefixes?.map((prefix) => `${prefix.replaceAll('_', '\\_')}%`) ?? null;
 }

@@ -37,7 +37,7 @@ export interface PageBounds {
   readonly afterSequence: number;
   readonly filter: EventFilter;
   readonly rowsMax: number;
-  /** How many events a filter may skip. */
+  /** The number of events that a filter may skip. */
   readonly scanMax: number;
   readonly asksHeldBack: boolean;
 }
@@ -54,7 +54,7 @@ export interface PageBounds {
 // visibility gets the events of their own sessions and of those opened for them. Others are excluded: whether
 // `sees_session` shows one depends on all its claims, and reading these for each of 50,000 events takes too long.
 
-/** The most events of one read, and one more that shows whether there are others. */
+/** The maximum number of events of one read, and one more that shows whether there are others. */
 export const pageRowsMax = 1001;
 
 /**
@@ -276,7 +276,7 @@ export function findNewest({ tenantId, from, afterSequence }: PageBounds, horizo
 /**
  * The position from which a reader of another history continues: after the last event that both can have. Behind the
  * horizon that is the newest one up to its position, because later writes are in later epochs. Above the horizon the
- * present epoch itself may differ, so all of it is read again.
+ * current epoch itself may differ, so everything is read again.
  */
 export function findCommonEvent({ tenantId, from }: PageBounds, horizon: number) {
   return sql<JournalPosition>`

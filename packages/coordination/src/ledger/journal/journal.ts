@@ -6,7 +6,7 @@ import type { Context } from '../context.ts';
 import { insertEvents } from './journal.sql.ts';
 
 export interface EventAbout {
-  /** For callers that need the event's id before it is written. */
+  /** Used by callers that need the event's id before it is written. */
   eventId?: string;
   entityId: string;
   workspaceId?: string | null;

@@ -7,7 +7,7 @@ import { openStream } from '../../testing/stream/stream-client.ts';
 import { encodeCursor, type JournalPosition, parseCursor } from './cursor.ts';
 
 /**
- * What a restored snapshot, a promoted standby that lagged, or a restored dump leaves: the newest events are lost, and
+ * The state after a snapshot or dump was restored, or a lagging standby was promoted: the newest events are lost, and
  * the numbers that made their positions are given again. `other-history.real.test.ts` does it with real servers.
  */
 

@@ -35,7 +35,7 @@ export const everyEvent: EventFilter = {
 
 /**
  * A filter with few matches would read the whole journal for one page. At this limit the page ends, short but with a
- * cursor to go on. Skipping 50,000 events took 30 ms of a million; above 100,000 the planner began to sort instead.
+ * cursor to continue. Skipping 50,000 events took 30 ms of a million; above 100,000 the planner began to sort instead.
  */
 const scanMaxDefault = 50_000;
 
@@ -74,7 +74,7 @@ export interface BackwardPage {
   readonly rows: readonly EventRow[];
   /** The end of the previous page; undefined at the beginning of the journal. */
   readonly previous: JournalPosition | undefined;
-  /** Where reading continues: for a tail, after events that its filter skipped; undefined in an empty journal. */
+  /** The cursor from which reading continues: for a tail, after events that its filter skipped; undefined in an empty journal. */
   readonly newest: JournalPosition | undefined;
   readonly floor: JournalPosition;
 }
@@ -105,7 +105,7 @@ export async function readPageAfter(
   if (isUnfiltered(filter)) return { ...common, rows, hasMore: false, next: last && positionOf(last) };
   const scanEnd =
     filter.entityId === null ? await db.row(findScanEndForward(reading, bound.horizon)) : undefined;
-  // Events pruned meanwhile can't be counted any more, so the page is read again. See
+  // Events pruned meanwhile can no longer be counted, so the page is read again. See
   // docs/reference/journal.md#archive-and-prune.
   if (scanEnd !== undefined && isBehind(floorOf(scanEnd), floor)) return readPageAfter(db, after, request);
   if (scanEnd !== undefined && scanEnd.position !== null)

@@ -30,7 +30,7 @@ export interface Which {
 }
 
 export interface Room extends Which {
-  /** The most events of retried and of new deliveries; the first delivery of each may have more. */
+  /** The maximum number of events of retried and of new deliveries; the first delivery of each may have more. */
   readonly againMax: number;
   readonly newMax: number;
 }

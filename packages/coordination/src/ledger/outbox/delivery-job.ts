@@ -102,7 +102,7 @@ class SinkDelivery {
     return [...tried, ...others];
   }
 
-  /** How many more events may be claimed; retries use at most half, so that new events are not delayed. */
+  /** The number of events that may still be claimed; retries use at most half, so that new events are not delayed. */
   #room(): Room {
     const held = [...this.#inProgress.keys()];
     const withUnsettled = !held.some(({ isUnsettled }) => isUnsettled);

@@ -71,7 +71,7 @@ const write = (count: number, more: object = {}, tenantId = baton.tenantId) =>
     tenantId,
     Array.from({ length: count }, () => more),
   );
-/** What waits, with the highest count of attempts. */
+/** The pending deliveries, with the highest number of attempts. */
 const waiting = async () =>
   (await baton.pool.row<{ events: number; attempts: number; dead: number }>(sql`
     select coalesce(sum(cardinality(event_sequences)), 0)::int + (select count(*)::int from outbox) as events,
@@ -159,7 +159,7 @@ test('no more deliveries are under way than the sink allows', async () => {
   await write(6);
   const startedAt = performance.now();
   await until(async () => (await waiting()).dead === 6);
-  // Six that are never answered, three at a time, each given up after 1 s.
+  // Six that never get a response, three at a time, each abandoned after 1 s.
   assert.ok(performance.now() - startedAt > 1500);
   assert.equal(server.received.length, 6);
 });

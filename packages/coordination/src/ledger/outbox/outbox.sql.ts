@@ -12,7 +12,7 @@ export interface ScannedRow {
 
 export interface Distribution {
   readonly rowsMax: number;
-  /** The most events of one delivery. */
+  /** The maximum number of events of one delivery. */
   readonly eventsMax: number;
 }
 

@@ -28,7 +28,7 @@ interface Waiting {
   dead: boolean;
   last_error: string | null;
 }
-/** Each event that waits, in the outbox or for a sink. */
+/** Each pending event, in the outbox or for a sink. */
 const left = () =>
   baton.pool.rows<Waiting>(sql`
     select e.id, w.attempts, w.dead, w.last_error
@@ -47,7 +47,7 @@ async function until(holds: () => boolean | Promise<boolean>, waitMs = 60_000): 
 }
 
 const working: Worker[] = [];
-// One that a failed test left behind would deliver the events of the next.
+// A worker left over by a failed test would deliver the events of the next.
 afterEach(() => Promise.all(working.splice(0).map((worker) => worker.close())));
 
 async function start(deliver?: Deliver, env: Record<string, string> = {}): Promise<Worker> {
@@ -213,7 +213,7 @@ test('100 deliveries that are never answered delay no other, and the worker can 
   await until(async () => (await left()).length === silent.length);
   assert.deepEqual(delivered, behind);
   await Promise.all(working.splice(0).map((worker) => worker.close()));
-  // Each would be given up after 10 s.
+  // Each would be abandoned after 10 s.
   assertTookLess(beganAt, 9000);
 });
 

@@ -61,7 +61,7 @@ test('where only one tenant has events, they do not use up their attempts on a s
   });
   await until(() => refused >= 100, '100 failures in a row');
   await pause();
-  // Those that were under way at the hundredth.
+  // Those in progress at the hundredth.
   assert.ok(refused <= 100 + 200, `${refused} attempts`);
 });
 

@@ -10,7 +10,7 @@ const fullScanPauseMs = { min: 1000, max: 60_000 };
 export function createScan<Place>(start: Place) {
   let place = start;
   let nextFullScanAt = 0;
-  /** @param handle handles a batch and returns the last place that it found, undefined where it found none */
+  /** @param handle handles a batch and returns the last place that it found, undefined if it found none */
   return async <Result extends { newest: Place | undefined }>(
     handle: (after: Place, isFull: boolean) => Promise<Result>,
   ): Promise<Result> => {

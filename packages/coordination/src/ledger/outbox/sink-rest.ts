@@ -1,7 +1,7 @@
 /** Consecutive failures after which a tenant is paused, or the sink if they are of several tenants. */
 const failuresMax = 100;
 const shortlyMs = 10_000;
-/** The most counters of each kind; a failure beyond it is counted for the sink alone. */
+/** The maximum number of counters of each kind; a failure beyond it is counted for the sink alone. */
 const lanesMax = 1000;
 /** A statement skips at most so many tenants; deliveries of further paused tenants are claimed and returned. */
 const passedOverMax = 100;
@@ -19,7 +19,7 @@ export interface SinkRest {
   readonly isTrial: boolean;
   /** Tenants that are paused, or tried with one delivery at a time; 100 at most. */
   restingTenants(): string[];
-  /** One of them whose pause has ended and that is not being tried. */
+  /** A sink whose pause has ended and that is not being retried. */
   tenantToTry(): string | undefined;
   /** Milliseconds until an event of that tenant is tried again. */
   tenantWaitMs(subject: Subject): number;
@@ -73,7 +73,7 @@ export function createRest(lengths: { baseMs: number; maxMs: number }): SinkRest
     begin(subject) {
       if (sink.waitMs() > 0 || typeWaitMs(subject) > 0) return false;
       const lane = tenants.get(subject.tenant_id);
-      // While the sink itself is tried, any tenant will do.
+      // Any tenant is suitable for retrying the sink itself.
       if (sink.isTrial() || !lane?.isTrial()) return true;
       if (lane.isBeingTried || lane.waitMs() > 0) return false;
       lane.isBeingTried = true;

@@ -60,7 +60,7 @@ longTest(`with ${deliveries} deliveries and as many events it is found by indexe
       select gen_random_uuid(), ${tenantId}, 1000 + n, 'session.opened', 1, 'session', gen_random_uuid(), '{}'
       from generate_series(1, 15000) n returning sequence
     ) insert into outbox (event_sequence, tenant_id) select sequence, ${tenantId} from written`);
-  // Most are tried again, dead or dropped; the oldest that counts is the last.
+  // Most deliveries are retried, dead or dropped; the oldest undelivered one is the last.
   await pool.run(sql`
     insert into outbox_deliveries (lead, sink, tenant_id, event_sequences, oldest_position, is_new, dropped_at)
     select -n, 'ci', case when n % 2 = 0 then ${tenantId}::uuid else ${otherTenantId}::uuid end, array[-n],

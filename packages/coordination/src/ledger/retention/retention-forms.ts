@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The most events that one request archives or prunes; also the default. */
+/** The maximum number of events that one request archives or prunes; also the default. */
 export const eventsPerCallMax = 100_000;
 
 /** The body of `journal:archive` and `journal:prune`. See docs/reference/journal.md#archive-and-prune. */

@@ -13,10 +13,10 @@ import { type JournalPosition, parseCursor } from '../journal/cursor.ts';
 
 /**
  * History is archived and pruned as fast as it can be, in two tenants, while writers run, a consumer lags, two workers
- * move what is archived, and connections are killed in the middle of it.
+ * move archived events, and connections are killed in the middle of it.
  */
 
-/** It goes on until enough was put away and killed, however busy the machine is. */
+/** It continues until enough was archived and killed, however busy the machine is. */
 const writingMs = { min: byDepth(1000, 3000), max: 120_000 };
 const enough = { archived: 100, pruned: 50, killed: 10 };
 const log = createLog({ name: 'worker', level: 'silent' });
@@ -83,7 +83,7 @@ async function consume(
   return seen;
 }
 
-/** Counts by the answers: one that was lost in a kill counts for nothing. */
+/** Counts responses: one that was lost in a kill isn't counted. */
 async function putAway(
   operator: Actor,
   verb: 'archive' | 'prune',
@@ -165,7 +165,7 @@ test('nothing is lost that a consumer needs, and no tenant touches the history o
         select id, position, sequence from archived_events where tenant_id = ${tenantId}
         union all select id, position, sequence from events where tenant_id = ${tenantId}) journal
       order by position, sequence`);
-    // What is left is the end of what was consumed, in the same order: only its beginning was pruned.
+    // The remaining events are the last of the consumed ones, in the same order: only the first ones were pruned.
     assert.deepEqual(
       seen.slice(seen.length - left.length),
       left.map(({ id }) => id),

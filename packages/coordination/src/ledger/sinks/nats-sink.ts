@@ -112,7 +112,7 @@ interface Link {
 function failureOf(error: unknown, { isConnected }: Link): Error {
   if (error instanceof errors.InvalidArgumentError) return error;
   if (error instanceof errors.TimeoutError && isConnected) return new Error('no acknowledgement in time');
-  // NATS reports that nobody responds; the class of this error is not exported.
+  // NATS reports that there are no responders; the class of this error is not exported.
   if (error instanceof Error && error.name === 'JetStreamNotEnabled')
     return new SinkAway('no stream takes the subject', { blame: 'type', cause: error });
   if (error instanceof JetStreamApiError)

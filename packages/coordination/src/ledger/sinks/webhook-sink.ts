@@ -7,7 +7,7 @@ import { failureCodeOf, type Sink, SinkAway } from './sink.ts';
 
 export interface Webhook extends Pick<Sink, 'name' | 'filter' | 'concurrency' | 'timeoutMs'> {
   readonly url: URL;
-  /** Each one signs, so that a receiver may know any of them. */
+  /** Each secret signs, so that the receiver needs only one of them. */
   readonly secrets: readonly Buffer[];
 }
 

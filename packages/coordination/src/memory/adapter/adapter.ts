@@ -38,7 +38,7 @@ const pausePerLook = 20;
 const pauseMsMax = 30_000;
 /** Minimum interval between searches for new tenants. */
 const newTenantsEveryMs = 1000;
-/** Turns of one tenant in a row, while no other tenant is due. */
+/** Consecutive turns of one tenant while no other tenant is due. */
 const turnsInARowMax = 50;
 const aliveAgeMsMax = 5000;
 
@@ -173,7 +173,7 @@ class Turns {
     this.#underWay.set(turn.lease_id, { turn, stop, ended, keptAtMs });
   }
 
-  /** Runs several turns of one tenant in a row: while no other tenant is due, it needs no new search. */
+  /** Runs several consecutive turns of one tenant: while no other tenant is due, it needs no new search. */
   async #serve(first: TurnRow, signal: AbortSignal): Promise<TurnReport> {
     let turns = 0;
     const mayGoOn = () => turns < turnsInARowMax && !this.#othersWait && !this.#isEnding && !signal.aborted;

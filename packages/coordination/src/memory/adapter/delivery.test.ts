@@ -39,7 +39,7 @@ const retryNow = (tenantId: string) =>
   baton.pool.run(
     sql`update event_consumers set next_attempt_at = now() - interval '1 second' where tenant_id = ${tenantId}`,
   );
-/** How many seconds a tenant waits for its next turn. */
+/** The seconds until a tenant's next turn. */
 const waitOf = async (tenantId: string) => {
   const row = await baton.pool.row<{ wait: number }>(sql`
     select extract(epoch from next_attempt_at - updated_at)::float8 as wait from event_consumers

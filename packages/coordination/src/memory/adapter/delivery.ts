@@ -221,7 +221,7 @@ class Sending {
     await this.#send(middle, to);
   }
 
-  /** Sends one slice. @returns why it was refused; undefined when all of it is confirmed */
+  /** Sends one slice. @returns why it was refused; undefined if everything is confirmed */
   async #sendSlice(from: number, to: number): Promise<string | undefined> {
     if (this.#signal.aborted) throw new Stopped(undefined);
     const items = this.#batch.slice(from, to).map(({ item }) => item);

@@ -1,5 +1,5 @@
 /**
- * What the memory service receives of a type of event, and nothing else of its payload. See
+ * The payload fields that the memory service receives for each event type; all others are removed. See
  * docs/reference/memory.md#context-adapter.
  */
 export interface ToldEvent {

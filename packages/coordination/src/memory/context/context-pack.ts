@@ -5,7 +5,7 @@ import type { Tables } from '../../service/schema.ts';
 
 export const asOfModes = ['claim', 'now'] as const;
 
-/** What memory knew about some anchors at an instant, in the terms of the memory service. */
+/** The knowledge about some anchors at an instant, in the terms of the memory service. */
 export const KnownPack = z
   .strictObject({
     entities: z.array(FreeObject),

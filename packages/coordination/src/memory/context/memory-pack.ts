@@ -94,7 +94,7 @@ function requestFor(
   };
 }
 
-/** The present state of the task, which memory may not have received yet. */
+/** The current state of the task, which memory may not have received yet. */
 function ephemeralOf({ task }: Focus): JsonObject | null {
   if (task === undefined) return null;
   const { id, publicId, title, status, priority, version } = task;

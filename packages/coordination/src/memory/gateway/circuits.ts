@@ -1,6 +1,6 @@
 /** When a circuit opens, and for how long. */
 export interface CircuitBounds {
-  /** Failures in a row after which the circuit opens. */
+  /** Consecutive failures after which the circuit opens. */
   readonly failuresMax: number;
   /** Duration of the open state; it doubles whenever the next call fails too. */
   readonly pauseMs: number;

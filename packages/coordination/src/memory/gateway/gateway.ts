@@ -15,7 +15,7 @@ export type MemoryResult<T> =
   | { readonly kind: 'refused'; readonly status: number }
   /** It did not respond in time; the request may have taken effect. */
   | { readonly kind: 'timeout' }
-  /** It failed, sent an unreadable response, or is not called now. */
+  /** The service failed, sent an unreadable response, or is not called at present. */
   | {
       readonly kind: 'unavailable';
       readonly status: number | null;

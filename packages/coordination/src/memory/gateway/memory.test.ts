@@ -25,7 +25,7 @@ const item: MemoryItem = {
   provenance: { uri: 'control-plane://events/1' },
 };
 
-/** What becomes of one item when the service refuses it with this text in its answer. */
+/** Returns the result of one item that the service rejects with this text in its response. */
 async function refusedWith(error: string): Promise<BatchResult> {
   const settings = readCoordinationSettings({
     CP_CONTEXT_PROVIDER: 'http',

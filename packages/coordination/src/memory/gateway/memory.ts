@@ -29,7 +29,7 @@ export interface MemoryItem {
 export type BatchResult =
   /** The items were processed one by one: why each was refused, null for a confirmed one. */
   | { readonly kind: 'judged'; readonly refusals: readonly (string | null)[]; readonly duplicates: number }
-  /** It was refused as a whole, and would be again. */
+  /** The whole request was refused, and a retry would be refused, too. */
   | { readonly kind: 'refused'; readonly reason: string }
   /** Its state is unknown: retry later. */
   | { readonly kind: 'failed'; readonly reason: string; readonly retryAfterSeconds: number | undefined };

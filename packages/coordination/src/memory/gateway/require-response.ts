@@ -2,7 +2,7 @@ import type { Context } from '../context.ts';
 import { type ErrorCode, fail } from '../errors.ts';
 import type { MemoryGateway, MemoryResult } from './gateway.ts';
 
-/** @throws Refusal `memory_disabled` where no memory service is set up */
+/** @throws Refusal `memory_disabled` if no memory service is set up */
 export function requireMemory({ memory }: Context): MemoryGateway {
   return memory ?? fail('memory_disabled');
 }

@@ -44,7 +44,7 @@ const intents = () =>
   baton.pool.rows<{ kind: string; attempts: number; waits: boolean }>(sql`
     select kind, attempts, due_at > now() as waits from knowledge_intents order by kind`);
 
-/** Kills a process while it waits to write the events of what memory has answered. */
+/** Kills a process while it waits to write the events of the memory service's response. */
 async function killBeforeEvents(process: ServiceProcess, begun: () => Promise<boolean>): Promise<void> {
   const waiting = sql<{ n: number }>`
     select count(*)::int as n from pg_locks join pg_stat_activity using (pid)

@@ -41,8 +41,8 @@ const kinds = {
 type Tools = JobTools<Context> & Pick<Context, 'memory'>;
 
 /**
- * Finishes writes to memory whose process crashed: repeats the request, which memory recognizes by the name of what is
- * written, and writes the events with the response. See docs/reference/memory.md#knowledge.
+ * Finishes writes to memory whose process crashed: repeats the request, which memory recognizes by the name of the written
+ * object, and writes the events with the response. See docs/reference/memory.md#knowledge.
  */
 export function finishWrites(tools: Tools): Job {
   const { pool, memory, settings } = tools;

@@ -15,7 +15,7 @@ export function findConflictingIntent({ tenant_id, kind, subject, idempotency_ke
     order by (idempotency_key = ${idempotency_key}) is true desc limit 1`;
 }
 
-/** Changes no row where such a write was first. @param leaseSeconds how long the writing process owns it */
+/** Changes no row if another such write was first. @param leaseSeconds how long the writing process owns it */
 export function insertIntent(intent: NewIntent, leaseSeconds: number) {
   return sql`
     insert into knowledge_intents (id, tenant_id, kind, subject, path, body, facts, principal_id, iam_principal_id,

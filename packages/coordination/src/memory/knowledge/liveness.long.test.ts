@@ -123,7 +123,7 @@ test('a tenant that sends the largest snapshots in parallel is served, and slows
     [],
     shown,
   );
-  // Of those in parallel none need have ended by then: each takes seconds of a busy machine.
+  // None of the parallel ones need have ended by then: each takes seconds on a busy machine.
   await until(async () => (await statusOf(url, hostile[0] as Sent)) === 200, 'the largest snapshot is taken');
   assert.equal(loaded.hostile.statuses.get(500), undefined, shown);
   assert.ok(blockedMs <= livenessBounds.blockedMsMax, shown);

@@ -42,7 +42,7 @@ export interface KnowledgeKind<A, Facts, Body extends object> {
 }
 
 export interface KnowledgeWrite<Facts> {
-  /** The name of what is written; writes of the same name are serialized. */
+  /** The name of the written object; writes of the same name are serialized. */
   readonly subject: readonly string[];
   /** A path of the memory service. */
   readonly path: string;

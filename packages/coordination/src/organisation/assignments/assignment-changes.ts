@@ -159,7 +159,7 @@ function parseMetadata(metadata: unknown): JsonObject {
 
 /** The parts in which the assignments of roles, capabilities and skills differ. */
 interface AssignmentParts<Subject, Row extends object, Payload extends z.ZodType, Item> {
-  /** Finds what is assigned, and validates the request. */
+  /** Finds the assigned object, and validates the request. */
   find(): Promise<Subject>;
   insert(ids: NewAssignment): Statement<Row>;
   readonly share: Statement<Row>;

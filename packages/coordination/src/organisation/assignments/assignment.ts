@@ -8,7 +8,7 @@ import { Role, type RoleRow, roleOf } from '../roles/role.ts';
 import { Skill, type SkillRow, skillOf } from '../skills/skill.ts';
 
 /**
- * An assignment of a role, capability or skill; it embeds the whole record of what is assigned. See
+ * An assignment of a role, capability or skill; it embeds the whole record of the assigned object. See
  * docs/reference/workspaces.md#roles.
  */
 

@@ -114,7 +114,7 @@ export async function requireCalendar({ db, tenantId }: Context, calendarKey: st
  * Retires a calendar. It still computes for existing plans, but new work cannot use it. Repeating the request changes
  * nothing.
  * @param isDryRun returns the calendar unchanged and writes nothing
- * @throws Refusal `not_found`, `calendar_in_use` while a process leans on it
+ * @throws Refusal `not_found`, `calendar_in_use` while a process uses it
  */
 export async function retireCalendar(
   context: Context,

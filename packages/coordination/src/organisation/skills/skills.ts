@@ -241,7 +241,7 @@ function requireStatus(status: string): SkillRow['status'] {
   );
 }
 
-/** @throws Refusal `skill_version_immutable` with the documents that differ from what is stored */
+/** @throws Refusal `skill_version_immutable` with the documents that differ from the stored ones */
 function refuseOtherDocuments(before: SkillRow, change: SkillChange): void {
   const stored = {
     config: before.config,

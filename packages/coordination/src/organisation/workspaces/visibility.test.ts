@@ -51,7 +51,7 @@ interface Filed {
   agentKey: string;
   evaluationId: string;
   instanceId: string;
-  /** Where it is; of what is in no workspace, one that is seen. */
+  /** Its workspace; for objects without one, a visible workspace. */
   workspaceId: string;
 }
 

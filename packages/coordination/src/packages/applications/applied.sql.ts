@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { JsonObject } from '@baton/values/wire';
 
-/** What is stored about an applied object. */
+/** The stored record of an applied object. */
 export interface AppliedObject {
   readonly kind: string;
   readonly key: string;

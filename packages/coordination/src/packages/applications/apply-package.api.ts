@@ -48,7 +48,7 @@ import { viewPublished, viewRetired } from '../views/publication/views.events.ts
 import { applyPackage, type PreparedApplication, prepareApplication } from './apply-package.ts';
 import { writerCodes } from './writers.ts';
 
-/** @throws errors that are no refusal */
+/** @throws errors other than refusals */
 function refusalOf(error: unknown): Refusal {
   if (error instanceof Refusal) return error;
   throw error;

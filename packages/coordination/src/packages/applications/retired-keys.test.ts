@@ -13,7 +13,7 @@ import {
 import { makeProcessAgent, setStep, specOf } from '../../testing/processes/process-instances.ts';
 import { ruleBody } from '../../testing/rules/rules.ts';
 
-/** What somebody makes under a key that a package had, and left out since (docs/reference/packages.md#ownership). */
+/** Tests objects that are created under a key that a package contained earlier and no longer does (docs/reference/packages.md#ownership). */
 
 let baton: TestCoordination;
 before(async () => {

@@ -34,7 +34,7 @@ export interface Author {
 interface Writer {
   /** The permission for changing objects of the kind. */
   readonly permission: Permission;
-  /** Locks an object until the commit; absent where the lock on all packages is sufficient. */
+  /** Locks an object until the commit; absent if the lock on all packages is sufficient. */
   hold?(context: Context, key: string): Promise<unknown>;
   /** Writes a change with the kind's own operation, which emits its events and has its refusals. */
   write(context: Context, change: WrittenChange, author: Author): Promise<unknown>;

@@ -92,6 +92,6 @@ test('many small requests that compare a large package do not slow down others',
   assert.ok(rssMaxBytes - rssBytes <= growthBytesMax, shown);
   const p99MsMax = Math.max(p99TimesMax * percentile(quiet.bystander.ms, 0.99), 2 * p99MsFloor);
   assert.ok(percentile(ms, 0.99) <= p99MsMax, shown);
-  // Those who wait their turn get it.
+  // Requests in the queue get their turn.
   await done(baton.otherAdmin.post('/packages:plan', { package: left }));
 });

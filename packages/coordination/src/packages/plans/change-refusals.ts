@@ -30,7 +30,7 @@ const absentCodes = ['unknown_reference', 'unknown_task_type', 'unknown_agent', 
 /**
  * The refusals that the writers of the objects would have for these changes, found by reads alone
  * (docs/reference/packages.md#plan).
- * @param desired all documents of the package, which may create what other documents name
+ * @param desired all documents of the package, which may create objects that other documents refer to
  */
 export async function validateChanges(
   context: Context,

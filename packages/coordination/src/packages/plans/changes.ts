@@ -25,7 +25,7 @@ export interface Change extends Omit<PlannedChange, 'fields'> {
   readonly desired: Desired | undefined;
   /** The current object, for a renamed one under its old key; its package is null unless it is this one. */
   readonly world: WorldRow | undefined;
-  /** What is written: the document, with the fields that people have changed. */
+  /** The document to write, with the fields that people have changed. */
   readonly written: JsonObject | undefined;
 }
 

@@ -139,7 +139,7 @@ function placed(spec: JsonObject, workspaceId: string | null): JsonObject {
   return spec['workspaceId'] == null && workspaceId !== null ? { ...spec, workspaceId } : spec;
 }
 
-/** A writer's refusal as problems of a document. @throws errors that are no refusal */
+/** A writer's refusal as problems of a document. @throws errors other than refusals */
 export function describeRefusal(error: unknown): Finding[] {
   if (error instanceof z.ZodError)
     return error.issues.map(({ path, message }) =>

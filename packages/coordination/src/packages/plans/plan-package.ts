@@ -116,7 +116,7 @@ interface World {
   readonly etag: string;
 }
 
-/** All existing objects that a package names or has. */
+/** All existing objects that a package contains or refers to. */
 export async function readWorld(
   context: Context,
   { key, renames }: Manifest,

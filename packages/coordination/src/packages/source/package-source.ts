@@ -79,7 +79,7 @@ export interface PackageDocument extends z.output<typeof Envelope> {
   readonly file: string;
 }
 
-/** What is wrong with a package (docs/reference/packages.md#source). */
+/** The problems of a package (docs/reference/packages.md#source). */
 export const PackageProblem = z
   .strictObject({
     code: z.string(),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** How many of the reachable elements the tests have reached (docs/reference/packages.md#tests). */
+/** The number of reachable elements that the tests have reached (docs/reference/packages.md#tests). */
 
 /** The maximum number of listed names of unreached elements. */
 const missingMax = 100;

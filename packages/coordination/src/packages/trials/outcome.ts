@@ -36,7 +36,7 @@ export class ActTooLong extends Error {}
 const actMsMax = 25;
 /** Engine time of one test (docs/reference/packages.md#tests). */
 const testMsMax = 2000;
-/** How often an act that took too long is repeated: the machine may have been busy with something else. */
+/** The number of times that an act that took too long is repeated: the machine may have been busy with something else. */
 const triesMax = 5;
 
 /** Measures the time that the acts of a test take. */

@@ -150,7 +150,7 @@ function* checkingAlone(
   }
 }
 
-/** A writer's refusals as problems. @throws errors that are no refusal */
+/** A writer's refusals as problems. @throws errors other than refusals */
 function refusalsOf(error: unknown): Finding[] {
   if (error instanceof Refusal) {
     const { field, path, message } = error.details;

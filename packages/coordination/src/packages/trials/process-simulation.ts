@@ -47,7 +47,7 @@ export interface Instance {
   readonly tasks: Map<string, Of<'open_task'>>;
 }
 
-/** What the inputs have led to. */
+/** The effects of the inputs. */
 export interface Led {
   readonly created: Created[];
   readonly problems: string[];
@@ -199,7 +199,7 @@ export class ProcessSimulation {
     return state;
   }
 
-  /** Records one effect. @returns what follows from it */
+  /** Records one effect. @returns its effects */
   #do(act: Act, at: string, made: Led, tasks: Of<'open_task'>[]): Input | undefined {
     if (act.do === 'tell' && act.event.type === 'process.sla_failed') {
       const { code } = act.event.payload['error'] as { code: string };

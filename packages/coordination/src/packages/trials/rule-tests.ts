@@ -44,7 +44,7 @@ export function simulateRule(key: string, documents: RuleDocuments): SimulatedRu
   return { rule: rule as unknown as RuleRow, reached: new Set() };
 }
 
-/** Whether its tests have seen it act, and not act. */
+/** Whether its tests cover both a run that acts and one that doesn't. */
 export function coverageOfRule({ rule, reached }: SimulatedRule): z.infer<typeof RuleCoverage> {
   const mayHoldBack = rule.condition !== true || rule.action.forEach !== undefined;
   const all = new Set(['matched', ...(mayHoldBack ? ['not_matched'] : [])]);

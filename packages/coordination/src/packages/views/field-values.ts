@@ -25,7 +25,7 @@ export const columnTypes: Record<FieldType, string> = {
   id: 'uuid',
 };
 
-/** A sent value of a type, in the form for comparisons; undefined if it is invalid. */
+/** Converts a value from a request to the form used for comparisons; undefined if it is invalid. */
 export function storedValue(type: FieldType, sent: unknown): StoredValue | undefined {
   const parsed = forms[type].safeParse(sent);
   return parsed.success ? parsed.data : undefined;

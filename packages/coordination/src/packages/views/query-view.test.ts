@@ -38,7 +38,7 @@ const columns = (...names: string[]) => names.map((field) => ({ field }));
 const ownedBy = (value: string) => ({ field: 'ownerId', op: 'eq', value });
 
 type SourceOfRows = keyof typeof fieldsBySource;
-/** Where the records of each source are read one by one. */
+/** The endpoints that return single records of each source. */
 const made: Record<SourceOfRows, () => Promise<{ id: string; path: string }>> = {
   tasks: async () => {
     const { id } = await makeTask(baton, {

@@ -270,7 +270,7 @@ export interface GroupRow {
 export interface GroupsPage {
   readonly groupBy: Field | undefined;
   readonly aggregate: { readonly fn: string; readonly field: Field | undefined };
-  /** Of `g` and `value`; unique in combination. */
+  /** The columns of `g` and `value`; unique in combination. */
   readonly keys: readonly SortKey[];
   readonly start: Start;
   readonly rowsMax: number;

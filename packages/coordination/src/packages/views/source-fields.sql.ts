@@ -25,7 +25,7 @@ export interface Field {
   readonly expression: string;
   /** The type of the expression, for comparisons. */
   readonly storedAs: string;
-  /** For a word that is stored as its position among these. */
+  /** The words of a field that is stored as a position in this list. */
   readonly words?: readonly string[];
   readonly index?: FieldIndex;
 }

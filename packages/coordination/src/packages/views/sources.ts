@@ -20,7 +20,7 @@ export interface Source {
     readonly column: string;
     readonly type: 'task' | 'run' | 'approval' | 'project_profile' | 'place';
   };
-  /** What determines a row's visibility; absent for rows that belong to the whole tenant. */
+  /** The source of a row's visibility; absent for rows that belong to the whole tenant. */
   readonly filedBy?: FiledBy & ('workspace' | 'task' | 'taskOrWorkspace');
   /** The column of the source's own order, newest first, then by id. */
   readonly orderedBy: string;

@@ -14,7 +14,7 @@ import { findDefinition } from './definitions.sql.ts';
 /** The versions whose instances migrate to a later version (docs/reference/processes.md#migration). */
 
 /**
- * What prevents instances of earlier versions from migrating to a candidate. A version that doesn't exist, or that the
+ * Returns the problems that prevent instances of earlier versions from migrating to a candidate. A version that doesn't exist, or that the
  * caller doesn't see, causes no problem: its instances stay with it.
  * @param key of the definition; undefined if it has no version yet
  */

@@ -85,7 +85,7 @@ export const processDefinitionsApi = [
     method: 'GET',
     path: '/process-definitions',
     summary: 'List processes, each by its latest version, newest first.',
-    description: 'A page has at most 4 MiB; a cursor leads to the rest.',
+    description: 'A page has at most 4 MiB; use the cursor to read the rest.',
     permission: 'processes.read',
     query: {
       key: QueryWord.optional(),
@@ -115,7 +115,7 @@ export const processDefinitionsApi = [
     method: 'GET',
     path: '/process-definitions/{key}/versions',
     summary: 'List the versions of a process, newest first.',
-    description: 'A page has at most 4 MiB; a cursor leads to the rest.',
+    description: 'A page has at most 4 MiB; use the cursor to read the rest.',
     permission: 'processes.read',
     params: { key: TypeKey },
     paging: true,

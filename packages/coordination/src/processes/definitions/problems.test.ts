@@ -68,7 +68,7 @@ const rules = (...rows: readonly (readonly string[])[]) => ({
   rules: rows.map((when) => ruleRow(when, ['1'])),
 });
 const workdayBy = (key: string) => `cal.isWorkday(timestamp('2026-01-01T00:00:00Z'), '${key}')`;
-/** With an error of its own, so that warnings are seen beside it. */
+/** With an error, so that the test sees warnings beside errors. */
 const refusedAnyway = (spec: Record<string, unknown>) => ({ ...spec, identity: undefined });
 const withWarning = (more: object) => refusedAnyway(processSpec({ owner: undefined, ...more }));
 

@@ -17,14 +17,14 @@ import {
   findWantedInputs,
 } from './references.sql.ts';
 
-/** What a definition names elsewhere in the tenant (docs/reference/processes.md#problems). */
+/** The objects of the tenant that a definition refers to (docs/reference/processes.md#problems). */
 
 interface Named {
   readonly name: string;
   readonly path: string;
 }
 
-/** What the same package creates, and so doesn't have to exist yet. */
+/** The objects that the same package creates, which therefore need not exist yet. */
 export interface GivenNames {
   readonly taskTypes: ReadonlySet<string>;
   readonly agents: ReadonlySet<string>;

@@ -12,7 +12,7 @@ import { humanStep, setStep, startProcesses } from '../../testing/processes/proc
 import { agentSpec, linkAgent, publishAgent } from '../../testing/registry/agents.ts';
 import { makeRule, makeRuleWorker, observe, observed } from '../../testing/rules/rules.ts';
 
-// Whom the task of a step is for: nobody else claims it, changes what the step reads of it, or completes it.
+// Tests the addressee of a step's task: nobody else may claim it, change the fields that the step reads, or complete it.
 
 const { baton, worker, get, start } = await startProcesses();
 

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { assertTookLess } from '@baton/testing/depth';
 import { humanStep, setStep, startProcesses } from '../../testing/processes/process-instances.ts';
 
-// What the worst definition costs: the expressions of a text, and of all that follows from one input, are bounded
-// together.
+// Tests the cost of the worst definition: the expressions of a text, and those of all consequences of one input,
+// share a bound.
 
 const { start } = await startProcesses();
 

@@ -39,7 +39,7 @@ export interface Done {
 
 /**
  * Carries out one effect.
- * @param links how many process triggers in a row led to it
+ * @param links the length of the chain of process triggers that led to it
  * @throws Refusal
  */
 export async function carryOutEffect(

@@ -38,12 +38,12 @@ const start = async (steps: object[], more: object = {}) =>
 const act = (id: string, verb: string, body: object) =>
   done(baton.admin.post(`/process-instances/${id}:${verb}`, body));
 const branch = (id: string, ...steps: object[]) => ({ id: `b-${id}`, do: steps });
-/** What is refused at once, since its agent can not act. */
+/** An act that is rejected at once, because its agent can't act. */
 const refusedCall = (id: string) => ({ id, call: { agent: unlinked, taskType: 'task' } });
 const vote = (id: string) => ({ id, approve: { approvers: [{ principal: person }] } });
 const suspend = (id: string) => ({ id, suspend: { reason: 'for the test' } });
 
-/** Steps that lead to all that an instance can write without an event or a timer, and fail at last. */
+/** Steps that cause all writes that an instance can make without an event or a timer, and fail at the end. */
 const everything = (): object[] => [
   { ...setStep('did', { d: '1' }), onCompensate: [setStep('undo', { d: '0' })] },
   { id: 'back', compensate: ['did'] },

@@ -6,8 +6,8 @@ import { done, refused } from '../../testing/leases.ts';
 import { humanStep, setStep, specOf, startProcesses } from '../../testing/processes/process-instances.ts';
 import { observe } from '../../testing/rules/rules.ts';
 
-// What an instance does at events beside its stages (`onEvent`), and steps of a stage that begin only if they are
-// wanted.
+// Tests event handlers outside of stages (`onEvent`), and optional steps of a
+// stage.
 
 const { baton, worker, agent, get, start, told, complete } = await startProcesses();
 const change = async (taskId: string, body: object) => {

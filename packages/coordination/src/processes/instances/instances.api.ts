@@ -45,7 +45,7 @@ const {
   'process.stage_exited': stageExited,
   'process.milestone_reached': milestoneReached,
   'process.milestone_lost': milestoneLost,
-  // Only the worker writes events that timers and other events lead to.
+  // Only the worker writes events caused by timers and other events.
   'process.correlated': _correlated,
   'process.timer_fired': _fired,
   'process.sla_warning': _warning,

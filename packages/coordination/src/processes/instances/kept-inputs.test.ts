@@ -16,7 +16,7 @@ import { startProcess } from '../../testing/programs/service-processes.ts';
 import { observe } from '../../testing/rules/rules.ts';
 import { until } from '../../testing/wait-until.ts';
 
-// What waits for a suspended instance, and how it is taken when the instance goes on.
+// Tests the inputs that a suspended instance stores, and their order after it is resumed.
 
 const { baton, worker, agent, get, act, complete } = await startProcesses();
 

@@ -16,7 +16,7 @@ import {
 import { startProcess } from '../../testing/programs/service-processes.ts';
 import { until } from '../../testing/wait-until.ts';
 
-// Workers in processes of their own, killed with SIGKILL at random moments while instances go on.
+// Workers in processes of their own, killed with SIGKILL at random moments while instances continue.
 
 const instances = 6;
 const kills = byDepth(1, 2);

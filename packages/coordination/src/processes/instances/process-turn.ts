@@ -114,7 +114,7 @@ function keysOf(event: EventRow): string[] {
   return [...ownKeysOf(event), triggerKeyOf(event)];
 }
 
-/** By the event's object, and by the instance that it comes from. */
+/** Matches by the event's object, and by the instance that it comes from. */
 function ownKeysOf(event: EventRow): string[] {
   const keys = [`entity:${event.entity_id}`];
   const source = sourceOfEvent(event.correlation_id);

@@ -14,7 +14,7 @@ import {
 } from '../../testing/processes/process-instances.ts';
 import { observe } from '../../testing/rules/rules.ts';
 
-// What processes of people with narrow sight take of what those people don't see.
+// Tests processes of people with limited visibility: which inputs they receive about objects that these people can't see.
 
 let baton: TestCoordination;
 let worker: ReturnType<typeof makeProcessWorker>;

@@ -75,7 +75,7 @@ test('a stage whose last step is done is completed, even if the instance ends be
     id: 'both',
     fork: { mode, branches: lists.map((steps, n) => ({ id: `branch-${n}`, do: steps })) },
   });
-  // The list with `complete` goes on first, when that of the other branch or stage is at its end.
+  // The list with `complete` continues first, when that of the other branch or stage has ended.
   const ends: [object[], string][] = [
     [[fork('all', [listen('a'), end()], [listen('b')])], 'completed'],
     [[fork('compete', [listen('a'), end()], [humanStep('b')])], 'completed'],

@@ -22,7 +22,7 @@ export interface Start {
   readonly data: JsonObject;
   readonly agent: Caller | undefined;
   readonly event: EventRoot | null;
-  /** How many process triggers in a row led to the start. */
+  /** The length of the chain of process triggers that led to the start. */
   readonly links?: number;
 }
 

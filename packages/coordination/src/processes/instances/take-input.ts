@@ -57,7 +57,7 @@ export interface Running {
   readonly agent: Caller | undefined;
   /** The version that the instance had before this input. */
   readonly before?: Definition;
-  /** The number of process triggers in a row that led to the current input. */
+  /** The length of the chain of process triggers that led to the current input. */
   readonly links?: number;
 }
 
@@ -234,7 +234,7 @@ export async function migrateInstance(
   return (await db.row(updateToStaying(tenantId, row.id, toVersion))) as InstanceRow;
 }
 
-/** @throws errors that are no fault of the instance */
+/** @throws errors that the instance didn't cause */
 function faultOf({ log, tenantId }: Context, { id }: InstanceRow, error: unknown): ProcessFault {
   if (error instanceof ProcessFault) return error;
   if (isUnavailable(error)) throw error;
@@ -392,7 +392,7 @@ function timersKeyOf(state: ProcessState): string {
   return JSON.stringify(counting.map(({ id, dueAt }) => ({ id, due_at: dueAt })));
 }
 
-/** Adds what was refused to the instance's unclosed objects. */
+/** Adds the refused acts to the instance's unclosed objects. */
 async function noteLeftOpen(
   { db, tenantId }: Context,
   row: InstanceRow,

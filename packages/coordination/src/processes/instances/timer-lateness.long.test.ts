@@ -15,7 +15,7 @@ const startsAtOnce = 8;
 const { baton, worker, publish } = await startProcesses();
 const job = fireProcessTimers(worker.tools);
 
-/** How long in all the machine kept a trivial question waiting, beyond what is usual. */
+/** The total time that the machine delayed a trivial request beyond the usual. */
 function watchMachine() {
   let [isOver, stalledMs] = [false, 0];
   const watching = (async () => {

@@ -44,7 +44,7 @@ export interface JudgedGroup extends TriggerPlace {
   readonly fitting: readonly Fitting[];
 }
 
-/** Which of the definitions that an event may concern have been evaluated. */
+/** The progress through the definitions that an event may concern. */
 export interface JudgedEvent {
   /** The last version that an earlier turn evaluated. */
   readonly after: TriggerPlace | undefined;
@@ -119,7 +119,7 @@ async function addTriggered(
   const open = await db.row(findOpenOfKey(tenantId, definitionKey, instanceKey));
   if (open === undefined) {
     if (kind !== 'start') return;
-    // It has started its instance before, which has ended since.
+    // The event has started its instance earlier, and the instance has ended.
     const startedId = startedInstanceId(definitionKey, rootOf(event));
     if ((await db.row(findInstance(tenantId, startedId))) !== undefined) return;
     const { identity_agent: agent } = (await useDefinition(context, definitionKey, version)).row;

@@ -4,7 +4,7 @@ import { startCoordination, type TestCoordination } from '../../testing/coordina
 import { done, makeTask, openSession, refused } from '../../testing/leases.ts';
 import { agentSpec, linkAgent, publishAgent } from '../../testing/registry/agents.ts';
 
-// What a program of a registered agent needs besides its credential: the revision by which its runs start.
+// A registered agent's program needs its credential and the revision with which its runs start.
 
 let baton: TestCoordination;
 before(async () => {

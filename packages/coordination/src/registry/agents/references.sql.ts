@@ -50,7 +50,7 @@ export function findFurtherAssignments(
     limit 1`;
 }
 
-/** One of these names for which the agent has a value. */
+/** Returns one of these names for which the agent has a value. */
 export function findStoredSecret(tenantId: string, agentId: string, names: readonly string[]) {
   return sql<{ name: string }>`
     select name from agent_secrets

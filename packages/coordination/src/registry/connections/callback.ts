@@ -169,7 +169,7 @@ interface CallbackResult {
   readonly reason?: CallbackReason;
 }
 
-/** The page runs no script, is not cached, and doesn't pass its address, which has the code, to the next page. */
+/** The page runs no script, is not cached, and doesn't send its address, which contains the code, to the next page. */
 const headers = {
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",

@@ -135,7 +135,7 @@ export const ApprovalCancellation = z.strictObject({ comment }).meta({ id: 'Appr
 
 const commonOf = wireMapper<ListedApprovalRow>()(z.strictObject(common), {});
 
-/** Builds the record of an approval and compares it with its present subject. */
+/** Builds the record of an approval and compares it with its current subject. */
 export function approvalOf(row: ApprovalRow, present: PresentSubject): Approval {
   const { subject, requested_subject: requested, subject_digest: digest } = row;
   const isChanged = digest === null || present.subject?.digest !== digest;

@@ -56,7 +56,7 @@ const get = endpoint({
   path: '/approvals/{id}',
   summary: 'Read an approval.',
   description:
-    'Returns the recorded subject. If it has changed, `current` is the present subject and `changedFields` names ' +
+    'Returns the recorded subject. If it has changed, `current` is the current subject and `changedFields` names ' +
     'the differences.',
   permission: 'approvals.read',
   params,
@@ -105,7 +105,7 @@ const approve = endpoint({
   summary: 'Approve.',
   description:
     'For the assigned person, or a person with the required role. Opens a gate. If the subject has changed, the ' +
-    'request needs `subjectDigest` with the digest of the present subject.',
+    'request needs `subjectDigest` with the digest of the current subject.',
   permission: 'approvals.decide',
   params,
   body: ApprovalDecision,

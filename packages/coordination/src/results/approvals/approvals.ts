@@ -124,7 +124,7 @@ export async function getApproval(context: Context, approvalId: string): Promise
   return shownApproval(context, await getApprovalRow(context, approvalId));
 }
 
-/** Builds the record of an approval and compares it with its present subject. */
+/** Builds the record of an approval and compares it with its current subject. */
 export async function shownApproval(context: Context, row: ApprovalRow): Promise<Approval> {
   return approvalOf(row, await presentSubjectOf(context, row));
 }

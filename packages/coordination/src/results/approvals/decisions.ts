@@ -72,7 +72,7 @@ export async function decideApproval(
 
 /**
  * Refuses to approve a changed subject, unless its digest shows that the decider saw it.
- * @throws Refusal `payload_too_large` for what nobody can be shown, `approval_subject_changed`
+ * @throws Refusal `payload_too_large` for a subject too large to be shown, `approval_subject_changed`
  */
 function requireSubject(
   { id, subject, subject_digest: requestedDigest }: ApprovalRow,

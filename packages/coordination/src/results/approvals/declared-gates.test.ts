@@ -60,7 +60,7 @@ const ensured = () => ({
   },
 });
 
-/** Who may cancel it: neither the agent nor a stranger, but a person with claims.manage, or the addressee. */
+/** A person with claims.manage or the addressee may cancel it; the agent and strangers may not. */
 async function onlyPeopleCancel(gate: any, other: any) {
   assert.deepEqual(
     [gate.status, gate.gate, gate.requestedByPrincipalId, gate.assignedPrincipalId],

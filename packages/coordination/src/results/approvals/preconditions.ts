@@ -32,7 +32,7 @@ interface Failure {
  * supersedes must exist and satisfy the condition. Its author must neither have worked on the task nor have requested
  * the approval. Paths start from `payload`, the payload of the observation's event, and from `task`. See
  * docs/reference/approvals.md#approve-and-reject.
- * @throws Refusal `approval_precondition_failed` with all that fail
+ * @throws Refusal `approval_precondition_failed` with all conditions that fail
  */
 export async function requirePreconditions(
   context: Context,

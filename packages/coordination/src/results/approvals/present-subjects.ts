@@ -17,7 +17,7 @@ type About = Pick<ApprovalRow, 'id' | 'task_id' | 'artifact_id' | 'gate' | 'veri
 /** Number of tasks whose documents are in memory at once. A task's documents have up to 2 MB. */
 const atOnceMax = 20;
 
-/** Builds the present subject of an approval. For a decision, the caller holds the task's lock. */
+/** Builds the current subject of an approval. For a decision, the caller holds the task's lock. */
 export async function presentSubjectOf(
   context: Context,
   approval: Omit<About, 'id'>,
@@ -34,7 +34,7 @@ export async function presentSubjectOf(
   });
 }
 
-/** The digests of the present subjects of these approvals, by id; a subject that is too large has none. */
+/** The digests of the current subjects of these approvals, by id; a subject that is too large has none. */
 export async function findPresentDigests(
   context: Context,
   approvals: readonly About[],

@@ -16,7 +16,7 @@ export interface ReadableArtifact {
 
 /**
  * Finds an artifact for a caller who may read all artifacts, or only the inputs of tasks.
- * @throws Refusal `not_found`, and `permission_denied` when it is no input of the named task
+ * @throws Refusal `not_found`, and `permission_denied` if it isn't an input of the specified task
  */
 export async function findReadableArtifact(
   context: Context,

@@ -57,7 +57,7 @@ export function lockUploadedContent(tenantId: string, principalId: string, uploa
     for key share of c`;
 }
 
-/** Discards an object whose upload did not finish. Returns no row if an upload or artifact has it. */
+/** Discards an object whose upload did not finish. Returns no row if an upload or artifact refers to it. */
 export function updateWritingToDoomed({ id, tenantId }: ContentName) {
   return sql<{ id: string }>`
     update artifact_contents set state = 'doomed', state_since = clock_timestamp()

@@ -26,7 +26,7 @@ const storeOf = (env: Record<string, string>) =>
 
 async function* chunksOf(bytes: Buffer, count = 3): AsyncGenerator<Buffer> {
   const length = Math.ceil(bytes.length / count);
-  // Copies: a store may give back the memory of what it has taken.
+  // Copies: a store may reuse the memory of the bytes that it has received.
   for (let at = 0; at < bytes.length; at += length) yield Buffer.from(bytes.subarray(at, at + length));
 }
 

@@ -18,7 +18,7 @@ const batchMax = 100;
  * complete or lost.
  */
 const writingSecondsMax = 3600;
-/** After so many failures in a row the store counts as down; each attempt may last until its timeout. */
+/** After this many consecutive failures the store counts as unavailable; each attempt may last until its timeout. */
 const failuresMax = 3;
 
 type Tools = Pick<JobTools<Context>, 'pool' | 'log'> & Pick<Context, 'contents'>;

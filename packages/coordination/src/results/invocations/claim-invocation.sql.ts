@@ -124,7 +124,7 @@ export function lockNextPending(tenantId: string, reach: ExecutorReach) {
 /**
  * `lockNextPending` for an executor with restricted visibility: it steps from queue to queue of each visible place, so
  * that pending calls elsewhere cost nothing, however many there are. A call for a task is visible if the task is. It
- * stays in the queue of the place in which it was requested: after a move of the task, only executors who see both
+ * stays in the queue of the place where it was requested: after a move of the task, only executors who see both
  * places get it.
  *
  * Calls of tasks that moved out of view, and calls that verify the executor's own work, are skipped one by one. Both

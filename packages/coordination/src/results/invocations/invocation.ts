@@ -86,7 +86,7 @@ export type InvocationRequest = z.output<typeof InvocationRequest>;
 
 const endpoints = (max: number) => z.array(z.string().min(1).max(queryWordCharactersMax)).max(max).nullish();
 
-/** What an executor can execute; an omitted list restricts nothing. */
+/** The calls that an executor can execute; an omitted list doesn't restrict them. */
 export const InvocationClaim = z
   .strictObject({
     protocols: z.array(z.string().max(queryWordCharactersMax)).min(1).max(10),

@@ -54,7 +54,7 @@ export async function invokeSkill(
   requireContractRights(context, skill, resource);
   if (run !== undefined) await counted(context, () => requireTool(context, run, skill));
   const basis = await basisOf(context, skill, { approvalId: request.approvalId, taskId: place.taskId }, run);
-  // With an approval the principal is the requester, also in a run.
+  // With an approval, the principal is the requester, even in a run.
   const requestedBy =
     run === undefined || basis?.kind === 'approval'
       ? ({ kind: 'principal', ref: context.caller.principalId } as const)
@@ -86,7 +86,7 @@ function isNamedBy(ref: string, { skill_id: id, skill, version }: NamedInvocatio
   return [id, skill, `${skill}@${version}`].includes(ref);
 }
 
-/** @throws Refusal `idempotency_key_reuse` where the key names a call of another skill or with other inputs */
+/** @throws Refusal `idempotency_key_reuse` if the key names a call of another skill or with other inputs */
 function repeat(
   earlier: InvocationRow | undefined,
   { inputs, idempotencyKey }: InvocationRequest,

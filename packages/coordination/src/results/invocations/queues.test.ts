@@ -68,7 +68,7 @@ test('calls of other protocols, origins and audiences, and those that wait for t
   const { invocation } = await done(executor.post('/skill-invocations:claim', asked));
   assert.equal(invocation.id, wanted.id);
   assert.equal((await executor.post('/skill-invocations:claim', asked)).status, 204);
-  // Nor does another tenant with nothing of its own read any of it.
+  // Nor does another tenant without own rows read any of them.
   const others = await pagesReadBy(
     baton.pool,
     lockNextPending(baton.otherTenantId, { ...reach, httpOrigins: null, audiences: null }),

@@ -22,7 +22,7 @@ import {
   updateOutcome,
 } from './outcomes.sql.ts';
 
-/** Unexpected failures in a row before an outcome fails, and the delays between them. */
+/** Consecutive unexpected failures before an outcome fails, and the delays between them. */
 const failuresMax = 8;
 const pauseSecondsMin = 2;
 const pauseSecondsMax = 300;

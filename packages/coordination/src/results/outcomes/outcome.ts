@@ -94,7 +94,7 @@ export function outcomeOf(
   };
 }
 
-/** One action of an outcome in its turn. */
+/** The action of an outcome that is executed next. */
 export interface Step {
   readonly action: DecisionAction;
   /** For reactions to a call of a skill: the index of the call, and the end that triggers them. */

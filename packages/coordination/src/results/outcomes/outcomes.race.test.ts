@@ -45,7 +45,7 @@ test('of an outcome that completes a task and a claim at once, the task is compl
     await tester.decide(id);
     const claim = worker.actor.post(`/tasks/${task.id}:claim`, { sessionId: worker.sessionId });
     const [{ status, body }] = await Promise.all([claim, tester.work()]);
-    // Where the claim had the task locked, the outcome is still due.
+    // If the claim had locked the task, the outcome is still due.
     if ((await statusOf(id)) === 'pending') await tester.work();
     const found = await baton.pool.row<{ category: string; active_claim_id: string | null }>(
       sql`select category, active_claim_id from tasks where id = ${task.id}`,

@@ -11,7 +11,7 @@ import type { EvaluatedAttempt, FailureReason } from './check-evaluation.ts';
 import { taskVerified, verificationFailed } from './verification.events.ts';
 import { countFailuresInRow, updateAttempt, updateTaskToUnverified } from './verifications.sql.ts';
 
-/** After the third failure in a row a person has to examine the task. */
+/** After the third consecutive failure, a person has to examine the task. */
 const failuresBeforeBlocked = 3;
 
 /**

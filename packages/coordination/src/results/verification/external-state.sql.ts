@@ -3,14 +3,14 @@ import type { AttemptRow } from '../../work/verifications/attempt.ts';
 import { coreTypes } from '../artifacts/artifact.ts';
 import type { Provers } from '../provers/provers.ts';
 
-/** A recorded item that evidence names: its author, and the task that it concerns. */
+/** A recorded item that evidence refers to: its author and its task. */
 export interface RecordedFactRow {
   id: string;
   author: string;
   task_id: string | null;
 }
 
-/** The artifacts and observations among the ids. An artifact that the core records is nobody's claim. */
+/** The artifacts and observations among the ids. An artifact that the core records is not a claim of any principal. */
 export function findRecordedFacts(tenantId: string, ids: readonly string[]) {
   return sql<RecordedFactRow>`
     select id, created_by as author, task_id from artifacts

@@ -33,7 +33,7 @@ async function called(skill: any, acceptance: object[], by?: Actor) {
   return { task, call: (await done(claimCall(executor, skill))).invocation };
 }
 
-/** What became of the check after the call has ended. */
+/** Returns the result of the check after the call has ended. */
 async function judgedAfter(task: { id: string }) {
   await judge.run();
   const { status, results } = await attemptOf(task.id);

@@ -28,7 +28,7 @@ const attemptOf = async (id: string) => (await done(baton.admin.get(`/tasks/${id
 const countOf = async (id: string, type: string) =>
   (await eventsOf(baton, id)).filter((event) => event.type === type).length;
 
-/** What must hold of a task whatever happened: a closed attempt, and completed only by one that passed. */
+/** The invariant of the task: its attempt is closed, and only a passed attempt completed it. */
 async function assertSettled(taskId: string, round: number) {
   const row = await baton.pool.row(sql<{ category: string; open: string | null; passed: number }>`
     select t.category, t.open_verification_id as open,
@@ -157,7 +157,7 @@ test('a completer who is being disabled meanwhile completes nothing after the di
   const task = await openVerification(baton, ready, { evidence }, completer);
   let judged: Promise<unknown> | undefined;
   await baton.pool.transaction(async (tx) => {
-    // As a disable does: it holds the principal alone until its commit.
+    // Locks the principal exclusively until the commit, like a disable.
     await tx.run(sql`select pg_advisory_xact_lock(principal_lock(${completer.principalId}))`);
     judged = judges[0]?.run().then(() => ({ status: 0, body: null, headers: new Headers() }));
     await untilBlockedBy(tx, baton, judged as Promise<never>);

@@ -61,7 +61,7 @@ export function findAttempts(tenantId: string, taskId: string, page: Page) {
 
 export type DueAttemptRow = Pick<AttemptRow, 'id' | 'tenant_id'> & { next_check_at: string };
 
-/** Pending attempts, the longest due first; each is checked again under its task's lock. */
+/** Pending attempts, the longest overdue first; each is checked again under its task's lock. */
 export function findDueAttempts([nextCheckAt, id]: QueuePosition, rowsMax: number) {
   return sql<DueAttemptRow>`
     select id, tenant_id, next_check_at from verifications
@@ -135,7 +135,7 @@ export function updateNextLook(
     where id = ${attemptId} and tenant_id = ${tenantId}`;
 }
 
-/** An ended attempt has nothing left to do. */
+/** An ended attempt is finished. */
 export function updateAttemptToSettled(tenantId: string, attemptId: string) {
   return sql`
     update verifications set next_check_at = null

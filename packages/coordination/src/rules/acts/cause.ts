@@ -11,7 +11,7 @@ import type { Context } from '../context.ts';
 import { type RuleTriggerRoot, ruleGoalOf, ruleTaskOf } from '../documents/roots.ts';
 import { readsRoot } from '../documents/warnings.ts';
 
-/** What triggers an evaluation: an event of the journal, or a due time of the rule's schedule. */
+/** The trigger of an evaluation: an event of the journal, or a due time of the rule's schedule. */
 export interface Cause {
   readonly trigger: RuleTriggerRoot;
   readonly payload: JsonObject;

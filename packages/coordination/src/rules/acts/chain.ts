@@ -6,7 +6,7 @@ import type { Cause } from './cause.ts';
 const linkSecondsMax = 60;
 
 /**
- * How many rules in a row led to this cause, including the current one; 1 for the first. Events that rules write
+ * The length of the chain of rules that led to this cause, including the current one; 1 for the first. Events that rules write
  * trigger no rule, but the consequences of their acts may, such as the end of a verification: without a limit, two
  * rules could trigger each other forever.
  */

@@ -114,7 +114,7 @@ async function relateTo(
   }
 }
 
-/** The gate that a person approves; null where the action requests no decision. */
+/** The gate that a person approves; null if the action requests no decision. */
 async function askForDecision(acting: Acting, task: Task, roots: RuleRoots): Promise<string | null> {
   const { context, rule } = acting;
   if (rule.action.kind !== 'request_decision') return null;

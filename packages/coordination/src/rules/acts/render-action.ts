@@ -30,8 +30,8 @@ const wordCharactersMax = 500;
 const whereStepsMax = 1_000_000;
 
 /**
- * The roots of each item that the action runs for; one item, without the root `item`, where the action has no forEach.
- * @throws ConditionFault if the value is no list or has more than 50 items, or if `where` takes too many steps
+ * The roots of each item that the action runs for; one item, without the root `item`, if the action has no forEach.
+ * @throws ConditionFault if the value is not a list or has more than 50 items, or if `where` takes too many steps
  */
 export function itemsOfAction({ forEach, where }: RuleAction, roots: RuleRoots): RuleRoots[] {
   if (forEach === undefined) return [roots];
@@ -48,7 +48,7 @@ export function itemsOfAction({ forEach, where }: RuleAction, roots: RuleRoots):
   return chosen;
 }
 
-/** Identifies an item in its key, where the action has no template for the key. */
+/** Identifies an item in its key, if the action has no template for the key. */
 export interface ItemOfCause {
   readonly rule: RuleRow;
   readonly cause: Cause;

@@ -22,7 +22,7 @@ const action = (fields: object, more: object = {}) => ({
   action: { kind: 'ensure_work', taskType: 'task', fields: { title: 'x', ...fields }, ...more },
 });
 
-/** What PATCH takes of a rule; the rest is set once. */
+/** The fields of a rule that PATCH accepts; the others are set once. */
 const changeable = ['description', 'trigger', 'condition', 'interpretation', 'action', 'goalId', 'identity'];
 
 /** By everything that takes the documents of a rule: to write it, to check it, to try it, and to change it. */

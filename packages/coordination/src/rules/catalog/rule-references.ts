@@ -19,7 +19,7 @@ export interface RulePlace {
   readonly identity: unknown;
 }
 
-/** What the same package creates, and so doesn't have to exist yet. */
+/** The objects that the same package creates, which therefore need not exist yet. */
 export interface GivenWithRule {
   readonly taskTypes: ReadonlySet<string>;
   readonly agents: ReadonlySet<string>;
@@ -30,7 +30,7 @@ const nothingGiven: GivenWithRule = { taskTypes: new Set(), agents: new Set() };
 interface RuleLookUp {
   /** Whether the rule is filed in its workspace by this request. */
   readonly entersWorkspace: boolean;
-  /** What narrows the caller's rights, each set of them: the result of `requireStanding`. */
+  /** The sets of permissions that restrict the caller: the result of `requireStanding`. */
   readonly narrowedBy?: readonly ReadonlySet<string>[];
   readonly given?: GivenWithRule;
 }

@@ -2,10 +2,10 @@ import type { z } from 'zod';
 import { checkDocument } from '../../service/documents.ts';
 import { type ErrorCode, fail } from '../errors.ts';
 
-/** How many faults of a document a refusal names (docs/reference/rules.md#documents). */
+/** The maximum number of faults of a document that a refusal lists (docs/reference/rules.md#documents). */
 const faultsMax = 20;
 
-/** What is wrong, with its place in the document: `action.fields.title`. */
+/** The problem, with its path in the document: `action.fields.title`. */
 export interface Fault {
   readonly field: string;
   readonly message: string;

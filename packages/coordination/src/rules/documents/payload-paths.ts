@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { EventDeclaration } from '@baton/kernel/http/service';
 
 /**
- * Which values a path can have in a document whose JSON Schema is known. It serves warnings, which report only what is
+ * Computes the possible values of a path in a document whose JSON Schema is known. It is used for warnings, which report only what is
  * certainly wrong.
  */
 

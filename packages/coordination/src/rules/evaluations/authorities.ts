@@ -18,7 +18,7 @@ export class AuthorityChanged extends Error {}
 /** The principals in whose names rules act. */
 export interface Authorities {
   /**
-   * Undefined where that principal or credential is no longer active. Where external authorization decides permissions,
+   * Undefined if that principal or credential is no longer active. Where external authorization decides permissions,
    * it is queried for the rule's workspace, or for the tenant.
    * @throws AuthorityChanged
    */

@@ -76,7 +76,7 @@ test('custom fields are rendered up to the size of a document, not beyond', asyn
     evaluation.result.work.map((item: any) => item.refused),
     ['payload_too_large', 'payload_too_large'],
   );
-  // Without the bound 7,000 ms, and 700 MB.
+  // Without the bound it took 7,000 ms and 700 MB.
   assert.ok(cpuMs < 2500, `${cpuMs} ms`);
 });
 

@@ -41,7 +41,7 @@ const pageEvents = 200;
 /** Journal pages that are searched for causes. */
 const pagesMax = 10;
 const shownItemsMax = 10;
-/** Then evaluation stops: 200 of the costliest kind take 10 s of a processor that all tenants share. */
+/** Evaluation stops at this number: 200 of the most expensive kind take 10 s of a processor that all tenants share. */
 const lookMsMax = 1000;
 
 export const RuleDryRun = RuleRequest.extend({
@@ -100,7 +100,7 @@ export function dryRunInTurn(context: Context, request: RuleDryRun): Promise<Dry
 }
 
 /**
- * What a rule would have done for the newest causes that the caller sees, with the current tasks and goals
+ * Simulates a rule for the newest causes that the caller sees, with the current tasks and goals
  * (docs/reference/rules.md#operations). It searches at most 2,000 events, for at most a second, and writes nothing.
  * @throws Refusal those of `checkRule`
  */
@@ -114,7 +114,7 @@ async function dryRunRule(context: Context, request: RuleDryRun): Promise<DryRun
     rule.trigger.kind === 'schedule'
       ? [causeOfSchedule(rule, Math.floor(Date.now() / 1000))]
       : await findCauses(context, rule, request);
-  // Where external authorization decides on each task, one request covers all of them.
+  // If external authorization decides on each task, one request covers all of them.
   const acting = await contextOf(context, rule);
   const tasks = new Set(causes.flatMap(({ taskId }) => taskId ?? []));
   if (acting !== undefined && tasks.size > 0 && readsRoot(rule, 'task'))

@@ -129,7 +129,7 @@ export function reportInactive({ identity_agent: agent }: RuleRow, result: Evalu
   return failed('credential_inactive', agent === null ? {} : { agent }, result);
 }
 
-/** @param result of the items before the failure. @throws errors that are no fault of the rule */
+/** @param result of the items before the failure. @throws errors that the rule didn't cause */
 export function findingOfFault(error: unknown, result: EvaluationResult = {}): Finding {
   if (error instanceof ConditionFault)
     return failed('rule_condition_error', { message: error.message }, result);
@@ -207,7 +207,7 @@ export function findingFrom({ cause }: Pick<Acting, 'cause'>, work: WorkItem[]):
 const isWaiting = ({ reason, skipped, failed: isFailed }: WorkItem) =>
   reason === waitingReason && !skipped && !isFailed;
 
-/** What an evaluation waits for: the end of claims on tasks, or of a skill call. */
+/** The condition that an evaluation waits for: the end of claims on tasks, or of a skill call. */
 function waitedFor({ result, pending }: Finding, skillInvocationId: string | null): string[] {
   if (pending?.isAsking) return skillInvocationId === null ? [] : [skillInvocationId];
   return (pending?.waiting ?? []).flatMap((index) => result.work?.[index]?.taskId ?? []);

@@ -48,7 +48,7 @@ export type RuleEvaluation = z.infer<typeof RuleEvaluation>;
 
 export const RuleEvaluationPage = pageOf(RuleEvaluation);
 
-/** What a pending evaluation still has to do, and the cause that it was started for. */
+/** The remaining work of a pending evaluation, and its cause. */
 export interface PendingWork {
   readonly cause: unknown;
   /** Whether the evaluation waits for the skill's result: no item was processed yet. */

@@ -519,7 +519,7 @@ test('a rule acts with the permissions that its enabler had and still has, and n
     ['work_items_refused', 'permission_denied'],
   );
   assert.equal((await only(reads.id)).error.code, 'permission_denied');
-  // Rights that were given since don't count, and rights that were taken away don't either.
+  // Rights that were granted since don't count, and revoked rights don't either.
   const give = (principalId: string, permissions: string[]) =>
     baton.pool.run(
       sql`update iam_bindings set permissions = ${permissions} where principal_id = ${principalId}`,

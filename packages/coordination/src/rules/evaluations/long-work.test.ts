@@ -16,7 +16,7 @@ import {
 } from '../../testing/rules/rules.ts';
 import { continuePendingEvaluations } from './rule-jobs.ts';
 
-// What takes a rule long: many items, long waits, and many that wait.
+// Tests rules that take long: many items, long waits, and many pending evaluations.
 
 let baton: TestCoordination;
 let worker: ReturnType<typeof makeRuleWorker>;
@@ -265,6 +265,6 @@ test('a tenant with very many pending evaluations does not delay the turns of ot
   assert.ok(served.includes(baton.otherAdmin.tenantId));
   assert.ok(served.length <= 51, String(served.length));
   await job.run();
-  // Those that broke are put off: the next ones have their turn.
+  // Failed entries are postponed: the next ones get their turn.
   assert.ok(served.length > 52, String(served.length));
 });

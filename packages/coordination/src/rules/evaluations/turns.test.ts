@@ -13,7 +13,7 @@ let baton: TestCoordination;
 let worker: ReturnType<typeof makeRuleWorker>;
 const logged: string[] = [];
 before(async () => {
-  // What waits for a sink would hold the archive back.
+  // Pending events of a sink would delay the archive.
   baton = await startCoordination({ CP_OUTBOX_ENABLED: 'false' });
   worker = makeRuleWorker(baton, {}, logged);
 });
@@ -181,7 +181,7 @@ test('two rules that cause each other without end are stopped', async () => {
     const [newest] = await evaluationsOf(baton.admin, rule.id);
     const [taskId] = newest.createdTaskIds;
     if (taskId === undefined) break;
-    // What another rule does by a verification: the worker completes the task, in nobody's name.
+    // Another rule completes a task through a verification: the worker completes it without an actor.
     await done(baton.admin.post(`/tasks/${taskId}:complete`, {}, { 'if-match': 'task-1' }));
     completed += 1;
   }

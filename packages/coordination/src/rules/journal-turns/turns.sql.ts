@@ -73,7 +73,7 @@ export function updateFailedTurn(
 }
 
 /**
- * Gives the tenant a cursor at the present end of its journal, and keeps it until the commit: the worker does not
+ * Gives the tenant a cursor at the current end of its journal, and keeps it until the commit: the worker does not
  * delete it meanwhile. Of two concurrent commands, the second waits here.
  */
 export function upsertCursor(tenantId: string, consumer: string) {

@@ -96,7 +96,7 @@ export async function postponeTurn(
   await db.run(updateFailedTurn(tenantId, consumer, { failures, eventId: event.id, againSeconds, reason }));
 }
 
-/** Gives the tenant a cursor at the present end of its journal, unless it has one, and keeps it until the commit. */
+/** Gives the tenant a cursor at the current end of its journal, unless it has one, and keeps it until the commit. */
 export function createCursor({ db, tenantId }: Context, consumer: string): Promise<unknown> {
   return db.run(upsertCursor(tenantId, consumer));
 }

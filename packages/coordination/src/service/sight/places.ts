@@ -11,7 +11,7 @@ import {
 import type { Page } from '@baton/kernel/http/paging';
 
 /**
- * What decides a row's visibility: its own workspace, its task's, its task's if it has one, the workspace that it is,
+ * The source of a row's visibility: its own workspace, its task's, its task's if it has one, the workspace that it is,
  * its own and its role's, or its session.
  */
 export type FiledBy = 'workspace' | 'task' | 'taskOrWorkspace' | 'itself' | 'workspaceAndRole' | 'session';

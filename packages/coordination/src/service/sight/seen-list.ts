@@ -5,14 +5,14 @@ import type { SeenList } from './places.ts';
 import { countOf, findSeenOf } from './seen-list.sql.ts';
 import { isTaskInSight, type ViewerContext, viewerOf } from './sight.ts';
 
-/** The most rows that the first search may skip, and the factor for each further search. */
+/** The maximum number of rows that the first search may skip, and the factor for each further search. */
 const steps = { rowsMax: 256, growth: 8 };
 
 /**
- * Returns a page of the rows that a person sees. The list of all rows is searched first, the cheapest way where most
- * rows are visible. The search stops after some hundred skipped rows. Then, if the person sees few rows, all of them
- * are looked up; otherwise the search is repeated over more rows. So the cost of a page stays close to the smaller of
- * both: the visible rows, and the rows that precede the page.
+ * Returns a page of the rows that a person sees. The list of all rows is searched first, because that is cheapest if
+ * most rows are visible. The search stops after some hundred skipped rows. Then, if the person sees few rows, all of them
+ * are looked up; otherwise the search is repeated over more rows. The cost of a page therefore stays close to the smaller of
+ * two numbers: the visible rows, and the rows that precede the page.
  * @param viewerId null for a caller that sees everything
  * @throws Refusal `invalid_cursor`
  */

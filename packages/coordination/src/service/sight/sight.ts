@@ -4,7 +4,7 @@ import { fail } from '../errors.ts';
 import { findBlindViewers, findNarrowSight, findSeenTasks, seesTask, seesWorkspace } from './sight.sql.ts';
 
 /**
- * What the caller sees of the tree of workspaces. A statement filters its rows by
+ * The part of the workspace tree that the caller sees. A statement filters its rows by
  * `(viewer is null or sees_workspace(viewer, workspace_id))`. See docs/reference/README.md#visibility.
  */
 

@@ -18,7 +18,7 @@ const head = '00000000-0000-0000-0000-000000000000';
  * @param queue.findTenants tenants with due entries after a tenant, ordered by id, at most `tenantsMax`
  * @param queue.find the due entries of a tenant except `except`, the longest due first, at most `turnEntriesMax`
  * @param queue.handle handles one entry in its own transaction; 0 when others have it locked
- * @param queue.isOfTenant whether a failure concerns the tenant and not the entry: then the tenant is put off
+ * @param queue.isOfTenant whether a failure concerns the tenant and not the entry: then the tenant is postponed
  */
 export function createTenantTurns(
   { name, log }: Pick<Job, 'name'> & { log: Logger },

@@ -25,7 +25,7 @@ function isEvent(value: unknown): value is EventDeclaration {
 
 type StoredRow = Pick<RowOf<Tables['events']>, 'type' | 'schema_version' | 'entity_type' | 'payload'>;
 
-/** How many stored events of each type are compared with the catalog, the newest first. */
+/** The number of stored events of each type that are compared with the catalog, newest first. */
 const perTypeMax = 500;
 
 /**

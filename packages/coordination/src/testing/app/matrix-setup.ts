@@ -200,7 +200,7 @@ async function start() {
       case 'powerless':
         return bearer(powerless.token);
       case 'narrow':
-        // Where a right to read and one to write suffice, each scope leaves one of them to a caller that has both.
+        // If the permissions to read and to write both suffice, each scope restricts the caller to one of them.
         if (isRead && isWrite) return bearer(writerReading);
         return bearer(isRead ? writeOnly : readOnly);
       default:

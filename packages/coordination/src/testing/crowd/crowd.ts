@@ -34,7 +34,7 @@ export interface Crowd {
   open(port: number, members: readonly (readonly CrowdMember[])[]): Promise<void>;
   /** Resolves when each socket has received so many events, with the time of the last one in ms since 1970. */
   expect(count: number): Promise<number>;
-  /** What each socket has received, process by process. */
+  /** The events that each socket has received, by process. */
   count(): Promise<Counted[][]>;
   look(): Promise<{ open: number; ends: Record<string, number> }>;
   close(): Promise<void>;

@@ -1,10 +1,10 @@
-/** What one socket has received: the number of its events, and a digest of their sequences in the order of arrival. */
+/** The record of one socket: the number of its events, and a digest of their sequences in the order of arrival. */
 export interface Counted {
   count: number;
   digest: number;
 }
 
-/** What a client does with frames other than events. */
+/** The client's reaction to frames other than events. */
 export interface ControlFrames {
   ping(payload: Buffer): void;
   close(code: number, reason: string): void;
@@ -57,7 +57,7 @@ export class FrameCounter {
     }
   }
 
-  /** @returns where parsing continues, or undefined when the frame is incomplete */
+  /** @returns the offset at which parsing continues, or undefined if the frame is incomplete */
   #readFrame(chunk: Buffer, at: number): number | undefined {
     const left = chunk.length - at;
     const code = chunk.readUInt8(at) & 0x0f;

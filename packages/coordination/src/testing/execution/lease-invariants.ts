@@ -81,7 +81,7 @@ const violations = {
     select e.id from events e left join outbox o on o.event_sequence = e.sequence where o.event_sequence is null`,
 };
 
-/** Checks the whole store of a test for anything that a race has left behind. */
+/** Checks the whole store of a test for anything that a race has left. */
 export async function checkLeaseInvariants(baton: TestCoordination): Promise<void> {
   for (const [invariant, query] of Object.entries(violations))
     assert.deepEqual(await baton.pool.rows(query), [], invariant);

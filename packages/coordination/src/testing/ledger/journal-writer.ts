@@ -36,7 +36,7 @@ export async function writeEvents(
 const stableMsMax = 120_000;
 
 /**
- * Waits until no committed event is hidden any more: other databases of the cluster have transactions too.
+ * Waits until every committed event is visible: other databases of the cluster have transactions too.
  * @throws Error with the oldest transaction of the cluster when that takes too long
  */
 export async function journalIsStable(db: Db): Promise<void> {

@@ -35,7 +35,7 @@ export async function makeTenant(db: Db): Promise<string> {
   return tenantId;
 }
 
-/** Archives up to an event, as requests would, and moves a number of events; without events of its own. */
+/** Archives up to an event, like the endpoint, and moves a number of events, but writes no events. */
 export async function archiveThrough(
   db: Db,
   tenantId: string,

@@ -163,7 +163,7 @@ type Verb = keyof typeof acts;
 export interface Step {
   readonly verb: Verb;
   readonly worker: number;
-  /** How many objects before the newest. */
+  /** The object's distance from the newest one. */
   readonly back: number;
   readonly flag: boolean;
 }

@@ -40,7 +40,7 @@ export interface RunModel extends Journaled {
 
 export interface ApprovalModel extends Journaled {
   task: TaskModel;
-  /** How often the title had changed at the request. */
+  /** The number of title changes before the request. */
   titleChanges: number;
   /** The approval of an earlier title that it requests again. */
   renews: ApprovalModel | undefined;

@@ -53,7 +53,7 @@ export function makeProcessWorker(
   };
 }
 
-/** What the agent of a process needs for the steps that the engine executes. */
+/** The permissions that a process's agent needs for the steps that the engine executes. */
 export const processAgentPermissions: readonly Permission[] = [
   'tasks.read',
   'tasks.write',

@@ -6,9 +6,9 @@ import { keepLog } from '@baton/kernel/testing/leaks/leaks';
 /** One of Baton's programs in its own process. */
 export interface ServiceProcess {
   readonly pid: number;
-  /** Where it answers; empty for a worker. */
+  /** The address that it listens on; empty for a worker. */
   readonly url: string;
-  /** What it has written on its standard output. */
+  /** Its standard output so far. */
   printed(): string;
   /** Ends it, by SIGTERM by default, and waits for its exit. */
   stop(signal?: NodeJS.Signals): Promise<void>;

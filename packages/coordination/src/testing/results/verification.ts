@@ -41,7 +41,7 @@ export async function openVerification(
   return done(completer.post(`/tasks/${task.id}:complete`, {}, { 'if-match': `task-${task.version}` }));
 }
 
-/** Makes the next poll due, and lets the present wait have begun so many seconds ago. */
+/** Makes the next poll due, and moves the start of the current wait that many seconds into the past. */
 export async function letTimePass(baton: TestCoordination, taskId: string, seconds: number): Promise<void> {
   await baton.pool.run(sql`
     update verifications

@@ -6,7 +6,7 @@ export interface ResumingStreamOptions {
   url(): string;
   /** Called before each attempt. */
   token(): string | Promise<string>;
-  /** Where to begin; absent: at the oldest event that exists. */
+  /** The cursor to start from; if absent, the oldest existing event. */
   after?: string;
   types?: string;
   /** Gets the events in the order of the journal. Each one moves the cursor of the next attempt. */
@@ -17,7 +17,7 @@ export interface ResumingStreamOptions {
 export interface ResumingStream {
   /** Of the newest event. */
   readonly cursor: string | undefined;
-  /** How often it was opened, by the code of the previous end; `first` for the first time. */
+  /** The number of times it was opened, by the code of the previous end; `first` for the first time. */
   readonly opened: ReadonlyMap<number | 'first', number>;
   /** Rejects when reopening can't help: a lost right, or a cursor below the pruned history. */
   readonly failed: Promise<never>;

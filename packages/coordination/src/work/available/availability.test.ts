@@ -174,7 +174,7 @@ test('a zone that is published while the first workspace of its calendar is bein
   await settle();
   const startDate = dateOf(inDays(3));
   const at = (hours: number) => new Date(Date.parse(startDate) + hours * 3_600_000).toISOString();
-  // The publication of a version is under way, and doesn't see the workspace.
+  // A version is being published, and the publication doesn't see the workspace.
   const task = await baton.pool.transaction(async (tx) => {
     await tx.run(sql`
       update calendars set id = (select id from calendar_versions where key = ${key} and version = 1)

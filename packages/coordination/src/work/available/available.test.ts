@@ -171,7 +171,7 @@ test('lists exactly the claimable tasks, in full pages, after any history', asyn
         for (const priority of priorities) ids.push((await make({ priority })).id);
         for (const { kind, at, ...more } of steps) {
           const id = ids[at] as string;
-          // What can't be done to the task as it is, is refused; the walk is about what is left.
+          // Steps that the task's state doesn't allow are rejected; the test is about the others.
           const task = await done(baton.admin.get(`/tasks/${id}`));
           const ifMatch = { 'if-match': `task-${task.version}` };
           if (kind === 'claim')

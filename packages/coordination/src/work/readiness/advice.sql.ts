@@ -13,7 +13,7 @@ export interface AdviceRow {
     relationId: string;
     relatedBy: string;
     codes: string[];
-    /** Such a task can't be completed any more. */
+    /** Such a task can no longer be completed. */
     isCancelled: boolean;
     holderId: string | null;
   }[];

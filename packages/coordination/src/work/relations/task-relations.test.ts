@@ -79,7 +79,7 @@ test('cycles are refused among parents, and in the joint graph of blocks and dep
   await refused(relate(a.id, c.id, 'depends_on'), 422, 'dependency_cycle');
   await refused(relate(c.id, a.id, 'blocks'), 422, 'dependency_cycle');
   await refused(relate(a.id, b.id, 'depends_on'), 422, 'dependency_cycle');
-  // The two graphs know nothing of each other, and the other types have no direction that could close.
+  // The two graphs are independent, and relations of the other types can't form a cycle.
   await done(relate(a.id, c.id, 'blocks'), 201);
   for (const type of ['spawned_by', 'related_to']) {
     await done(relate(a.id, b.id, type), 201);

@@ -53,7 +53,7 @@ async function insert(by: Actor, tenantId: string, given: readonly Given[]): Pro
       ${column((one) => one.priority)}::smallint[]) as g(number, title, description, second, due, priority)`);
 }
 
-/** What a naive filter finds, in the list's order. */
+/** The result of a naive filter, in the list's order. */
 async function naive(tenantId: string, terms: readonly string[], sort: string, priority: number | undefined) {
   const rows = await baton.pool.rows<{ id: string }>(sql`
     select id from tasks

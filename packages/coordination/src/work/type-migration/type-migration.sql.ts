@@ -61,7 +61,7 @@ export function findMigratingTasks(tenantId: string, ids: readonly string[], cal
     where t.id = any (${ids}) and t.tenant_id = ${tenantId}`;
 }
 
-/** Locks tasks until the commit, in the order of their ids as everywhere. @returns those that still have the type */
+/** Locks tasks until the commit, in the order of their ids. @returns those that still have the type */
 export function lockTasksOfType(tenantId: string, typeId: string, ids: readonly string[]) {
   return sql<{ id: string }>`
     select id from tasks

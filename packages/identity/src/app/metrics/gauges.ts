@@ -25,7 +25,7 @@ export function measureService(
       },
     });
   };
-  gauge('iam_signatures_waiting', 'Signatures under way or waiting.', () => signingKeys.waiting);
+  gauge('iam_signatures_waiting', 'Signatures in progress or queued.', () => signingKeys.waiting);
   gauge('iam_keys_published', 'Keys in the key document.', () => signingKeys.publishedCount);
   gauge(
     'iam_audit_rows_waiting',

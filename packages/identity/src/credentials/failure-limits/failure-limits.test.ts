@@ -70,7 +70,7 @@ describe('limits of failures', () => {
 
   test('failures with the longest requests take no memory', async () => {
     const limited = await identity.another({ IAM_FAILURES_PER_CREDENTIAL_MAX: '3' });
-    // Bodies of 14 KB each: 14 MB, if what is counted kept them.
+    // Bodies of 14 KB each: 14 MB, if the counters stored them.
     const long = 'x'.repeat(4000);
     const scope = 'x'.repeat(9900);
     // Not by `request`: the leak test keeps what that sends.
@@ -176,7 +176,7 @@ describe('limits of failed sign-ins', () => {
     });
     const realm = await makeRealm(limited, upstream);
     const right = await upstream.sign({ sub: newSubject() });
-    // Who is refused by a rule presents a genuine token: that counts for nothing.
+    // A caller that a rule rejects presents a valid token, which isn't counted as a failure.
     const unentitled = { audience: 'unknown' };
     for (let time = 0; time < 5; time += 1)
       assert.equal((await signInBy(limited, realm, right, 'exchange', unentitled)).status, 403);

@@ -54,7 +54,7 @@ const restOf = (principalId: string) => sql`
     order by created_at, id offset ${firstBatch})
   for update`;
 
-/** What a disable left of a principal. */
+/** The state of a principal after a disable. */
 const endingOf = (principalId: string) =>
   sql`select id from endings where principal_id = ${principalId} for update`;
 
@@ -83,7 +83,7 @@ test('a disable answers after the first 100 tokens; the others are refused at on
   assert.equal((await made(other.post(`${path}:disable`))).revokedCredentials, 0);
   const release = await hold(t, endingOf(principalId));
   await releaseTokens();
-  // What a process left is done by another.
+  // Another process completes the work of a stopped one.
   await other.close();
 
   await made(identity.post(`${path}:enable`));

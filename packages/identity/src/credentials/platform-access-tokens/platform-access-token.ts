@@ -28,7 +28,7 @@ export type PlatformAccessTokenRow = Pick<
   | 'rotated_from_id'
 >;
 
-/** The sign-in that a token rests on; nothing of it for agents and imported keys. */
+/** The sign-in that a token is based on; absent for agents and imported keys. */
 export type SignInSnapshot = Pick<
   TokenColumns,
   'origin' | 'authentication_context_id' | 'auth_issuer' | 'acr' | 'amr' | 'auth_time'

@@ -65,7 +65,7 @@ export async function rotatePlatformAccessToken(
       fingerprint,
     }),
   );
-  // Nothing is revoked yet, so a clash leaves the token as it is.
+  // The token isn't revoked yet, so a conflict leaves it unchanged.
   if (made === undefined)
     return (await replayOf(db, tenantId, idempotencyKey, fingerprint)) ?? fail('credential_conflict');
   await db.run(updateRotated(former.id));

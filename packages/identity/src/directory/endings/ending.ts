@@ -10,7 +10,7 @@ export type EndingRow = RowOf<Tables['endings']>;
 /** The actor of the changes and records: a request, or later the job in its name. */
 export type Acting = Auditing & Emitting & Pick<Context, 'db'>;
 
-/** One that the job has locked, and does a batch of. */
+/** An ending that the job has locked, and processes in batches. */
 export interface Ending extends Acting, Pick<Context, 'auditKey'> {
   readonly row: EndingRow;
 }

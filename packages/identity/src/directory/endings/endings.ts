@@ -55,14 +55,14 @@ interface Finishing {
   readonly pool: Pool;
   readonly auditKey: AuditKey | undefined;
   readonly log: Logger;
-  /** Does a batch, and removes the ending after the last one. @returns how many rows it changed */
+  /** Does a batch, and removes the ending after the last one. @returns the number of changed rows */
   continueEnding(ending: Ending): Promise<number>;
 }
 
 /**
  * Does the work that requests left for later, at the start and every second. Any number of processes may
  * do so: one at a time works on each.
- * @returns a function that stops it, after the present batch
+ * @returns a function that stops it, after the current batch
  */
 export function startEndings(finishing: Finishing): () => Promise<void> {
   return startJob({

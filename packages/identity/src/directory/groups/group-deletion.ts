@@ -9,7 +9,7 @@ import { deleteGroupRow, tryLockGroup, updateGroupDeleted } from './groups.sql.t
 interface DeletedGroup {
   readonly tenantId: string;
   readonly groupId: string;
-  /** The key of the directory source that deletes it, where it isn't the admin. */
+  /** The key of the directory source that deletes it, if it isn't the admin. */
   readonly provisioningSource?: string;
 }
 
@@ -17,7 +17,7 @@ interface DeletedGroup {
  * Deletes a group that the caller has locked for a change. From the commit on it is absent. The first 100 memberships
  * go in this transaction, which waits for nobody who adds a member; a job removes the others and those that were just
  * being added, and then writes `group.deleted`.
- * @returns how many members there were
+ * @returns the number of members
  */
 export async function removeGroup(context: Context, group: DeletedGroup): Promise<number> {
   const { db } = context;
@@ -46,7 +46,7 @@ export async function continueDeletion(ending: Ending): Promise<number> {
   return removed;
 }
 
-/** Then nobody can add a member any more until this transaction ends. */
+/** Then nobody can add a member until this transaction ends. */
 async function isEmptyAndFree({ db }: Acting, groupId: string): Promise<boolean> {
   if ((await db.row(tryLockGroup(groupId))) === undefined) return false;
   return (await db.row(hasMembers(groupId)))?.has_more === false;

@@ -45,7 +45,7 @@ export async function getGroup(db: Db, tenantId: string, groupId: string): Promi
 }
 
 /**
- * Renames, disables or enables a local group. A disabled one entitles nobody to a privileged scope; its members stay
+ * Renames, disables or enables a local group. A disabled group grants no privileged scope; its members stay
  * (see docs/reference/tokens.md#privileged-scopes).
  * @throws Refusal `group_not_found`, `group_is_federated`
  */

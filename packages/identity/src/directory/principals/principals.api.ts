@@ -103,7 +103,7 @@ export const disable = endpoint({
       .strictObject({
         principalId: Uuid,
         status: z.literal('disabled'),
-        revokedCredentials: z.int().describe('How many tokens this call revoked.'),
+        revokedCredentials: z.int().describe('The number of tokens that this call revoked.'),
       })
       .meta({ id: 'DisabledPrincipal' }),
   },

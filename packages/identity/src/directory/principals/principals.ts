@@ -128,7 +128,7 @@ export async function makeActive(
   emit(context, principalEnabled, { tenantId, aggregateId: principalId }, payload);
 }
 
-/** As `getLockedMember`; @throws Refusal `principal_not_found` */
+/** Like `getLockedMember`; @throws Refusal `principal_not_found` */
 export async function getLockedPrincipal(
   db: Db,
   tenantId: string,
@@ -141,13 +141,13 @@ export interface DisableOrder {
   tenantId: string;
   principalId: string;
   reason: string;
-  /** The key of the directory source that disables it, where it isn't the admin. */
+  /** The key of the directory source that disables it, if it isn't the admin. */
   provisioningSource?: string;
 }
 
 /**
  * Disables a principal in all its tenants and revokes all its tokens.
- * @returns how many tokens that are; 0 when it is repeated
+ * @returns the number of tokens; 0 if the call is repeated
  * @throws Refusal `principal_not_found`
  */
 export async function disablePrincipal(context: Context, order: DisableOrder): Promise<number> {
@@ -217,7 +217,7 @@ async function lockForChange(
 
 /**
  * Disables a principal whose row this transaction has locked, for `:disable` and for directories.
- * @returns how many tokens were revoked
+ * @returns the number of revoked tokens
  */
 export async function disableLocked(
   context: Context,

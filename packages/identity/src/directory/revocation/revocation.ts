@@ -36,7 +36,7 @@ export async function revokeToken(context: Context, order: RevocationOrder): Pro
  * Revokes every token of a principal, in whichever tenant it was issued; expired ones too. The first 100 are revoked by
  * this transaction, which takes the same time however many there are; the others are refused from its commit on, and a
  * job revokes them in batches. Call it with the exclusive lock of the principal.
- * @returns how many there are
+ * @returns their number
  */
 export async function revokeTokensOfPrincipal(
   context: Context,

@@ -14,7 +14,7 @@ export interface TokenQuery extends PresentedToken {
   readonly audience: string | null;
 }
 
-/** Which client is looked up, and for which audience. */
+/** The client to look up, and the audience. */
 export interface ClientQuery {
   readonly clientId: string;
   readonly audience: string;

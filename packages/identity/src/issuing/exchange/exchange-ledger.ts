@@ -10,7 +10,7 @@ import { insertLedgerEntries, type LedgerEntry } from './exchanges.sql.ts';
 export class ExchangeLedger {
   readonly #inserts: SharedStatement<LedgerEntry, void>;
 
-  /** @param key authenticates each row; undefined where the settings name none */
+  /** @param key authenticates each row; undefined if the settings name none */
   constructor(db: Db, key: AuditKey | undefined) {
     this.#inserts = new SharedStatement(async (entries) => {
       await db.run(insertLedgerEntries(entries, key));
@@ -31,7 +31,7 @@ export class ExchangeLedger {
     return this.#inserts.waiting;
   }
 
-  /** Resolves when no entry is waiting any more. */
+  /** Resolves when no entry is waiting. */
   idle(): Promise<void> {
     return this.#inserts.idle();
   }

@@ -155,7 +155,7 @@ async function recordDenial(
   return reasonOf(entry);
 }
 
-/** Counts the failure, then refuses. @throws Refusal `rate_limited` where the count is too high already */
+/** Counts the failure, then refuses. @throws Refusal `rate_limited` if the count is too high already */
 function failInvalid(
   { failureLimits, address }: Context,
   { kind, publicName, writesDenials }: Presented,

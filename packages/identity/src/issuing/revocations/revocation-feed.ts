@@ -55,14 +55,14 @@ export class RevocationFeed {
    * Call it after a commit and before the commit is acknowledged: later readers then find what it revoked. Waits at
    * most a second for the services of the same process.
    * @param eventTypes the types of the transaction's events
-   * @returns undefined where nothing was revoked
+   * @returns undefined if nothing was revoked
    */
   noteCommitted(eventTypes: ReadonlySet<string>): Promise<void> | undefined {
     if (![...eventTypes].some(isRevocation)) return undefined;
     this.#list = undefined;
     // A read in progress may not see the commit.
     this.#reading = undefined;
-    // They read the list at their next turn all the same.
+    // They still read the list at their next turn.
     return this.#announce && within(announcedMsMax, this.#announce()).catch(() => undefined);
   }
 

@@ -140,7 +140,7 @@ describe('GET /.well-known/revocations.json', () => {
     await made(listening.patch(path, { displayName: 'Renamed' }));
     assert.equal(told, 1);
     await listening.close();
-    // One that never answers delays the disable, but doesn't stop it.
+    // A process that never responds delays the disable, but doesn't prevent it.
     const stuck = await identity.another({}, () => new Promise(() => undefined));
     await made(stuck.post(`${path}:enable`));
     await stuck.close();

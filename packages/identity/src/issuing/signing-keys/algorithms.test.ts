@@ -315,7 +315,7 @@ test('with an overlap no token is refused while the key changes, at each of two 
   const clients = await makeClients(one, 'ES256');
   const tokens: string[] = [];
   const kidsOf = async (at: TestIdentity) => (await documentOf(at)).keys.slice(1).map(({ kid }) => kid);
-  /** Every token of until now is valid at both. */
+  /** All tokens issued so far are valid at both. */
   const issueAndVerify = async () => {
     tokens.push(await issue(one, clients), await issue(two, clients));
     for (const at of [one, two]) {

@@ -10,7 +10,7 @@ const intervalMs = 30_000;
 /**
  * Notes in the database which keys this process signs with, so that every process knows when its last token expires
  * (see docs/reference/tokens.md#signing-keys).
- * @returns a function that stops it, after the present note
+ * @returns a function that stops it, after the current note
  */
 export function startKeyUseNotes(keys: SigningKeys, log: Logger): () => Promise<void> {
   return startJob({

@@ -147,7 +147,7 @@ describe('the previous key', () => {
     );
     assert.notEqual(after.headers.get('etag'), during.headers.get('etag'));
 
-    // A process that starts now knows it from the store, and one that goes on signing with it brings it back.
+    // A process that starts now knows it from the store, and one that continues to sign with it restores it.
     const restarted = await store.another(files.settings);
     assert.deepEqual(await kidsOf(restarted), [later]);
     const { IAM_SIGNING_KEY_ID } = files.settings;
@@ -248,7 +248,7 @@ describe('what the files may hold', () => {
       if (next !== '') await writeFile(files.next, next);
       if (previous !== '') await writeFile(files.previous, previous);
       await assert.rejects(store.another(files.settings), sentence);
-      // A reload takes nothing of such files, also no other signing key.
+      // A reload uses no part of such files, not even another signing key.
       await writeFile(files.current, newKey);
       await identity.service.reload();
       assert.deepEqual(await documentOf(identity), former);

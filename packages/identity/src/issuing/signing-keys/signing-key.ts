@@ -12,7 +12,7 @@ export class SigningKeyError extends Error {
 
 export const modulusBitsMin = 3072;
 
-/** As `kid`, it means the key's own thumbprint, so that the key can change without a change of the settings. */
+/** Like `kid`, it means the key's own thumbprint, so that the key can change without a change of the settings. */
 const byThumbprint = 'thumbprint';
 
 /** A parsed key of the key document. */
@@ -47,7 +47,7 @@ export type KeyRings = ReadonlyMap<SigningAlgorithm, KeyRing>;
 /** The files and names of the keys of one algorithm. */
 interface KeySource {
   readonly algorithm: SigningAlgorithm;
-  /** The signing key itself; it wins over its file. */
+  /** The signing key itself; it takes precedence over its file. */
   readonly text?: string | undefined;
   readonly file: string | undefined;
   readonly nextFile: string | undefined;

@@ -88,7 +88,7 @@ export class SigningKeys implements SigningAlgorithms {
   }
 
   /**
-   * Reloads the configured keys, and compares them with the former keys of the same names. On an error the present keys
+   * Reloads the configured keys, and compares them with the former keys of the same names. On an error, the current keys
    * remain in use.
    * @throws SigningKeyError, also if a key is missing that is still needed; errors of the database
    */

@@ -15,13 +15,13 @@ import type { Resource } from './testing/filters.ts';
 interface Step {
   readonly what: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** `{user}`, `{other}` and `{group}` are the ids of what was made before. */
+  /** `{user}`, `{other}` and `{group}` are the ids of objects created before. */
   readonly path: string;
   readonly body?: unknown;
   readonly status: number;
-  /** The id of what is made, by this name. */
+  /** The id of the created object, under this name. */
   readonly makes?: string;
-  /** What of the response must be so, by the path of its parts: `emails.0.value`. */
+  /** The expected values in the response, by path: `emails.0.value`. */
   readonly shows?: Resource;
 }
 

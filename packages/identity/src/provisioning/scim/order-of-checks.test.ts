@@ -31,7 +31,7 @@ const { store, closedTenant } = storeFaults(() => identity);
 /** A request by an access token of the service account, signed after all faults are set. */
 interface ScimAttempt extends Attempt {
   readonly claims: Record<string, unknown>;
-  /** A provisioning token of the same source, for what the test makes itself. */
+  /** A provisioning token of the same source, for objects that the test creates itself. */
   readonly directory: string;
   isForged: boolean;
   writesUpstream: boolean;

@@ -7,7 +7,7 @@ import { made } from '../../testing/objects.ts';
 import { makeProvisioning, type Provisioning } from '../../testing/provisioning.ts';
 import { type ScimClient, scimClient } from '../../testing/scim-client.ts';
 
-/** What a value may be, and what a page of a list may weigh. */
+/** Tests the bounds of values and the size of list pages. */
 
 let identity: TestIdentity;
 let fixture: Provisioning;

@@ -59,7 +59,7 @@ interface Census {
   counted_active: number;
 }
 
-/** Counts what is stored in a tenant whose people all come from its source. */
+/** Counts the rows of a tenant whose people all come from its source. */
 async function census({ tenantId, sourceId }: { tenantId: string; sourceId: string }): Promise<Census> {
   return (await processes[0].pool.row<Census>(sql`
     select (select count(*) from memberships m join principals p on p.id = m.principal_id
@@ -267,7 +267,7 @@ test('a person is disabled by an administrator while the directory writes them: 
       ),
     ]);
     assert.deepEqual(statusesOf(again), Array(4).fill(200));
-    // Where the directory wanted the person inactive at that moment, the administrator was refused.
+    // If the directory had just deactivated the person, the administrator was refused.
     await act('enable');
     assert.equal((await clients[1].get(`/Users/${id}`)).body.active, true);
     assert.equal((await identity.get(path)).body.status, 'active');

@@ -1,13 +1,13 @@
 import { OutboundError, type OutboundFailure } from '@baton/kernel/outbound/outbound';
 
-/** A directory rejected a write. The message contains nothing of the directory's response. */
+/** A directory rejected a write. The message contains no part of the directory's response. */
 export class UpstreamError extends Error {
   override readonly name = 'UpstreamError';
   /** `status_500`, `too_late`, `token_status_401`, ... */
   readonly why: string;
   /** Whether certainly nothing was written; if false, the outcome is unknown. */
   readonly isSettled: boolean;
-  /** Whether the account does not exist any more. */
+  /** Whether the account no longer exists. */
   readonly isGone: boolean;
 
   constructor(why: string, isSettled: boolean, cause?: unknown, isGone = false) {

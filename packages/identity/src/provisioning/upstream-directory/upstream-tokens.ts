@@ -40,7 +40,7 @@ export class UpstreamTokens {
       return await untilAborted(entry.request, deadline, 'the token endpoint');
     } catch (error) {
       const { why, cause } = upstreamErrorOf(error);
-      // Without a token, nothing was sent to the directory itself.
+      // Without a token, no request was sent to the directory itself.
       throw new UpstreamError(`token_${why}`, true, cause);
     }
   }

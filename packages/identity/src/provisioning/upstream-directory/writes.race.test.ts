@@ -29,7 +29,7 @@ afterEach(() => {
   fixture.keycloak.overrides = {};
 });
 
-/** Acts, and answers after a delay. */
+/** Carries out the request, and responds after a delay. */
 const late =
   (ms: number): Override =>
   async (res, act) => {

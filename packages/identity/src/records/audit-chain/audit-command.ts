@@ -171,7 +171,7 @@ async function verify(
   return isWhole;
 }
 
-/** Whether the last link that identity made is there; true where identity kept none. */
+/** Whether the last link that identity created still exists; true if identity has stored none. */
 async function isHeadThere(pool: Pool, file: string): Promise<boolean> {
   const head = await readHead(file);
   return head === undefined || (await pool.row(findSealEnding(head.lastSequence)))?.hmac === head.hmac;

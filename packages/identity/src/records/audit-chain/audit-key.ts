@@ -10,7 +10,7 @@ export interface AuditKey {
 
 const keyLengthMin = 32;
 
-/** The file is no usable key. The message never shows its content. */
+/** The file doesn't contain a usable key. The message never shows its content. */
 export class AuditKeyError extends Error {
   override readonly name = 'AuditKeyError';
 }

@@ -14,7 +14,7 @@ export interface AuditMaintenance {
 
 /**
  * Reads the key of the audit log and the last head; without a configured key it logs a warning and returns none.
- * @throws AuditKeyError for a file that is no key or no head
+ * @throws AuditKeyError for a file that doesn't contain a key or a head
  */
 export async function openAuditMaintenance(settings: Settings, log: Logger): Promise<AuditMaintenance> {
   const [keyFile, headFile] = [settings.IAM_AUDIT_KEY_FILE, headFileOf(settings)];

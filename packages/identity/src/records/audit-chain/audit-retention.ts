@@ -27,7 +27,7 @@ interface Removing {
   readonly key: AuditKey | undefined;
   readonly log: Logger;
   readonly days: number;
-  /** Stops after the present batch. */
+  /** Stops after the current batch. */
   readonly stopping?: AbortSignal;
 }
 
@@ -35,7 +35,7 @@ interface Removing {
  * Removes audit records that are older than `days` (see docs/reference/audit.md#retention-of-the-audit-log). Of a
  * sealed record only whole links go, oldest first and only while they are intact. The links stay, and a mark made with
  * the key proves that identity removed them. Sealed records are never removed without the key.
- * @returns how many records were removed
+ * @returns the number of removed records
  */
 export async function removeOldAudits(removing: Removing): Promise<number> {
   const { pool, key, log, days } = removing;
@@ -66,7 +66,7 @@ async function eachTenant(
   return removed;
 }
 
-/** Of all tenants in one statement, as long as the store refuses none of them. */
+/** Removes records of all tenants in one statement, as long as the store refuses none of them. */
 async function removeUnsealed(removing: Removing, keptSince: string): Promise<number> {
   try {
     return await removeByAge(removing, keptSince, null);
@@ -140,7 +140,7 @@ async function removeLinks(
   const contents = await tx.rows(findContents(ranges));
   const broken = old.find((link, index) => {
     const content = contents[index];
-    // Of a link made with an earlier key only the records can be checked.
+    // If an earlier key made a link, only its records can be checked.
     const isForged = link.key_id === key.id && linkHmac(key, link) !== link.hmac;
     return isForged || content === undefined || recordsProblem(link, content) !== undefined;
   });
@@ -159,8 +159,8 @@ async function removeLinks(
 }
 
 /**
- * Removes old records once an hour, where the settings want it.
- * @returns a function that stops it, after the present batch
+ * Removes old records once an hour, if the settings want it.
+ * @returns a function that stops it, after the current batch
  */
 export function startRetention(removing: Removing): () => Promise<void> {
   if (removing.days === 0) return async () => undefined;

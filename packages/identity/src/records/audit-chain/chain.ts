@@ -4,7 +4,7 @@ import type { ContentRow, HeadRow, RemovalRow, RunRow, SealRow } from './seal.ts
 /** The end of a chain, to which the next link is attached; position 0 and no HMAC before the first link. */
 export type Head = Readonly<Pick<HeadRow, 'position' | 'hmac'>>;
 
-/** Records in one link at most. To check a link no more are read, whatever number it claims. */
+/** The maximum number of records in one link. The check of a link reads no more, whatever number the link claims. */
 export const recordsPerLinkMax = 256;
 
 export const chainStart: Head = { position: 0, hmac: '' };

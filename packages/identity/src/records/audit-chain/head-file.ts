@@ -10,7 +10,7 @@ export interface KeptHead {
   readonly hmac: string;
 }
 
-/** The path from the settings, by default beside the key. */
+/** The path from the settings, by default next to the key. */
 export function headFileOf(settings: Settings): string | undefined {
   const { IAM_AUDIT_HEAD_FILE: file, IAM_AUDIT_KEY_FILE: keyFile } = settings;
   return file ?? (keyFile === undefined ? undefined : `${keyFile}.head`);

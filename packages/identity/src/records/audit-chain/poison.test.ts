@@ -12,7 +12,7 @@ const message = 'the audit log could not be sealed';
 
 /**
  * Links are made in the order of the numbers, and a record that is left out is one that `verify` reports: so one link
- * that the store refuses holds up the sealing of all, and nothing else.
+ * that the store refuses delays the sealing of all, and nothing else.
  */
 test('a link that the store refuses is tried once a second at most, is logged, and holds up no request; later all is sealed', async (t) => {
   const { file } = await makeKey();
@@ -32,7 +32,7 @@ test('a link that the store refuses is tried once a second at most, is logged, a
   await makePrincipal(identity, good);
   await makePrincipal(identity, bad);
   await until(() => failures().length >= before + attempts, 'it was tried again and again');
-  // One may have been about to begin when the clock was read.
+  // A transaction may have been about to start when the clock was read.
   assert.ok(performance.now() - beganAt >= 1000 * (attempts - 1), 'not faster than once a second');
 
   await identity.pool.run(sql`alter table audit_seals drop constraint poison`);

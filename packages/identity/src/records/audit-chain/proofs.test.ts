@@ -6,7 +6,7 @@ import { makeTenant } from '../../testing/objects.ts';
 import { until } from '../../testing/waiting.ts';
 import { auditCommand, makeKey, tamper } from './testing/records.ts';
 
-/** What the owner of the database can do while identity runs and seals. */
+/** Tests attacks by the owner of the database while identity runs and seals. */
 
 async function started(): Promise<{ identity: TestIdentity; env: Record<string, string> }> {
   const keys = await makeKey();

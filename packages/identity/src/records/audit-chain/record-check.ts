@@ -3,7 +3,7 @@ import { recordMac } from './record-mac.ts';
 import type { ContentRow } from './seal.ts';
 
 /**
- * How far the clocks of the database and of the processes may be apart, and a record's place from its time. A
+ * The maximum difference between the clocks of the database and the processes, and between a record's place and its time. A
  * transaction takes seconds; the rest is for clocks.
  */
 const clockMinutesMax = 5;
@@ -34,7 +34,7 @@ export class RecordCheck {
   readonly #keys: readonly AuditKey[];
   readonly #unprovenThrough: number;
   #newestMs = Number.NEGATIVE_INFINITY;
-  /** By the minute in which they were written. */
+  /** Groups them by the minute in which they were written. */
   readonly #ids = new Map<number, Set<string>>();
 
   /** @param unprovenThrough up to this number records may be without an HMAC */

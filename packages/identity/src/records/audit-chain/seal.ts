@@ -7,7 +7,7 @@ export type SealRow = Omit<
   'sealed_at'
 >;
 
-/** How far retention has removed a tenant's records. */
+/** The position up to which retention has removed a tenant's records. */
 export type RemovalRow = Pick<
   RowOf<Tables['audit_removals'], { hmac: string }>,
   'position' | 'hmac' | 'key_id'
@@ -47,7 +47,7 @@ export type StartRow = Pick<RowOf<Tables['audit_starts'], { hmac: string }>, 'th
 export interface BehindRow {
   /** Not sealed yet. */
   unsealed: number;
-  /** Of these, the ones that should be. */
+  /** The subset of these that should be. */
   overdue: number;
   /** Not sealed although later records, of other tenants, are: the sealer leaves none out. */
   skipped: number;

@@ -85,8 +85,8 @@ export class Sealer {
   }
 
   /**
-   * @returns how many records were sealed, and the last link; undefined when nothing may be sealed or another process
-   * does
+   * @returns the number of sealed records, and the last link; undefined if nothing may be sealed, or another process
+   * seals
    */
   async #sealBatch(
     tx: Db,
@@ -172,7 +172,7 @@ export class Sealer {
 
 /**
  * Seals about every second, and logs the head at most once an hour.
- * @returns a function that stops it, after the present batch
+ * @returns a function that stops it, after the current batch
  */
 export function startSealing(pool: Pool, key: AuditKey, heads: HeadKeeper, log: Logger): () => Promise<void> {
   const sealer = new Sealer(pool, key, heads, log);

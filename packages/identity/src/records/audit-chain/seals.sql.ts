@@ -7,7 +7,7 @@ export function lockSealing() {
 }
 
 /**
- * The number up to which no record can appear any more. Read it before the records, in a statement of its own: see
+ * The number up to which no further record can appear. Read it before the records, in a statement of its own: see
  * audit_settled().
  */
 export function findSettledAudits() {
@@ -64,7 +64,7 @@ export function findUnsealedRuns(after: number, through: number, recordsMax: num
     from numbered group by tenant_id, run order by tenant_id, run`;
 }
 
-/** Where the chain of each tenant ends; tenants without a chain have no row. */
+/** The end of each tenant's chain; tenants without a chain have no row. */
 export function findHeads(tenantIds: readonly string[]) {
   return sql<HeadRow>`
     select t.tenant_id, head.position, encode(head.hmac, 'hex') as hmac

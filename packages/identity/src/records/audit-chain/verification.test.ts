@@ -234,7 +234,7 @@ describe('baton identity audit verify', () => {
     assert.deepEqual(await problemsOf(chain), [
       `${second}: the link is changed: its seal is not that of the key`,
     ]);
-    // By a key of their own, under the name of the true one.
+    // Signed by another key under the name of the real one.
     const link = await identity.pool.row(findSeal(tenantId, 2));
     assert.ok(link !== undefined);
     const forged = linkHmac({ id: keys.key.id, secret: Buffer.from('another secret') }, link);

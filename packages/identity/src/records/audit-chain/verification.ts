@@ -28,7 +28,7 @@ type Place = Pick<SealRow, 'first_sequence' | 'last_sequence' | 'occurred_from' 
 /** A fault at one place of a chain. */
 export interface ChainProblem {
   readonly position: number;
-  /** The affected records; undefined if nothing identifies them any more. */
+  /** The affected records; undefined if nothing still identifies them. */
   readonly place: Place | undefined;
   readonly what: string;
 }

@@ -4,7 +4,7 @@ import type { Tables } from '../../service/schema.ts';
 import type { AuditRow } from './audit-record.ts';
 
 /**
- * The number up to which no record can appear any more, and the numbers between which the records of a time lie. A
+ * The number up to which no further record can appear, and the numbers between which the records of a time lie. A
  * record has the time at which its transaction began and gets its number at the end; a minute is far longer than a
  * transaction.
  */

@@ -1,7 +1,7 @@
 import type { Statement } from '@baton/kernel/database/sql';
 import { sql } from '@baton/kernel/database/sql';
 
-/** Unnamed: it runs once per connection, also before the schema is there. */
+/** Unnamed: it runs once per connection, also before the schema exists. */
 export const enterJournalEpoch: Statement<{ reason: string | null }> = {
   text: 'select case when not journal_epoch_is_current() then enter_journal_epoch() end as reason',
   values: [],
@@ -18,7 +18,7 @@ export interface PlaceRow {
 
 /**
  * Whether `after` is a number of this history. A position between two epochs is not: the reader continues after the
- * earlier one. Above the head the present epoch itself can have been read otherwise, so all of it is read again.
+ * earlier one. Above the head the current epoch itself can have been read otherwise, so everything is read again.
  */
 export function findPlace(after: number) {
   return sql<PlaceRow>`

@@ -39,7 +39,7 @@ async function readPage(db: Db, query: EventQuery): Promise<Look> {
   const rows = await db.rows(findEventsAfter(query, settled, limit + 1));
   const { floor = 0, newest = null } = rows[0] ?? {};
   if (after < floor) fail('journal_truncated', {}, { headers: { 'journal-floor': String(floor) } });
-  // The row of the floor alone is no event.
+  // A row that only stores the floor is not an event.
   const found = rows.flatMap((row) => (row.sequence === null ? [] : eventOf(row)));
   const items = found.slice(0, limit);
   const last = items.at(-1);

@@ -25,7 +25,7 @@ async function tamper(statement: Statement<unknown>): Promise<void> {
   });
 }
 
-/** Moves every event that is there into the past. */
+/** Moves every existing event into the past. */
 const age = (days: number) =>
   tamper(sql`update events set occurred_at = occurred_at - ${days} * interval '1 day'`);
 
@@ -42,7 +42,7 @@ async function sequences(): Promise<number[]> {
   return rows.map(({ sequence }) => sequence);
 }
 
-/** Until nothing is old any more. */
+/** Until no old event is left. */
 async function untilRemoved(left: number): Promise<void> {
   await until(async () => (await sequences()).length <= left, 'old events are removed');
 }

@@ -24,7 +24,7 @@ interface Removing {
 /**
  * Removes events that are older than `days`, oldest first (see docs/reference/audit.md#journal). Readers below the last
  * removed one get 410. Several processes may run this; a lock lets one remove at a time.
- * @returns how many events were removed
+ * @returns the number of removed events
  */
 async function removeOldEvents({ pool, days }: Removing, stopping: AbortSignal): Promise<number> {
   for (let removed = 0; ; ) {
@@ -46,8 +46,8 @@ async function removeBatch(tx: Db, days: number): Promise<number> {
 }
 
 /**
- * Removes old events at the start and every ten minutes, where the settings want it.
- * @returns a function that stops it, after the present batch
+ * Removes old events at the start and every ten minutes, if the settings want it.
+ * @returns a function that stops it, after the current batch
  */
 export function startJournalRetention(removing: Removing): () => Promise<void> {
   if (removing.days === 0) return async () => undefined;

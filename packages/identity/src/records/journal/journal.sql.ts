@@ -40,13 +40,13 @@ export function insertAudits(audits: readonly AuditDraft[], key: AuditKey | unde
     ${insertRecords(audits, key)}`;
 }
 
-/** The number up to which no event can appear any more. Read it before the rows, in a statement of its own. */
+/** The number up to which no further event can appear. Read it before the rows, in a statement of its own. */
 export function findSettledSequence() {
   return sql<{ settled: number }>`select journal_settled() as settled`;
 }
 
 /**
- * An event, or none; with the sequence of the last one that was removed, and that of the newest one that can be read. A
+ * An event if there is one, with the sequences of the last removed event and of the newest readable one. A
  * reader never gets a number that no event has: after a restore such a number would seem to belong to another history.
  */
 export type FoundRow = (EventRow | { sequence: null }) & { floor: number; newest: number | null };
@@ -54,7 +54,7 @@ export type FoundRow = (EventRow | { sequence: null }) & { floor: number; newest
 const build = queryBuilder<Pick<Tables, 'events' | 'journal_floor'>>();
 
 /**
- * The next events, with the floor at the same moment; one row with the floor alone where there is no event. The
+ * The next events, with the floor at the same moment; one row with the floor alone if there is no event. The
  * text contains only the given filters, so that PostgreSQL uses the index of the tenant or the type.
  */
 export function findEventsAfter(

@@ -13,13 +13,13 @@ import { adminHeader, startIdentity, type TestIdentity } from '../../testing/ide
 import { made, makePrincipal, makeTenant } from '../../testing/objects.ts';
 import { until } from '../../testing/waiting.ts';
 
-/** What a look and its statement may take on a busy machine. */
+/** The time that a poll and its statement may take on a busy machine. */
 const promptMs = 5000;
 
 let identity: TestIdentity;
 let elsewhere: TestIdentity;
 before(async () => {
-  // Fewer connections than readers that wait.
+  // Fewer connections than waiting readers.
   identity = await startIdentity({ IAM_DATABASE_CONNECTIONS_MAX: '2' });
   elsewhere = await identity.another();
 });
@@ -42,7 +42,7 @@ async function waitFor(reader: TestIdentity, query: string) {
 }
 
 const endsSeconds = 3;
-/** Until every reader of the process has been answered nothing and waits. */
+/** Waits until every reader of the process has read no event and waits. */
 const settleMs = 400;
 
 test('without `wait` an empty page is answered at once; with events there is no waiting', async () => {

@@ -38,7 +38,7 @@ type Denial = 'human_principal_required' | 'audience_not_allowed' | 'scope_not_a
 const attemptsMax = 3;
 
 /**
- * Of one person and provider, in this process. They wait for each other's locks anyway; the others wait in a queue,
+ * The concurrent sign-ins of one person and provider in this process. They wait for each other's locks anyway; the others wait in a queue,
  * without a connection.
  */
 const signInsOfPerson = new ConcurrencyLimit('sign-ins of the person', {

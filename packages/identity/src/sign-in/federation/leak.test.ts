@@ -45,5 +45,5 @@ test('no answer repeats an upstream token, accepted or refused, nor the subject 
     assert.equal(answer.status, 422);
     assert.ok(!JSON.stringify(answer.body).includes(tokens[0] as string));
   }
-  // Where they must not be stored or logged is searched at the end of every run (scripts/leaks.ts).
+  // At the end of every run, scripts/leaks.ts searches the places where they must not be stored or logged.
 });

@@ -21,7 +21,7 @@ export function insertProvider(provider: NewProvider) {
       jwks_stale_grace_seconds, display_name_claim, authorized_parties, principal_kind, required_claims, status, created_at`;
 }
 
-/** By key, in the order of code points, whatever the collation of the database. */
+/** Sorted by key in code point order, whatever the collation of the database. */
 export function findProviders(tenantId: string) {
   return sql<ProviderRow>`
     select id, tenant_id, key, issuer, audience, jwks_uri, subject_claim, external_id_claim, group_claim,

@@ -66,7 +66,7 @@ function fits({ key }: UpstreamKey, alg: string): boolean {
 
 /**
  * Reads a key document (RFC 7517). Keys that must not verify a signature are left out: symmetric keys, keys for
- * encryption, weak keys, unknown types, and a `kid` that is no text. If two keys have the same `kid`, both are left
+ * encryption, weak keys, unknown types, and a `kid` that is not a string. If two keys have the same `kid`, both are left
  * out.
  * @throws KeyDocumentError
  */
@@ -91,7 +91,7 @@ export function parseKeySet(document: unknown): KeySet {
   return found;
 }
 
-/** The `kid` of a key; null where it has none, undefined if it isn't a key, or has a malformed name. */
+/** The `kid` of a key; null if it has none, undefined if it isn't a key, or has a malformed name. */
 function nameOf(jwk: unknown): string | null | undefined {
   if (typeof jwk !== 'object' || jwk === null) return undefined;
   if (!('kid' in jwk)) return null;

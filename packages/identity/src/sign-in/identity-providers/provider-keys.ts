@@ -4,7 +4,7 @@ import { fail } from '../errors.ts';
 import { type KeySet, parseKeySet } from './key-set.ts';
 import { ProviderFaults } from './provider-faults.ts';
 
-/** Where a provider's keys are and how long they may be used. */
+/** The address of a provider's keys, and the time for which they may be used. */
 export interface KeySource {
   readonly id: string;
   /** Its name here, for the log. */
@@ -44,7 +44,7 @@ const forcedIntervalMs = 10_000;
 /** After this part of the cache TTL, keys are fetched again in the background, so that no request waits for it. */
 const refreshAheadPart = 0.8;
 const retryAfterSeconds = 5;
-/** After this time a failure is no longer reported: a provider that nobody signs in through is not fetched from. */
+/** After this time a failure is no longer reported: the keys of an unused provider are not fetched. */
 const failingMs = 15 * 60_000;
 
 /** They show a wrong setting, here or at the provider, if not an attack. */
@@ -56,7 +56,7 @@ const faultCodes: ReadonlySet<string> = new Set([
   'missing_subject_claim',
 ]);
 
-/** Of all providers together. None is named, so that the figures may be published without authentication. */
+/** The totals of all providers. None is named, so that the figures may be published without authentication. */
 export interface ProviderKeysHealth {
   readonly kept: number;
   readonly failing: number;

@@ -39,7 +39,7 @@ export function lockLinks({ providerId, issuer, subject, externalId }: LinkClaim
 
 export type PersonRow = Pick<RowOf<Tables['principals']>, 'id' | 'kind' | 'status'> & { is_member: boolean };
 
-/** Of any status and tenant. The lock makes a disable wait; the status is read after the wait for one. */
+/** Finds links of any status and tenant. The lock makes a disable wait; the status is read after the wait for one. */
 export function enterPeople(tenantId: string, principalIds: readonly string[]) {
   return sql<PersonRow>`
     select p.id, p.kind, enter_principal(p.id) as status, exists (

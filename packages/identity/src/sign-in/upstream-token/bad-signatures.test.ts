@@ -96,7 +96,7 @@ test('an RSA block must be byte by byte that of the standard: no other hash name
 test('a cube root is no signature for an exponent of 3', async () => {
   const text = input(cubic);
   const forged = cubeRootForgery(text);
-  // What makes it tempting: its cube has the padding, the name of the hash and the hash where they belong.
+  // A weak implementation would accept it: its cube has the padding, the name of the hash and the hash in the expected places.
   const cube = bytesOf(numberOf(forged) ** 3n, 256);
   const tempting = blocksOf(text).wrong[shortPadding] as Buffer;
   assert.ok(cube.subarray(0, 62).equals(tempting.subarray(0, 62)));

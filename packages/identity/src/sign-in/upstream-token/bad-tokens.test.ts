@@ -24,7 +24,7 @@ import {
   upstreamAudience,
 } from '../federation/testing/upstream.ts';
 
-/** What `verification.test.ts` leaves out: odd headers and claims, most of them under a signature that is right. */
+/** Cases beyond `verification.test.ts`: unusual headers and claims, most of them with a valid signature. */
 
 const forger = makePair('upstream-1');
 
@@ -225,7 +225,7 @@ test('a payload that is no object of claims is invalid: nested, packed, cut, or 
     'lists 8,000 deep': signed(header, `${'['.repeat(8000)}${']'.repeat(8000)}`),
     'lists without an end': signed(header, '['.repeat(20_000)),
   });
-  // As deep as a token can be, in a claim that nobody reads and in those that are read.
+  // Nested as deep as a token can be, in an ignored claim and in those that are read.
   const deep = `${'['.repeat(8000)}${']'.repeat(8000)}`;
   await accepted({ 'a deep claim': signed(header, good.replace('{', `{"deep":${deep},`)) });
   await accepted({

@@ -1,4 +1,4 @@
-/** What the services of this process send to their database while something is done. */
+/** Records the statements that this process's services send to their database during an action. */
 let noted: string[] | undefined;
 
 /** For the observer of the tests. */

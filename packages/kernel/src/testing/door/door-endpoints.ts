@@ -8,11 +8,11 @@ import { cutPage, decodeCursor } from '../../http/paging.ts';
 import { type ErrorTable, Refusal } from '../../http/refusal.ts';
 import { defineEvent, type Endpoint, endpointsOf, type Surroundings } from '../../http/service.ts';
 
-/** What a test makes happen inside a handler. */
+/** The behaviour that a test injects into a handler. */
 export interface DoorHooks {
   /** Runs in every `:open`, before it writes. */
   beforeOpen(context: DoorContext): Promise<void>;
-  /** What each `:secure` sends outside, before its command. */
+  /** The outgoing request that each `:secure` sends before its command. */
   secure?(code: string): Promise<void>;
 }
 

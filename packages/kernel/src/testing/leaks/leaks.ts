@@ -5,7 +5,7 @@ import { noteLog } from '@baton/testing/recent-log';
 import { secretFields, tokenForms } from './secret-forms.ts';
 
 /**
- * What the leak test needs of a run: every secret that was made or shown to a service, every line that was logged, and
+ * The leak test's data about a run: every secret that was made or shown to a service, every line that was logged, and
  * what the databases held at their end. Each test process adds it to files of its own in the folder `BATON_LEAK_DIR`;
  * without that nothing is kept. `scripts/leaks.ts` searches the one for the other.
  */
@@ -41,7 +41,7 @@ let bytesWritten = 0;
 let databasesKept = 0;
 
 /**
- * A secret that a test made or that a service answered. Short and plain texts, which occur everywhere, are not kept.
+ * A secret that a test generated or that a service returned. Short and plain texts, which occur everywhere, are not kept.
  */
 export function keepSecret(kind: string, text: string): void {
   keep({ kind, text, isName: false });

@@ -5,11 +5,11 @@ import { type Calls, newCalls, send } from './liveness-calls.ts';
 
 /** The hostile caller, in a thread of its own: what it computes must not be measured as a wait of the bystander. */
 
-/** A load to begin; the next message of any kind ends it, and is answered with what became of its calls. */
+/** A load to begin; the next message of any kind ends it, and is answered with the results of its calls. */
 export interface Attack {
   readonly url: string;
   readonly hostile: readonly Sent[];
-  /** Connections, each with a request under way. */
+  /** Connections, each with a pending request. */
   readonly parallel: number;
 }
 
@@ -22,7 +22,7 @@ parentPort?.on('message', async (attack: Attack | 'end') => {
   } else end = begin(attack);
 });
 
-/** @returns what ends the load, with the calls until then; afterwards nothing is under way */
+/** @returns a function that ends the load and returns the calls until then; afterwards no request is pending */
 function begin({ url, hostile, parallel }: Attack): () => Promise<Calls> {
   const agent = new Agent({ keepAlive: true });
   const calls = newCalls();

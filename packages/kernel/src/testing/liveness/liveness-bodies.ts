@@ -3,7 +3,7 @@ import { queryShapeOf } from '../../http/input.ts';
 import type { Operation } from '../../http/service.ts';
 import { type SampleRequest, sampleUuid } from '../matrix/matrix-service.ts';
 
-/** One of the worst requests that an endpoint takes to read: what replaces the body and the query of a right one. */
+/** One of the worst requests that an endpoint takes to read: the body and query that replace those of a valid request. */
 export interface Hostile {
   readonly name: string;
   readonly text?: string;
@@ -15,14 +15,14 @@ type JsonSchema = Readonly<Record<string, unknown>>;
 
 interface Growth {
   readonly definitions: Readonly<Record<string, JsonSchema>>;
-  /** Of the longest, so that a body fits into its bound. */
+  /** The share of the longest, so that a body fits into its bound. */
   readonly share: number;
   readonly depth: number;
-  /** What may still be made: the longest lists of the longest texts would not fit into memory. */
+  /** The remaining size: the longest lists of the longest texts would not fit into memory. */
   readonly left: { bytes: number };
 }
 
-/** For what declares no bound. The check of declared bounds finds it; here it must only be large. */
+/** For fields without a declared bound. The `bounds` check finds them; here the value must only be large. */
 const unboundedItems = 5000;
 const unboundedCharacters = 100_000;
 const freeNodes = 4900;
@@ -30,13 +30,13 @@ const freeDepth = 18;
 const queryCharactersMax = 6000;
 const shares = [0, 0.003, 0.01, 0.03, 0.06, 0.12, 0.25, 0.5, 1];
 const depthMax = 8;
-/** Of bytes that nobody parses: each of the connections sends that many. */
+/** The number of unparsed bytes that each connection sends. */
 const bytesSentMax = 4_194_304;
 
 /**
  * Makes the worst requests of an endpoint from what it declares: the longest lists and texts, the deepest documents,
  * and bodies of the full size whose reading costs most: numbers that may be rounded, unknown names, levels.
- * @param sample a right request, whose identifiers lead to real objects; @param bytesMax of a body
+ * @param sample a valid request, whose identifiers refer to real objects; @param bytesMax of a body
  */
 export function worstRequests(endpoint: Operation, sample: SampleRequest, bytesMax: number): Hostile[] {
   return [{ name: 'as it is' }, ...worstBodies(endpoint, sample, bytesMax), ...worstQueries(endpoint)];
@@ -45,7 +45,7 @@ export function worstRequests(endpoint: Operation, sample: SampleRequest, bytesM
 function worstBodies(endpoint: Operation, sample: SampleRequest, bytesMax: number): Hostile[] {
   if (endpoint.form) return worstForms(bytesMax);
   if (endpoint.bytes) return [{ name: 'bytes', text: 'x'.repeat(Math.min(bytesMax, bytesSentMax)) }];
-  // What costs most to read. One kind together: the same code reads the bodies of all endpoints.
+  // The most expensive bodies to read. One kind together: the same code reads the bodies of all endpoints.
   const raw = [
     filled('{"x":[', '1e22,', '1]}', bytesMax),
     filled('{"x":[', '9007199254740993,', '1]}', bytesMax),
@@ -123,7 +123,7 @@ function worstQueries(endpoint: Operation): Hostile[] {
     .map((query) => ({ name: 'query', query: `?${query}` }));
 }
 
-/** The largest value of a form; of texts with a meaning the given one. Undefined where none is known. */
+/** The largest value of a form; of texts with a meaning the given one. Undefined if none is known. */
 function grow(form: JsonSchema, given: unknown, growth: Growth): unknown {
   const deeper = { ...growth, depth: growth.depth + 1 };
   if (growth.depth > depthMax) return given;
@@ -223,7 +223,7 @@ function scaled(max: unknown, otherwise: number, { share }: Growth): number {
   return Math.floor(Number(max ?? otherwise) * share);
 }
 
-/** As deep and as wide as documents may be, of numbers that cost most to read. */
+/** A document as deep and wide as allowed, of numbers that are the most expensive to read. */
 function freeDocument({ share }: Growth): object {
   let deep: object = {};
   for (let level = 1; level < freeDepth; level += 1) deep = { a: deep };

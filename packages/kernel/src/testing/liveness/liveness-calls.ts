@@ -1,10 +1,10 @@
 import { type Agent, request } from 'node:http';
 import type { Sent } from '../matrix/matrix-client.ts';
 
-/** What the calls of one caller took, and how they ended. */
+/** The durations and results of one caller's calls. */
 export interface Calls {
   readonly ms: number[];
-  /** How often which status; 0 for a connection that broke. */
+  /** The number of responses by status; 0 for a broken connection. */
   readonly statuses: Map<number, number>;
 }
 
@@ -12,7 +12,7 @@ export function newCalls(): Calls {
   return { ms: [], statuses: new Map() };
 }
 
-/** Sends one request, reads the answer without keeping it, and never fails. */
+/** Sends one request, reads the response without storing it, and never throws. */
 export function send(
   url: string,
   agent: Agent,

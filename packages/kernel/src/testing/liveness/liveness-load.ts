@@ -19,7 +19,7 @@ const pauseMs = 2;
 const lastsMsMax = 6000;
 let attacker: Worker | undefined;
 
-/** Sends hostile requests without a pause, and beside them the ordinary ones. Afterwards nothing is under way. */
+/** Sends hostile requests without a pause, and beside them the ordinary ones. Afterwards no request is pending. */
 export async function runLoad({ ordinary, lastsMs, samplesMin = 12, ...attack }: LoadOptions) {
   const { url } = attack;
   const worker = attacker ?? new Worker(join(import.meta.dirname, 'liveness-attack.worker.ts'));

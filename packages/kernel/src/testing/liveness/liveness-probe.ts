@@ -2,11 +2,11 @@
 // process that started it, over their IPC channel.
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
-/** What a service's process measured since the measure before. */
+/** The measurements of a service's process since the previous ones. */
 export interface ProbeReading {
   /** The longest time that one turn of the event loop took, and at most what its thread computed in that time. */
   readonly blockedMs: number;
-  /** As `monitorEventLoopDelay` sees it: also what the machine gave to other processes. */
+  /** As measured by `monitorEventLoopDelay`, which includes time given to other processes. */
   readonly delayP99Ms: number;
   readonly rssMaxBytes: number;
   readonly rssBytes: number;

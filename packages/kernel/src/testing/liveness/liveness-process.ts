@@ -15,7 +15,7 @@ export interface ServiceProgram {
 
 export interface ProbedProcess {
   readonly url: string;
-  /** What was measured since the call before. */
+  /** The measurements since the previous call. */
   measure(): Promise<ProbeReading>;
   stop(): Promise<void>;
 }

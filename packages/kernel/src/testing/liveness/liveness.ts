@@ -20,18 +20,18 @@ import { heapMiB, type ProbedProcess, type ServiceProgram, startProbed } from '.
 
 export interface LivenessSetup<Tenant extends object> extends MatrixSetup<Tenant> {
   readonly program: Omit<ServiceProgram, 'env'>;
-  /** What another tenant does meanwhile: right requests that can be repeated. */
+  /** The concurrent requests of another tenant: valid ones that can be repeated. */
   ordinary(service: MatrixService<Tenant>): Promise<readonly Sent[]>;
   /** Connections of the hostile caller; 24 when absent, 12 in the short form. */
   readonly parallel?: number;
-  /** Worse requests than those that are made from the declaration. */
+  /** Requests that are worse than those derived from the declaration. */
   worse?(endpoint: Operation): readonly Hostile[];
 }
 
-/** What must hold for everybody else while one caller does its worst. */
+/** The bounds for all other callers while one caller sends its worst requests. */
 export const livenessBounds = {
   /**
-   * Of the quiet p99 of the bystander; on a busy machine, less than `p99MsFloor` proves nothing.
+   * The factor over the bystander's quiet p99; on a busy machine, less than `p99MsFloor` proves nothing.
    */
   p99TimesMax: 5,
   p99MsFloor: 250,
@@ -42,8 +42,8 @@ export const livenessBounds = {
    */
   blockedMsMax: 250,
   /**
-   * By how much the process may grow over its size before the first hostile request: its heap, and the memory outside
-   * of it.
+   * The maximum growth of the process since before the first hostile request: its heap, and the memory outside of
+   * it.
    */
   growthBytesMax: (heapMiB + 256) * 1024 * 1024,
 };
@@ -72,7 +72,7 @@ const lastsMs = isLong ? 200 : 150;
 const endpointsTogether = isLong ? 1 : 4;
 const togetherLastsMs = 300;
 const quietLastsMs = 500;
-/** What broke a bound is tried again until the bystander has made so many calls: the p99 of twelve is their slowest. */
+/** A request that broke a bound is retried until the bystander has made this many calls: the p99 of twelve is their slowest. */
 const secondSamplesMin = 100;
 /**
  * In the short form other tests run beside, which once slowed two attempts of 260 endpoints down by a tenth too much.
@@ -158,7 +158,7 @@ function cut<Item>(items: readonly Item[], size: number): Item[][] {
 
 type Target<Tenant extends object> = MatrixTarget & { readonly service: MatrixService<Tenant> };
 
-/** The service under load and what is measured with. */
+/** The service under load, and the measuring instruments. */
 export interface Rig<Tenant extends object> {
   readonly target: Target<Tenant>;
   readonly process: ProbedProcess;
@@ -198,7 +198,7 @@ async function quietP99Of({ url }: ProbedProcess, ordinary: readonly Sent[]): Pr
   return percentile(bystander.ms, 0.99);
 }
 
-/** @returns what the worst requests of endpoints broke, each by itself and at each attempt; empty for nothing */
+/** @returns the bounds that the worst requests of endpoints broke, each by itself and at each attempt; empty if none */
 async function tryEndpoints<Tenant extends object>(
   setup: LivenessSetup<Tenant>,
   rig: Rig<Tenant>,
@@ -228,7 +228,7 @@ async function worstOf<Tenant extends object>(
   return { sample, worst: [...made, ...(setup.worse?.(endpoint) ?? [])] };
 }
 
-/** @returns what the endpoint's worst requests broke at each attempt; empty for nothing */
+/** @returns the bounds that the endpoint's worst requests broke at each attempt; empty if none */
 export async function tryEndpoint<Tenant extends object>(
   setup: LivenessSetup<Tenant>,
   rig: Rig<Tenant>,
@@ -320,7 +320,7 @@ async function measure<Tenant extends object>(
   return { ...figures, problems: problemsOf(figures, bystander, theirs) };
 }
 
-/** What the load before left is finished: a call takes as long as usual. */
+/** The work of the previous load is finished: a call takes as long as usual. */
 async function untilCalm({ url }: ProbedProcess, [call]: readonly Sent[]): Promise<void> {
   const startedAt = performance.now();
   for (let calm = 0; calm < 2 && performance.now() - startedAt < calmMsMax; ) {

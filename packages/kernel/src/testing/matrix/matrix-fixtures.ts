@@ -16,13 +16,13 @@ export interface ObjectFixture<Tenant extends object, Made extends object = obje
   make(scope: FixtureScope<Tenant>): Made | Promise<Made>;
 }
 
-/** What fixtures are made with: the tenant, and the other objects of the same request. */
+/** The context of fixtures: the tenant, and the other objects of the same request. */
 export type FixtureScope<Tenant extends object> = Tenant & {
   /** The object of this request; makes it at the first call. */
   get<Made extends object>(object: ObjectFixture<Tenant, Made>): Promise<Made>;
 };
 
-/** What a request needs besides objects for its parameters and the declared example as its body. */
+/** Additions to a request, beyond objects for its parameters and the declared example as its body. */
 export interface RequestParts {
   /** Instead of the objects of the path. */
   readonly params?: Readonly<Record<string, string>>;
@@ -33,12 +33,12 @@ export interface RequestParts {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** How an operation's request is made, or why none could be accepted in the matrix. */
+/** Creates an operation's request, or states why the matrix can't have an accepted one. */
 export type OperationFixture<Tenant extends object> =
   | ((scope: FixtureScope<Tenant>) => RequestParts | Promise<RequestParts>)
   | { readonly excluded: string };
 
-/** What one `*.fixtures.ts` declares. Most operations need no entry: objects are found by the path. */
+/** The declarations of one `*.fixtures.ts`. Most operations need no entry: objects are found by the path. */
 export interface FeatureFixtures<Tenant extends object> {
   readonly objects?: readonly ObjectFixture<Tenant>[];
   /** By operation id. */
@@ -88,7 +88,7 @@ export async function collectFixtures<Tenant extends object>(folder: string): Pr
   );
 }
 
-/** Beside the file that declares the operation. */
+/** Next to the file that declares the operation. */
 function fixturesFileOf(folder: string, { id }: Operation): string {
   const declares = new RegExp(`\\bid: '${id}'`);
   const file = globSync('**/*.api.ts', { cwd: folder }).find((api) =>
@@ -119,7 +119,7 @@ function uniqueMap<Value>(entries: readonly (readonly [string, Value])[]): Map<s
 }
 
 /**
- * What is missing for the endpoints, and what belongs to none of them; one sentence each.
+ * The missing fixtures, and those that no endpoint uses; one sentence each.
  * @param namedInside paths of objects that bodies and queries name
  */
 export function findFixtureProblems<Tenant extends object>(
@@ -150,7 +150,7 @@ export function findFixtureProblems<Tenant extends object>(
   ];
 }
 
-/** One object, with all that it needs, made now in the given tenant. */
+/** Creates one object, with its dependencies, in the given tenant. */
 export function makeFixture<Tenant extends object>(
   object: ObjectFixture<Tenant>,
   tenant: Tenant,

@@ -24,7 +24,7 @@ export const foreignCases: readonly MatrixCase[] = [
       const own = await matrix.makeRequest(endpoint);
       if (own === undefined) return;
       for (const [name, foreign] of Object.entries(await matrix.makeForeignParams(endpoint))) {
-        // Some parameters are no identifiers: a skill's name.
+        // Some parameters are not identifiers, such as a skill's name.
         if (!isUuid(foreign)) continue;
         await comparesAlike(matrix, endpoint, name, foreign, (id) => ({
           ...own,
@@ -162,10 +162,10 @@ function fieldAt(path: string, id: string, body: unknown): object {
   return { [first]: { ...(inside as object), ...fieldAt(rest.join('.'), id, inside) } };
 }
 
-/** What the process does besides can come between the two: then they are compared again. */
+/** Background work of the process can change the state between the two; then they are compared again. */
 const attemptsMax = 5;
 
-/** Sends the same request with a foreign and with an absent identifier. @returns the status of both answers */
+/** Sends the same request with a foreign and with an absent identifier. @returns the status of both responses */
 async function comparesAlike(
   matrix: Matrix,
   endpoint: Operation,

@@ -12,7 +12,7 @@ import {
 
 const canary = 'canary-5b7e21';
 
-/** A request of the wrong form is refused before anything is done, and the response doesn't repeat what was sent. */
+/** A malformed request is refused before it has any effect, and the response doesn't repeat the input. */
 export const formCases: readonly MatrixCase[] = [
   {
     name: 'an unknown field of the body is refused',

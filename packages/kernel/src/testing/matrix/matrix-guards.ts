@@ -21,7 +21,7 @@ function nonsense(endpoint: Operation): SampleRequest {
   return { params, query: `?${canary}=1`, headers: { 'idempotency-key': keyTooLong, 'if-match': canary } };
 }
 
-/** Which callers are refused, and which of two refusals comes first. */
+/** Tests which callers are refused, and which of two refusals takes precedence. */
 export const guardCases: readonly MatrixCase[] = [
   {
     name: 'without a credential it answers 401, whatever else is wrong',
@@ -189,13 +189,13 @@ function refusesAbsence({ errors }: Operation): boolean {
 }
 
 /**
- * For each parameter something of the right form that does not exist. What no tenant owns is refused only where the
+ * For each parameter a valid identifier that doesn't exist. What no tenant owns is refused only where the
  * endpoint declares it: a list of an unknown tenant may be empty instead.
  */
 function absentParams(endpoint: Operation, owned: readonly string[]): [string, string][] {
   const { method, path, params, returns } = endpoint;
   const isRefused = refusesAbsence(endpoint);
-  // A PUT that may answer 201 makes what the end of its path names.
+  // A PUT that may return 201 creates the object that the end of its path names.
   const isMade = (name: string) =>
     method === 'PUT' && returns[201] !== undefined && path.endsWith(`/{${name}}`);
   return Object.entries(params)

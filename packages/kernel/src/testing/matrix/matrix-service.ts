@@ -3,7 +3,7 @@ import { endpointName, type Operation } from '../../http/service.ts';
 import type { Client, Received } from './matrix-client.ts';
 import type { StoreWatch } from './store-changes.ts';
 
-/** Who sends a request of the matrix. */
+/** The caller of a request in the matrix. */
 export type MatrixCaller =
   /** May do everything. */
   | 'allowed'
@@ -18,7 +18,7 @@ export type MatrixCaller =
   /** Has a token without any scope of this service. */
   | 'scopeless';
 
-/** What a response must be: its status, and the code as the service's envelope shows it. */
+/** The expected response: its status, and the code in the service's envelope. */
 export interface Expected {
   readonly status: number;
   readonly code: string;
@@ -37,7 +37,7 @@ export interface MatrixRules {
   /** For services whose endpoints require permissions. */
   readonly denied?: Expected;
   readonly scopeless?: Expected;
-  /** Where the pipeline keeps answers under keys. */
+  /** The store of responses by idempotency key. */
   readonly keyReused?: Expected;
   /** For services whose endpoints require If-Match. */
   readonly ifMatchRequired?: Expected;
@@ -52,7 +52,7 @@ export interface SampleRequest {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What the matrix knows of a service before it runs. */
+/** The description of a service for the matrix. */
 export interface MatrixAdapter {
   readonly service: string;
   readonly basePath: string;
@@ -68,17 +68,17 @@ export interface MatrixAdapter {
   bodyBytesMax(endpoint: Operation): number;
   sizeBeforeCredential(endpoint: Operation): boolean;
   /**
-   * What the identifiers in bodies and queries name, by the path of the field (`evidence.[].artifactId`), with the
+   * The kinds of objects that identifiers in bodies and queries refer to, by the path of the field (`evidence.[].artifactId`), with the
    * operation's id before it where operations differ (`createTask.typeId`). Absent: they are not tested.
    */
   readonly identifiers?: Readonly<Record<string, IdentifierFixture>>;
-  /** Where a standard wants unknown fields of a body ignored; nowhere when absent. */
+  /** The operations whose standard requires unknown body fields to be ignored; none by default. */
   ignoresUnknownFields?(endpoint: Operation): boolean;
 }
 
 /** An identifier in a body or a query. */
 export interface IdentifierFixture {
-  /** The path of such an object: `/claims/{id}`. Null for identifiers that name nothing of a tenant. */
+  /** The path of such an object: `/claims/{id}`. Null for identifiers of objects outside of tenants. */
   readonly object: string | null;
   /** An absent one is allowed, for instance in a call that removes what may already be removed. */
   readonly mayBeAbsent?: true;
@@ -96,7 +96,7 @@ export interface MatrixService<Tenant = object> {
   readonly otherTenant: Tenant;
   /** The settings by which another process of the service works on the same store. */
   readonly env?: Readonly<Record<string, string>>;
-  /** The headers that make a caller; undefined where the endpoint knows no such caller, and its tests are left out. */
+  /** The headers that make a caller; undefined if the endpoint knows no such caller, and its tests are left out. */
   headersOf(endpoint: Operation, caller: MatrixCaller): Readonly<Record<string, string>> | undefined;
   close(): Promise<void>;
 }
@@ -111,7 +111,7 @@ export interface MatrixTarget {
 /** What every case works with. */
 export interface Matrix extends MatrixTarget {
   readonly store: StoreWatch;
-  /** A request that the allowed caller makes with success, on objects of its own; undefined where none can succeed. */
+  /** A request that the allowed caller makes with success, on objects of its own; undefined if none can succeed. */
   makeRequest(endpoint: Operation): Promise<SampleRequest | undefined>;
   /** The parameters of such a request of another tenant, without those that name no tenant's object. */
   makeForeignParams(endpoint: Operation): Promise<Readonly<Record<string, string>>>;
@@ -129,7 +129,7 @@ export interface MatrixCase {
 /** An identifier of nothing. */
 export const sampleUuid = '0190b2c4-7e1f-7a2b-8c3d-4e5f60718293';
 
-/** A number, or a key with its version, where the form takes no identifier. */
+/** A number, or a key with its version, if the form doesn't accept an identifier. */
 function sampleOf(form: Operation['params'][string]): string {
   return [sampleUuid, '1', 'key@1'].find((text) => form.safeParse(text).success) ?? sampleUuid;
 }

@@ -32,7 +32,7 @@ export interface MatrixSetup<Tenant extends object> extends MatrixAdapter {
 }
 
 /**
- * Registers the tests that every endpoint must pass and nobody should have to write (CONTRIBUTING.md). Each costs the
+ * Registers the tests that every endpoint must pass and that need not be written by hand (CONTRIBUTING.md). Each costs the
  * same however many endpoints there are, and the last line of the report has the amount.
  */
 export function matrixTests<Tenant extends object>(setup: MatrixSetup<Tenant>): void {
@@ -119,7 +119,7 @@ async function startMatrix<Tenant extends object>(
   return matrix;
 }
 
-/** A request that the allowed caller makes with success, on objects of its own; undefined where none can succeed. */
+/** A request that the allowed caller makes with success, on objects of its own; undefined if none can succeed. */
 export async function makeSampleRequest<Tenant extends object>(
   setup: MatrixSetup<Tenant>,
   target: MatrixTarget & { readonly service: MatrixService<Tenant> },
@@ -134,7 +134,7 @@ export async function makeSampleRequest<Tenant extends object>(
 }
 
 /**
- * The ETag of the object that the endpoint changes, as the operation answers it that reads the object: the one that the
+ * The ETag of the object that the endpoint changes, as returned by the operation that reads the object: the one that the
  * path names last, or the one to which that belongs.
  */
 async function findIfMatch(matrix: MatrixTarget, endpoint: Operation, request: SampleRequest) {

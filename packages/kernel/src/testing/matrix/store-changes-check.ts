@@ -41,7 +41,7 @@ export async function findUnnoticedChanges(
   }
 }
 
-/** Takes away all that could refuse a row of defaults, or change another table with it. */
+/** Removes constraints and triggers that could refuse a row of defaults, or change another table with it. */
 const loosen = `
   create function pg_temp.loosen(it regclass) returns void language plpgsql as $$
   declare

@@ -5,7 +5,7 @@ export interface StoreWatch {
   /** The present moment, for `changesSince`. */
   mark(): Promise<string>;
   /**
-   * What was committed since, each once: `tasks update`. Rolled back work and an update that changes no value are none.
+   * The changes committed since, each once: `tasks update`. Rolled-back work, and updates that change no value, aren't included.
    */
   changesSince(mark: string): Promise<string[]>;
   close(): Promise<void>;

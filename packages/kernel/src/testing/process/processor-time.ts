@@ -1,6 +1,6 @@
 /**
- * How many milliseconds of a core this thread spends on `work`: what other processes of the machine take does not
- * count.
+ * The processor time in ms that this thread spends on `work`, without that of other
+ * processes.
  */
 export function processorMsOf(work: () => unknown): number {
   const before = process.threadCpuUsage();

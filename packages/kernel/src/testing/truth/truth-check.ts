@@ -4,12 +4,12 @@ import type { Fact } from './truth.ts';
 export interface Declarations {
   readonly service: string;
   readonly endpoints: readonly Operation[];
-  /** The codes that no endpoint declares, because the pipeline answers them before the handler runs. */
+  /** The codes that no endpoint declares, because the pipeline returns them before the handler runs. */
   readonly pipelineCodes: readonly string[];
 }
 
 /**
- * Finds what is declared and was never seen, and what the allow-list still names although it was seen.
+ * Finds declared facts that were never seen, and entries of the allow-list that were seen.
  * @param allowed facts that may be missing for now, as a problem names them: `identity POST /tenants tenant_id_exists`
  * @returns one line per problem; none when declarations and facts agree
  */

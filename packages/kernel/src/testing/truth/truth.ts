@@ -20,8 +20,8 @@ const written = new Set<string>();
 const violations: string[] = [];
 
 /**
- * Compares what a service does in this process with what its endpoints declare. An undeclared error or event and an
- * answer of another form than the declared one fail the request with 500, and the test process at its end. What was
+ * Compares what a service does in this process with what its endpoints declare. An undeclared error or event and a
+ * response that differs from the declared form fail the request with 500, and the test process at its end. What was
  * produced is added to a file of this process in the folder `BATON_TRUTH_DIR`, when that is set.
  * @returns the violations so far; a test that provokes one takes it out
  */

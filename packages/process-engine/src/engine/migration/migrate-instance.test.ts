@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { ElementNode } from '../state.ts';
 import { human, Instance, later, note, stage, start } from '../testing/engine-instance.ts';
 
-// What becomes of an instance that goes on by a later version, without a store (docs/reference/processes.md#migration).
+// Tests how an instance continues with a later version, without a store (docs/reference/processes.md#migration).
 
 const second = (steps: object[], more: object = {}) => ({ version: 2, ...stage(steps), ...more });
 const first = (steps: object[], more: object = {}) => new Instance({ ...stage(steps), ...more });

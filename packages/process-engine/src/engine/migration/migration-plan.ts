@@ -49,7 +49,7 @@ export function planMigration(from: Definition, to: Definition, map: ElementMap)
   return { from, to, map, became, stepOf, listOf: (key) => lists.get(key) ?? null };
 }
 
-/** Where a list inside of a step is in the step that this one has become: a branch is found by its id. */
+/** Maps the path of a list inside of a step to the step's later version: a branch is found by its id. */
 function innerListOf(
   path: string,
   step: Step,
@@ -107,7 +107,7 @@ export interface MigrationFault {
   readonly message: string;
 }
 
-/** What prevents instances of a version from migrating to another: checked at publication, for all of them. */
+/** The problems that prevent instances of a version from migrating to another; checked once for all, at publication. */
 export function* checkMigration(
   plan: MigrationPlan,
   kinds: { readonly before: ReadonlyMap<string, string>; readonly now: ReadonlyMap<string, string> },

@@ -11,7 +11,7 @@ import { takeMigration } from '../migration/migrate-instance.ts';
 import { planMigration } from '../migration/migration-plan.ts';
 import type { EventRoot, ProcessState } from '../state.ts';
 
-/** What the engine leans on, for one definition; no calendar is known. */
+/** The dependencies of the engine for one definition, without calendars. */
 function toolsOf(spec: ProcessSpec): EngineTools {
   const { handler, tables } = environmentsOf(spec);
   const evaluateText = (text: string, roots: Roots, table?: string): Json => {
@@ -80,7 +80,7 @@ export class Instance {
     this.acts.push(...taken.acts);
     return this;
   }
-  /** Has it go on by another version. */
+  /** Continues it with another version. */
   migrate(spec: object, map: ElementMap = {}, at = this.state.clock): this {
     const { definition, tools } = versionOf(spec);
     const plan = planMigration(this.definition, definition, map);
@@ -147,7 +147,7 @@ export class Instance {
     const ran = output === undefined ? {} : { output };
     return this.take(this.event('task.completed', node.taskId, { task, ...ran }));
   }
-  /** Has the timer of an element fire that comes next. */
+  /** Fires an element's next timer. */
   fire(element: string, purpose: string): this {
     const [timer] = Object.values(this.state.timers)
       .filter((one) => one.element === element && one.purpose === purpose && one.state === 'pending')

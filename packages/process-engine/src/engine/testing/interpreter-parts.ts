@@ -1,6 +1,6 @@
 import type { Given, StepSpec } from './random-definitions.ts';
 
-/** What the reference interpreter of processes is made of. */
+/** The parts of the reference interpreter of processes. */
 
 export type Message =
   | { readonly is: 'done'; readonly result: Given; readonly status?: string }
@@ -65,7 +65,7 @@ export interface Open {
   closes: (() => void) | null;
   /** Of a fork. */
   branches: Fiber[];
-  /** Of a step that compensates: what it undoes next. */
+  /** The next step to undo, for a step that compensates. */
   undoing: Undo[];
 }
 
@@ -75,7 +75,7 @@ export interface ModelTimer {
   readonly level: number;
   /** Null while there is no instant. */
   dueMs: number | null;
-  /** What gives an instant out of the data; a time that is counted has none. */
+  /** The expression of an instant; a counted time has none. */
   readonly at: (() => number | null) | null;
   remainingMs: number | null;
 }

@@ -50,7 +50,7 @@ export class Interpreter extends StepInterpreter {
     this.settle();
   }
 
-  // What happens from outside. Each is one input, and all that follows from it happens at once.
+  // The inputs. All consequences of an input occur in one step.
 
   protected take(atMs: number, act: () => void): void {
     this.nowMs = Math.max(this.nowMs, atMs);
@@ -105,7 +105,7 @@ export class Interpreter extends StepInterpreter {
     });
   }
 
-  /** What a step opens, or the approval of a voter, was refused: the nearest `try` takes it, or the instance waits for an operator. */
+  /** The task or approval that a step opens was refused: the nearest `try` handles it, or the instance waits for an operator. */
   refuse(atMs: number, element: string, type: string, voter?: string): void {
     this.take(atMs, () => {
       const open = this.open.get(element);
@@ -267,7 +267,7 @@ export class Interpreter extends StepInterpreter {
   protected undoNext(): void {
     if (this.fibers.length > 0) return;
     const next = this.undoable.pop();
-    // What this element has left to be undone stays among `undoable`.
+    // The compensations of this element remain in `undoable`.
     this.undoers.clear();
     if (next === undefined) {
       this.status = 'cancelled';

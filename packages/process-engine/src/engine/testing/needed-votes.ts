@@ -2,14 +2,14 @@ import type { Ballot } from './interpreter-parts.ts';
 import type { StepSpec } from './random-definitions.ts';
 
 type Quorum = NonNullable<StepSpec['approve']>['quorum'];
-/** How many must agree (docs/reference/processes.md#votes). */
+/** The required number of votes (docs/reference/processes.md#votes). */
 function neededOf(quorum: Quorum, voters: number): number {
   if (quorum === 'all') return voters;
   if (quorum === 'any') return 1;
   return 'atLeast' in quorum ? quorum.atLeast : Math.max(1, Math.ceil((voters * quorum.percent) / 100));
 }
 
-/** How a vote has ended; undefined while it goes on. */
+/** The result of a vote; undefined while it continues. */
 export function resultOf(
   votes: readonly Ballot[],
   { quorum, earlyDecision }: NonNullable<StepSpec['approve']>,

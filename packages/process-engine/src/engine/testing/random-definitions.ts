@@ -144,7 +144,7 @@ const meanings: Record<string, Meaning> = {
   'step.status': (_, status) => status ?? null,
 };
 
-/** What an expression of a random definition means, without an evaluator of expressions. */
+/** The meaning of a random definition's expression, without an expression evaluator. */
 export function apply(text: string, data: JsonObject, status?: string): Json {
   const meaning = meanings[text];
   if (meaning === undefined) throw new Error(`no meaning of ${text}`);

@@ -4,7 +4,7 @@ import type { Interpreter } from './interpreter.ts';
 
 /** An instance in the form in which the engine's state and the interpreter's are compared. */
 
-/** What was listened to, as no more than its type. @param nameOf what the definition calls an event */
+/** The awaited event, reduced to its type. @param nameOf returns the definition's name of an event */
 function withShortEvents(data: JsonObject, nameOf: (event: JsonObject) => Json): JsonObject {
   return Object.fromEntries(
     Object.entries(data).map(([field, value]) => {

@@ -29,7 +29,7 @@ export class StepInterpreter {
   readonly attempts = new Map<string, number>();
   /** Of the last input. */
   effects: string[] = [];
-  /** Of all inputs, with the attempt of the element that requests it: `open_task e1#2`. */
+  /** The effects of all inputs, with the attempt of the element that requests it: `open_task e1#2`. */
   readonly history: string[] = [];
   slaState: string;
   protected readonly workers = new Set<string>();
@@ -37,7 +37,7 @@ export class StepInterpreter {
   protected ready: { fiber: Fiber; list: number }[] = [];
   protected lists = 0;
   protected undoable: Undo[] = [];
-  /** By element whose steps undo it now: what is to be undone after it. */
+  /** The steps to undo next, by the element that is being undone. */
   protected readonly undoers = new Map<string, Undo[]>();
   protected isDataNew = false;
 
@@ -121,7 +121,7 @@ export class StepInterpreter {
         try {
           if (step.when === undefined || apply(step.when, this.data) === true) yield* this.step(step, place);
         } catch (error) {
-          // Of the lists that it leaves, the last one determines where it would continue.
+          // The last of the lists that it leaves determines where it would continue.
           if (error instanceof Raised) error.rest = steps.slice(n);
           throw error;
         }

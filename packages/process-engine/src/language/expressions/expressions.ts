@@ -201,7 +201,7 @@ function member(isOptional: boolean, node: Node, key: Part | string, scope: Scop
   const isDeclared = within.kind === 'object';
   return readRoot(of, (run) => {
     const value = given.run(run);
-    // A dyn value may turn out to be optional, too: then only an existing member is one.
+    // A dyn value may be optional at run time, too; then only an existing member has a value.
     if (value instanceof Optional) throw new ExpressionFault('no_such_overload');
     const found = memberOf(value, nameAt(run));
     if (found !== undefined) return found;

@@ -97,7 +97,7 @@ function wallOf(run: Run, { ms }: Instant, zoneName: string): Date {
   return new Date(wallTimeAt(zone, ms));
 }
 
-/** The whole of a duration in complete hours, minutes and so on. */
+/** The total of a duration in whole hours, minutes and so on. */
 const unitsOfSpan = { getHours: 3_600_000, getMinutes: 60_000, getSeconds: 1000, getMilliseconds: 1 };
 
 export const timeFunctions: readonly Overload[] = [

@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/database/sql';
 
 /**
- * How many links led to what an instance has done: those of the input that led to it or, if no event did, those of its
+ * The number of links that led to an instance's acts: those of the input that led to it or, if no event did, those of its
  * start, unless that is too long ago. Returns no row if the instance doesn't exist.
  */
 export function findLinks(

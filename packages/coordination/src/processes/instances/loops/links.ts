@@ -28,7 +28,7 @@ export function sourceOfEvent(correlation: string | null): string | undefined {
   return ofProcess.exec(correlation ?? '')?.[1];
 }
 
-/** How many links led to an event; undefined for an event from outside of processes and rules. */
+/** The number of links that led to an event; undefined for an event from outside of processes and rules. */
 export async function linksTo(context: Context, event: EventRow): Promise<number | undefined> {
   const { correlation_id: correlation, causation_id: cause, occurred_at: at } = event;
   const instanceId = sourceOfEvent(correlation);
@@ -42,7 +42,7 @@ export async function linksTo(context: Context, event: EventRow): Promise<number
   return Math.min((await findChain(context, causeOfEvent(event))) - 1, linksMax);
 }
 
-/** How many links led to an act of an instance that no event caused: a timer or a call. */
+/** The number of links that led to an act of an instance that no event caused: a timer or a call. */
 export function linksOfStart({ links = 0, startedAt }: ProcessState, at: string): number {
   return Date.parse(at) - Date.parse(startedAt) <= linkSecondsMax * 1000 ? links : 0;
 }

@@ -9,7 +9,7 @@ import type { Context } from '../../context.ts';
 /** Sends the memory queries of steps, and selects the results to store. */
 
 const answerBytesMax = 262_144;
-/** The result size limit of a step, as JSON: it must fit into the instance's data with what is there already. */
+/** The result size limit of a step, as JSON: it must fit into the instance's data beside the existing members. */
 const resultCharactersMax = 49_152;
 /** The average number of characters per token. */
 const tokenCharacters = 4;

@@ -15,7 +15,7 @@ import {
 import { startProcess } from '../../../testing/programs/service-processes.ts';
 import { until } from '../../../testing/wait-until.ts';
 
-// Several workers take instances along at the same time, and are killed, while people go on working.
+// Several workers migrate instances at the same time, and are killed, while people continue to work.
 
 const instances = byDepth(40, 150);
 
@@ -83,7 +83,7 @@ test('each instance migrates once, whenever workers are killed, and every input 
   const [tasks] = await baton.pool.rows<{ n: number }>(sql`
     select count(*)::int as n from tasks where origin ->> 'kind' = 'process'`);
   assert.equal(tasks?.n, instances * 2);
-  // By whichever version, the second task was opened in the name of its agent.
+  // Whichever version opened the second task, it did so in the name of its agent.
   const makers = await baton.pool.rows<{ n: string; by: string }>(sql`
       select distinct i.state -> 'data' ->> 'n' as n, t.created_by as by
       from process_instances i join tasks t on t.id = (i.state -> 'nodes' -> 'sign' ->> 'taskId')::uuid`);

@@ -324,7 +324,7 @@ test('no event lets an instance go on by the version that it should leave', asyn
   const now = await read(id);
   assert.deepEqual([now.status, now.definitionVersion], ['suspended', 1]);
   assert.ok(now.kept.inputs > 0);
-  // It can be ended, by the version that it goes by.
+  // It can be ended, by its own version.
   await done(baton.admin.post(`/process-instances/${id}:cancel`, { reason: 'for the test' }));
   assert.equal((await read(id)).status, 'cancelled');
 });
@@ -408,7 +408,7 @@ test('instances of an old version come to the newest through those between', asy
       { fromVersion: 2, toVersion: 3 },
     ],
   );
-  // A replay by the last version leads to the same, through the versions before it.
+  // A replay with the last version, through the versions before it, has the same result.
   const spec = versionOf(3, [humanStep('c')], from(2, 3, { b: 'c' }));
   const report = await done(baton.admin.post(`/process-definitions/${key}:replay`, { spec }));
   assert.deepEqual(

@@ -18,7 +18,7 @@ async function findOwners(context: Context, workspaceId: string | null, chain: r
   return { ids: [], unresolved };
 }
 
-/** Who has a task: its holder, otherwise its assignee. */
+/** The person responsible for a task: its holder, otherwise its assignee. */
 async function findHolder(context: Context, taskId: string | null): Promise<string | null> {
   if (taskId === null) return null;
   const claim = await findLiveClaim(context, taskId);

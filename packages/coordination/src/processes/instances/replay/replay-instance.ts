@@ -136,7 +136,7 @@ interface Segment {
   /** The line that records the input. */
   readonly line: Line;
   readonly recorded: Recorded;
-  /** The lines that it led to, itself included. */
+  /** The line and those that it caused. */
   readonly notes: Line[];
 }
 
@@ -157,7 +157,7 @@ function isOfEngine({ kind, reason, data }: Line): boolean {
   return kind !== 'input' || reason !== 'passed_over';
 }
 
-/** How often each timer is still expected to fire as it did in the instance. */
+/** The number of times that each timer is still expected to fire as it did in the instance. */
 function takenTimers(segments: readonly Segment[]): Map<string, number> {
   const taken = new Map<string, number>();
   for (const { recorded } of segments) {

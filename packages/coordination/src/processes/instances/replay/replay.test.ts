@@ -17,7 +17,7 @@ import {
 import { ruleRow } from '../../../testing/processes/processes.ts';
 import { observe } from '../../../testing/rules/rules.ts';
 
-// What a definition that is not published would have made of instances: nothing of it is written.
+// Tests the replay of instances with an unpublished definition, which writes nothing.
 
 const { baton, worker, agent, complete } = await startProcesses();
 

@@ -13,7 +13,7 @@ import type { Played } from './play-instances.ts';
 import { eventOf } from './playable.ts';
 
 /**
- * Checks an instance that was played: the reference interpreter takes the inputs that the instance's journal holds, in
+ * Checks a simulated instance: the reference interpreter takes the inputs that the instance's journal holds, in
  * their order, and has to come to the same state, and to the same tasks, approvals, calls and events as the tables
  * hold.
  */
@@ -26,7 +26,7 @@ interface Line {
 
 /**
  * @returns its status, and the kinds of inputs that it has taken.
- * @throws AssertionError where the two differ, or an effect is there twice, or not at all
+ * @throws AssertionError if the two differ, or an effect exists twice or not at all
  */
 export async function compareWithInterpreter(
   db: Db,
@@ -102,7 +102,7 @@ function give(model: Interpreter, one: Played, atMs: number, taken: Input): void
   }
 }
 
-/** The timer that is called so: ids are made of the element, its attempt and the purpose. */
+/** The timer with this name: ids consist of the element, its attempt and the purpose. */
 function timerOf(model: Interpreter, id: string, timerId: string): ModelTimer | undefined {
   return model.timers.find(({ element, purpose, level }) => {
     const stage = model.stageOfTimer(element);
@@ -182,7 +182,7 @@ async function compare(db: Db, one: Played, model: Interpreter, inputs: readonly
     'tasks, calls and approvals',
   );
 
-  // What is open is what open steps wait for, if nothing waits to be taken.
+  // If no input is pending, exactly the objects that open steps wait for are open.
   if (row.kept === 0) {
     const awaited = [...model.open.values()].flatMap(({ id: element, attempt, waitsFor, isRefused }) => {
       const idOf = (purpose: string) => activityId(id, element, attempt, purpose);
@@ -193,7 +193,7 @@ async function compare(db: Db, one: Played, model: Interpreter, inputs: readonly
         ? model.askedOf(element, 'pending').map((voter) => idOf(`approval/${voter}`))
         : [];
     });
-    // What could not be closed is shown, and closed later.
+    // Objects that could not be closed are reported, and closed later.
     const left = row.left_open.map(({ effect }: LeftOpen) => objectOf(effect).id);
     const stillOpen = opened
       .filter(({ id: one, is_open: isOpen }) => isOpen && !left.includes(one))
@@ -242,7 +242,7 @@ async function compare(db: Db, one: Played, model: Interpreter, inputs: readonly
     );
 }
 
-/** The stages that an instance is in by its events. @throws AssertionError where one is entered or exited twice */
+/** The stages that an instance is in by its events. @throws AssertionError if one is entered or exited twice */
 function insideOf(told: readonly { readonly type: string; readonly payload: JsonObject }[]): string[] {
   const inside = new Set<string>();
   for (const { type, payload } of told) {

@@ -3,7 +3,7 @@ import { sql } from '@baton/kernel/database/sql';
 import type { TestCoordination } from '../../../testing/coordination.ts';
 import { startProcess } from '../../../testing/programs/service-processes.ts';
 
-/** How often work was cut off. */
+/** The number of times that work was interrupted. */
 export interface Kills {
   processes: number;
   transactions: number;

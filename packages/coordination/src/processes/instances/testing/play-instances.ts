@@ -15,7 +15,7 @@ export interface Played {
   readonly key: string;
   /** Shortened. */
   readonly spec: Spec;
-  /** How often an operator's act was accepted. */
+  /** The number of accepted acts of an operator. */
   readonly accepted: Record<string, number>;
   isOver: boolean;
 }
@@ -71,7 +71,7 @@ export async function actAtRandom(players: Players, one: Played): Promise<void> 
   await decide(players, one, element);
 }
 
-/** What another act has made impossible meanwhile is no fault. */
+/** An act that another act has made impossible isn't a fault. */
 const isLate = (status: number) => [401, 403, 404, 409, 412, 422].includes(status);
 
 async function endTask({ baton, random, voters }: Players, id: string): Promise<void> {
@@ -124,7 +124,7 @@ async function answerCall({ executor, skill, random }: Players): Promise<void> {
   if (ended.status >= 300 && !isLate(ended.status)) throw new Error(JSON.stringify(ended.body));
 }
 
-/** Waits until the instances have nothing to do any more but what is due in more than a second. */
+/** Waits until the instances have no work that is due within a second. */
 export async function untilQuiet(
   { pool }: TestCoordination,
   ids: readonly string[],

@@ -2,7 +2,7 @@ import type { Spec } from '@baton/process-engine/engine/testing/random-definitio
 
 /** Random definitions of processes, in a form that the service publishes and plays within a second. */
 
-/** What the steps of a definition need in the tenant. */
+/** The objects that the steps of a definition need in the tenant. */
 export interface World {
   readonly agentKey: string;
   readonly taskType: string;
@@ -12,7 +12,7 @@ export interface World {
   readonly voters: readonly string[];
 }
 
-/** Real time is short. What takes ten minutes stays open in any case. */
+/** Real time is short: steps of ten minutes stay open in any case. */
 const played: Record<string, string> = {
   PT1S: 'PT0.05S',
   PT5S: 'PT0.1S',
@@ -23,7 +23,7 @@ const played: Record<string, string> = {
   PT60S: 'PT0.2S',
 };
 
-/** The definition with durations that pass while it is played. */
+/** The definition with durations that are short enough for the test. */
 export function shortened(spec: Spec): Spec {
   const text = JSON.stringify(spec, (_, value: unknown) =>
     typeof value === 'string' ? (played[value] ?? value) : value,
@@ -41,7 +41,7 @@ export function eventOf(kind: unknown, instanceKey: string): string {
   return events.find((event) => kindOf(event, instanceKey) === kind) ?? String(kind);
 }
 
-/** What is published for a shortened definition, with events, people and a skill that are there. */
+/** The references that are published for a shortened definition, with existing events, people and a skill. */
 export function publishable(
   spec: Spec,
   instanceKey: string,

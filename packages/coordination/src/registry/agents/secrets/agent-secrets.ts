@@ -138,7 +138,7 @@ export async function listSecrets(context: Context, key: string, page: Page): Pr
 /**
  * Removes a secret: first the record, then the value in the store; if the store is unavailable, a worker removes the
  * value later.
- * @throws Refusal `not_found`, `agent_retired`, `secret_store_unavailable` while another write of it goes on
+ * @throws Refusal `not_found`, `agent_retired`, `secret_store_unavailable` while it is being written
  */
 export async function deleteSecretAround(
   of: SecretOfAgent,

@@ -14,7 +14,7 @@ export function findOldInvocations([finishedAt, id]: QueuePosition, ageSeconds: 
 }
 
 /**
- * Deletes those of these calls that nothing reads any more. Readers are an open attempt of a verification, a pending
+ * Deletes the calls among these that are no longer referenced. Readers are an open attempt of a verification, a pending
  * evaluation of a rule, an outcome that may continue or be replayed, and a running run that may call its execution's
  * skill only once.
  */

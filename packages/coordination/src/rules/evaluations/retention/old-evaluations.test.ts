@@ -23,7 +23,7 @@ const forget = async () => {
   await deleteOldEvaluations(worker.tools).run();
   await deleteOldWorkKeys(worker.tools).run();
 };
-/** All that rules left behind so far is a day older than it is kept. */
+/** Moves all existing evaluations beyond the retention by a day. */
 async function age(days = 31): Promise<void> {
   const { pool } = baton;
   await pool.run(sql`

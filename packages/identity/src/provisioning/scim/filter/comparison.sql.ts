@@ -44,7 +44,7 @@ export function comparisonCondition(
   filter: LeafFilter,
   values: SqlValues,
 ): string {
-  // An empty text is no value; only texts can be empty.
+  // An empty text is not a value; only texts can be empty.
   if (filter.kind === 'present')
     return mayBeEmpty(attribute, expression) ? `(${expression} <> '')` : `(${expression} is not null)`;
   const { operator, value } = filter;

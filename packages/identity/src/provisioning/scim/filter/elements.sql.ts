@@ -41,7 +41,7 @@ export function elementsOf(scope: Scope, { name }: Attribute): Elements {
   };
 }
 
-/** That at least one element meets the condition. */
+/** The condition that at least one element matches. */
 export function someElement(elements: Elements, condition: string): string {
   return `(exists (select 1 from ${elements.from} where ${elements.of} and ${condition}))`;
 }

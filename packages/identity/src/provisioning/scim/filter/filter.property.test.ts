@@ -201,7 +201,7 @@ async function find(texts: readonly string[]): Promise<(string[] | undefined)[]>
   return places.map((place) => (place === undefined ? undefined : found[place]));
 }
 
-/** Like `find`, and names the shortest filter that the database cannot answer. */
+/** Like `find`, and reports the shortest filter that the database can't evaluate. */
 async function findAll(texts: readonly string[]): Promise<(string[] | undefined)[]> {
   try {
     return await find(texts);

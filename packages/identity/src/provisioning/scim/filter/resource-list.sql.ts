@@ -126,7 +126,7 @@ export class ResourceList {
   }
 }
 
-/** The counter that has the total of a filter over users; undefined where they must be counted. */
+/** The counter that stores the total of a filter over users; undefined if they must be counted. */
 function counterFor(filter: Filter | undefined): string | undefined {
   if (filter === undefined) return 'users_count';
   if (filter.kind !== 'compare' || filter.path.sub !== undefined) return undefined;

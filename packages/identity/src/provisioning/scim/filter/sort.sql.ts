@@ -6,7 +6,7 @@ import type { Scope } from './sql-scope.ts';
 
 /**
  * The expression to sort by. A list sorts by its primary element, else by its first one (RFC 7644, section 3.4.2.3).
- * @returns undefined for a name that is no attribute, or none that can be compared
+ * @returns undefined for a name that isn't an attribute, or can't be compared
  */
 export function sortExpression(scope: Scope, path: AttributePath): string | undefined {
   const located = locate(scope.kind, path);

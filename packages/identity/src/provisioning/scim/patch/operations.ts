@@ -24,7 +24,7 @@ export interface PatchOperation {
 /** `emails[type eq "work"].value`: the attribute, the filter over its elements, and the part of an element. */
 export interface Target extends Located {
   readonly filter: Filter | undefined;
-  /** Present where the filter is. */
+  /** Present if the filter is. */
   readonly meets?: ElementTest;
 }
 
@@ -35,7 +35,7 @@ const pathCharactersMax = 100_000;
 /**
  * Parses the operations of a PATCH body.
  * @throws Refusal `scim_invalid_syntax`, `scim_invalid_value`, `scim_invalid_path`, `scim_no_target`,
- * `scim_mutability`; `scim_too_many` for paths that are too long together
+ * `scim_mutability`; `scim_too_many` if the paths are too long in total
  */
 export function parseOperations(kind: ResourceKind, body: JsonObject): PatchOperation[] {
   const sent = fieldOf(body, 'operations');

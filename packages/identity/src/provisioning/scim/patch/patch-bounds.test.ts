@@ -6,7 +6,7 @@ import { made } from '../../../testing/objects.ts';
 import { makeProvisioning } from '../../../testing/provisioning.ts';
 import { type ScimClient, scimClient } from '../../../testing/scim-client.ts';
 
-/** What one PATCH may cost the process: a bystander must not wait for it. */
+/** Limits the cost of one PATCH: other requests must not wait for it. */
 
 let identity: TestIdentity;
 let client: ScimClient;

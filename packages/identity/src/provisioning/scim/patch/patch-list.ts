@@ -102,7 +102,7 @@ function withPart(list: List, verb: Verb, sub: Attribute, value: Json): JsonObje
   return elements.map((element) => (isTarget(element) ? { ...element, [sub.name]: parsed } : element));
 }
 
-/** Merges an element into every target. @throws Refusal `scim_no_target` where there is none */
+/** Merges an element into every target. @throws Refusal `scim_no_target` if there is none */
 function withMerged({ attribute, elements, isTarget }: List, verb: Verb, value: Json): JsonObject[] {
   if (!elements.some(isTarget)) return fail('scim_no_target');
   const single = Array.isArray(value) && value.length === 1 ? (value[0] as Json) : value;

@@ -8,7 +8,7 @@ import { commonAttributes } from './schemas.ts';
 export const elementsMax = 1000;
 /** Of the JSON of all that a user has without a column of its own. */
 const documentBytesMax = 256 * 1024;
-/** Of one text, by the type of its attribute; names and external ids have shorter bounds of their own. */
+/** The maximum length of one text, by the type of its attribute; names and external ids have shorter bounds of their own. */
 const charactersMax: Partial<Record<Attribute['type'], number>> = { reference: 2048, binary: 16_384 };
 const otherCharactersMax = 1024;
 
@@ -44,7 +44,7 @@ function parseInto(target: JsonObject, attributes: readonly Attribute[], sent: J
 /** The value of one attribute; undefined if it is absent or empty. @throws Refusal `scim_invalid_value` */
 export function parseAttribute(attribute: Attribute, value: Json): Json | undefined {
   if (attribute.mutability === 'writeOnly') return undefined;
-  // An ambiguous value disables and enables nobody.
+  // An ambiguous value neither disables nor enables a user.
   if (value === null) return attribute.name === 'active' ? refuseValue(attribute.name) : undefined;
   if (!attribute.multiValued) return parseValue(attribute, value);
   const elements = (Array.isArray(value) ? value : [value]).flatMap((element) => {

@@ -5,7 +5,7 @@ import fc from 'fast-check';
  * without SQL or the parser, so that they don't repeat a mistake of those.
  */
 
-/** A user or group as answers show it, or a part of one. */
+/** A user or group as in responses, or a part of one. */
 // biome-ignore lint/suspicious/noExplicitAny: documents of any form are what the tests are about
 export type Resource = Record<string, any>;
 
@@ -20,7 +20,7 @@ const coreUrn = 'urn:ietf:params:scim:schemas:core:2.0:User';
 type Kind = 'text' | 'exact' | 'binary' | 'boolean' | 'instant';
 
 /**
- * What is compared: the one value of an attribute, or a value of each element of a list. Absent values are undefined.
+ * The compared value: the single value of an attribute, or a value of each element of a list. Absent values are undefined.
  */
 interface Leaf {
   readonly path: string;
@@ -124,7 +124,7 @@ const anyCase = (word: string): fc.Arbitrary<string> =>
   fc.constantFrom(word, word.toUpperCase(), word[0]?.toUpperCase() + word.slice(1));
 const blanks = fc.constantFrom(' ', ' ', ' ', '  ', '\t', '\n ');
 
-/** What the values of comparisons are chosen from: some match users, some match none. */
+/** The candidates for compared values: some match users, some match none. */
 interface Vocabulary {
   readonly words: fc.Arbitrary<string>;
   readonly instants: fc.Arbitrary<string>;
@@ -178,7 +178,7 @@ function leafFilters({ words, instants }: Vocabulary, leaf: Leaf): fc.Arbitrary<
 function presenceFilters(leaf: Leaf): fc.Arbitrary<GeneratedFilter> {
   return fc.tuple(pathsOf(leaf), blanks, anyCase('pr')).map(([name, blank, pr]) => ({
     text: `${name}${blank}${pr}`,
-    // An empty text is no value. A list is present with any element.
+    // An empty text is not a value. A list is present with any element.
     matches:
       leaf.isList && !leaf.path.includes('.')
         ? (user) => leaf.values(user).length > 0
@@ -344,7 +344,7 @@ export const refusedFilters: fc.Arbitrary<string> = fc.oneof(
   fc.integer({ min: 1987, max: 40_000 }).map((n) => `userName eq "${'x'.repeat(n)}"`),
 );
 
-/** Filters as long or as deep as the limits allow. The tests check only that they are answered in time. */
+/** Filters as long or as deep as the limits allow. The tests check only that the response arrives in time. */
 export const largestFilters: fc.Arbitrary<string> = fc.oneof(
   fc.integer({ min: 1, max: 15 }).map((n) => `${'not ('.repeat(n)}emails pr${')'.repeat(n)}`),
   fc

@@ -42,7 +42,7 @@ export function deleteNewPrincipal(principalId: string) {
     delete from principals where id = ${principalId}`;
 }
 
-/** Sets the external id, and the subject too while it is our placeholder: a sign-in brings the real one. */
+/** Sets the external id, and also the subject while it is a placeholder: a sign-in provides the real one. */
 export function updateIdentity(identityId: string, externalId: string, placeholder: string) {
   return sql`
     update external_identities set external_id = ${externalId},

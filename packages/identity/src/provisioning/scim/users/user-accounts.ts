@@ -151,7 +151,7 @@ export async function refuseUpstreamFailure(
   return fail('scim_upstream_refused', {}, { reason, cause: error });
 }
 
-/** @returns false when the directory has no such account any more */
+/** @returns false if the directory no longer has such an account */
 async function reuseAccount(
   context: Context,
   upstream: UpstreamSource,

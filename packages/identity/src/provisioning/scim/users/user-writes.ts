@@ -122,7 +122,7 @@ async function announceChange(
   return { version: row.version, restores: found?.upstream_restores, account, mustAnnounce, wasAnnounced };
 }
 
-/** Whether the locked row no longer matches what was sent to the directory, or not sent. */
+/** Whether the locked row no longer matches the values sent to the directory, or not sent. */
 async function isOvertaken(
   inside: Context,
   seen: Awaited<ReturnType<typeof announceChange>>,

@@ -98,7 +98,7 @@ export async function createUser(
 }
 
 /**
- * Replaces a user. Without `active` in the body the user stays as active as before: an omission enables nobody.
+ * Replaces a user. Without `active` in the body the user stays as active as before: an omission never enables a user.
  * @throws Refusal as `updateUser`
  */
 export async function replaceUser(

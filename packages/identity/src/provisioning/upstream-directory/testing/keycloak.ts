@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { keepSecret } from '@baton/kernel/testing/leaks/leaks';
 import { until } from '../../../testing/waiting.ts';
 
-/** A fake Keycloak with both interfaces and a token endpoint, whose answers can be overridden. */
+/** A fake Keycloak with both interfaces and a token endpoint, whose responses can be overridden. */
 
 export interface Account {
   readonly id: string;
@@ -22,7 +22,7 @@ export interface Outcome {
 }
 
 export type Interface = 'token' | 'scim' | 'admin';
-/** Answers instead of the directory; `act` carries out the request and returns the usual answer. */
+/** Answers instead of the directory; `act` carries out the request and returns the usual response. */
 export type Override = (res: ServerResponse, act: () => Outcome) => unknown;
 
 export interface Keycloak {
@@ -36,11 +36,11 @@ export interface Keycloak {
   readonly requests: string[];
   /** Every access token that was issued. */
   readonly tokens: string[];
-  /** How long the next access tokens live. */
+  /** The lifetime of the next access tokens. */
   expiresIn: number;
   /** Tokens from elsewhere that are accepted too. */
   readonly otherTokens: Set<string>;
-  /** How an interface answers from now on; undefined: as usual. */
+  /** The response of an interface from now on; undefined for the usual one. */
   overrides: Partial<Record<Interface, Override>>;
   /** Refuses all access tokens that were issued so far. */
   revokeTokens(): void;
@@ -166,9 +166,9 @@ export async function startKeycloak(): Promise<Keycloak> {
 }
 
 export interface Barrier {
-  /** Carries out the request, and answers when the barrier is open. */
+  /** Carries out the request, and responds when the barrier is open. */
   readonly override: Override;
-  /** Resolves when so many requests wait. */
+  /** Resolves when this many requests are queued. */
   reached(): Promise<void>;
   pass(): Promise<void>;
   open(): void;

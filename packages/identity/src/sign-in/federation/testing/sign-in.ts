@@ -19,7 +19,7 @@ export async function startFederation(
 export const routes = ['authenticate', 'exchange'] as const;
 export type Route = (typeof routes)[number];
 
-/** Where users sign in: a tenant and its identity provider. */
+/** A tenant and its identity provider, where users sign in. */
 export interface Realm {
   readonly tenantId: string;
   readonly providerId: string;

@@ -19,9 +19,9 @@ export interface Upstream {
   readonly key: SigningPair;
   /** The paths of all requests, in order. */
   readonly requests: string[];
-  /** Sets the keys of the key document; with undefined, every request is answered 503. */
+  /** Sets the keys of the key document; with undefined, every request returns 503. */
   publish(keys: readonly object[] | undefined): void;
-  /** Delays answers until `end`; `firstRequest` resolves when the first request comes. */
+  /** Delays responses until `end`; `firstRequest` resolves when the first request comes. */
   delay(ms: number): { firstRequest: Promise<void>; end(): void };
   /** Signs an ID token. `changes` replace claims; undefined removes one. */
   sign(changes?: object, header?: object, key?: SigningPair): Promise<string>;
