@@ -8,7 +8,7 @@ import { runTests } from './test-run.ts';
 
 const limits = { filesAtOnce: 2, filesAtOnceMeasuring: 1, testTimeoutMs: 60_000, groupTimeoutMs: 60_000 };
 
-/** Runs test files of these texts; `printed` is the output for people. */
+/** Runs test files with these contents; `printed` is the output for people. */
 async function runTexts(
   texts: readonly string[],
   {

@@ -58,7 +58,7 @@ const assets = [
 ];
 /** Programs that are started as processes of their own, or by bin/baton.mjs. */
 const programs = ['packages/*/src/main.ts', 'packages/*/src/app/main.ts', 'packages/*/src/**/*.main.ts'];
-/** Run here, so that who installs the package needs no compiler for browsers. */
+/** Built here, so that an installation of the package needs no browser compiler. */
 const consoleBuild = 'packages/console/src/build.main.ts';
 
 /** The licences of the bundled modules; that build writes the file. */

@@ -1,6 +1,6 @@
 /** A word or phrase that the house style refuses, with what to write instead. */
 export interface RefusedWord {
-  /** As source of a regular expression, which matches whole words in any case. */
+  /** The source of a regular expression, which matches whole words in any case. */
   readonly form: string;
   readonly use: string;
 }

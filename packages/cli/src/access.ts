@@ -53,7 +53,7 @@ function ofEnvironment(options: AccessOptions, config: CliConfig): Access | unde
   if (BATON_TOKEN !== '' && url !== '')
     return ofUrl(url, BATON_TOKEN, `${options.url === undefined ? 'BATON_URL' : '--url'} and BATON_TOKEN`);
   if (BATON_TOKEN !== '') {
-    // As in the SDK: the address of this machine's Baton, with another token.
+    // Like the SDK, uses the address of this machine's Baton with another token.
     const { coordinationUrl, identityUrl, tenantId, issuer } = ofConnection(options, config, '', true);
     const source = 'BATON_TOKEN, at the Baton of this machine';
     return {

@@ -21,7 +21,7 @@ before(async () => {
 });
 after(() => baton.stop());
 
-/** A task that only this test's agent is given. */
+/** A task that is offered only to this test's agent. */
 const taskFor = ({ principalId }: Participant, title = 'a task', description = '') =>
   baton.admin.tasks.create({ title, description, assigneeId: principalId });
 

@@ -334,7 +334,7 @@ export class TaskRun {
       return await this.#writeEnd(end);
     } catch (error) {
       if (!(error instanceof BatonError) || !finalStatuses.includes(error.status)) throw error;
-      // The message may be the reason of the rejection.
+      // The message may be the reason for the rejection.
       this.#output = undefined;
       return this.#fail(`end_refused: its end was rejected: ${error.code}: ${error.message}`);
     }

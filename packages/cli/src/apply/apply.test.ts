@@ -696,7 +696,7 @@ describe('a fault of a file is reported by file, line, document and field, and c
     [
       'a role that is nowhere',
       `${head('Principal')}\n  kind: human\n  displayName: A\n  roles: [packer, nowhere]`,
-      /:7:19: .*spec\.roles\.1: there is no role nowhere, here or in the files\./,
+      /:7:19: .*spec\.roles\.1: no role nowhere exists, in Baton or in the files\./,
     ],
     [
       'a workspace that is nowhere',

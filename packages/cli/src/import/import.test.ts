@@ -696,7 +696,7 @@ test('an item that can not be related to its dependency remains held back, and i
   assert.deepEqual([...first.failed.keys()].sort(), ['a', 'b', 'c', 'd']);
   assert.match(
     first.failed.get('b') ?? '',
-    /^It waits for a, and that relation could not be created: it is held back/,
+    /^It waits for a, but that relation could not be created. The item is held back/,
   );
   assert.deepEqual(await offered(workspace, 'test/missing/'), []);
   const { b } = await tasksOf('test/missing/');

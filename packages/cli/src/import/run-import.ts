@@ -211,7 +211,7 @@ function noteMissing({ todo, failures }: Work, links: ReadonlyMap<string, Writte
     if (unfinished.has(wait.waiting) && !failures.has(wait.waiting) && isMissing(wait) === true)
       failures.note(
         wait.waiting,
-        `It waits for ${wait.prerequisite}, and that relation could not be created: it is held back until the next import.`,
+        `It waits for ${wait.prerequisite}, but that relation could not be created. The item is held back until the next import.`,
       );
 }
 

@@ -55,8 +55,8 @@ function startTraffic(parallel: number, request: () => Promise<Answer>): Traffic
 
 /**
  * Carries out an emergency act during the traffic of its victim, which then continues: no request that is started after the act
- * was acknowledged may succeed. On a loaded machine even the disable of a principal that nobody uses takes
- * long meanwhile, so the act may take three times as long. Only the long proof checks that.
+ * was acknowledged may succeed. On a loaded machine, even the disable of an unused principal takes long at
+ * that time, so the act may take three times as long. Only the long proof checks that.
  * @param identity the process of the act
  */
 export async function actAmid(

@@ -170,7 +170,7 @@ export async function retryTransaction<T>(transaction: () => Promise<T>): Promis
       return await transaction();
     } catch (error) {
       if (!isRepeatable(error) || attempt === attemptsMax) throw error;
-      // Two that collided would collide again, so each waits for another random time.
+      // Two colliding commands would collide again, so each waits for a different random time.
       await sleep(Math.random() * repeatAfterMsMax * attempt);
     }
   }

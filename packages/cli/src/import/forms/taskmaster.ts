@@ -188,7 +188,7 @@ const usedFields: ReadonlySet<string> = new Set([
   ...sections.map(([name]) => name),
 ]);
 
-/** Further fields with one value each, by their names there; others are named. */
+/** Other fields with a single value, by their names in the source; the report lists the remaining ones. */
 function othersOf(fields: Fields, id: string, leftOut: LeftOut): Record<string, unknown> {
   const others = Object.entries(fields).filter(
     ([name, value]) =>

@@ -147,7 +147,7 @@ function createPauses({ baseMs, maxMs }: { baseMs: number; maxMs: number }): Pau
     waitMs,
     isTrial: () => rests > 0,
     since: () => since,
-    /** Deliveries in progress when a pause began don't begin another. */
+    /** Deliveries that were in progress when a pause started don't start another one. */
     rest(pauseMs) {
       if (waitMs() > 0) return;
       since = performance.now();

@@ -26,7 +26,7 @@ export interface DoorContext {
   readonly db: Db;
   readonly caller: DoorCaller;
   readonly hooks: DoorHooks;
-  /** Types of events, in the order of their writing. */
+  /** Event types, in the order in which they are written. */
   readonly emitted: string[];
 }
 

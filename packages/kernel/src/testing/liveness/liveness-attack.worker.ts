@@ -5,7 +5,7 @@ import { type Calls, newCalls, send } from './liveness-calls.ts';
 
 /** The hostile caller, in a thread of its own: what it computes must not be measured as a wait of the bystander. */
 
-/** A load to begin; the next message of any kind ends it, and is answered with the results of its calls. */
+/** Starts a load. The next message of any kind ends it, and its reply contains the results of the calls. */
 export interface Attack {
   readonly url: string;
   readonly hostile: readonly Sent[];

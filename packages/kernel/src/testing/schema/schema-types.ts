@@ -25,7 +25,7 @@ const types: Readonly<Record<string, string>> = {
 };
 
 /**
- * TypeScript for the tables of a database, as the query builder wants them: names as they are in the database, one
+ * TypeScript for the tables of a database, as the query builder requires them: names unchanged from the database, one
  * interface for each table, and `Tables` for all.
  * @throws Error for a column of a type that no row has held so far
  */

@@ -1,6 +1,6 @@
 import type { StepSpec } from './random-definitions.ts';
 
-/** How a list of steps of the interpreter is left before its end. */
+/** The ways in which a list of steps ends early in the interpreter. */
 
 export class Raised extends Error {
   readonly type: string;
