@@ -78,7 +78,8 @@ test('a disable does not wait in the line of the other writes of its tenant', as
     await tx.row(sql`select id from tenants where id = ${tenantId} for no key update`);
     const waiting = Array.from({ length: 40 }, () => identity.patch(`/tenants/${tenantId}`, { name: 'New' }));
     const isUnderWay = async () => {
-      const row = await tx.row<{ count: number }>(
+      // Not by `tx`: within a transaction the first reading of pg_stat_activity is repeated.
+      const row = await identity.pool.row<{ count: number }>(
         sql`
           select count(*) as count from pg_stat_activity
           where datname = current_database() and wait_event_type = 'Lock'`,
