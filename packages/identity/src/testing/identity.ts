@@ -113,7 +113,9 @@ async function listen(
     destination: { write: (line) => logged.push(line) },
   });
   const service = await openIdentity(readIdentitySettings(env), log, onRevocation);
-  const pool = poolOf(readIdentitySettings(env), log, async (db) => {
+  // A test may wait inside a transaction for as long as `until` does.
+  const patient = { ...readIdentitySettings(env), IAM_STATEMENT_TIMEOUT_SECONDS: 60 };
+  const pool = poolOf(patient, log, async (db) => {
     await enterEpoch(db);
   });
   const server = createListener(service);

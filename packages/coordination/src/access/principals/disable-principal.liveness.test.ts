@@ -8,6 +8,7 @@ import {
   startCoordination,
   type TestCoordination,
 } from '../../testing/coordination.ts';
+import { until } from '../../testing/wait-until.ts';
 
 const parallel = byDepth(20, 200);
 /**
@@ -38,10 +39,6 @@ function traffic(request: () => Promise<{ status: number }>) {
     return answered;
   };
   return { answered, stop };
-}
-
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await new Promise((done) => setTimeout(done, 5));
 }
 
 /**

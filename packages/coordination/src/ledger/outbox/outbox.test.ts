@@ -102,10 +102,12 @@ test('a failed delivery is tried again after a wait, and delays no other', async
   const [broken, fine] = await writeEvents(baton.pool, baton.tenantId, [{}, {}]);
   const seen: string[] = [];
   let failuresLeft = 1;
-  await start(async ({ id }) => {
+  const deliver: Deliver = async ({ id }) => {
     seen.push(id);
     if (id === broken && failuresLeft-- > 0) throw new Error('receiver is away');
-  });
+  };
+  // Longer than the wait for the failure: a busy machine could miss a pause of a second.
+  await start(deliver, { CP_OUTBOX_BACKOFF_BASE_SECONDS: '600', CP_OUTBOX_BACKOFF_MAX_SECONDS: '600' });
   let waiting: Waiting | undefined;
   await until(async () => {
     const [one, ...others] = await left();
@@ -113,6 +115,8 @@ test('a failed delivery is tried again after a wait, and delays no other', async
     return others.length === 0 && one?.last_error === 'receiver is away';
   });
   assert.deepEqual([waiting?.attempts, waiting?.dead], [1, false]);
+  assert.deepEqual(seen, [broken, fine]);
+  await baton.pool.run(sql`update outbox_deliveries set available_at = now()`);
   await until(async () => (await left()).length === 0);
   assert.deepEqual(seen, [broken, fine, broken]);
 });

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
@@ -16,6 +15,7 @@ import {
 } from '../../testing/leases.ts';
 import { changeWorkspace, makeWorkspace } from '../../testing/organisation/workspaces.ts';
 import { makeWorkerTools } from '../../testing/sweepers.ts';
+import { until } from '../../testing/wait-until.ts';
 import { failOnce, letComeDue } from '../../testing/work/availability.ts';
 import { moveDueTasks, settleStarts } from './due-tasks.ts';
 
@@ -58,7 +58,11 @@ async function settle(): Promise<void> {
   const job = settleStarts(background.tools);
   const isNoted = () => baton.pool.row(sql`select from zone_changes limit 1`);
   // The job waits for the transactions from before the change, those of other tests in the cluster included.
-  while ((await isNoted()) !== undefined) if ((await job.run()) === 0) await sleep(20);
+  await until(async () => {
+    if ((await isNoted()) === undefined) return true;
+    await job.run();
+    return false;
+  }, 'the settling of all changes of zones');
 }
 
 test('a task that starts tomorrow is neither available nor claimable today; claimability has the date', async () => {
