@@ -99,7 +99,7 @@ test('a process whose connection for notifications is killed, and can not be ope
   const stream = await openAtEnd(service.url);
   await makeTask(apiAt(0));
   await stream.received(1);
-  // Its first event may have come by its poll, before its connection for notifications was open.
+  // Its poll may have delivered the first event before the connection for notifications was open.
   await until(
     async () => (await listeners()) === 4,
     'the connections of this service, of the first one and of both processes',
