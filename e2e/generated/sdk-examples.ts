@@ -4,7 +4,7 @@ import { createClient, etagOf, fetchTransport, newIdempotencyKey, presentSubject
 import { certificateCodeOf, fileStore, findAccess, findConnection, parseConnection, visible } from '@baton/sdk/node';
 import type { ExampleWorld } from '../testing/sdk-example-world.ts';
 
-/** By the place of each: what its doc comment shows. */
+/** The examples of the doc comments, by place. */
 export const sdkExamples: Readonly<Record<string, (world: ExampleWorld) => Promise<void>>> = {
   'approval-subject.ts: presentSubject': async ({ baton, task, personId }) => {
     const { id } = await baton.approvals.request({ task: task.id, assignedPrincipalId: personId, comment: 'May I?' });

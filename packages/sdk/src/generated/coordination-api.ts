@@ -585,9 +585,9 @@ limit?: number;
 /** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<ListedApprovalPage, ListedApproval>;
-/** Read an approval. Returns the recorded subject. If it has changed, `current` is the present subject and `changedFields` names the differences. Needs approvals.read. `GET /api/v1/approvals/{id}` */
+/** Read an approval. Returns the recorded subject. If it has changed, `current` is the current subject and `changedFields` names the differences. Needs approvals.read. `GET /api/v1/approvals/{id}` */
 get(id: string, options?: CallOptions): Promise<Approval>;
-/** Approve. For the assigned person, or a person with the required role. Opens a gate. If the subject has changed, the request needs `subjectDigest` with the digest of the present subject. Needs approvals.decide. `POST /api/v1/approvals/{id}:approve` */
+/** Approve. For the assigned person, or a person with the required role. Opens a gate. If the subject has changed, the request needs `subjectDigest` with the digest of the current subject. Needs approvals.decide. `POST /api/v1/approvals/{id}:approve` */
 approve(id: string, body?: ApprovalDecision, options?: CallOptions & Partial<Matched>): Promise<Approval>;
 /** Reject. For the people who may approve. Opens a gate too; its task stays open, and people decide how to continue. Needs approvals.decide. `POST /api/v1/approvals/{id}:reject` */
 reject(id: string, body?: ApprovalDecision, options?: CallOptions & Partial<Matched>): Promise<Approval>;
@@ -963,7 +963,7 @@ get(id: string, options?: CallOptions): Promise<RuleEvaluation>;
 export interface ProcessDefinitionsApi {
 /** Publish the next version of a process. Versions are immutable. Returns 200 if this version already exists with the same content, otherwise 201; a new version reactivates a retired process. `invalid_process` lists every problem with its place; `warnings` lists less serious findings. The process acts as its agent, so the caller must hold all rights of the agent. Instances continue with the version that they started with, unless `migrations` has `migrate` for that version: then the worker migrates them, except those that a step called as `key@version`. Elements are matched by id, or by the id that `map` gives them (null: removed). An open step keeps its task, approvals or call; a removed step is closed, and its list continues after the steps that were done before. Steps that the new version adds before that place are not done, a stage before one that has begun is skipped, and deadlines that the new version defines differently are computed again. A step that has moved to another list of steps is a problem, unless `map` removes it. Needs processes.write. `POST /api/v1/process-definitions` */
 publish(body: ProcessDefinitionRequest, options?: CallOptions): Promise<ProcessDefinition>;
-/** List processes, each by its latest version, newest first. A page has at most 4 MiB; a cursor leads to the rest. Needs processes.read. `GET /api/v1/process-definitions` */
+/** List processes, each by its latest version, newest first. A page has at most 4 MiB; use the cursor to read the rest. Needs processes.read. `GET /api/v1/process-definitions` */
 list(query?: {
 key?: string;
 workspaceId?: Uuid;
@@ -978,7 +978,7 @@ cursor?: string;
 }, options?: CallOptions): Paged<ProcessDefinitionPage, ProcessDefinition>;
 /** Read a version of a process. Needs processes.read. `GET /api/v1/process-definitions/{key}` */
 get(key: string, options?: CallOptions): Promise<ProcessDefinition>;
-/** List the versions of a process, newest first. A page has at most 4 MiB; a cursor leads to the rest. Needs processes.read. `GET /api/v1/process-definitions/{key}/versions` */
+/** List the versions of a process, newest first. A page has at most 4 MiB; use the cursor to read the rest. Needs processes.read. `GET /api/v1/process-definitions/{key}/versions` */
 listVersions(key: string, query?: {
 /** The maximum number of items. */
 limit?: number;
@@ -1193,7 +1193,7 @@ export interface PrincipalsApi {
 assignRole(id: string, body: RoleAssignmentRequest, options?: CallOptions): Promise<RoleAssignment>;
 /** List the roles of a principal, newest first. Needs org.read or principals.read. `GET /api/v1/principals/{id}/roles` */
 listRoles(id: string, query?: {
-/** Maximum number of items, 1 to 200. Without it and without a cursor the whole list is returned. */
+/** Maximum number of items, 1 to 200. Without it and without a cursor, the whole list is returned. */
 limit?: number;
 /** The `nextCursor` of the previous page. */
 cursor?: string;
@@ -1204,7 +1204,7 @@ revokeRole(id: string, roleId: string, body?: RoleRevocation, options?: CallOpti
 assignCapability(id: string, body: CapabilityAssignmentRequest, options?: CallOptions): Promise<CapabilityAssignment>;
 /** List the capabilities of a principal, newest first. Needs org.read or principals.read. `GET /api/v1/principals/{id}/capabilities` */
 listCapabilities(id: string, query?: {
-/** Maximum number of items, 1 to 200. Without it and without a cursor the whole list is returned. */
+/** Maximum number of items, 1 to 200. Without it and without a cursor, the whole list is returned. */
 limit?: number;
 /** The `nextCursor` of the previous page. */
 cursor?: string;
@@ -1215,7 +1215,7 @@ revokeCapability(id: string, capabilityId: string, options?: CallOptions): Promi
 assignSkill(id: string, body: SkillAssignmentRequest, options?: CallOptions): Promise<SkillAssignment>;
 /** List the skills of a principal, newest first. Needs org.read or principals.read. `GET /api/v1/principals/{id}/skills` */
 listSkills(id: string, query?: {
-/** Maximum number of items, 1 to 200. Without it and without a cursor the whole list is returned. */
+/** Maximum number of items, 1 to 200. Without it and without a cursor, the whole list is returned. */
 limit?: number;
 /** The `nextCursor` of the previous page. */
 cursor?: string;

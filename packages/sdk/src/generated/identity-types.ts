@@ -107,7 +107,7 @@ clientSecret: string;
 export type DisabledPrincipal = {
 principalId: Uuid;
 status: "disabled";
-/** How many tokens this call revoked. */
+/** The number of tokens that this call revoked. */
 revokedCredentials: number;
 };
 

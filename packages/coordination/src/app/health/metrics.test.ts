@@ -7,7 +7,6 @@ import { keepSecret } from '@baton/kernel/testing/leaks/leaks';
 import { freePort } from '@baton/kernel/testing/process/free-port';
 import { assertTookLess, longTest } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { journalIsStable } from '../../testing/journal-writer.ts';
 import {
   claimTask,
   done,
@@ -18,6 +17,7 @@ import {
   openSession,
   refused,
 } from '../../testing/leases.ts';
+import { journalIsStable } from '../../testing/ledger/journal-writer.ts';
 import { until } from '../../testing/wait-until.ts';
 import { startWorker } from '../worker.ts';
 import { createMeasures } from './measures.ts';
