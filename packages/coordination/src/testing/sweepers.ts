@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { Registry } from 'prom-client';
 import { createPool } from '@baton/kernel/database/db';
 import { sql } from '@baton/kernel/database/sql';
@@ -69,4 +70,12 @@ export async function finishAllEndings(baton: TestCoordination): Promise<void> {
   } finally {
     await close();
   }
+}
+
+/**
+ * Accepts the error of a job during a disable, which ends the connection of a transaction that it waited 600 ms for.
+ * @throws AssertionError for any other error
+ */
+export function requireLostConnection(error: Error): void {
+  assert.match(error.message, /terminat|connection error/i);
 }

@@ -5,6 +5,7 @@ import { raceRounds } from '@baton/testing/depth';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, eventsOf, makeWorker } from '../../testing/leases.ts';
 import { outcomeTester } from '../../testing/results/outcomes.ts';
+import { requireLostConnection } from '../../testing/sweepers.ts';
 
 let baton: TestCoordination;
 let person: Actor;
@@ -68,7 +69,10 @@ test('with a concurrent disable of the decider, no action is executed after the 
       { approval: { assignedPrincipalId: decider.principalId } },
     );
     await done(decider.post(`/approvals/${id}:approve`));
-    await Promise.all([baton.admin.post(`/principals/${decider.principalId}:disable`), tester.work()]);
+    await Promise.all([
+      baton.admin.post(`/principals/${decider.principalId}:disable`),
+      tester.work().catch(requireLostConnection),
+    ]);
     if ((await statusOf(id)) === 'pending') await tester.work();
     const order = await baton.pool.rows<{ type: string }>(sql`
       select type from events where entity_id in (${task.id}, ${decider.principalId})
