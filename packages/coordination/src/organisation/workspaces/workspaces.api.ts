@@ -84,7 +84,7 @@ export const workspacesApi = [
       rootId: Uuid.optional(),
       depth: queryInteger(0, 64)
         .optional()
-        .describe('Number of levels below the roots; 0 returns the roots alone.'),
+        .describe('Number of levels below the roots; 0 returns only the roots.'),
       includeArchived: QueryFlag.optional(),
       includeProjects: QueryFlag.optional().describe('`false` omits `project` from the nodes.'),
       limit: queryInteger(-1_000_000, 1_000_000)
