@@ -10,7 +10,7 @@ export const settings = {
     min: 1,
     max: 900,
     unit: 'events',
-    doc: 'Maximum number of events that the processes of one tenant receive in one turn, before the next tenant's turn.',
+    doc: 'Maximum number of events that the processes of one tenant receive in one turn before the next tenant is served.',
   }),
   CP_PROCESSES_RETENTION_SECONDS: integer({
     default: 2_592_000,

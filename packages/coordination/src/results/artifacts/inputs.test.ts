@@ -44,7 +44,7 @@ const isAvailable = async (id: string) => {
 const draft = { key: 'draft', type: 'paper', from: 'depends_on' };
 const plan = { key: 'plan', type: 'plan', from: 'parent' };
 
-/** A review with a done prerequisite, a parent and an origin that have brought nothing yet. */
+/** A review with a done prerequisite, a parent and an origin that have no artifacts yet. */
 async function makeReview() {
   const [review, author, parent, origin] = [
     await makeTask(baton, { typeKey: 'review' }),
