@@ -207,10 +207,14 @@ export const errors = {
     'The instructions for agents are longer than 16 KiB.',
     'Shorten them; link to longer documents or store them as artifacts.',
   ),
-  unknown_governance_field: invalid('The governance section contains an unknown field.', 'Use one of `details.known`.', {
-    refused: 'POST /projects/{id}/config-revisions {"config":{"governance":{"maxActions":50}}}',
-    right: 'POST /projects/{id}/config-revisions {"config":{"governance":{"maxRunActions":50}}}',
-  }),
+  unknown_governance_field: invalid(
+    'The governance section contains an unknown field.',
+    'Use one of `details.known`.',
+    {
+      refused: 'POST /projects/{id}/config-revisions {"config":{"governance":{"maxActions":50}}}',
+      right: 'POST /projects/{id}/config-revisions {"config":{"governance":{"maxRunActions":50}}}',
+    },
+  ),
   invalid_governance: invalid(
     'A governance field has a value of the wrong type or out of range.',
     'Correct the value at `details.path`: limits are whole numbers or null, requirements are true or false.',

@@ -36,10 +36,14 @@ export const errors = {
     'The query has a sort order that the block of the view does not declare.',
     'Sort by one of `details.declared`, or declare the order in the view.',
   ),
-  workspace_required: invalid('The block of the view requires a workspace, and the query has none.', 'Send `workspaceId`.', {
-    refused: 'POST /views/{key}:query {"block":0}',
-    right: 'POST /views/{key}:query {"block":0,"workspaceId":"<workspaceId>"}',
-  }),
+  workspace_required: invalid(
+    'The block of the view requires a workspace, and the query has none.',
+    'Send `workspaceId`.',
+    {
+      refused: 'POST /views/{key}:query {"block":0}',
+      right: 'POST /views/{key}:query {"block":0,"workspaceId":"<workspaceId>"}',
+    },
+  ),
   view_too_costly: conflict(
     'The query would read more than 20,000 rows, or take longer than a list may.',
     'Add a filter that matches fewer objects, for instance a workspace or a status.',

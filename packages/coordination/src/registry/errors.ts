@@ -123,7 +123,7 @@ export const errors = {
   ),
   invalid_account: invalid(
     'The account does not match the pattern of the connection type.',
-    'Send the account in the provider's notation; `GET /connection-types/{key}` returns the pattern.',
+    'Send the account in the provider’s notation; `GET /connection-types/{key}` returns the pattern.',
   ),
   invalid_expiry: invalid(
     'The credential has already expired.',

@@ -26,7 +26,7 @@ export const settings = {
     min: 60,
     max: 3600,
     unit: 'seconds',
-    doc: 'Time limit for a person to complete the authorization at the provider.',
+    doc: 'Timeout for a person to complete the authorization at the provider.',
   }),
   CP_OAUTH_TIMEOUT_SECONDS: integer({
     default: 10,

@@ -52,7 +52,8 @@ export const AdapterRedrive = z
 export const AdapterRebuild = z
   .strictObject({
     cursor: z.string().max(2000).nullish().meta({
-      description: 'Where the delivery starts again; without it, at the oldest event that still exists.',
+      description:
+        'The cursor at which the delivery restarts; by default the oldest event that still exists.',
     }),
     reason: z.string().max(reasonLengthMax).default('operator_rebuild'),
   })

@@ -373,7 +373,7 @@ test('requests hold at most CP_CONTEXT_BATCH_SIZE events and about 1 MB', async 
   assert.deepEqual(sizes, [16, 16, 8]);
 });
 
-test('a token of Baton's own service account is requested once, and again after a 401', async () => {
+test('a token of Baton’s own service account is requested once, and again after a 401', async () => {
   const issued: string[] = [];
   const asked: unknown[] = [];
   const identity = createServer(async (req, res) => {

@@ -143,7 +143,7 @@ test('an observation keeps its own kind, instant, content and assertions', () =>
         content: 'The tests of {main} pass.',
         observedAt: '2026-01-01T00:00:00.000Z',
         source: 'ci',
-        data: { customFields: 'a field of the publisher's own', mappingVersion: 99 },
+        data: { customFields: 'a field of the publisher’s own', mappingVersion: 99 },
         taskId,
         runId,
         assertions,
@@ -156,7 +156,7 @@ test('an observation keeps its own kind, instant, content and assertions', () =>
   assert.deepEqual(item?.assertions, assertions);
   assert.equal(item?.data['mappingVersion'], 5);
   assert.deepEqual(item?.data['data'], {
-    customFields: 'a field of the publisher's own',
+    customFields: 'a field of the publisher’s own',
     mappingVersion: 99,
   });
   assert.deepEqual(item?.scopes.slice(1), [

@@ -110,7 +110,10 @@ const Instructions = z
         text: z.string(),
       }),
     ),
-    hash: z.string().nullable().meta({ description: '`sha256:<hex>` of the texts; null without instructions.' }),
+    hash: z
+      .string()
+      .nullable()
+      .meta({ description: '`sha256:<hex>` of the texts; null without instructions.' }),
   })
   .meta({ id: 'LayeredInstructions' });
 export type Instructions = z.infer<typeof Instructions>;

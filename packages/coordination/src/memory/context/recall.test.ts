@@ -24,7 +24,7 @@ after(() => started.close());
 
 const recall = (actor: Actor, body: object) => actor.post('/context/recall', body);
 
-test('by an anchor: memory's knowledge about one entity, in the namespaces of a task', async () => {
+test('by an anchor: memory’s knowledge about one entity, in the namespaces of a task', async () => {
   const workspace = await makeWorkspace(baton);
   const task = await makeTask(baton, { workspaceId: workspace.id });
   const asked = { anchor: 'service:billing', asOf: '2026-01-01T00:00:00Z', task: task.publicId };

@@ -124,7 +124,10 @@ test('a tenant that sends the largest snapshots in parallel is served, and slows
     shown,
   );
   // The parallel requests may still be running: each takes seconds on a busy machine.
-  await until(async () => (await statusOf(url, hostile[0] as Sent)) === 200, 'the largest snapshot is accepted');
+  await until(
+    async () => (await statusOf(url, hostile[0] as Sent)) === 200,
+    'the largest snapshot is accepted',
+  );
   assert.equal(loaded.hostile.statuses.get(500), undefined, shown);
   assert.ok(blockedMs <= livenessBounds.blockedMsMax, shown);
   assert.ok(rssMaxBytes - rssBytes <= livenessBounds.growthBytesMax, shown);

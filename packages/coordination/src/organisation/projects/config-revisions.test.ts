@@ -353,7 +353,7 @@ describe('the effective configuration', () => {
     await refused(baton.admin.get(`/projects/${newId()}/effective-config`), 404, 'not_found');
   });
 
-  test("ancestors that the caller may not see take effect without being listed", async () => {
+  test('ancestors that the caller may not see take effect without being listed', async () => {
     const { person, mine } = await makeNarrowPerson(baton);
     const top = await make({ settings: { a: 1 } });
     await done(baton.admin.post(`/workspaces/${mine.id}:move`, { newParentId: top.workspaceId }));

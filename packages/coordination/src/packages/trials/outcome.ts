@@ -23,7 +23,7 @@ export interface Created {
 /** A test uses a feature that is not simulated: it ends as an error, never as passed. */
 export class NotSimulated extends Error {}
 
-/** A test or the whole call has exceeded its time limit. */
+/** A test or the whole call has exceeded its timeout. */
 export class TimeOver extends Error {}
 
 /** One act blocked the event loop for too long. */

@@ -76,7 +76,8 @@ export const ProcessInstance = z
       .strictObject({ element: z.string().nullable(), code: z.string(), reason: z.string() })
       .nullable()
       .meta({
-        description: 'The reason why the instance cannot continue until it is resumed or the step is skipped.',
+        description:
+          'The reason why the instance cannot continue until it is resumed or the step is skipped.',
       }),
     kept: z.strictObject({ inputs: z.int().nonnegative(), passedOver: z.int().nonnegative() }).meta({
       description:

@@ -35,7 +35,7 @@ const get = (id: string) => done(baton.admin.get(`/process-instances/${id}`));
 const instancesOf = async (key: string) =>
   (await done(baton.admin.get(`/process-instances?definitionKey=${key}&limit=200`))).items as any[];
 
-test('events that an author may not see start none of the author's processes', async () => {
+test('events that an author may not see start none of the author’s processes', async () => {
   const observation = `k-${newId()}`;
   const start = {
     on: { observation },
@@ -59,7 +59,7 @@ test('events that an author may not see start none of the author's processes', a
   assert.deepEqual(await startedOf(ofAll), ['hidden', 'mine', 'nowhere']);
 });
 
-test('events that an author may not see neither correlate with the author's processes nor end a wait', async () => {
+test('events that an author may not see neither correlate with the author’s processes nor end a wait', async () => {
   const observation = `k-${newId()}`;
   const { person, mine, other } = narrow;
   const listening = { id: 'ear', listen: { any: [{ event: 'task.updated' }] }, export: { as: 'heard' } };

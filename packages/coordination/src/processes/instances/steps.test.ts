@@ -205,7 +205,7 @@ test('an event of another tenant reaches no instance, and lists show no instance
   assert.deepEqual((await done(other.get('/process-instances'))).items, []);
 });
 
-test('the steps after a skipped step or a suspend step run within the operator's call', async () => {
+test('the steps after a skipped step or a suspend step run within the operator’s call', async () => {
   const missing = { id: 'call', call: { process: `p-${newId()}` } };
   const stages = [
     { id: 'one', steps: [missing, setStep('note', { noted: 'true' })] },

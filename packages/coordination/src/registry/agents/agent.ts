@@ -55,9 +55,7 @@ const AgentRecord = z.strictObject({
   state: z.enum(agentStates),
   replicas: z.int(),
   currentRevision: z.int().positive(),
-  principalId: Uuid.nullable().describe(
-    'The principal of the agent, set when an identity is linked.',
-  ),
+  principalId: Uuid.nullable().describe('The principal of the agent, set when an identity is linked.'),
   workspaceId: Uuid.nullable(),
   retiredAt: Timestamp.nullable(),
   retiredBy: Uuid.nullable(),

@@ -131,7 +131,11 @@ for (const [name, spec, field] of [
     { ...tokenSpec, accountField: { title: 'A', pattern: '(a{100}){100}' } },
     'spec.accountField.pattern',
   ],
-  ['a schema of another type than object', { ...tokenSpec, settingsSchema: { type: 'string' } }, 'spec.settingsSchema'],
+  [
+    'a schema of another type than object',
+    { ...tokenSpec, settingsSchema: { type: 'string' } },
+    'spec.settingsSchema',
+  ],
   [
     'an invalid schema',
     { ...tokenSpec, settingsSchema: { type: 'object', required: 1 } },

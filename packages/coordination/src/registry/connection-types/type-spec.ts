@@ -137,7 +137,8 @@ function checkOauth({ auth, oauth2, accountField }: ConnectionTypeSpec, hosts: r
   if (accountParam !== null && ownParameters.includes(accountParam))
     refuse('spec.oauth2.accountParam', 'is a parameter of the callback itself');
   if (parts.length === 1) return;
-  if (accountParam === null) refuse('spec.oauth2.accountParam', 'is required if an address contains {account}');
+  if (accountParam === null)
+    refuse('spec.oauth2.accountParam', 'is required if an address contains {account}');
   // Otherwise a callback could send the client's secret to a host that an attacker chooses.
   if (accountField?.pattern == null)
     refuse('spec.accountField.pattern', 'is required if an address contains {account}');

@@ -324,7 +324,7 @@ test('cancel: for requesters with the permission, once, with its event', async (
   await refused(act(id, 'approve'), 409, 'approval_already_decided');
 });
 
-test("the gate of another principal is cancelled only by a person who may decide it, the own one by its requester", async () => {
+test('the gate of another principal is cancelled only by a person who may decide it, the own one by its requester', async () => {
   const task = await makeTask(baton);
   const manages = ['approvals.manage', 'approvals.decide'] as const;
   const agent = await baton.actor({ permissions: ['approvals.manage'] });

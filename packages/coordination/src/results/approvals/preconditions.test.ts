@@ -179,7 +179,11 @@ test('the agent’s own observation opens no gate, regardless of its source, and
   const red = await observe({ ...green, data: { result: 'red' } });
   await observe({ ...green, supersedes: red.eventId }, worker.actor);
   const wrong = [{ index: 0, cause: 'condition_not_met', observationId: red.id }];
-  assert.deepEqual(await causesOf(asked.id), wrong, 'the newest observation of CI, which the agent can’t supersede');
+  assert.deepEqual(
+    await causesOf(asked.id),
+    wrong,
+    'the newest observation of CI, which the agent can’t supersede',
+  );
   await observe({ ...green, supersedes: red.eventId });
   assert.equal((await done(approve(asked.id))).status, 'approved');
 });

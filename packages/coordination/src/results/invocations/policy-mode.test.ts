@@ -27,7 +27,7 @@ const grantTo = (actor: Actor, ...actions: string[]) =>
 const read = (id: string) => done(baton.admin.get(`/skill-invocations/${id}`));
 const required = { requiredPermissions: ['tasks.write'] };
 
-test('a call that only the decision point grants is assigned to an executor, regardless of the binding's permissions', async () => {
+test('a call that only the decision point grants is assigned to an executor, regardless of the binding’s permissions', async () => {
   const skill = await makeCallable(baton.admin, { contract: required });
   const caller = await baton.actor({ permissions: ['skills.invoke', 'org.read'] });
   grantTo(caller, 'skills.invoke', 'tasks.write');

@@ -183,7 +183,7 @@ describe('who decides', () => {
   });
 });
 
-test('an attempt that had adopted another principal's gate requests its own', async () => {
+test('an attempt that had adopted another principal’s gate requests its own', async () => {
   const { task, attempt } = await worked(worker, { acceptance: [askedOf(person)] });
   const gate = { task: task.id, gate: true, assignedPrincipalId: person.principalId };
   const decoy = await done(worker.actor.post('/approvals', gate), 201);

@@ -281,7 +281,7 @@ describe('a rule that adds its cause as evidence', () => {
   test('does not complete it by another event that the agent causes either', async () => {
     const rules = makeRuleWorker(baton);
     const { task, run } = await makeRun(baton, worker, {
-      task: { acceptance: [checkBy('external_state')], title: 'closed by the agent's comment' },
+      task: { acceptance: [checkBy('external_state')], title: 'closed by the agent’s comment' },
     });
     await makeRule(baton.admin, {
       trigger: { kind: 'event', type: 'task.comment_added' },

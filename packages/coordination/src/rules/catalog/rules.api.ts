@@ -35,7 +35,7 @@ export const rulesApi = [
     path: '/rules',
     summary: 'Create a work rule.',
     description:
-      'An enabled rule acts on future events with the permissions of the principal who last enabled or wrote it, and never with more permissions than that principal has at that time. With `identity`, the rule acts as that registry agent with the agent's current permissions; a principal who enables or writes the rule must hold all of them. A launched run cannot create, change or enable rules. `warnings` lists the parts of the rule that can never work.',
+      'An enabled rule acts on future events with the permissions of the principal who last enabled or wrote it, and never with more permissions than that principal has at that time. With `identity`, the rule acts as that registry agent with its current permissions; a principal who enables or writes the rule must hold all of them. A launched run cannot create, change or enable rules. `warnings` lists the parts of the rule that can never work.',
     permission: 'rules.write',
     body: RuleRequest,
     returns: { 201: WrittenRule },

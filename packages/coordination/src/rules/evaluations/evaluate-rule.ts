@@ -141,7 +141,7 @@ export function findingOfFault(error: unknown, result: EvaluationResult = {}): F
   return failed(error.code, error.details as JsonObject, result);
 }
 
-/** Runs the action for each of its items until the time limit. @throws ConditionFault */
+/** Runs the action for each of its items until the deadline. @throws ConditionFault */
 export async function act(acting: Acting, roots: RuleRoots): Promise<Finding> {
   const items = itemsOfAction(acting.rule.action, roots);
   return items.length === 0 ? notMatched(true) : actOnItems(acting, items, []);

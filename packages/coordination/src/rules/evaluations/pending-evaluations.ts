@@ -25,9 +25,8 @@ import { runInSavepoint } from './savepoint.ts';
 import { cancelSkillCall, skillRootOf } from './skill-call.ts';
 
 /**
- * Continues a pending evaluation: processes the remaining items, or ends it because its rule has changed or its time
- * limit has passed (docs/reference/rules.md#evaluations). Locks the acting principals, the rule, the evaluation, then
- * tasks.
+ * Continues a pending evaluation: processes the remaining items, or ends it because its rule has changed or it has
+ * timed out (docs/reference/rules.md#evaluations). Locks the acting principals, the rule, the evaluation, then tasks.
  * @returns 1, or 0 if it is no longer due or another process has locked it
  * @throws AuthorityChanged
  */

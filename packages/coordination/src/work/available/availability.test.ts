@@ -136,7 +136,7 @@ test('configurable per type: a version without startDateHolds makes the task ava
   assert.equal((await makeTask(baton, { typeKey: old, startDate: tomorrow })).availableAt, null);
 });
 
-test('a date begins at midnight in the zone of the nearest ancestor's calendar, another instant at its own time', async () => {
+test('a date begins at midnight in the zone of the nearest ancestor’s calendar, another instant at its own time', async () => {
   const date = dateOf(inDays(3));
   const [kiritimati, samoa] = [`c${newId()}`, `c${newId()}`];
   await publishCalendar(kiritimati, 'Pacific/Kiritimati');

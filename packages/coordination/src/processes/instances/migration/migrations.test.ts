@@ -438,7 +438,7 @@ test('a call that specifies a version keeps it', async () => {
   assert.deepEqual(items.map((one: any) => one.definitionVersion).sort(), [1, 2]);
 });
 
-test('a new version acts on behalf of its agent, within the agent's permissions', async () => {
+test('a new version acts on behalf of its agent, within the agent’s permissions', async () => {
   const other = await makeProcessAgent(baton);
   const key = await publishProcess(baton.admin, versionOf(1, [humanStep('look')]));
   const { id, openElements } = await startProcessInstance(baton.admin, key);

@@ -48,8 +48,7 @@ export const ReplayedInstance = z
       .array(
         z.strictObject({
           journalSeq: z.int().positive().meta({
-            description:
-              'A line of its journal; if only the replay has the line, the line of the input.',
+            description: 'A line of its journal; if only the replay has the line, the line of the input.',
           }),
           kind: z.enum(journalKinds),
           element: z.string().nullable(),
@@ -82,7 +81,7 @@ export interface ReplayQuestion {
 
 /**
  * Processes the recorded inputs of visible instances again with a candidate. Calendars are used in their current state.
- * Call it outside of a transaction; it stops at the time limit in the request.
+ * Call it outside of a transaction; it stops at the deadline in the request.
  * @throws Refusal `not_found` of an instance
  */
 export async function replayDefinition(
