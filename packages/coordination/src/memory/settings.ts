@@ -21,7 +21,7 @@ export const settings = {
   CP_CONTEXT_PROVIDER: choice(['none', 'http'], {
     default: 'none',
     doc:
-      'The memory service: `none` sends nothing and advances past what would be sent; `http` uses the service at ' +
+      'The memory service: `none` sends nothing and advances past all events; `http` uses the service at ' +
       'CP_CONTEXT_BASE_URL.',
   }),
   CP_CONTEXT_BASE_URL: text({

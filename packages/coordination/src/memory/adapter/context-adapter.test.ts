@@ -50,7 +50,7 @@ const settled = async (tenantId: string) => {
   return position === newest?.position;
 };
 
-test('with CP_CONTEXT_PROVIDER=none nothing is sent, and cursors move on to the stable head', async () => {
+test('with CP_CONTEXT_PROVIDER=none no events are sent, and cursors advance to the stable head', async () => {
   const tenantId = await newTenant(baton);
   await writeDeliverable(baton, tenantId, 3);
   await journalIsStable(baton.pool);

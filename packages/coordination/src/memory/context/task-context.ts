@@ -40,7 +40,7 @@ export interface PreparedTaskContext {
   /** Whether the caller may read the whole recorded pack. */
   readonly mayReplay: boolean;
   readonly request: TypedQuestion;
-  /** The part of the response that needs no memory. */
+  /** The part of the response that does not require memory. */
   readonly base: TaskContext;
 }
 

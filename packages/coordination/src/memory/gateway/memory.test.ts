@@ -51,7 +51,7 @@ test('a credential repeated in a refusal is not stored', async () => {
   }
 });
 
-test('where a decision point decides, its tokens are for calls on behalf of others too', async () => {
+test('with a decision point, its tokens also allow calls on behalf of others', async () => {
   const policy = await startPolicyService();
   const scopesIn = async (CP_AUTHZ_MODE: string) => {
     policy.exchanges.length = 0;

@@ -171,7 +171,7 @@ export const workspacesApi = [
     method: 'POST',
     path: '/workspaces/{id}:move',
     summary: 'Move a workspace and its descendants below another workspace, or to the roots.',
-    description: 'With dryRun nothing is written: the response lists the reasons that would refuse the move.',
+    description: 'With dryRun nothing is written: the response lists the reasons to refuse the move.',
     permission: 'workspaces.manage',
     ifMatch: 'workspace',
     ifMatchOptional: true,

@@ -51,7 +51,7 @@ export function coverageOfRule({ rule, reached }: SimulatedRule): z.infer<typeof
   return { key: rule.key, outcomes: coverageOf(all, reached) };
 }
 
-/** One test of a rule. Tasks that it files stay open under their keys for the following steps. */
+/** One test of a rule. Tasks that it creates stay open under their keys for the following steps. */
 export class RuleTest {
   readonly #rule: RuleRow;
   readonly #reached: Set<string>;

@@ -90,7 +90,7 @@ export const invocationsApi = [
     description:
       'Returns 204 when no call matches. The lease is `leaseSeconds`, or by default the timeout of the contract plus 30 s, ' +
       'from 10 s to 3600 s. ' +
-      'A queue never delays executors of another. A call that has lost its basis is cancelled instead of ' +
+      'A queue never delays executors of other queues. A call that has lost its basis is cancelled instead of ' +
       'returned. A person whose bindings grant `members` only gets calls of visible workspaces and of the tenant ' +
       'itself. A call that verifies a task is not offered to principals that worked on the task, nor to an agent or ' +
       'service that requested its completion; claiming it by id returns 403 `not_eligible`.',

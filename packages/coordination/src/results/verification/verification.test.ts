@@ -168,7 +168,7 @@ describe('a failed attempt', () => {
     ]);
   });
 
-  test('where the lifecycle leads nowhere the task stays where it is', async () => {
+  test('a task without a declared transition keeps its status', async () => {
     const lifecycle: Lifecycle = {
       statuses: [
         { key: 'new', category: 'active', displayName: 'New' },

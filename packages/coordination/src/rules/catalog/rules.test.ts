@@ -148,7 +148,7 @@ test('PATCH refuses in order: missing, archived, another version, an empty chang
   await refused(patch(rule.id, {}, 9), 409, 'rule_archived');
 });
 
-test('DELETE archives: the key becomes free, and nothing but DELETE is taken any more', async () => {
+test('DELETE archives: the key becomes free, and only DELETE is still accepted', async () => {
   const rule = await makeRule(baton.admin);
   await done(baton.admin.delete(`/rules/${rule.id}`), 204);
   await done(baton.admin.delete(`/rules/${rule.id}`), 204);

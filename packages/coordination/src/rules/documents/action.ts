@@ -217,7 +217,7 @@ export function collectActionTexts({ taskType, dedupKeyTemplate, fields = {} }: 
   ];
 }
 
-/** Checks that a task type adds by itself are validated when a task is filed. */
+/** Checks that a task type adds by itself are validated when a task is created. */
 function refuseWrongAcceptance({ acceptance }: RuleAction): void {
   if (acceptance === undefined) return;
   try {

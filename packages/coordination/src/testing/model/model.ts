@@ -124,7 +124,7 @@ export class Model {
     return ok;
   }
 
-  /** Its lease expires; nothing else happens yet. */
+  /** The lease of the claim expires, without further effects yet. */
   endLease(task: TaskModel): void {
     if (task.active !== undefined) task.active.isOver = true;
   }

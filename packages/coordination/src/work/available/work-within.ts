@@ -23,7 +23,7 @@ const growth = 4;
 /** Searching a workspace takes as long as scanning this many rows. */
 const rowsPerWorkspace = 10;
 
-/** The work of a page in the order of the queue, plus one more task if there are more. */
+/** The work of a page in the order of the queue, plus one task if more follow. */
 export async function readWorkWithin(
   context: Context,
   search: ScopedSearch,

@@ -98,7 +98,7 @@ test('GET lists all relations in both directions, oldest first', async () => {
   await refused(baton.admin.get(`/tasks/${newId()}/relations`), 404, 'not_found');
 });
 
-test('DELETE removes it from either end, with its event on the task of the path', async () => {
+test('DELETE removes it from either end, with its event on the task in the path', async () => {
   const [a, b, c] = await makeTasks(3);
   const { id } = await done(relate(a.id, b.id, 'blocks'), 201);
   const remove = (task: string, relation: string) =>

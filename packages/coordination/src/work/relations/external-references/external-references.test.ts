@@ -177,7 +177,7 @@ test('invisible objects are neither found nor revealed by a conflict', async () 
   await refused(person.delete(`/external-references/${reference.id}`), 404, 'not_found');
 });
 
-test('DELETE answers 204 and writes the event; the name is free again', async () => {
+test('DELETE returns 204 and writes the event; the name is free again', async () => {
   const [task, other] = [await makeTask(baton), await makeTask(baton)];
   const { id } = await done(put(task.id, 'D-1'), 201);
   const planner = await baton.actor({ permissions: ['projects.manage'] });
