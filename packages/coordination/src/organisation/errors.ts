@@ -151,7 +151,7 @@ export const errors = {
     'Archive the project `details.projectId` first.',
   ),
   invalid_template: invalid(
-    'The views of the template are malformed, or there are more than 50.',
+    'The views of the template are malformed, or the template has more than 50.',
     'Correct `details.field`, or send fewer views.',
   ),
   invalid_template_reference: invalid(

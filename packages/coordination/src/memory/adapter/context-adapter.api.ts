@@ -25,7 +25,7 @@ export const contextAdapterApi = [
     path: '/operations/context-adapter/{tenantId}:redrive',
     summary: 'Immediately retry the event at which the tenant is on hold.',
     description:
-      'The cursor does not move. Returns 404 before the first cycle, when there is nothing to retry.',
+      'The cursor does not move. Returns 404 before the first cycle, when no event can be retried.',
     permission: 'operations.manage',
     params,
     body: AdapterRedrive,

@@ -24,7 +24,7 @@ export async function visibleNamespaces(
   );
 }
 
-/** Whether a decision point, if there is one, shows all of these namespaces. @throws NeedsDecision */
+/** Whether a decision point, if configured, shows all of these namespaces. @throws NeedsDecision */
 export function mayReadAll(context: Context, namespaces: readonly string[]): boolean {
   return readableOf(context, namespaces).length === namespaces.length;
 }

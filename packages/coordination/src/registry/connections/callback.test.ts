@@ -202,7 +202,7 @@ describe('a provider response without a token is oauth_exchange_failed, within t
     });
 });
 
-test('a token address that is not public is not called, whatever its type contains', async () => {
+test('a token address that is not public is not called, regardless of its type', async () => {
   const tokenUrlTemplate = provider.url.replace('http:', 'https:').replace('127.0.0.1', 'localhost');
   const oauth2 = { ...(provider.spec()['oauth2'] as object), tokenUrlTemplate };
   const { id, key } = await makeOauthConnection(baton.admin, provider, { oauth2 });
