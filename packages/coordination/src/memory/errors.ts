@@ -5,7 +5,7 @@ import { errors as lowerErrors } from '../results/errors.ts';
 /** The codes of this layer and of those below it. */
 export const errors = {
   invalid_context_request: invalid(
-    'An anchor is malformed, there are too many, or the run does not belong to the task.',
+    'An anchor is malformed, the request has too many anchors, or the run does not belong to the task.',
     'Correct `details.field`. An anchor has the form `type:key`.',
     {
       refused: 'POST /context {"query":"deploy","anchors":["billing"]}',
@@ -42,7 +42,7 @@ export const errors = {
   ),
   document_invalid: invalid(
     'The memory service rejects the form of the document, or its `meta` are too large.',
-    'Correct what `details` names: chunks with text and order, and small values in `meta`.',
+    'Correct the field in `details`: chunks need text and order, and values in `meta` must be small.',
   ),
   entities_query_invalid: invalid(
     'A condition, the limit or the cursor of the query is not valid.',
@@ -57,7 +57,7 @@ export const errors = {
     'Register the change under the next version.',
   ),
   invalid_pack_ref: invalid(
-    'The pack is not named `name` or `name@version`.',
+    'The reference to the pack is not of the form `name` or `name@version`.',
     'Send the name of the pack, optionally with its version.',
     { refused: 'GET /knowledge/packs/devops:2', right: 'GET /knowledge/packs/devops@2' },
   ),
@@ -66,15 +66,15 @@ export const errors = {
     'Set the packs of the root, `details.rootWorkspaceId`.',
   ),
   pack_version_required: invalid(
-    'The packs of a workspace need a version.',
-    'Name each pack with its version.',
+    'A pack of a workspace was sent without a version.',
+    'Send each pack as `name@version`.',
     {
       refused: 'PUT /workspaces/{id}/knowledge-packs {"packs":["devops"]}',
       right: 'PUT /workspaces/{id}/knowledge-packs {"packs":["devops@2"]}',
     },
   ),
   pack_not_found: invalid(
-    'Memory has no such pack, neither of the tenant nor of all tenants.',
+    'Memory has no such pack, neither for the tenant nor for all tenants.',
     'Register it with `POST /knowledge/packs`, or correct its name and version.',
   ),
   ...lowerErrors,

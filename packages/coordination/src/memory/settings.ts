@@ -12,7 +12,7 @@ export const settings = {
     unit: 'bytes',
     doc:
       'Maximum size of the body of a snapshot of knowledge, or of a document. At most four are processed at ' +
-      'once, each in up to seven times its size.',
+      'once, each using up to seven times its size in memory.',
   }),
   CP_KNOWLEDGE_PACK_ADMINS: list({
     default: [],
@@ -21,7 +21,7 @@ export const settings = {
   CP_CONTEXT_PROVIDER: choice(['none', 'http'], {
     default: 'none',
     doc:
-      'The memory service: `none` sends nothing and advances past what would be sent; `http` uses the service at ' +
+      'The memory service: `none` sends nothing and advances past all events; `http` uses the service at ' +
       'CP_CONTEXT_BASE_URL.',
   }),
   CP_CONTEXT_BASE_URL: text({
@@ -32,7 +32,7 @@ export const settings = {
     default: 'auto',
     doc:
       'The bearer credential for the memory service: `api_key` for CP_CONTEXT_API_KEY, `iam` for a token of the ' +
-      'own service account (CP_IAM_CLIENT_ID); `auto` for the first of these that is set, else none.',
+      'own service account (CP_IAM_CLIENT_ID); `auto` for the first of these that is set, otherwise none.',
   }),
   CP_CONTEXT_API_KEY: text<string | undefined>({
     default: undefined,
@@ -77,7 +77,7 @@ export const settings = {
     min: 1,
     max: 1000,
     unit: 'failures',
-    doc: 'Number of failed calls in a row for a tenant after which its calls to the memory service are suspended.',
+    doc: 'Number of consecutive failed calls for a tenant after which its calls to the memory service are suspended.',
   }),
   CP_CONTEXT_CIRCUIT_SECONDS: integer({
     default: 5,
@@ -128,14 +128,14 @@ export const settings = {
     unit: 'tenants',
     doc:
       'Number of tenants that one process serves at the same time; tenants whose last turn failed take up at ' +
-      'most half of these places.',
+      'most half of these slots.',
   }),
   CP_CONTEXT_POLL_INTERVAL_SECONDS: integer({
     default: 1,
     min: 1,
     max: 3600,
     unit: seconds,
-    doc: 'Delay between two cycles in which nothing was due.',
+    doc: 'Delay between two cycles when no tenant is due.',
   }),
   CP_CONTEXT_RETRY_BACKOFF_BASE_SECONDS: integer({
     default: 1,

@@ -5,8 +5,8 @@ import type { Page } from '@baton/kernel/http/paging';
 const pageBytesMax = 4_194_304;
 
 /**
- * Reads a page of items that may be large. The page ends before it could exceed 4 MiB, whatever limit was requested;
- * small items are read in a few steps up to the full limit.
+ * Reads a page of items that may be large. The page ends before it could exceed 4 MiB, regardless of the requested
+ * limit; small items are read in a few steps up to the full limit.
  * @param itemBytesMax maximum size of one item as JSON
  * @param read reads a page
  */

@@ -5,7 +5,7 @@ import { errors as lowerErrors } from '../access/errors.ts';
 /** The codes of this layer and of those below it. */
 export const errors = {
   custom_fields_invalid: invalid(
-    'The custom fields do not satisfy the schema of the type or, at a completion, the form of the process step.',
+    'The custom fields do not match the schema of the type or, at a completion, the form of the process step.',
     'Correct each field in `details.errors`. The schema is `fieldSchema` of the type; `GET /tasks/{ref}/form` returns the form of a step.',
     {
       refused: 'POST /tasks {"title":"Crash","typeKey":"bug","customFields":{"severity":"high"}}',
@@ -13,7 +13,7 @@ export const errors = {
     },
   ),
   invalid_workspace_type: invalid(
-    'The workspace type is named twice, or a type of children is malformed.',
+    'The workspace type is specified twice, or an allowed child type is malformed.',
     'Send either `typeId` or `typeKey`; in `allowedChildTypes` send keys, or `*` for any type.',
     {
       refused: 'POST /workspace-types {"key":"team","displayName":"Team","allowedChildTypes":["Any type"]}',
@@ -37,7 +37,7 @@ export const errors = {
     'Create a workspace type of your own to restrict children.',
   ),
   workspace_archived: invalid(
-    'The workspace, or one above it, is archived.',
+    'The workspace or one of its ancestors is archived.',
     'Restore it with `POST /workspaces/{id}:restore`, or use another workspace.',
   ),
   workspace_slug_conflict: conflict(
@@ -50,11 +50,11 @@ export const errors = {
   ),
   workspace_too_deep: invalid(
     'Workspaces would be nested more than 64 levels deep.',
-    'Choose a parent nearer to the root; the subtree of a moved workspace counts too.',
+    'Choose a parent closer to the root; the subtree of a moved workspace counts too.',
   ),
   workspace_has_active_children: invalid(
-    'A workspace below it is active.',
-    'Archive the `details.activeChildren` workspaces below it first.',
+    'A child workspace is active.',
+    'Archive its `details.activeChildren` child workspaces first.',
   ),
   child_type_not_allowed: invalid(
     'The type of the parent workspace allows no children of this type.',
@@ -86,7 +86,7 @@ export const errors = {
   ),
   invalid_status_transition: conflict(
     'The object cannot change from its current status to this one.',
-    'Choose one of `details.allowed`; some statuses cannot be left again.',
+    'Choose one of `details.allowed`; some statuses are final.',
   ),
   skill_not_invocable: conflict(
     'The skill cannot be called.',
@@ -102,14 +102,14 @@ export const errors = {
   }),
   invalid_calendar: invalid(
     'The calendar is malformed, or does not cover the requested computation.',
-    'Correct what `details.code` names, at `details.path`. If a year is missing, publish a version of the calendar that has it.',
+    'Correct the value at `details.path`; `details.code` names the defect. Publish a version that covers a missing year.',
   ),
   invalid_skill_contract: invalid(
     'The contract of the skill is malformed, or contradicts the skill.',
     'Correct `details.field`; `details.message` describes the problem. Protocol and schemas belong to the contract only.',
   ),
   unsupported_skill_condition: invalid(
-    'Conditions before or after a skill call are not evaluated.',
+    'The contract has preconditions or postconditions, which are not evaluated.',
     'Leave `preconditions` and `postconditions` empty.',
   ),
   invalid_lifecycle_schema: invalid(
@@ -139,7 +139,7 @@ export const errors = {
     right: 'GET /projects?systemStatusCategory=terminal_success',
   }),
   invalid_external_lookup: invalid(
-    'The lookup names neither an object nor an external name, or both.',
+    'The lookup specifies neither an object nor an external name, or both.',
     'Send either `entityType` and `entityId`, or the whole external name.',
     {
       refused: 'GET /external-references?externalSystem=jira',
@@ -151,11 +151,11 @@ export const errors = {
     'Archive the project `details.projectId` first.',
   ),
   invalid_template: invalid(
-    'The views of the template are malformed, or there are more than 50.',
+    'The views of the template are malformed, or the template has more than 50.',
     'Correct `details.field`, or send fewer views.',
   ),
   invalid_template_reference: invalid(
-    'The template is named by neither id nor key, or by both.',
+    'The template is specified by neither id nor key, or by both.',
     'Send either `templateId`, or `templateKey` and optionally `templateVersion`.',
     {
       refused: 'POST /projects {"workspaceSlug":"apollo"}',
@@ -167,7 +167,7 @@ export const errors = {
     'Send `templateKey` without a version to get the newest active one.',
   ),
   invalid_project_request: invalid(
-    'The workspace is named by neither id nor slug, or by both; or one field contradicts another.',
+    'The workspace is specified by neither id nor slug, or by both; or one field contradicts another.',
     'Send only one of `details.fields`.',
     {
       refused: 'POST /projects {"templateKey":"software"}',
@@ -176,14 +176,14 @@ export const errors = {
   ),
   project_exists: conflict(
     'The workspace already has a project.',
-    'Use that project (`GET /projects?workspaceId=`), or create the new one in a workspace of its own.',
+    'Use that project (`GET /projects?workspaceId=`), or create the new one in its own workspace.',
   ),
   project_archived: invalid(
-    'The project, or one above it, is archived.',
+    'The project or one of its ancestors is archived.',
     'Restore it with `POST /projects/{id}:restore` before you change it.',
   ),
   unknown_config_section: invalid(
-    'A project configuration has no such section.',
+    'The project configuration contains an unknown section.',
     'Remove `details.unknown`, or move its content into one of `details.known`.',
     {
       refused: 'POST /projects/{id}/config-revisions {"config":{"policy":{"maxRunActions":50}}}',
@@ -195,7 +195,7 @@ export const errors = {
     'Correct the value at `details.path`.',
   ),
   governance_not_in_settings: invalid(
-    'Governance is a section of its own and cannot be a setting.',
+    'Governance is a separate section and cannot be a setting.',
     'Send it as `governance` of a configuration revision.',
     {
       refused:
@@ -207,10 +207,14 @@ export const errors = {
     'The instructions for agents are longer than 16 KiB.',
     'Shorten them; link to longer documents or store them as artifacts.',
   ),
-  unknown_governance_field: invalid('Governance has no such field.', 'Use one of `details.known`.', {
-    refused: 'POST /projects/{id}/config-revisions {"config":{"governance":{"maxActions":50}}}',
-    right: 'POST /projects/{id}/config-revisions {"config":{"governance":{"maxRunActions":50}}}',
-  }),
+  unknown_governance_field: invalid(
+    'The governance section contains an unknown field.',
+    'Use one of `details.known`.',
+    {
+      refused: 'POST /projects/{id}/config-revisions {"config":{"governance":{"maxActions":50}}}',
+      right: 'POST /projects/{id}/config-revisions {"config":{"governance":{"maxRunActions":50}}}',
+    },
+  ),
   invalid_governance: invalid(
     'A governance field has a value of the wrong type or out of range.',
     'Correct the value at `details.path`: limits are whole numbers or null, requirements are true or false.',
@@ -221,12 +225,12 @@ export const errors = {
     },
   ),
   governance_weakened: invalid(
-    'A project cannot be laxer than the projects above it.',
+    'The governance of the project would be less strict than that of an ancestor.',
     'Tighten the fields in `details.violations` to the value of the ancestor, or relax the ancestor first.',
   ),
   setting_locked: invalid(
-    'A project above has locked the setting.',
-    'Leave `details.lockedSettings` out, or have the project above unlock them.',
+    'An ancestor of the project has locked the setting.',
+    'Leave `details.lockedSettings` out, or unlock them in the ancestor.',
   ),
   calendar_in_use: conflict(
     'A process uses the calendar.',

@@ -34,7 +34,7 @@ export const PackageKey = z
 
 const PackageVersion = z.string().min(1).max(50);
 
-/** A package by its key and version, as its `package.yaml` names it. See docs/reference/packages.md#source. */
+/** A package by the key and version in its `package.yaml`. See docs/reference/packages.md#source. */
 export const PackageName = z
   .strictObject({ key: PackageKey, version: PackageVersion })
   .meta({ id: 'PackageName' });

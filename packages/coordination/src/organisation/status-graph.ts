@@ -37,7 +37,7 @@ export function statusesOf<Category extends string>(
     if (!isObject(status)) return refuseLifecycle(at, 'must be an object');
     refuseOthers(status, at, ['key', 'category', 'displayName']);
     const key = requireText(status['key'], `${at}/key`, statusKeyCharactersMax);
-    if (keys.has(key)) refuseLifecycle(`${at}/key`, 'must be a key that no other status has');
+    if (keys.has(key)) refuseLifecycle(`${at}/key`, 'must be a key that no other status uses');
     keys.add(key);
     const category = status['category'] as Category;
     if (!categories.includes(category))
@@ -64,7 +64,7 @@ export function transitionsOf(known: KnownStatuses, sent: Json): GraphTransition
     refuseOthers(transition, at, ['from', 'to']);
     const from = requireStatusKey(known, transition['from'], `${at}/from`);
     if (starts.has(from))
-      refuseLifecycle(`${at}/from`, 'must be a status that no other transition starts from');
+      refuseLifecycle(`${at}/from`, 'must be a status from which no other transition starts');
     starts.add(from);
     const { to } = transition;
     if (!Array.isArray(to) || to.length > statusesMax)

@@ -2,7 +2,7 @@ import { violatedConstraint } from '@baton/kernel/database/db';
 
 /**
  * Stores a name that must be unique.
- * @param refuse refuses a name that exists, including one that was stored concurrently
+ * @param refuse refuses an existing name, including one that was stored concurrently
  */
 export async function storeUnique<Row>(storing: Promise<Row>, refuse: () => never): Promise<Row> {
   try {

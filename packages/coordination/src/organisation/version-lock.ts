@@ -1,7 +1,7 @@
 import type { Context } from './context.ts';
 import { takePackageLock, takeVersionLock } from './version-lock.sql.ts';
 
-/** Taken before a key gets its next version, so that each version has its own number; held until the commit. */
+/** Acquire it before a key gets its next version, so that version numbers are unique; held until the commit. */
 export async function lockVersions(
   { db, tenantId }: Context,
   kind: Parameters<typeof takeVersionLock>[0],
@@ -11,7 +11,7 @@ export async function lockVersions(
 }
 
 /**
- * Taken first by commands that link objects to packages: it serializes them and delays new versions of objects, which
+ * Commands that link objects to packages acquire it first: it serializes them and delays new versions of objects, which
  * then get the link. Held until the commit.
  */
 export async function lockPackages({ db, tenantId }: Context): Promise<void> {

@@ -25,7 +25,7 @@ export const errors = {
     'Correct each entry of `details.problems`; it has the file, the line and often a hint. `POST /packages:plan` checks a package without applying it.',
   ),
   undeclared_filter: invalid(
-    'The block of the view declares no such filter.',
+    'The query has a filter that the block of the view does not declare.',
     'Use one of `details.declared`, or declare the filter in the view.',
     {
       refused: 'POST /views/{key}:query {"block":0,"filter":[{"field":"title","op":"eq","value":"Ship it"}]}',
@@ -33,13 +33,17 @@ export const errors = {
     },
   ),
   undeclared_sort: invalid(
-    'The block of the view declares no such sort order.',
+    'The query has a sort order that the block of the view does not declare.',
     'Sort by one of `details.declared`, or declare the order in the view.',
   ),
-  workspace_required: invalid('The block of the view needs a workspace.', 'Send `workspaceId`.', {
-    refused: 'POST /views/{key}:query {"block":0}',
-    right: 'POST /views/{key}:query {"block":0,"workspaceId":"<workspaceId>"}',
-  }),
+  workspace_required: invalid(
+    'The block of the view requires a workspace, and the query has none.',
+    'Send `workspaceId`.',
+    {
+      refused: 'POST /views/{key}:query {"block":0}',
+      right: 'POST /views/{key}:query {"block":0,"workspaceId":"<workspaceId>"}',
+    },
+  ),
   view_too_costly: conflict(
     'The query would read more than 20,000 rows, or take longer than a list may.',
     'Add a filter that matches fewer objects, for instance a workspace or a status.',

@@ -9,7 +9,7 @@ export const errors = {
     'Start its successor, or publish the process again to reactivate it.',
   ),
   invalid_process_data: invalid(
-    'The data do not match the schema of the process.',
+    'The data does not match the schema of the process.',
     'Correct each entry of `details.errors`; `GET /process-definitions/{key}` returns the schema.',
   ),
   process_instance_exists: conflict(
@@ -33,7 +33,7 @@ export const errors = {
     'Correct each entry of `details.problems`; each has a code and a path.',
   ),
   process_version_conflict: conflict(
-    'This version of the process exists with different content, or its number is not above the latest.',
+    'This version of the process exists with different content, or its number is not higher than the latest.',
     'Publish the change under the next version number.',
   ),
   ...lowerErrors,

@@ -10,14 +10,14 @@ export const settings = {
     min: 1,
     max: 900,
     unit: 'events',
-    doc: 'Events of one tenant that its processes take in one turn before the next tenant is served.',
+    doc: 'Maximum number of events that the processes of one tenant receive in one turn before the next tenant is served.',
   }),
   CP_PROCESSES_RETENTION_SECONDS: integer({
     default: 2_592_000,
     min: 86_400,
     max: 315_360_000,
     unit: seconds,
-    doc: 'How long an instance of a process is kept after its end, with its journal. An instance with unclosed objects is kept until they are closed.',
+    doc: 'Retention of an instance of a process after its end, with its journal. An instance with unclosed objects is kept until they are closed.',
   }),
   CP_CEL_COST_LIMIT: integer({
     default: 10_000,

@@ -13,7 +13,7 @@ export const AgentKey = z
 
 export const agentParams = { key: z.string().min(1).max(63) };
 
-/** The key, or `key@revision` for a revision other than the current one. Any other text matches nothing. */
+/** The key, or `key@revision` for a revision other than the current one. Any other text matches no agent. */
 export const AgentRef = z
   .string()
   .min(1)

@@ -13,23 +13,23 @@ export const errors = {
     'Have the owner of the skill or process simplify the schema.',
   ),
   package_not_installed: notFound(
-    'The tenant has no such package.',
+    'The tenant has no package with this key.',
     'Check the key with `GET /package-settings`, or install the package with `POST /packages:apply`.',
   ),
   settings_not_declared: notFound(
     'The package declares no settings.',
-    'Nothing can be set: leave the call out, or install a version that declares settings.',
+    'Leave the call out, or install a version that declares settings.',
   ),
   settings_invalid: invalid(
     'The settings do not match the schema of the package.',
     'Correct each entry of `details.errors`; `GET /packages/{key}/settings` returns the schema.',
   ),
   unknown_ref: invalid(
-    'A setting names an object that the tenant does not have.',
+    'A setting refers to an object that does not exist in the tenant.',
     'Create the object of `details.kind` first, or correct the value at `details.path`.',
   ),
   tool_not_found: notFound(
-    'There is no such tool, or the caller may not use it.',
+    'The tool does not exist, or the caller may not use it.',
     'Search with `GET /tools`, which lists only the tools that you may use.',
   ),
   agent_retired: conflict(
@@ -57,15 +57,15 @@ export const errors = {
     'Discard this report. If it is the newest, check the clock of the reporter.',
   ),
   unknown_reference: invalid(
-    'The spec names an object that does not exist.',
+    'The spec refers to an object that does not exist.',
     'Create `details.value` first, or correct it at `details.path`.',
   ),
   skills_invoke_not_permitted: invalid(
-    'The agent names skills but lacks the permission skills.invoke.',
+    'The spec lists skills but lacks the permission skills.invoke.',
     'Add `skills.invoke` to `identity.permissions`, or remove `skills.invoke` from the spec.',
   ),
   execution_skill_not_invoked: invalid(
-    'A task type of the agent is executed by a skill that the agent does not name.',
+    'A task type of the agent is executed by a skill that is not in the spec.',
     'Add `details.skill` to `skills.invoke` of the agent, or remove the task type.',
   ),
   invalid_connection_type: invalid(
@@ -78,14 +78,14 @@ export const errors = {
   ),
   auth_not_supported: invalid(
     'The connection type does not support this authentication method.',
-    'Use `:authorize` for a type with OAuth, and `PUT …/token` for one with tokens. `GET /connection-types/{key}` shows which it has.',
+    'Use `:authorize` for a type with OAuth, and `PUT …/token` for one with tokens. `GET /connection-types/{key}` returns the supported methods in `auth`.',
   ),
   oauth_app_write_conflict: conflict(
     'Another request set the OAuth application at the same time.',
-    'Read the application, and set it again if it is not the wanted one.',
+    'Read the application, and set it again if it is not the intended one.',
   ),
   unknown_connection_type: invalid(
-    'The tenant has no such version of the connection type, or it is disabled.',
+    'The version of the connection type does not exist in the tenant, or is disabled.',
     'Choose one of `GET /connection-types`, as `key` or `key@version`.',
   ),
   invalid_connection_settings: invalid(
@@ -122,15 +122,15 @@ export const errors = {
     'Authorize the connection again: only an active one accepts reports. `details.status` is its status.',
   ),
   invalid_account: invalid(
-    'The account does not have the form that the connection type requires.',
-    'Send the account as the provider names it; `GET /connection-types/{key}` shows the pattern.',
+    'The account does not match the pattern of the connection type.',
+    'Send the account in the provider’s notation; `GET /connection-types/{key}` returns the pattern.',
   ),
   invalid_expiry: invalid(
     'The credential has already expired.',
     'Get a new token from the provider, and send an `expiresAt` in the future.',
   ),
   secret_address_changed: conflict(
-    'The client secret was entered for another address (`enteredFor`) than the one it would be sent to (`address`).',
+    'The client secret was entered for a different address (`enteredFor`) than the one it would be sent to (`address`).',
     'Check that `details.address` belongs to the provider, then enter the secret again with `PUT /connection-types/{key}/oauth-app`.',
   ),
   ...lowerErrors,

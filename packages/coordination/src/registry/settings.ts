@@ -7,13 +7,13 @@ export const settings = {
     default: [],
     doc:
       'Hosts (`host` or `host:port`) of connection types that may be private and reached over http. All others ' +
-      'must be public and are reached over https. The default run names its own port alone.',
+      'must be public and are reached over https. The default run allows only its own port.',
   }),
   CP_OAUTH_REDIRECT_URI: text({
     default: '',
     doc:
       'The address of `/api/v1/connections:callback` as browsers reach it, to which providers redirect people; ' +
-      'https unless it is on this machine. Without it nobody can connect by OAuth.',
+      'https unless it is on this machine. Without it no connection can be authorized by OAuth.',
   }),
   CP_CONNECTIONS_RETURN_URL: text({
     default: '',
@@ -26,7 +26,7 @@ export const settings = {
     min: 60,
     max: 3600,
     unit: 'seconds',
-    doc: 'How long a person has to complete the authorization at the provider.',
+    doc: 'Timeout for a person to complete the authorization at the provider.',
   }),
   CP_OAUTH_TIMEOUT_SECONDS: integer({
     default: 10,

@@ -15,12 +15,12 @@ export interface ContentFacts {
 }
 
 /**
- * The store of artifacts' bytes: a folder, or an S3-compatible store. Each object is written once under a name of its
- * own, so writers and deletions never meet at one name.
+ * The store of artifacts' bytes: a folder, or an S3-compatible store. Each object is written once under a unique name,
+ * so writes and deletions never conflict.
  */
 export interface ContentStore {
   /**
-   * Writes an object; resolves when it would survive a crash. Streams the bytes without buffering them as a whole.
+   * Writes an object; resolves when the object is durable. Streams the bytes without buffering all of them.
    * @throws ContentStoreFailed, and errors of `bytes`; a part that was written remains for `remove`
    */
   write(name: ContentName, bytes: AsyncIterable<Buffer>): Promise<ContentFacts>;

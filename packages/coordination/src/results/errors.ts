@@ -14,7 +14,7 @@ import { errors as lowerErrors } from '../execution/errors.ts';
 export const errors = {
   invalid_type: invalid(
     'The type of the artifact is blank, longer than 200 characters, or reserved for the service.',
-    'Send a type of your own; `details.reserved` lists those that only the service records.',
+    'Send a different type; `details.reserved` lists the types that only the service records.',
     {
       refused:
         'POST /artifacts {"type":"verification","name":"Test report","uri":"https://ci.example.com/7"}',
@@ -23,10 +23,10 @@ export const errors = {
   ),
   invalid_name: invalid(
     'The name of the artifact is blank or longer than 500 characters.',
-    'Send a name with 1 to 500 characters; longer texts belong into `metadata` or the content.',
+    'Send a name with 1 to 500 characters; put longer texts in `metadata` or in the content.',
   ),
   invalid_artifact_content: invalid(
-    '`contentRef` excludes `uri` and `content`.',
+    '`contentRef` cannot be combined with `uri` or `content`.',
     'Send only one of the three.',
     {
       refused:
@@ -35,15 +35,15 @@ export const errors = {
     },
   ),
   artifact_mismatch: invalid(
-    'Task, run, workspace and superseded artifact do not belong together.',
+    'The task, run, workspace and superseded artifact do not match.',
     'Correct `details.field`, or leave it out: a run implies its task, and a task its workspace.',
   ),
   content_ref_not_found: invalid(
-    'The caller has no such upload, or it has expired.',
-    'Upload the content again with `PUT /artifact-contents`, as the same principal, and use its reference soon.',
+    'The caller has no upload with this reference, or it has expired.',
+    'Upload the content again with `PUT /artifact-contents`, as the same principal, and use the new reference before it expires.',
   ),
   invalid_artifact_metadata: invalid(
-    'The metadata do not match the schema of the artifact type.',
+    'The metadata does not match the schema of the artifact type.',
     'Correct each entry of `details.errors`; `GET /artifact-types/{ref}` returns the schema.',
   ),
   media_type_not_allowed: invalid(
@@ -64,19 +64,19 @@ export const errors = {
   ),
   content_purged: gone(
     'The content of the artifact was deleted.',
-    'Continue without it: the record stays, the content cannot be restored.',
+    'Continue without it: the record remains, but the content cannot be restored.',
   ),
   content_not_stored: conflict(
     'The artifact has no stored content to purge.',
-    'Nothing: there is nothing to delete.',
+    'No action is needed: the artifact has no content to delete.',
   ),
   content_store_unavailable: unavailable(
     'The content store is not set up, cannot be reached, or has lost the object.',
-    'Retry later. If it lasts, the operator checks `CP_ARTIFACT_FOLDER` and the log.',
+    'Retry later. If it persists, have the operator check `CP_ARTIFACT_FOLDER` and the log.',
   ),
   approval_already_decided: conflict(
     'The approval is already decided or cancelled.',
-    'Nothing: `details.status` is the decision. Request a new approval if the question is open again.',
+    'Read the decision in `details.status`. Request a new approval if another decision is needed.',
   ),
   approval_subject_changed: conflict(
     'The subject has changed since the approval was requested. Read it again, show it to the decider, and send its digest as `subjectDigest`.',
@@ -91,7 +91,7 @@ export const errors = {
     'Establish each condition in `details.failed`, or reject the approval.',
   ),
   outcome_not_replayable: conflict(
-    'The outcome of the decision is executed, in progress, or empty.',
+    'The outcome of the decision was executed, is in progress, or is empty.',
     'Only a failed outcome can be replayed; `GET /approvals/{id}/outcome` shows its state.',
   ),
   separation_of_duties_violation: forbidden(
@@ -99,8 +99,8 @@ export const errors = {
     'Have it decided by a person who neither requested the approval nor worked on the task; `GET /tasks/{ref}/deciders` lists them.',
   ),
   invalid_approval: invalid(
-    'The approval contradicts itself, or does not fit its task.',
-    'See `details.field` and `details.reason`: name exactly one decider (a role or a person), and a task for a gate.',
+    'The fields of the approval contradict each other, or do not match its task.',
+    'See `details.field` and `details.reason`: send exactly one decider (a role or a person), and a task for a gate.',
     {
       refused: 'POST /approvals {"gate":true,"requiredRoleId":"<roleId>"}',
       right: 'POST /approvals {"gate":true,"requiredRoleId":"<roleId>","task":"<taskId>"}',
@@ -128,7 +128,7 @@ export const errors = {
   ),
   stale_invocation_lease: conflict(
     'The fencing token no longer holds the lease of the call.',
-    'Stop working on the call and discard its result: another executor may have it.',
+    'Stop working on the call and discard its result: another executor may have claimed it.',
   ),
   invalid_executor_endpoint: invalid(
     'The endpoint of an executor is not an origin.',
@@ -142,10 +142,10 @@ export const errors = {
   ),
   run_owner_mismatch: forbidden(
     'The run belongs to another principal.',
-    'Call the skill from a run of your own, or leave `runId` out.',
+    'Call the skill from one of your own runs, or leave `runId` out.',
   ),
   run_id_required: forbidden(
-    'A caller that has a launched run must name it in each skill call.',
+    'A caller with a launched run must send its `runId` in each skill call.',
     'Send the `runId` of that run: `details.runId`.',
     {
       refused: 'POST /skills/{ref}:invoke {"inputs":{}}',
@@ -157,7 +157,7 @@ export const errors = {
     'Have an administrator grant `details.missing` to the principal.',
   ),
   skill_side_effect_not_authorized: forbidden(
-    'Nothing authorizes the external effects of the skill.',
+    'The external effects of the skill are not authorized.',
     'Request an approval as a gate on the task, and send its `approvalId` once it is approved.',
   ),
   approval_already_used: conflict(

@@ -22,7 +22,7 @@ export const settings = {
     min: 1,
     max: 31_536_000,
     unit: seconds,
-    doc: 'Lifetime of uploaded bytes that no artifact names.',
+    doc: 'Lifetime of uploaded bytes that no artifact references.',
   }),
   CP_S3_ENDPOINT_URL: text({
     default: '',
@@ -91,7 +91,7 @@ export const settings = {
     unit: 'calls',
     doc:
       'Maximum number of pending calls of skills per tenant; the next one is refused with 429. Concurrent ' +
-      'requests may exceed it by their number.',
+      'requests may exceed the limit by their number.',
   }),
   CP_SKILL_INVOCATIONS_RETENTION_SECONDS: integer({
     default: 2_592_000,
@@ -99,20 +99,20 @@ export const settings = {
     max: 315_360_000,
     unit: seconds,
     doc:
-      'How long a call of a skill is stored after its end, with its inputs and its output; its idempotencyKey ' +
-      'remains valid for as long. A call that an approval permitted is stored as long as the approval.',
+      'Retention of a call of a skill after its end, with its inputs and its output; its idempotencyKey ' +
+      'remains valid for the same time. A call that an approval permitted is stored as long as the approval.',
   }),
   CP_IDEMPOTENCY_TTL_SECONDS: integer({
     default: 86_400,
     min: 1,
     unit: seconds,
-    doc: 'How long a response is stored under its idempotency key.',
+    doc: 'Retention of a response under its idempotency key.',
   }),
   CP_IDEMPOTENCY_WAIT_TIMEOUT_SECONDS: integer({
     default: 10,
     min: 1,
     unit: seconds,
-    doc: 'How long a concurrent duplicate waits for the first request.',
+    doc: 'Maximum time that a concurrent duplicate waits for the first request.',
   }),
   ...lowerSettings,
 };

@@ -9,7 +9,7 @@ export const errors = {
     'Disable a rule that is no longer needed, or correct `details.field`.',
   ),
   invalid_rule_trigger: invalid(
-    'The trigger of the rule is malformed, or names an event type that cannot trigger rules.',
+    'The trigger of the rule is malformed, or specifies an event type that cannot trigger rules.',
     'Correct `details.field`; docs/events.md shows which events trigger rules.',
     {
       refused:
@@ -20,23 +20,23 @@ export const errors = {
   ),
   invalid_rule_condition: invalid(
     'The condition of the rule is malformed or too large.',
-    'Correct what `details` names, and move parts of a large condition into rules of their own.',
+    'Correct the field in `details`, and split a large condition into several rules.',
   ),
   invalid_rule_interpretation: invalid(
     'The interpretation of the rule is malformed, or missing although the rule uses its output.',
-    'Name a skill without external effects, and its inputs, or remove the references to `$.skill`.',
+    'Specify a skill without external effects, and its inputs, or remove the references to `$.skill`.',
   ),
   invalid_rule_action: invalid(
     'The action of the rule is malformed.',
-    'Correct what `details` names; `POST /rules:validate` checks a rule without storing it.',
+    'Correct the field in `details`; `POST /rules:validate` checks a rule without storing it.',
   ),
   unknown_role: invalid(
-    'The rule names a role that does not exist.',
-    'Create the role `details.role`, or name one of `GET /roles`.',
+    'The rule refers to a role that does not exist.',
+    'Create the role `details.role`, or use one of `GET /roles`.',
   ),
   unknown_skill: invalid(
-    'The rule names a skill that does not exist or cannot be called.',
-    'Register or enable `details.skill`; `details.reason` is why it cannot be called.',
+    'The rule refers to a skill that does not exist or cannot be called.',
+    'Register or enable `details.skill`; `details.reason` explains why it cannot be called.',
   ),
   rule_skill_side_effects: invalid(
     'A skill with external effects cannot interpret events for a rule.',

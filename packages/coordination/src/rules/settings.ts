@@ -10,14 +10,14 @@ export const settings = {
     min: 1,
     max: 900,
     unit: 'events',
-    doc: 'Events of one tenant that the work rules process in one turn before the next tenant is served.',
+    doc: 'Maximum number of events of one tenant that the work rules process in one turn before the next tenant is served.',
   }),
   CP_RULES_MAX_ATTEMPTS: integer({
     default: 3,
     min: 1,
     max: 100,
     unit: 'attempts',
-    doc: 'Unexpected errors after which the evaluation of a work rule ends as failed.',
+    doc: 'Number of unexpected errors after which the evaluation of a work rule ends as failed.',
   }),
   CP_RULES_SKILL_CHECK_SECONDS: integer({
     default: 15,
@@ -38,14 +38,14 @@ export const settings = {
     min: 1,
     max: 31_536_000,
     unit: seconds,
-    doc: 'How long a work rule waits for the live claim on a task that it closes.',
+    doc: 'Maximum time that a work rule waits for the live claim on a task that it closes.',
   }),
   CP_RULES_WAITING_MAX: integer({
     default: 1000,
     min: 1,
     max: 100_000,
     unit: 'evaluations',
-    doc: 'Pending evaluations of one work rule, for a skill or for claims; a tenant may have ten times as many. Evaluations beyond the limit fail.',
+    doc: 'Maximum number of pending evaluations of one work rule, for a skill or for claims; a tenant may have ten times as many. Evaluations beyond the limit fail.',
   }),
   CP_RULES_ENABLED_MAX: integer({
     default: 500,
@@ -66,7 +66,7 @@ export const settings = {
     min: 86_400,
     max: 315_360_000,
     unit: seconds,
-    doc: 'How long evaluations of work rules are kept after their end, and the keys of derived tasks after the tasks are closed.',
+    doc: 'Retention of evaluations of work rules after their end, and of the keys of derived tasks after the tasks are closed.',
   }),
   ...lowerSettings,
 };

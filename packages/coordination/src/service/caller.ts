@@ -1,4 +1,4 @@
-/** The caller and its permissions: always taken from the credential, never from the request's content. */
+/** The caller and its permissions: always derived from the credential, never from the content of the request. */
 export interface Caller {
   readonly tenantId: string;
   readonly principalId: string;
@@ -9,17 +9,22 @@ export interface Caller {
   readonly permissions: ReadonlySet<string>;
   /** The scopes of the token; absent for an API key. */
   readonly scopes?: ReadonlySet<string>;
-  /** The binding, or the API key if there is no identity actor. Absent without a caller and for background work. */
+  /**
+   * The binding, or the API key of a caller without an identity actor. Absent without a caller and for background work.
+   */
   readonly credentialId?: string;
   /** The principal's agent in the registry; null or absent for other principals. */
   readonly agentId?: string | null;
-  /** The person whose visibility applies: an agent acts for somebody who may see less. Absent: its own. */
+  /**
+   * The person whose visibility applies, because an agent may act for a person who sees less. Absent: its own
+   * visibility.
+   */
   readonly seesAs?: string;
-  /** The one approval that a token for one decision is for; absent for other credentials. */
+  /** The approval that a decide-only token permits; absent for other credentials. */
   readonly approvalId?: string;
-  /** The person's permissions with another token, for the consequences of the decision. */
+  /** The person's full permissions, for the consequences of the decision. */
   readonly permissionsAfter?: ReadonlySet<string>;
-  /** The channel that delivered a token for one decision. */
+  /** The channel that delivered a decide-only token. */
   readonly channel?: string;
 }
 

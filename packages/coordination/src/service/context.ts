@@ -6,7 +6,7 @@ import type { Counters } from './counters.ts';
 /** The context of every handler; a layer adds its own settings and tools in its own `context.ts`. */
 export interface Context {
   readonly db: Db;
-  /** Whether `db` is the transaction of a command; otherwise each statement runs by itself. */
+  /** Whether `db` is the transaction of a command; otherwise each statement runs in its own transaction. */
   readonly transactional: boolean;
   readonly caller: Caller;
   readonly tenantId: string;

@@ -58,7 +58,7 @@ export function createCounters(registry: Registry): Counters {
     contextRequests: counter('context_requests_total', 'Contexts requested.'),
     contextDegraded: counter(
       'context_degraded_total',
-      'Contexts without memories, because the memory service did not return them.',
+      'Contexts without a memory part, because the memory service did not return it.',
     ),
     contextProviderFailures: counter(
       'context_provider_failures_total',
@@ -74,7 +74,7 @@ export function createCounters(registry: Registry): Counters {
   };
 }
 
-/** The gauge is computed on each scrape, because circuits close by time alone. */
+/** The gauge is computed on each scrape, because circuits close after a time without an event. */
 function circuitGauge(registry: Registry): Set<() => number> {
   const parts = new Set<() => number>();
   new Gauge({

@@ -53,7 +53,7 @@ test('bytes are those of compact JSON in UTF-8', () => {
   });
 });
 
-test('a document has 20 levels at most', () => {
+test('a document has at most 20 levels', () => {
   assert.equal(check(nested(documentDepthMax)), undefined);
   const tooDeep = { code: 'payload_too_deep', details: { field: 'metadata', maxDepth: documentDepthMax } };
   assert.deepEqual(check(nested(documentDepthMax + 1)), tooDeep);
@@ -64,7 +64,7 @@ test('a document has 20 levels at most', () => {
   );
 });
 
-test('a document has 5000 nodes at most', () => {
+test('a document has at most 5000 nodes', () => {
   const full = { a: Array.from({ length: documentNodesMax - 2 }, () => 0) };
   assert.equal(check(full), undefined);
   assert.deepEqual(check({ a: [...full.a, 0] }), {
@@ -114,7 +114,7 @@ const secrets: [kind: string, text: string][] = [
   ['secret_assignment', `"apiKey"="${secret}"`],
 ];
 
-test('a text shaped like a secret is refused by its kind, and redacted completely', () => {
+test('a text shaped like a secret is refused with its kind, and redacted completely', () => {
   for (const [match, text] of secrets) {
     for (const prose of [text, `see ${text}, please`, `(${text})`]) {
       const refusal = refused(() => refuseSecretText(prose, 'body'));

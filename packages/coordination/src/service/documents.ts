@@ -5,9 +5,9 @@ import type { Json, JsonObject } from '@baton/values/wire';
 import { fail } from './errors.ts';
 
 /**
- * The guards of free JSON documents and free text. A verb calls them in this order: the document's size, then its JSON
- * Schema, then secrets. None of them recurses: a body of 1 MiB can be nested half a million levels deep, more than the
- * stack allows. See docs/reference/README.md#documents.
+ * The guards of free JSON documents and free text. Operations call them in this order: the document's size, then its
+ * JSON Schema, then secrets. None of them recurses: a body of 1 MiB can be nested half a million levels deep, which
+ * would overflow the stack. See docs/reference/README.md#documents.
  */
 
 export const documentBytesMax = 65_536;
@@ -52,7 +52,8 @@ export function refuseSecretKeys(document: Json, field: string): void {
 }
 
 /**
- * Refuses prose that contains text with the form of a secret. The response names its kind and never repeats it.
+ * Refuses prose that contains text with the form of a secret. The response contains the kind of secret and never
+ * repeats the text.
  * @throws Refusal `secret_material_rejected` with `match`
  */
 export function refuseSecretText(text: string, field: string): void {
@@ -81,7 +82,7 @@ function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A path for a response: bounded, and without half a surrogate pair at the cut. */
+/** A path for a response: truncated, without splitting a surrogate pair. */
 function shownPath(path: string): string {
   return path.slice(0, shownPathLengthMax).toWellFormed();
 }

@@ -12,12 +12,12 @@ import { type ErrorTable, type Fail, refuse } from '@baton/kernel/http/refusal';
 /** The codes that every layer may use. */
 export const errors = {
   invalid_request: badRequest(
-    'The path, query, headers or body of the request do not have the declared form.',
+    'The path, query, headers or body of the request do not match the declared schema.',
     'Correct each problem in `details.errors`: `loc` is the place and `message` the rule. Unknown names are rejected, so check the spelling.',
     { refused: 'POST /tasks {"titel":"Ship it"}', right: 'POST /tasks {"title":"Ship it"}' },
   ),
   invalid_if_match: badRequest(
-    'If-Match does not name a version of this kind of object.',
+    'If-Match does not contain a version of this kind of object.',
     'Send the `ETag` of the object that you read, or its kind and version.',
     {
       refused: 'PATCH /tasks/{ref} {"title":"Ship it"}\nIf-Match: *',
@@ -25,12 +25,12 @@ export const errors = {
     },
   ),
   permission_denied: forbidden(
-    'The caller has none of the permissions of which one is required.',
+    'The caller has none of the permissions that the operation accepts.',
     'Have an administrator grant one of `details.required`. `GET /harness/context` lists the permissions of the caller.',
   ),
   not_found: notFound(
-    'There is no such object or path, or it is not visible to the caller.',
-    'Check the id and the path. An object of another tenant, or of a workspace of which you are not a member, appears absent.',
+    'The object or path does not exist, or is not visible to the caller.',
+    'Check the id and the path. Objects of other tenants, and of workspaces of which you are not a member, also return 404.',
   ),
   method_not_allowed: errorRow(
     405,
@@ -43,7 +43,7 @@ export const errors = {
   ),
   version_conflict: conflict(
     'The object has changed: its version is not the one in If-Match.',
-    'Read the object, apply your change to its present state, and send the new `ETag`.',
+    'Read the object, apply your change to its current state, and send the new `ETag`.',
     {
       refused: 'PATCH /tasks/{ref} {"title":"Ship it"}\nIf-Match: "task-3"',
       right: 'PATCH /tasks/{ref} {"title":"Ship it"}\nIf-Match: "task-4"',
@@ -62,11 +62,11 @@ export const errors = {
     'The body is larger than the endpoint accepts.',
     'Send a smaller body; `details.maxBytes` is the limit. Upload files with `PUT /artifact-contents` instead of in JSON.',
   ),
-  // A call of a skill uses 400 if the contract demands a key in its body.
+  // A call of a skill returns 400 if the contract requires a key in its body.
   idempotency_key_required: {
     ...invalid(
-      'The request needs an Idempotency-Key.',
-      'Send a key of your own, for instance a UUID, and the same one with each retry. A skill call takes it in the body, as `idempotencyKey`.',
+      'The request requires an Idempotency-Key.',
+      'Send a unique key, for instance a UUID, and the same one with each retry. A skill call takes it in the body, as `idempotencyKey`.',
       {
         refused:
           'POST /runs/{id}/control-messages {"operation":"queue","causalPosition":"12","directive":"Add tests","expectedRunVersion":2}',
@@ -78,11 +78,11 @@ export const errors = {
   },
   invalid_idempotency_key: invalid(
     'The Idempotency-Key does not have 1 to 200 characters.',
-    'Send a shorter key; a UUID is enough.',
+    'Send a shorter key; a UUID is sufficient.',
   ),
   validation_error: invalid(
     'A text contains a character that cannot be stored.',
-    'Remove NUL characters and unpaired surrogates from the places that `details.errors` names.',
+    'Remove NUL characters and unpaired surrogates from the fields in `details.errors`.',
     { refused: 'POST /tasks {"title":"Ship\\u0000it"}', right: 'POST /tasks {"title":"Ship it"}' },
   ),
   invalid_limit: invalid(
@@ -92,7 +92,7 @@ export const errors = {
   ),
   invalid_cursor: invalid(
     'The cursor is malformed or belongs to another list.',
-    'Send `nextCursor` of the previous page unchanged, with the same filters and order; without a cursor the list starts again.',
+    'Send `nextCursor` of the previous page unchanged, with the same filters and order; without a cursor the list starts from the beginning.',
   ),
   invalid_status: invalid(
     'The status is unknown or not allowed here.',
@@ -101,7 +101,7 @@ export const errors = {
   ),
   invalid_field: invalid(
     'The field cannot be null.',
-    'Leave the field out to keep its value, or send a value. `details.field` names it.',
+    'Leave `details.field` out to keep its value, or send a value.',
     {
       refused: 'PATCH /tasks/{ref} {"title":null}\nIf-Match: "task-3"',
       right: 'PATCH /tasks/{ref} {"title":"Ship it"}\nIf-Match: "task-3"',
@@ -109,7 +109,7 @@ export const errors = {
   ),
   invalid_document: invalid(
     'The document is not a JSON object, or contains an integer that a double cannot represent exactly.',
-    'Send an object, and large integers as strings. `details.field` and `details.path` name the place.',
+    'Send an object, and large integers as strings. `details.field` and `details.path` contain the location.',
     {
       refused: 'POST /tasks {"title":"Ship it","customFields":{"order":90071992547409931}}',
       right: 'POST /tasks {"title":"Ship it","customFields":{"order":"90071992547409931"}}',
@@ -135,7 +135,7 @@ export const errors = {
   ),
   secret_material_rejected: invalid(
     'A value has the form of a secret.',
-    'Keep the secret in a secret store and send a reference to it. `details.path` names the place. Revoke the secret if it was real.',
+    'Keep the secret in a secret store and send a reference to it. `details.path` contains the location. Revoke the secret if it was real.',
     {
       refused: 'POST /tasks {"title":"Deploy","customFields":{"apiKey":"k-1234"}}',
       right: 'POST /tasks {"title":"Deploy","customFields":{"secretRef":"vault:deploy"}}',
@@ -151,7 +151,7 @@ export const errors = {
   }),
   if_match_required: errorRow(
     428,
-    'The request needs If-Match.',
+    'The request requires If-Match.',
     'Read the object and send its `ETag` as `If-Match`, so that a change made meanwhile is not overwritten.',
     {
       refused: 'PATCH /tasks/{ref} {"title":"Ship it"}',
@@ -161,7 +161,7 @@ export const errors = {
   internal_error: errorRow(
     500,
     'The service failed unexpectedly.',
-    'Report the `requestId`; the operator finds the cause in the log by it. A retry with the same Idempotency-Key is safe.',
+    'Report the `requestId`, by which the operator finds the cause in the log. A retry with the same Idempotency-Key is safe.',
   ),
   unavailable: unavailable(
     'The service is not ready, or cannot reach its database.',

@@ -5,11 +5,11 @@ import type { Context } from './context.ts';
 export interface Job {
   /** The job's name in the log and in the correlation id of its events. */
   readonly name: string;
-  /** The maximum number of items of one run; after a full batch the next run starts at once. */
+  /** The maximum number of items of one run; after a full batch the next run starts immediately. */
   readonly batchMax: number;
-  /** The longest pause between two batches, where CP_WORKER_POLL_INTERVAL_SECONDS would be too long. */
+  /** The maximum pause between two batches, if CP_WORKER_POLL_INTERVAL_SECONDS would be too long. */
   readonly pauseMsMax?: number;
-  /** Handles one batch. @returns the number of handled items */
+  /** Processes one batch. @returns the number of processed items */
   run(): Promise<number>;
   /** Called once, after the last run: stops work that continues between batches. */
   close?(): Promise<void>;

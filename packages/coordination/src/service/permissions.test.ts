@@ -15,7 +15,7 @@ function remains(name: Permission, scopes: readonly string[]): boolean {
   return isRead(name) ? scopes.includes(read) : scopes.includes(write);
 }
 
-test('scopes leave the permissions that the table of scopes names', () => {
+test('scopes leave the permissions in the table of scopes', () => {
   fc.assert(
     fc.property(somePermissions, someScopes, (held, scopes) => {
       const left = narrowByScopes(held, new Set(scopes));
@@ -26,7 +26,7 @@ test('scopes leave the permissions that the table of scopes names', () => {
   );
 });
 
-test('a scope never gives what the binding lacks, and more scopes never take anything away', () => {
+test('a scope never grants permissions that the binding lacks, and more scopes never remove any', () => {
   fc.assert(
     fc.property(somePermissions, someScopes, someScopes, (held, scopes, more) => {
       const narrow = narrowByScopes(held, new Set(scopes)) ?? new Set<string>();
@@ -37,7 +37,7 @@ test('a scope never gives what the binding lacks, and more scopes never take any
   );
 });
 
-test('admin covers every permission, and nothing else covers another', () => {
+test('admin covers every permission, and no other permission covers another', () => {
   fc.assert(
     fc.property(fc.constantFrom(...permissionNames), fc.constantFrom(...permissionNames), (held, wanted) => {
       assert.equal(holds(new Set([held]), wanted), held === wanted || held === 'admin');

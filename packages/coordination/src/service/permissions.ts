@@ -1,7 +1,7 @@
 /** Every permission, with its scope. */
 export const permissions = {
   'principals.read': 'principals, roles, bindings, keys',
-  'principals.write': 'principals, roles, bindings, keys; nobody grants permissions that they lack',
+  'principals.write': 'principals, roles, bindings, keys; callers cannot grant permissions that they lack',
   'delegations.manage': 'own delegations to agents; with admin, those of any human',
   'sessions.open': 'own sessions',
   'sessions.manage': "others' sessions",
@@ -70,28 +70,31 @@ export function holds(held: ReadonlySet<string>, wanted: Permission): boolean {
   return held instanceof DecidedPermissions ? held.allows(wanted) : isCovered(held, wanted);
 }
 
-/** Whether the names alone cover a permission; `admin` covers every other one. */
+/** Whether the listed permissions alone cover a permission; `admin` covers every other one. */
 export function isCovered(names: ReadonlySet<string>, wanted: Permission): boolean {
   return names.has(wanted) || names.has('admin');
 }
 
 /**
- * Permissions that are decided per request instead of by name. As a set it has the names that the credential has in
- * this service. See docs/reference/authorization.md.
+ * Permissions that are decided per request. As a set, it contains the credential's permissions in this service. See
+ * docs/reference/authorization.md.
  */
 export abstract class DecidedPermissions extends Set<string> {
   abstract allows(wanted: Permission): boolean;
-  /** Returns the objects on which it is granted. For many objects the decision point may be requested to list all. */
+  /**
+   * Returns the objects on which the permission is granted. For many objects, the decision point may be queried for a
+   * list.
+   */
   abstract permitted(wanted: Action, type: string, ids: readonly string[]): readonly string[];
   /** The same for a few additional objects of a command; each gets its own decision. */
   abstract permittedEach(wanted: Permission, type: string, ids: readonly string[]): readonly string[];
-  /** Whether the permission may be granted on some objects, whichever they are. */
+  /** Whether the permission may be granted on any objects at all. */
   abstract reaches(wanted: Permission): boolean;
-  /** Whether `permitted` leaves objects out. */
+  /** Whether `permitted` may omit objects. */
   abstract readonly decidesPerObject: boolean;
 }
 
-/** Whether a permission is held on some objects at least; `permittedIds` then decides each. */
+/** Whether a permission is held on at least some objects; `permittedIds` then decides each. */
 export function holdsOnSome(held: ReadonlySet<string>, wanted: Permission): boolean {
   return held instanceof DecidedPermissions ? held.reaches(wanted) : isCovered(held, wanted);
 }
@@ -111,7 +114,7 @@ export function permittedIds(
   return held instanceof DecidedPermissions ? held.permitted(wanted, type, ids) : ids;
 }
 
-/** Returns the held permissions among these, for later work with the current rights. */
+/** Returns the given permissions that are held, for later work with the current permissions. */
 export function namesHeld(held: ReadonlySet<string>, wanted: readonly Permission[]): string[] {
   return held instanceof DecidedPermissions ? wanted.filter((name) => held.allows(name)) : [...held];
 }

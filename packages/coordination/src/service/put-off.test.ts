@@ -5,7 +5,7 @@ import { createPutOff } from './put-off.ts';
 
 const silent = createLog({ name: 'test', level: 'silent' });
 
-test('the pause of an entry doubles from 5 s to 10 min, and it is tried only after it', async () => {
+test('the pause of an entry doubles from 5 s to 10 min, and the entry is retried only after it', async () => {
   let nowMs = 0;
   const putOff = createPutOff('test', silent, () => nowMs);
   const pausesSeconds: number[] = [];
@@ -13,7 +13,7 @@ test('the pause of an entry doubles from 5 s to 10 min, and it is tried only aft
     await putOff.attempt('bad', () => Promise.reject(new Error('poison')));
     const failedAtMs = nowMs;
     for (; putOff.isWaiting('bad'); nowMs += 5000)
-      await putOff.attempt('bad', () => assert.fail('it is left alone'));
+      await putOff.attempt('bad', () => assert.fail('the paused entry is skipped'));
     pausesSeconds.push((nowMs - failedAtMs) / 1000);
   }
   assert.deepEqual(pausesSeconds, [5, 10, 20, 40, 80, 160, 320, 600, 600]);
@@ -23,14 +23,14 @@ test('the pause of an entry doubles from 5 s to 10 min, and it is tried only aft
   assert.deepEqual(putOff.waiting(), [], 'a handled entry starts over');
 });
 
-test('at most 1,000 entries are remembered, the latest', async () => {
+test('at most 1,000 entries are stored, the latest', async () => {
   const putOff = createPutOff('test', silent, () => 0);
   for (let n = 0; n < 1001; n += 1) putOff.note(`entry ${n}`, new Error('poison'));
   assert.equal(putOff.waiting().length, 1000);
   assert.deepEqual([putOff.isWaiting('entry 0'), putOff.isWaiting('entry 1000')], [false, true]);
 });
 
-test('an unreachable database is thrown and blames no entry', async () => {
+test('an unreachable database is thrown and counts against no entry', async () => {
   const putOff = createPutOff('test', silent);
   const away = Object.assign(new Error('away'), { code: 'ECONNREFUSED' });
   await assert.rejects(

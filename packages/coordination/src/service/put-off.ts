@@ -1,13 +1,18 @@
 import { isUnreachable } from '@baton/kernel/database/db';
 import type { Logger } from '@baton/kernel/process/log';
 
-/** The pause after the first failure; it doubles. Nothing waits for background work, so it need not be short. */
+/**
+ * The pause after the first failure; it doubles. No request waits for background work, so the pause need not be short.
+ */
 const pauseMsMin = 5000;
 const pauseMsMax = 600_000;
-/** Further entries displace the oldest, which are then retried whenever a job finds them, at most once a second. */
+/**
+ * Maximum number of paused entries. Further ones evict the oldest, which are then retried whenever a job finds them, at
+ * most once a second.
+ */
 const entriesMax = 1000;
 
-/** Entries that background work could not handle: skipped for a pause that doubles. Each process has its own. */
+/** Entries that background work could not handle: skipped for a pause that doubles. Each process has its own list. */
 export interface PutOff {
   isWaiting(id: string): boolean;
   /** All paused entries, at most 1,000. */
@@ -15,15 +20,15 @@ export interface PutOff {
   /** Logs the failure with the entry's id and starts its next pause. */
   note(id: string, error: unknown): void;
   /**
-   * Handles an entry that isn't paused; one that fails is postponed. Only an unreachable database is thrown, because then
-   * the entry isn't at fault.
+   * Handles an entry unless it is paused; an entry that fails is postponed. Only an unreachable database is thrown,
+   * because then the entry isn't at fault.
    * @returns the result of `handle`, 0 when it failed or wasn't called
    */
   attempt(id: string, handle: () => Promise<number>): Promise<number>;
 }
 
 /**
- * @param job names the job in the log
+ * @param job the name of the job in the log
  * @param nowMs a monotonic clock
  */
 export function createPutOff(job: string, log: Logger, nowMs = () => performance.now()): PutOff {

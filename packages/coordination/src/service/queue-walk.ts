@@ -8,17 +8,18 @@ export type QueuePosition = readonly [at: string, id: string];
 const head: QueuePosition = ['-infinity', '00000000-0000-0000-0000-000000000000'];
 
 export interface QueueWalk<Row> {
-  /** The next entries, from the start again after the last. */
+  /** The next entries; after the last one, starts from the beginning. */
   next(): Promise<Row[]>;
   /**
-   * The result for the job runner: after a full batch the next one starts at once, whatever the outcome of its entries.
+   * The result for the job runner: after a full batch the next one starts immediately, regardless of the outcome of its
+   * entries.
    */
   handledOf(rows: readonly Row[], handled: number): number;
 }
 
 /**
- * Walks a queue from start to end, then again: entries that fail or are locked by others don't delay the ones behind
- * them, however many they are. The job pauses between two walks.
+ * Walks a queue from start to end repeatedly: entries that fail or are locked by others don't delay the ones after
+ * them, regardless of their number. The job pauses between two walks.
  */
 export function createWalk<Row>(
   batchMax: number,
@@ -38,8 +39,8 @@ export function createWalk<Row>(
 }
 
 /**
- * A job that walks a queue of due entries and handles each by itself. An entry that fails is postponed and doesn't delay the
- * others.
+ * A job that walks a queue of due entries and handles each separately. An entry that fails is postponed and doesn't
+ * delay the others.
  * @param queue.find the next entries after a position, at most `batchMax`
  * @param queue.handle handles one entry in its own transaction; 0 when others have it locked
  */
@@ -71,7 +72,7 @@ export function createDueJob<Row>(
 /**
  * A job that walks a queue of old entries and deletes each batch in one statement, which keeps those that are still
  * needed.
- * @param queue.remove deletes what it can of a batch; returns a row for each deleted entry
+ * @param queue.remove deletes the unused entries of a batch; returns a row for each deleted entry
  */
 export function createDeletionJob<Row extends { id: string; tenant_id: string }>(
   { name, batchMax }: Pick<Job, 'name' | 'batchMax'>,

@@ -13,7 +13,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-/** Sends the text as it is: `JSON.stringify` can't write such a number. */
+/** Sends the text unchanged, because `JSON.stringify` can't write such a number. */
 async function send(
   method: string,
   path: string,
@@ -63,7 +63,7 @@ test('a number that a double holds exactly is kept, and so is a fraction', async
   }
 });
 
-test('every free document is guarded', async () => {
+test('every free document is validated', async () => {
   const rounded = '{"a":[9007199254740993]}';
   const task = await makeTask(baton);
   const claim = await claimTask(worker, task.id);
@@ -131,7 +131,7 @@ test('1 MiB of numbers takes less than 2 s of processor time', async () => {
   assert.ok(computedMs() - began < 2000, `deep ${computedMs() - began} ms`);
 });
 
-/** Of this thread, in which the service runs too: a loaded machine lets it wait, and it computes no more. */
+/** CPU time of this thread, in which the service runs too, so that waits on a loaded machine don't count. */
 function computedMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1000;

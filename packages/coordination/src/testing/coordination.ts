@@ -21,7 +21,7 @@ import { startIssuer, type TestIssuer } from './issuer.ts';
 
 export interface Answer {
   status: number;
-  // A test reads what it expects; a wrong form fails its assertion.
+  // A test reads the fields that it expects; a different shape fails its assertion.
   // biome-ignore lint/suspicious/noExplicitAny: the tests inspect the form of the response
   body: any;
   headers: Headers;
@@ -61,7 +61,7 @@ export interface TestCoordination {
   readonly admin: Actor;
   readonly otherAdmin: Actor;
   readonly issuer: TestIssuer;
-  /** The database itself, for what no endpoint can set up or show. */
+  /** The database itself, for state that no endpoint can set up or return. */
   readonly pool: Pool;
   readonly databaseUrl: string;
   readonly env: Readonly<Record<string, string>>;
@@ -100,7 +100,7 @@ export async function startCoordination(settings: Record<string, string> = {}): 
     statementTimeoutMs: 30_000,
     lockTimeoutMs: 30_000,
     idleInTransactionTimeoutMs: 60_000,
-    // A test may wait inside a transaction for as long as `until` does.
+    // A test may wait inside a transaction up to the timeout of `until`.
     transactionTimeoutMs: 60_000,
     async onConnect(db) {
       await enterEpoch(db);

@@ -20,7 +20,7 @@ export interface TestIssuer {
   close(): Promise<void>;
 }
 
-/** The long form of a test runs for longer than the 300 s of identity's tokens. */
+/** The long variant of a test exceeds the 300 s lifetime of identity's tokens. */
 const usualLifeSeconds = 3600;
 
 const newKey = () => generateKeyPair('RS256', { modulusLength: 2048, extractable: true });

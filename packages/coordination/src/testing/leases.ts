@@ -3,7 +3,7 @@ import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
 import type { Actor, Answer, TestCoordination } from './coordination.ts';
 
-/** An agent with a session, as every harness starts. */
+/** An agent with a session, the initial state of every harness. */
 export interface Worker {
   actor: Actor;
   sessionId: string;
@@ -66,7 +66,7 @@ export async function endSessionLease(baton: TestCoordination, sessionId: string
 /** Lets the lease of a task's claim expire, now or `inMs` from now; the rows are locked in the order of the service. */
 export async function endClaimLease(baton: TestCoordination, taskId: string, inMs = -1000): Promise<void> {
   await baton.pool.transaction(async (tx) => {
-    // In its own statement: the next one must see a claim that was made while this one waited.
+    // A separate statement, because the next one must see a claim that was created while this one waited.
     await tx.rows(sql`select id from tasks where id = ${taskId} for no key update`);
     await tx.run(sql`
       with task as (

@@ -57,8 +57,8 @@ export function makeWorkerTools(
 }
 
 /**
- * Runs the worker's part of disables and closes. They end at once what no other transaction has locked; a transaction
- * that is committing releases its principal a moment before its session.
+ * Runs the worker's part of disables and closes. They immediately end all entries that no other transaction has locked;
+ * a transaction that is committing releases its principal a moment before its session.
  */
 export async function finishAllEndings(baton: TestCoordination): Promise<void> {
   const isDone = async () => (await baton.pool.row(sql`select id from endings limit 1`)) === undefined;

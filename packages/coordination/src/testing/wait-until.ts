@@ -4,10 +4,10 @@ import type { Db } from '@baton/kernel/database/db';
 import { sql } from '@baton/kernel/database/sql';
 import type { Answer, TestCoordination } from './coordination.ts';
 
-/** Longer than any operation takes on a busy machine; only a failing test reaches it. */
+/** Longer than any operation takes on a busy machine; only a failing test reaches this timeout. */
 const waitMsMax = 60_000;
 
-/** Waits for a condition. @throws AssertionError when it doesn't become true in time */
+/** Waits for a condition. @throws AssertionError when it doesn't become true within the timeout */
 export async function until(
   holds: () => boolean | Promise<boolean>,
   what = 'it',
@@ -38,7 +38,7 @@ export async function untilBlockedBy(tx: Db, baton: TestCoordination, sent: Prom
   }, 'the wait for the lock');
 }
 
-/** Keeps so many requests in progress until it is stopped, and stores their responses. */
+/** Keeps a number of requests in progress until it is stopped, and stores their responses. */
 export function startTraffic(parallel: number, request: (n: number) => Promise<Answer>) {
   let goes = true;
   const answered: { status: number }[] = [];

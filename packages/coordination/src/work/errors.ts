@@ -22,7 +22,7 @@ export const errors = {
   ),
   approval_required: conflict(
     'A person has to decide on an approval gate of the task first.',
-    'Have one of `details.pendingApprovals` decided, then retry. `GET /tasks/{ref}/deciders` lists who can.',
+    'Have one of `details.pendingApprovals` decided, then retry. `GET /tasks/{ref}/deciders` lists the possible deciders.',
   ),
   run_in_progress: conflict(
     'A run of the presented claim is still running.',
@@ -34,23 +34,23 @@ export const errors = {
   ),
   task_already_completed: conflict(
     'The task is already completed.',
-    'Nothing, if you completed it. Otherwise read what its holder delivered before you discard your own work.',
+    'No action is needed if you completed it. Otherwise read the delivered artifacts before you discard your own work.',
   ),
   input_missing: conflict(
     'An artifact that the task needs as input does not exist.',
-    'Add the missing artifact to the task that it is expected from; `GET /tasks/{ref}/claimability` names it.',
+    'Add the missing artifact to the task that must produce it; `GET /tasks/{ref}/claimability` returns it.',
   ),
   acceptance_protected: forbidden(
-    'Checks, requirements and relations that hold a task back can be removed or changed only by their author or by a person, and by nobody who worked on the task.',
+    'Checks, requirements and relations that hold a task back can be removed or changed only by their author or by a person, and never by a principal that worked on the task.',
     'Have the author of `details.keys`, or a person who did not work on the task, make the change.',
   ),
   not_eligible: forbidden(
     'The principal does not meet a requirement of this object.',
-    'Use a principal with the required role, capability or skill, or have an administrator assign it. For a task, `GET /tasks/{ref}/requirements` lists what is required.',
+    'Use a principal with the required role, capability or skill, or have an administrator assign it. For a task, `GET /tasks/{ref}/requirements` lists the requirements.',
   ),
   relation_exists: conflict(
     'The relation already exists.',
-    'Nothing: `details.relationId` is the existing relation.',
+    'No action is needed: `details.relationId` is the existing relation.',
   ),
   invalid_sort: invalid(
     'The sort key is unknown.',
@@ -78,7 +78,7 @@ export const errors = {
     'Create it first, or correct the name in `details`. `GET /roles`, `/capabilities` and `/skills` list those that exist.',
   ),
   unknown_agent: invalid(
-    'The registry has no such agent, or it is retired or not linked to an identity.',
+    'The agent does not exist in the registry, is retired, or is not linked to an identity.',
     'Check the key with `GET /agents`, and link the agent with `PUT /agents/{key}/identity`.',
     {
       refused: 'POST /tasks {"title":"Triage","assigneeId":"agent:triager-old"}',
@@ -109,7 +109,7 @@ export const errors = {
   ),
   invalid_external_reference: invalid(
     'A part of the external name is blank or longer than 512 characters.',
-    'Send `externalSystem`, `externalType` and `externalId`, each with 1 to 512 characters; `details.field` is the wrong one.',
+    'Send `externalSystem`, `externalType` and `externalId`, each with 1 to 512 characters; `details.field` is the invalid one.',
     {
       refused:
         'POST /projects/{id}/external-references {"externalSystem":"jira","externalType":"","externalId":"ABC"}',
@@ -139,7 +139,7 @@ export const errors = {
   ),
   goal_too_deep: invalid(
     'Goals would be nested more than 32 levels deep.',
-    'Choose a parent nearer to the root.',
+    'Choose a parent closer to the root.',
   ),
   goal_abandoned: invalid(
     'The goal is abandoned, so it accepts no work.',
@@ -159,7 +159,7 @@ export const errors = {
   ),
   invalid_relation: invalid(
     'The relation is from a task to itself, or one of the tasks already has 1,000 relations.',
-    'Check `toTask`. Remove relations that are no longer needed, or group the tasks below a parent of their own.',
+    'Check `toTask`. Remove relations that are no longer needed, or group the tasks below a new parent.',
   ),
   invalid_relation_type: invalid(
     'The relation type is unknown.',
@@ -174,8 +174,8 @@ export const errors = {
     'Check the direction: `depends_on` is from the waiting task, `blocks` from the one to do first. Otherwise remove a relation of the cycle.',
   ),
   task_not_claimable: invalid(
-    'The task has ended, or has a blocked status from which no claim starts.',
-    'Take other work, or move the task to a status from which claims start; `details.status` is the current one.',
+    'The task has ended, or has a blocked status that allows no claims.',
+    'Take other work, or move the task to a status that allows claims; `details.status` is the current one.',
   ),
   not_comment_author: forbidden('Only its author may change a comment.', 'Add a comment of your own.'),
   invalid_comment_body: invalid('The comment is blank.', 'Send a text with at least one visible character.', {
@@ -208,11 +208,11 @@ export const errors = {
     },
   ),
   invalid_migration_target: invalid(
-    'There is no such active version of the type to migrate to.',
+    'The target version of the type does not exist or is not active.',
     'Choose an active version other than the current one; `GET /task-types` lists them.',
   ),
   invalid_status_map: invalid(
-    'A mapped status is not one of the old version, or its target is not an open status of the new one.',
+    'A mapped status is not a status of the old version, or its target is not an open status of the new one.',
     'Map statuses of the old version to those in `details.known`.',
   ),
   ...lowerErrors,

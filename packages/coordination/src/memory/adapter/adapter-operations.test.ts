@@ -36,7 +36,7 @@ async function eventsOfType(type: string) {
 }
 const state = async (actor = operator) => (await actor.get('/operations/context-adapter')).body;
 
-test('the state has its whole form before the first cycle, with nulls and zeros', async () => {
+test('the state has all its fields before the first cycle, with nulls and zeros', async () => {
   const { status, body, headers } = await operator.get('/operations/context-adapter');
   assert.equal(status, 200);
   assert.equal(headers.get('retry-after'), null);
@@ -74,7 +74,7 @@ test('the state may be read with operations.read, or with operations.manage', as
   assert.equal((await reader.post(`${path()}:redrive`)).status, 403);
 });
 
-test('a tenant on hold shows its event and reason, and Retry-After the delay until the next attempt', async () => {
+test('a tenant on hold shows its event and reason, and Retry-After gives the delay until the next attempt', async () => {
   const [first, second] = await writeDeliverable(baton, baton.tenantId, 2);
   memory.behave({ refused: new Set([second as string]) }, namespaceOf(baton.tenantId));
   const delivery = startDelivery(baton, memory, { CP_CONTEXT_RETRY_BACKOFF_BASE_SECONDS: '40' });
@@ -146,7 +146,7 @@ test('a redrive retries the blocking event at once, never moves the cursor, and 
   assert.ok(memory.keptIds(namespaceOf(baton.tenantId)).includes(before.parkedEventId));
 });
 
-test('a rebuild without a cursor begins where the journal begins, and everything is delivered again', async () => {
+test('a rebuild without a cursor starts at the beginning of the journal and delivers everything again', async () => {
   const before = await state();
   const { status, body } = await operator.post(`${path()}:rebuild`);
   assert.equal(status, 200);
@@ -194,7 +194,7 @@ test('a rebuild to the current cursor is allowed; forward it is refused', async 
   assert.deepEqual(refused.body.error.details, { currentCursor: cursor, requestedCursor });
 });
 
-test('a rebuild refuses a cursor of another form, an old number, and one below deleted history', async () => {
+test('a rebuild refuses a malformed cursor, an old version, and a cursor below deleted history', async () => {
   const code = async (cursor: unknown) => {
     const { status, body } = await operator.post(`${path()}:rebuild`, { cursor });
     return [status, body.error.code];
@@ -224,7 +224,7 @@ test('a rebuild refuses a cursor of another form, an old number, and one below d
   await floors(0);
 });
 
-test('another tenant is 404, and nothing is changed', async () => {
+test('another tenant returns 404, and nothing changes', async () => {
   await startDelivery(baton, memory).turns();
   const before = await consumerOf(baton, baton.otherTenantId);
   for (const [verb, id] of [
@@ -237,7 +237,7 @@ test('another tenant is 404, and nothing is changed', async () => {
   assert.equal((await state(baton.otherAdmin)).tenantId, baton.otherTenantId);
 });
 
-test('reasons have their bounds', async () => {
+test('reasons are limited in length', async () => {
   for (const [verb, reason, status] of [
     ['redrive', '', 400],
     ['redrive', 'x'.repeat(501), 400],
@@ -249,7 +249,7 @@ test('reasons have their bounds', async () => {
     assert.equal((await operator.post(`${path()}:${verb}`, { reason })).status, status, `${verb} ${reason}`);
 });
 
-test('what was archived is counted and delivered again after a rebuild, first the archive, then the journal', async () => {
+test('archived events are counted and delivered again after a rebuild: first the archive, then the journal', async () => {
   const tenantId = baton.tenantId;
   const early = await writeDeliverable(baton, tenantId, 3);
   const delivery = startDelivery(baton, memory);
@@ -257,7 +257,7 @@ test('what was archived is counted and delivered again after a rebuild, first th
     while ((await delivery.turns()).get(tenantId)?.hasMore);
   };
   await deliver();
-  // The worker delivers it; none runs here.
+  // The worker delivers it, and no worker runs in this test.
   await baton.pool.run(sql`delete from outbox where tenant_id = ${tenantId}`);
   const archived = await operator.post('/operations/journal:archive', { beforeSeconds: 0 });
   assert.ok(archived.body.archived > 3, JSON.stringify(archived.body));

@@ -40,7 +40,7 @@ export async function getAdapterState({ db, tenantId }: Context): Promise<Reply<
 }
 
 /**
- * Retries the event at which a tenant is on hold at once. The cursor never moves.
+ * Immediately retries the event at which a tenant is on hold. The cursor never moves.
  * @throws Refusal `not_found` for another tenant, and before the first cycle
  */
 export async function redriveAdapter(
@@ -67,8 +67,8 @@ export async function redriveAdapter(
 }
 
 /**
- * Moves the cursor back, so that later events are delivered again; the memory service recognizes events that it has.
- * Without a cursor, to the oldest event that still exists.
+ * Moves the cursor back, so that later events are delivered again; the memory service recognizes events that it already
+ * has. Without a cursor in the request, it moves to the oldest event that still exists.
  * @throws Refusal `not_found`, `unsupported_cursor_version`, `invalid_cursor`, `cursor_must_not_advance`,
  * `cursor_below_journal_floor`
  */
@@ -129,7 +129,7 @@ export interface DeliveryProgress {
 
 /**
  * Counts at most 1,001 events of a backlog. The event at which a tenant is on hold may belong to any workspace, and the
- * memory service's message may repeat a part of it: both are for callers who may read the whole journal.
+ * memory service's message may repeat a part of it: only callers who may read the whole journal get them.
  */
 export async function getFreshness(context: Context): Promise<DeliveryProgress> {
   const { db, tenantId, caller } = context;

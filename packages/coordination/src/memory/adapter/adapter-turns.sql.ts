@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { JournalPosition } from '../../ledger/journal/cursor.ts';
 
-/** Internal consumers of the journal, with one row for each tenant. */
+/** Internal consumers of the journal, with one row per tenant. */
 export type Consumer = 'context-adapter';
 
 /** A tenant's turn: its lease, and the position of its cursor when it was leased. */
@@ -25,7 +25,7 @@ export function insertMissingConsumers(consumer: Consumer, rowsMax: number) {
 export interface TurnsWanted {
   readonly consumer: Consumer;
   readonly tenantsMax: number;
-  /** The tenants among these whose last turn failed. */
+  /** Returns those of the given tenants whose last turn failed. */
   readonly failingMax: number;
   readonly leaseSeconds: number;
 }

@@ -14,7 +14,7 @@ import { consumer, type DeliveryTools, deliverTurn, leaseSeconds, type TurnRepor
 
 export interface ContextAdapter {
   /**
-   * Whether the memory service reports that it is healthy, requested at most every 5 s; undefined without a memory
+   * Whether the memory service reports that it is healthy, checked at most every 5 s; undefined without a memory
    * service.
    */
   memoryIsAlive(): Promise<boolean | undefined>;
@@ -31,8 +31,8 @@ const backoffMsMax = 30_000;
 /** Frequent, because the database may return at any moment, and a failed attempt costs it nothing. */
 const unreachableMsMax = 1000;
 /**
- * With 10,000 tenants of which none is due, the search for one took 0.1 s of the database: the pause is this many times
- * as long, so that the search takes at most one part in so many of the time.
+ * With 10,000 tenants and none due, one search took 0.1 s of database time. The pause is this multiple of the last
+ * search, which limits the share of time spent on searches.
  */
 const pausePerLook = 20;
 const pauseMsMax = 30_000;
@@ -109,7 +109,7 @@ class Turns {
   readonly #log: Logger;
   readonly #underWay = new Map<string, UnderWay>();
   #tenantsReadAtMs = Number.NEGATIVE_INFINITY;
-  /** Whether more tenants may be due than this process has free places. */
+  /** Whether more tenants may be due than this process has free slots. */
   #othersWait = false;
   #isEnding = false;
 
@@ -119,8 +119,8 @@ class Turns {
   }
 
   /**
-   * Starts turns of tenants that are due, as many as there are free places.
-   * @param freed runs when a place becomes free and there may be work for it
+   * Starts turns of due tenants in all free slots.
+   * @param freed runs when a slot becomes free and more tenants may be due
    * @returns whether more may be due at once
    */
   async begin(freed: () => void): Promise<boolean> {
@@ -139,7 +139,7 @@ class Turns {
     return this.#othersWait && this.#underWay.size < placesMax;
   }
 
-  /** Advances tenants when nothing is to be sent. @returns whether more may be behind */
+  /** Advances tenants that have nothing to send. @returns whether more tenants may lag */
   async skip(): Promise<boolean> {
     await this.#insertMissing();
     return (
@@ -219,7 +219,7 @@ class Turns {
   }
 }
 
-/** A pause that ends early when it is woken, also by a wake before it began. */
+/** A pause that a wake-up ends early, even one that arrived before the pause began. */
 class Wake {
   readonly #stopped: AbortSignal;
   #isDue = false;

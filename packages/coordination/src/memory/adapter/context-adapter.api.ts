@@ -23,9 +23,9 @@ export const contextAdapterApi = [
     id: 'redriveContextAdapter',
     method: 'POST',
     path: '/operations/context-adapter/{tenantId}:redrive',
-    summary: 'Retry the event at which the tenant is on hold at once.',
+    summary: 'Immediately retry the event at which the tenant is on hold.',
     description:
-      'The cursor does not move. Returns 404 before the first cycle, when there is nothing to retry.',
+      'The cursor does not move. Returns 404 before the first cycle, when no event can be retried.',
     permission: 'operations.manage',
     params,
     body: AdapterRedrive,
@@ -42,8 +42,8 @@ export const contextAdapterApi = [
     path: '/operations/context-adapter/{tenantId}:rebuild',
     summary: "Deliver the tenant's journal again from an earlier position.",
     description:
-      'Without a cursor, from the oldest event that still exists. The memory service recognizes events that it ' +
-      'has. A running delivery no longer moves the cursor.',
+      'Without a cursor, delivery restarts at the oldest existing event. The memory service recognizes events that it ' +
+      'already has. A running delivery no longer moves the cursor.',
     permission: 'operations.manage',
     params,
     body: AdapterRebuild,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/http/service';
 import { Uuid } from '@baton/values/wire';
 
-/** Both concern the tenant's cursor; the entity's id is the tenant's. */
+/** Both events concern the tenant's cursor; the entity's id is the tenant's id. */
 
 export const adapterRedriven = defineEvent(
   'context_adapter.redriven',

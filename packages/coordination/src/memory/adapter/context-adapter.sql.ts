@@ -26,7 +26,7 @@ export function findState(tenantId: string, consumer: Consumer, countMax: number
     where f.tenant_id = ${tenantId}`;
 }
 
-/** The previous state of the cursor's row, for an operator's call. */
+/** The state of the cursor's row before an operator's call. */
 export type HeldRow = JournalPosition & Pick<StateRow, 'parked_at' | 'parked_reason' | 'parked_event_id'>;
 
 export function lockConsumer(tenantId: string, consumer: Consumer) {
@@ -35,7 +35,7 @@ export function lockConsumer(tenantId: string, consumer: Consumer) {
     where tenant_id = ${tenantId} and consumer = ${consumer} for update`;
 }
 
-/** Makes the tenant due at once; the cursor stays. */
+/** Makes the tenant due immediately; the cursor does not move. */
 export function updateRedriven(tenantId: string, consumer: Consumer) {
   return sql`
     update event_consumers set parked_at = null, parked_reason = null, parked_event_id = null, failure_count = 0,

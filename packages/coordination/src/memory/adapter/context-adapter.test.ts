@@ -30,7 +30,7 @@ before(async () => {
   memory = await startMemoryService();
 });
 after(async () => {
-  // Those of a test that failed; the others are closed.
+  // Left over from a failed test; a passing test closes its own.
   await Promise.allSettled(started.map((adapter) => adapter.close()));
   await memory.close();
   await baton.close();
@@ -50,7 +50,7 @@ const settled = async (tenantId: string) => {
   return position === newest?.position;
 };
 
-test('with CP_CONTEXT_PROVIDER=none nothing is sent, and cursors move on to the stable head', async () => {
+test('with CP_CONTEXT_PROVIDER=none no events are sent, and cursors advance to the stable head', async () => {
   const tenantId = await newTenant(baton);
   await writeDeliverable(baton, tenantId, 3);
   await journalIsStable(baton.pool);
@@ -173,7 +173,7 @@ test('a stop lets the running turn finish, and aborts one that takes longer', as
   memory.behave({}, namespaceOf(slow));
 });
 
-test('a cycle begins turns of CP_CONTEXT_MAX_TENANTS_PER_CYCLE tenants, of CP_CONTEXT_PARALLEL_TENANTS at once', async () => {
+test('a cycle starts CP_CONTEXT_MAX_TENANTS_PER_CYCLE turns, CP_CONTEXT_PARALLEL_TENANTS of them at a time', async () => {
   const tenants = await Promise.all(Array.from({ length: 5 }, () => newTenant(baton)));
   const { promise: seen, resolve: goOn } = Promise.withResolvers<void>();
   for (const tenantId of tenants) {
@@ -187,7 +187,7 @@ test('a cycle begins turns of CP_CONTEXT_MAX_TENANTS_PER_CYCLE tenants, of CP_CO
     baton.pool.rows<{ n: number }>(sql`
       select count(*) as n from event_consumers where lease_id is not null and tenant_id = any (${tenants}::uuid[])
       group by xmin::text order by n desc`);
-  // A statement that takes several tenants leaves its transaction's number on all of them.
+  // A statement that leases several tenants leaves its transaction id on all of them.
   await until(async () => (await leased()).reduce((sum, { n }) => sum + n, 0) === 3, 'three at once');
   assert.deepEqual(
     (await leased()).map(({ n }) => n),
@@ -198,7 +198,7 @@ test('a cycle begins turns of CP_CONTEXT_MAX_TENANTS_PER_CYCLE tenants, of CP_CO
   await adapter.close();
 });
 
-test('tenants whose last turn failed take up half of the places at most', async () => {
+test('tenants whose last turn failed take up at most half of the slots', async () => {
   const failing = await Promise.all(Array.from({ length: 6 }, () => newTenant(baton)));
   const well = await newTenant(baton);
   for (const tenantId of failing) await writeDeliverable(baton, tenantId, 1);
@@ -214,7 +214,7 @@ test('tenants whose last turn failed take up half of the places at most', async 
     failing.filter((id) => memory.arrived.some(({ namespace }) => namespace === namespaceOf(id))).length;
   await until(() => asked() === 2, 'two of them');
   const ids = await writeDeliverable(baton, well, 1);
-  await until(() => memory.keptIds(namespaceOf(well)).length === ids.length, 'the one that is well');
+  await until(() => memory.keptIds(namespaceOf(well)).length === ids.length, 'the healthy tenant');
   assert.equal(asked(), 2);
   end();
   await adapter.close();
@@ -243,7 +243,7 @@ test('without work it polls again after CP_CONTEXT_POLL_INTERVAL_SECONDS', async
   assertTookLess(began, 3000, 'a stop in the pause');
 });
 
-test('settings that could only fail later stop the start with one sentence', async () => {
+test('settings that would fail later prevent the start with a one-sentence error', async () => {
   const secret = 'client-secret-of-the-tests-0987';
   keepSecret('client secret', secret);
   for (const [settings, sentence] of [

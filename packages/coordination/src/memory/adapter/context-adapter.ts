@@ -25,16 +25,16 @@ export const AdapterState = z
       description: 'Everything up to this position is confirmed; `null` before the first cycle.',
     }),
     lagEvents: count.nullable().meta({ description: 'Stable events after the cursor, at most 1000.' }),
-    lagCapped: z.boolean().meta({ description: 'Whether there are more.' }),
+    lagCapped: z.boolean().meta({ description: 'Whether the count was cut off.' }),
     parked: z.boolean(),
     parkedAt: Timestamp.nullable(),
     parkedReason: z.string().nullable(),
     parkedEventId: Uuid.nullable().meta({ description: 'The first event that is not confirmed.' }),
-    failureCount: count.meta({ description: 'Failed attempts in a row at this position.' }),
+    failureCount: count.meta({ description: 'Consecutive failed attempts at this position.' }),
     nextAttemptAt: Timestamp.nullable(),
     updatedAt: Timestamp.nullable(),
     deliveredTotal: count.meta({ description: 'Events that the memory service confirmed.' }),
-    duplicatesTotal: count.meta({ description: 'Those of these that it knew already.' }),
+    duplicatesTotal: count.meta({ description: 'Confirmed events that it already had.' }),
     failuresTotal: count,
     redrivesTotal: count,
     lastDeliveryAt: Timestamp.nullable(),
@@ -52,7 +52,8 @@ export const AdapterRedrive = z
 export const AdapterRebuild = z
   .strictObject({
     cursor: z.string().max(2000).nullish().meta({
-      description: 'Where the delivery starts again; without it, at the oldest event that still exists.',
+      description:
+        'The cursor at which the delivery restarts; by default the oldest event that still exists.',
     }),
     reason: z.string().max(reasonLengthMax).default('operator_rebuild'),
   })

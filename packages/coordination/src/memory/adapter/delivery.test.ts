@@ -69,7 +69,7 @@ test('events are delivered in order, at most 100 per turn, and the cursor passes
   assert.equal((await delivery.turns()).has(tenantId), false);
 });
 
-test('an event of a transaction that is still open holds back itself and what follows', async () => {
+test('an event of an open transaction holds back itself and all later events', async () => {
   const tenantId = await newTenant(baton);
   const delivery = startDelivery(baton, memory);
   await delivery.turns();
@@ -163,7 +163,7 @@ for (const [how, behaviour] of [
       assert.equal(row.duplicates_total, 0);
       assert.match(row.parked_reason ?? '', /refuses this event/);
       assert.equal(row.lease_id, null);
-      // The event before the culprit is one that isn't sent, or created the tenant.
+      // The event before the culprit is not sent, or is the tenant's creation.
       const before = await baton.pool.row(sql`
         select position, sequence from events where tenant_id = ${tenantId}
           and (position, sequence) < (select position, sequence from events where id = ${culprit})
@@ -210,8 +210,8 @@ for (const [what, behaviour] of [
   ['403', { answer: { status: 403 } }],
   ['429', { answer: { status: 429 } }],
   ['a redirect', { answer: { status: 302, headers: { location: 'http://127.0.0.1:1/' } } }],
-  ['a connection that is taken away', { hangsUp: true }],
-  ['a 207 that is no JSON', { answer: { status: 207, body: 'fine' } }],
+  ['a connection that is closed', { hangsUp: true }],
+  ['a 207 that is not JSON', { answer: { status: 207, body: 'fine' } }],
   ['a 207 without results', { answer: { status: 207, body: '{"accepted":10}' } }],
   [
     'a 207 with too few results',
@@ -265,7 +265,7 @@ test('a response longer than 4 MiB is not read to its end', async () => {
   assert.match((await consumerOf(baton, tenantId)).parked_reason ?? '', /longer than 4194304 bytes/);
 });
 
-test('an unreachable or silent memory service puts the tenant on hold in time', async () => {
+test('an unreachable or silent memory service puts the tenant on hold within the timeout', async () => {
   const tenantId = await newTenant(baton);
   await writeDeliverable(baton, tenantId, 1);
   await startDelivery(baton, { ...memory, url: `http://127.0.0.1:${await freePort()}` }).turns();
@@ -312,7 +312,7 @@ test('the delay is 1 s, doubles up to 60 s, and is never shorter than the reques
   assert.equal((await consumerOf(baton, tenantId)).parked_at, since, 'on hold since the first failure');
 });
 
-test('a rebuild takes precedence over a running delivery: the late turn moves nothing', async () => {
+test('a rebuild takes precedence over a running delivery: the late turn does not move the cursor', async () => {
   const tenantId = await newTenant(baton);
   const ids = await writeDeliverable(baton, tenantId, 4);
   const delivery = startDelivery(baton, memory, { CP_CONTEXT_TENANT_BATCH_SIZE: '5' });
@@ -332,10 +332,10 @@ test('a rebuild takes precedence over a running delivery: the late turn moves no
   memory.behave({}, namespaceOf(tenantId));
   while ((await delivery.turns()).get(tenantId)?.hasMore);
   assert.deepEqual(memory.keptIds(namespaceOf(tenantId)), ids);
-  assert.deepEqual(batchesOf(tenantId).slice(-2).flat(), ids, 'all was sent again');
+  assert.deepEqual(batchesOf(tenantId).slice(-2).flat(), ids, 'all events were sent again');
 });
 
-test('a turn whose lease went to another process writes nothing', async () => {
+test('a turn that lost its lease to another process writes nothing', async () => {
   const tenantId = await newTenant(baton);
   await writeDeliverable(baton, tenantId, 2);
   const written = Promise.withResolvers<void>();
@@ -373,7 +373,7 @@ test('requests hold at most CP_CONTEXT_BATCH_SIZE events and about 1 MB', async 
   assert.deepEqual(sizes, [16, 16, 8]);
 });
 
-test('a token of the own service account is requested once, and again after a 401', async () => {
+test('a token of Baton’s own service account is requested once, and again after a 401', async () => {
   const issued: string[] = [];
   const asked: unknown[] = [];
   const identity = createServer(async (req, res) => {

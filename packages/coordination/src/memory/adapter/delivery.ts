@@ -44,7 +44,7 @@ export interface TurnReport {
  * Delivers the next events of one tenant: reads them, sends them in batches, and moves the cursor past the confirmed
  * ones. No database connection is held during a request. See docs/reference/memory.md#context-adapter.
  * @param signal aborts when the process stops or the lease is lost
- * @param mayGoOn called at the end of a turn after which there is more: whether the tenant is kept for another one
+ * @param mayGoOn called at the end of a turn that left events unsent: whether to keep the tenant for another turn
  * @throws Error of the database; the lease then expires
  */
 export async function deliverTurn(
@@ -101,7 +101,7 @@ async function readTurn({ pool, settings }: DeliveryTools, turn: TurnRow): Promi
     return { rows, hasMore };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    const reason = `the journal can't be read from the cursor: ${error.code}; :rebuild sets it back`;
+    const reason = `the journal can't be read from the cursor: ${error.code}; :rebuild moves the cursor back`;
     return { failure: { reason, eventId: null, waitSeconds: 0 } };
   }
 }
@@ -141,7 +141,7 @@ function batchOf(rows: readonly EventRow[]): BatchItem[] {
   });
 }
 
-/** The last event before `stop`, sent or not; without `stop` the last of all. Undefined if there is none. */
+/** The last event before `stop`, sent or not; without `stop`, the last event. Undefined if no event precedes it. */
 function placeBefore(rows: readonly EventRow[], stop: EventRow | undefined): JournalPosition | undefined {
   const end = stop === undefined ? rows.length : rows.indexOf(stop);
   const last = rows[end - 1];
@@ -179,13 +179,13 @@ class Sending {
     this.#isConfirmed = batch.map(() => false);
   }
 
-  /** The number of confirmed items from the first on, without a gap: the cursor may pass these. */
+  /** The number of consecutive confirmed items at the beginning: the cursor may pass these. */
   get delivered(): number {
     const gap = this.#isConfirmed.indexOf(false);
     return gap === -1 ? this.#batch.length : gap;
   }
 
-  /** @returns why it stopped early; undefined also when it was aborted */
+  /** @returns the reason for an early stop; undefined if it completed or was aborted */
   async run(): Promise<Failure | undefined> {
     try {
       for (let from = 0; from < this.#batch.length; ) {
@@ -200,7 +200,7 @@ class Sending {
     }
   }
 
-  /** As many as fit into one request, at least one. */
+  /** As many items as fit into one request, at least one. */
   #sliceEnd(from: number): number {
     const { CP_CONTEXT_BATCH_SIZE: itemsMax } = this.#tools.settings;
     let [end, bytes] = [from + 1, this.#batch[from]?.bytes ?? 0];
@@ -221,7 +221,7 @@ class Sending {
     await this.#send(middle, to);
   }
 
-  /** Sends one slice. @returns why it was refused; undefined if everything is confirmed */
+  /** Sends one slice. @returns the reason for a refusal; undefined if everything is confirmed */
   async #sendSlice(from: number, to: number): Promise<string | undefined> {
     if (this.#signal.aborted) throw new Stopped(undefined);
     const items = this.#batch.slice(from, to).map(({ item }) => item);
@@ -239,7 +239,7 @@ class Sending {
   }
 
   /**
-   * All items before the first unconfirmed one are confirmed: that one is the culprit, or the first of unknown state.
+   * The first unconfirmed item is either the culprit or the first with an unknown state.
    */
   #stop(reason: string, waitSeconds = 0): Stopped {
     const eventId = this.#batch[this.delivered]?.row.id ?? null;

@@ -53,19 +53,19 @@ test('a process that lost a lease, or cannot renew it, stops sending in time', a
   };
   if (isLongProof) assert.ok(await hasStopped(), 'it sends nothing after the lease was lost');
   else await until(hasStopped, 'the last request of the lost lease');
-  assert.ok(sent(taken) < events, 'it stopped before the end');
+  assert.ok(sent(taken) < events, 'it stopped before the last event');
 
   // The other lease expires after up to 10 s.
   if (isLongProof) {
     const stillSent = sent(unsure);
     await proxy.cut();
     await sleep(1000);
-    assert.ok(sent(unsure) > stillSent, 'without the database it goes on at first');
+    assert.ok(sent(unsure) > stillSent, 'it continues at first without the database');
     const { leased_until: endsAt } = await consumerOf(baton, unsure);
     await sleep(Date.parse(endsAt ?? '') - Date.now());
     const atTheEnd = sent(unsure);
     await sleep(600);
-    assert.equal(sent(unsure), atTheEnd, 'when the lease has run out, it sends nothing');
+    assert.equal(sent(unsure), atTheEnd, 'it sends nothing after the lease has expired');
   }
   memory.behave({});
   await adapter.close();

@@ -5,7 +5,7 @@ import { mappingVersion, neverTold, type ToldEvent, whitelist } from './whitelis
 
 const scopesMax = 20;
 
-/** Fields of payloads that name further subjects of an event. See docs/reference/memory.md#context-adapter. */
+/** Payload fields that refer to further subjects of an event. See docs/reference/memory.md#context-adapter. */
 const scopeTypes: readonly (readonly [field: string, type: string])[] = [
   ['taskId', 'task'],
   ['runId', 'run'],
@@ -68,7 +68,7 @@ function fieldsOf({ fields }: ToldEvent, payload: JsonObject): JsonObject {
   return result;
 }
 
-/** Omits fields that never leave; `data` was published by the tenant itself. */
+/** Removes fields that are never sent, except from `data`, which the tenant itself published. */
 function tellable(value: Json): Json {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).filter(([name]) => !neverTold.includes(name)));
@@ -78,7 +78,7 @@ function contentOf({ content }: ToldEvent, payload: JsonObject): string {
   return content.replaceAll(/\{(\w+)\}/g, (_, field: string) => worded(payload[field]));
 }
 
-/** For several values, their names. */
+/** The names of the fields, for several values. */
 function worded(value: Json | undefined): string {
   if (value === undefined || value === null) return 'unknown';
   if (typeof value !== 'object') return String(value);

@@ -8,7 +8,7 @@ import { readEventDeclarations } from '../../testing/app/event-catalog.ts';
 import { memoryItemOf } from './memory-item.ts';
 import { whitelist } from './whitelist.ts';
 
-/** All types of these families are sent, besides the documented exceptions. */
+/** All types of these families are sent, apart from the documented exceptions. */
 const wholeFamilies: readonly { readonly prefix: string; readonly except: readonly string[] }[] = [
   { prefix: 'task.relation_', except: [] },
   {
@@ -29,7 +29,7 @@ const shapeOf = ({ payload }: EventDeclaration) =>
 for (const [type, { content, fields }] of Object.entries(whitelist))
   test(`${type} is sent with fields that its payload has`, () => {
     const declared = catalog.get(type);
-    assert.ok(declared, 'the catalogue of events has no such type');
+    assert.ok(declared, 'the event catalogue does not contain this type');
     const shape = shapeOf(declared);
     for (const one of fields) {
       const [, field] = typeof one === 'string' ? [one, one] : one;
@@ -143,7 +143,7 @@ test('an observation keeps its own kind, instant, content and assertions', () =>
         content: 'The tests of {main} pass.',
         observedAt: '2026-01-01T00:00:00.000Z',
         source: 'ci',
-        data: { customFields: 'a word of the person who published it', mappingVersion: 99 },
+        data: { customFields: 'a field of the publisher’s own', mappingVersion: 99 },
         taskId,
         runId,
         assertions,
@@ -156,7 +156,7 @@ test('an observation keeps its own kind, instant, content and assertions', () =>
   assert.deepEqual(item?.assertions, assertions);
   assert.equal(item?.data['mappingVersion'], 5);
   assert.deepEqual(item?.data['data'], {
-    customFields: 'a word of the person who published it',
+    customFields: 'a field of the publisher’s own',
     mappingVersion: 99,
   });
   assert.deepEqual(item?.scopes.slice(1), [
@@ -174,7 +174,7 @@ test('changes are sent without custom fields, in the sentence and in the data', 
   assert.doesNotMatch(JSON.stringify(item), /customFields/);
 });
 
-test('what an event is about is named once, at most 20 times', () => {
+test('each subject of an event is listed once, at most 20 in total', () => {
   const id = newId();
   const item = memoryItemOf(
     eventRow({

@@ -5,19 +5,19 @@
 export interface ToldEvent {
   /** A plain sentence; a name in braces is a required field of the payload. */
   readonly content: string;
-  /** Fields of the payload by name; of a pair, the first is the name in the item. */
+  /** Fields of the payload by name; the first name of a pair is the field's name in the item. */
   readonly fields: readonly (string | readonly [as: string, field: string])[];
 }
 
 /** Incremented whenever the items change. */
 export const mappingVersion = 5;
 
-/** Fields that never leave, also nested in others, because they hold the tenant's own data. */
+/** Fields that are never sent, even when nested in others, because they hold the tenant's own data. */
 export const neverTold: readonly string[] = ['customFields', 'config'];
 
 /**
- * Version 5 of the whitelist. Other types are not sent. Comments of people are excluded too: the observation is the one
- * event that exists to carry free text. See docs/reference/memory.md#observations.
+ * Version 5 of the whitelist. Other types are not sent. Comments are excluded too: the observation is the only event
+ * meant to carry free text. See docs/reference/memory.md#observations.
  */
 export const whitelist: Readonly<Record<string, ToldEvent>> = {
   'tenant.bootstrapped': { content: 'The tenant {slug} was founded.', fields: ['slug'] },

@@ -5,7 +5,7 @@ import type { Tables } from '../../service/schema.ts';
 
 export const asOfModes = ['claim', 'now'] as const;
 
-/** The knowledge about some anchors at an instant, in the terms of the memory service. */
+/** The knowledge about some anchors at an instant, in the format of the memory service. */
 export const KnownPack = z
   .strictObject({
     entities: z.array(FreeObject),
@@ -82,7 +82,7 @@ export const contextPackOf = wireMapper<ContextPackRow>()(ContextPack, {
 
 const keys = z.array(z.string()).meta({ description: 'At most 200.' });
 
-/** The present response of memory for the same instant, compared with the recorded one. */
+/** Memory's current response for the same instant, compared with the recorded one. */
 export const ReplayedPack = z
   .strictObject({
     contextPack: ContextPack,

@@ -11,7 +11,7 @@ export function findPackOfClaim(tenantId: string, claimId: string) {
 
 export type NewPack = Omit<ContextPackRow, 'created_at'>;
 
-/** Returns no row if the claim has a pack. */
+/** Returns no row if the claim already has a pack. */
 export function insertPack(pack: NewPack) {
   return sql<ContextPackRow>`
     insert into context_packs (id, tenant_id, task_id, claim_id, created_by, as_of, as_of_mode, budget_tokens, question,

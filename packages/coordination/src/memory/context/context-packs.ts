@@ -17,7 +17,7 @@ import { keyOfEntity, keyOfFact, requestTypedPack } from './typed-pack.ts';
 const driftMax = 200;
 const shownCharactersMax = 500;
 
-/** @throws Refusal `not_found`, `permission_denied` where a decision point does not show all that it came from */
+/** @throws Refusal `not_found`, `permission_denied` if a decision point does not show all its namespaces */
 export async function getContextPack(context: Context, id: string): Promise<ContextPack> {
   return contextPackOf(await getPackRow(context, id));
 }

@@ -22,7 +22,7 @@ export const ContextRequest = z
     includeSubprojects: z.boolean().default(false),
     maxTokens: z.int().min(1).max(1_000_000).nullish(),
     includeMemory: z.boolean().default(true),
-    // Their number and form have a code of their own.
+    // Violations of their number and form have their own error code.
     anchors: z
       .array(z.string().max(1000))
       .max(1000)
@@ -86,7 +86,7 @@ const Freshness = z
       .int()
       .nullable()
       .meta({ description: 'Events that memory has not received, at most 1000.' }),
-    memoryLagCapped: z.boolean().meta({ description: 'Whether there are more.' }),
+    memoryLagCapped: z.boolean().meta({ description: 'Whether the count was cut off.' }),
     memoryIngest: z.strictObject({
       status: z.enum(['ok', 'parked']),
       lastError: z.string().nullable().meta({
@@ -110,7 +110,10 @@ const Instructions = z
         text: z.string(),
       }),
     ),
-    hash: z.string().nullable().meta({ description: '`sha256:<hex>` of the texts; null without any.' }),
+    hash: z
+      .string()
+      .nullable()
+      .meta({ description: '`sha256:<hex>` of the texts; null without instructions.' }),
   })
   .meta({ id: 'LayeredInstructions' });
 export type Instructions = z.infer<typeof Instructions>;

@@ -20,8 +20,8 @@ export const contextApi = [
     path: '/context',
     summary: 'Read the context for a principal that is about to act.',
     description:
-      'The operational part is always returned; the part from memory if the memory service responds within ' +
-      "CP_CONTEXT_TIMEOUT_SECONDS, else `memoryStatus` gives the reason. For the holder of a task's claim, the " +
+      'The operational part is always returned; the part from memory only if the memory service responds within ' +
+      "CP_CONTEXT_TIMEOUT_SECONDS, otherwise `memoryStatus` gives the reason. For the holder of a task's claim, the " +
       "context that the task's type declares is recorded once and then returned unchanged.",
     ...reads,
     transaction: 'statement',
@@ -39,7 +39,7 @@ export const contextApi = [
     method: 'POST',
     path: '/context/recall',
     summary: 'Look up knowledge about one entity, or by a text.',
-    description: 'To name a task, the caller also needs tasks.read.',
+    description: 'A lookup for a task also requires tasks.read.',
     ...reads,
     transaction: 'none',
     permission: 'events.read',

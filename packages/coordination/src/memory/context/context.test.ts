@@ -24,7 +24,7 @@ before(async () => {
 });
 after(() => started.close());
 
-/** The last question of a kind that the memory service got. */
+/** The last request of a kind that the memory service received. */
 const lastCall = (path = '/api/memory/context') => memory.calls.findLast((call) => call.path === path);
 
 describe('the operational part', () => {
@@ -54,7 +54,7 @@ describe('the operational part', () => {
     assert.deepEqual([instructions, taskContext], [{ layers: [], hash: null }, undefined]);
   });
 
-  test('needs no question: a harness that names a task sends an empty one to memory', async () => {
+  test('needs no query: a harness that specifies a task sends an empty query to memory', async () => {
     const task = await makeTask(baton);
     const { operational, memoryStatus } = await done(admin.post('/context', { task: task.id }));
     assert.equal(operational.focus.task.id, task.id);
@@ -82,7 +82,7 @@ describe('the operational part', () => {
     assert.equal((await requestContext(nobody)).operational.principal.id, nobody.principalId);
   });
 
-  test('has the instructions of the type, by layer, with the hash that a run keeps', async () => {
+  test('has the instructions of the type, by layer, with the hash that a run stores', async () => {
     const instructions = 'Read the plan first.';
     const type = { key: 'instructed', displayName: 'Instructed', instructions };
     await done(admin.post('/task-types', type), 201);
@@ -96,7 +96,7 @@ describe('the operational part', () => {
     assert.equal(answer.instructions.hash, run.instructionsHash);
   });
 
-  test("has the instructions of the task's project before those of its type, as they count for it", async () => {
+  test("has the effective instructions of the task's project before those of its type", async () => {
     const instructions = 'Read the plan first.';
     await done(admin.post('/task-types', { key: 'advised', displayName: 'Advised', instructions }), 201);
     const above = await makeProject(baton);
@@ -112,7 +112,7 @@ describe('the operational part', () => {
     assert.equal(hash, `sha256:${createHash('sha256').update(text).digest('hex')}`);
   });
 
-  test('has the named project, its effective values with their origins, and its workspaces', async () => {
+  test('has the requested project, its effective values with their origins, and its workspaces', async () => {
     const project = await makeProject(baton);
     await configure(baton, project.id, { settings: { tone: 'plain' } });
     const inside = await makeWorkspace(baton, { parentId: project.workspaceId });
@@ -174,7 +174,7 @@ describe('refuses', () => {
     assert.deepEqual(await refused(asking(admin, { workspaceId }), 404, 'not_found'), { workspaceId });
   });
 
-  test('another form: an unknown field, strategy, an instant without offset, a budget out of bounds', async () => {
+  test('a malformed body: an unknown field or strategy, an instant without offset, a budget out of range', async () => {
     for (const wrong of [
       { namespace: 'tenant:x' },
       { strategy: 'all' },
@@ -232,7 +232,7 @@ describe('what memory knows', () => {
     assert.match(String(headers['x-run-id']), /^run_/);
   });
 
-  test('has the usual budget without one, and passes the trace run of the request on', async () => {
+  test('has the default budget if none is requested, and forwards the trace run of the request', async () => {
     const headers = { 'x-run-id': 'run-of-the-test' };
     await done(admin.post('/context', { query: 'x', maxTokens: 10 }, headers));
     assert.equal(lastCall()?.body.max_tokens, 10);
@@ -261,7 +261,7 @@ describe('what memory knows', () => {
     await without.close();
   });
 
-  test('is returned to a person with restricted visibility from a tree that is visible as a whole, and nothing else', async () => {
+  test('is returned to a person with restricted visibility only from a tree that is visible as a whole', async () => {
     const { person, mine, other } = await makeNarrowPerson(baton);
     assert.equal((await requestContext(person)).memoryStatus, 'forbidden');
     await refused(person.post('/context', { query: 'x', workspaceId: other.id }), 404, 'not_found');

@@ -24,7 +24,7 @@ before(async () => {
 afterEach(() => memory.behave({}));
 after(() => started.close());
 
-/** The status of a context when the memory service behaves like that. */
+/** The status of a context with this behaviour of the memory service. */
 async function statusWhen(behaviour: MemoryBehaviour, ask = () => requestContext(admin)) {
   memory.behave(behaviour);
   const { memoryStatus, memory: pack, memoryTraceId, warnings, operational } = await ask();
@@ -39,7 +39,7 @@ const withBody = (body: string, status = 200) => statusWhen({ answer: { status, 
 const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
 
 describe('is returned nevertheless, with a status that gives the reason', () => {
-  test('when memory is silent: timeout, after the time configured', async () => {
+  test('when memory is silent: timeout, after the configured time', async () => {
     const began = performance.now();
     assert.deepEqual(await statusWhen({ delayMs: 60_000 }, askHastily), ['timeout']);
     assert.ok(performance.now() - began >= 990);
@@ -80,7 +80,7 @@ describe('is returned nevertheless, with a status that gives the reason', () => 
         'unavailable',
         'memory_unreadable',
       ]);
-    // A namespace of something else is data.
+    // A namespace of another service is ordinary data.
     assert.deepEqual(await withBody('{"sections":[{"namespace":"kube-system"}]}'), ['ok']);
   });
 
@@ -111,7 +111,7 @@ describe('is returned nevertheless, with a status that gives the reason', () => 
   });
 });
 
-test('a hundred contexts with memory silent hold no connection, and delay nobody’s claims', async () => {
+test('a hundred contexts with memory silent hold no connection and delay no claims', async () => {
   const worker = await makeWorker(baton);
   const tasks = await Promise.all(Array.from({ length: 20 }, () => makeTask(baton)));
   const claimAll = async (some: typeof tasks) => {
@@ -140,11 +140,11 @@ test('a hundred contexts with memory silent hold no connection, and delay nobody
     }).then((response) => response.json() as Promise<{ memoryStatus: string }>),
   );
   await until(() => memory.calls.length >= asked + 100, 'asking');
-  // The scrape itself reads the gauges of the store.
+  // The scrape itself uses a connection to read the gauges of the store.
   await until(async () => {
     const text = await (await fetch(`${slow.url}/metrics`)).text();
     return /^database_connections_in_use [01]$/m.test(text) && /^database_requests_waiting 0$/m.test(text);
-  }, 'giving the connections back');
+  }, 'release of the connections');
   const meanwhile = await claimAll(tasks.slice(5));
   const [usual, slowest] = [quiet[2] as number, meanwhile[7] as number];
   if (isLongProof)

@@ -25,7 +25,7 @@ export function findRoot(tenantId: string, workspaceId: string) {
     select path[1] as root_id from workspaces where id = ${workspaceId} and tenant_id = ${tenantId}`;
 }
 
-/** The workspaces of a project, its own first. A viewer who sees that one sees those below it. */
+/** The workspaces of a project, its own first. A viewer who sees it also sees its descendants. */
 export function findWorkspacesOfProject(
   tenantId: string,
   { id, workspaceId }: { readonly id: string; readonly workspaceId: string },
@@ -39,13 +39,13 @@ export function findWorkspacesOfProject(
     order by path limit ${rowsMax}`;
 }
 
-/** Parts are JSON with wire names; only their instants have another form. */
+/** The parts are JSON with wire names; only their timestamps have a different format. */
 export interface FocusPartsRow {
   artifacts: NonNullable<ContextFocus['artifacts']>;
   inputs: (ContextFocus['inputs'][number] & { sourceTaskId: string | null })[];
 }
 
-/** The artifacts of a task, newest first, and the inputs that its type takes from other tasks. */
+/** The artifacts of a task, newest first, and the inputs that its type requires from other tasks. */
 export function findFocusParts(tenantId: string, taskId: string, artifactsMax: number, inputsMax: number) {
   return sql<FocusPartsRow>`
     select

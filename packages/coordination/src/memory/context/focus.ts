@@ -77,13 +77,13 @@ async function findTaskOfFocus(
   return task;
 }
 
-/** The root of the tree; null for no workspace. */
+/** The root of the tree; null without a workspace. */
 export async function rootOf({ db, tenantId }: Context, workspaceId: string | null): Promise<string | null> {
   if (workspaceId === null) return null;
   return (await db.row(findRoot(tenantId, workspaceId)))?.root_id ?? null;
 }
 
-/** The task with its artifacts and inputs, as far as the caller may see them. */
+/** The task with its artifacts and inputs, limited to those that the caller may see. */
 export async function readFocus(context: Context, task: Task): Promise<ContextFocus> {
   const { db, tenantId, caller } = context;
   const { artifacts, inputs } = (await db.row(
@@ -124,8 +124,8 @@ export async function readProject(
 }
 
 /**
- * The instructions for the executor of a task, the most general first. The hash of a single layer is that of its text,
- * which a run keeps when it starts. See docs/reference/memory.md#context.
+ * The instructions for the executor of a task, the most general first. The hash of a single layer is the hash of its
+ * text, which a run stores when it starts. See docs/reference/memory.md#context.
  */
 export async function readInstructions(
   context: Context,

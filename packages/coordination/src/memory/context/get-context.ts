@@ -33,9 +33,9 @@ export function requireAnchors({ anchors }: Pick<ContextRequest, 'anchors'>): vo
 }
 
 /**
- * The context for a principal that is about to act: always the operational part, and the part from memory if the memory
- * service responds in time. The request to it runs in parallel with the operational part, and no database connection is
- * held during the request. See docs/reference/memory.md#context.
+ * Returns the context for a principal that is about to act: always the operational part, and the part from memory if
+ * the memory service responds in time. The request to it runs in parallel with the operational part, and no database
+ * connection is held during the request. See docs/reference/memory.md#context.
  * @throws Refusal those of `findFocus`
  */
 export async function getContext(
@@ -50,7 +50,7 @@ export async function getContext(
   return answer;
 }
 
-/** The end of `getContext`: records the pack of a claim in a transaction of its own. */
+/** The final step of `getContext`: records the pack of a claim in a separate transaction. */
 export async function finishContext(
   context: Context,
   { answer, toRecord }: ReadContext,

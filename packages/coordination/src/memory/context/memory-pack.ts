@@ -40,7 +40,7 @@ export function budgetOf(
 /**
  * Requests knowledge around a query from the memory service. If it refuses several namespaces, the first is requested
  * alone in the remaining time. See docs/reference/memory.md#context.
- * @returns always: the status and the warnings describe a failure
+ * Never fails: the status and the warnings describe a failure.
  */
 export async function requestMemoryPack(
   memory: MemoryGateway,

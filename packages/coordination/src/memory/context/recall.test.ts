@@ -24,7 +24,7 @@ after(() => started.close());
 
 const recall = (actor: Actor, body: object) => actor.post('/context/recall', body);
 
-test('by an anchor: what memory knows of one thing, in the namespaces of a task', async () => {
+test('by an anchor: memory’s knowledge about one entity, in the namespaces of a task', async () => {
   const workspace = await makeWorkspace(baton);
   const task = await makeTask(baton, { workspaceId: workspace.id });
   const asked = { anchor: 'service:billing', asOf: '2026-01-01T00:00:00Z', task: task.publicId };
@@ -68,7 +68,7 @@ test('by a text, with every filter', async () => {
   );
 });
 
-test('refuses a contradictory request with invalid_recall_request, and another form with 400', async () => {
+test('refuses a contradictory request with invalid_recall_request, and a malformed one with 400', async () => {
   const anchor = 'a:b';
   for (const wrong of [
     {},
@@ -115,7 +115,7 @@ test('is refused to a person who sees no namespace as a whole', async () => {
   assert.deepEqual(namespaces, [`${tenants}:ws:${mine.id}`]);
 });
 
-test('without memory the response is disabled, late, refused or unavailable', async () => {
+test('without memory the error is disabled, timeout, rejected or unavailable', async () => {
   const without = await baton.another({ CP_CONTEXT_PROVIDER: 'none' });
   const headers = { authorization: `Bearer ${admin.token}`, 'content-type': 'application/json' };
   const init = { method: 'POST', headers, body: '{"anchor":"a:b"}' };

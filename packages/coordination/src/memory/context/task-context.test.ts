@@ -45,7 +45,7 @@ const billing = { kind: 'service', key: 'service:billing' };
 const owns = { subject: 'service:billing', predicate: 'ownedBy', object: 'team:money' };
 const lastTyped = () => memory.calls.findLast(({ path }) => path === '/api/memory/context/typed');
 
-/** A task of a type that names the service in its custom field. */
+/** A task whose type refers to the service in its custom field. */
 async function makeTold(schema: object = {}, more: object = {}) {
   const typeKey = await makeTypeWithContext(baton, {
     anchors: ['service:{customFields.service}'],
@@ -320,7 +320,7 @@ describe('a recorded pack', () => {
     await refused(person.post(`/context-packs/${ids[1]}:replay`), 404, 'not_found');
   });
 
-  test('is evidence for its tenant alone', async () => {
+  test('is evidence for its own tenant only', async () => {
     const { id } = await record();
     const evidence = [{ kind: 'context_pack', contextPackId: id }];
     const task = await done(admin.post('/tasks', { title: 'known', evidence }), 201);
@@ -352,7 +352,7 @@ describe('a recorded pack', () => {
     assert.deepEqual(other.pack.entities, [ledger]);
   });
 
-  test('can not be replayed without memory', async () => {
+  test('cannot be replayed without memory', async () => {
     const { id } = await record();
     const replay = () => worker.actor.post(`/context-packs/${id}:replay`);
     const without = await baton.another({ CP_CONTEXT_PROVIDER: 'none' });

@@ -40,7 +40,7 @@ export interface PreparedTaskContext {
   /** Whether the caller may read the whole recorded pack. */
   readonly mayReplay: boolean;
   readonly request: TypedQuestion;
-  /** The part of the response that needs no memory. */
+  /** The part of the response that does not require memory. */
   readonly base: TaskContext;
 }
 
@@ -52,7 +52,7 @@ export interface AskedTaskContext {
 
 /**
  * Reads the inputs of a task's own context; undefined if its type declares none. The live claim determines the instant:
- * memory as of the claim, unless the type requests the present.
+ * memory as of the claim, unless the type requests the current state.
  */
 export async function prepareTaskContext(
   context: Context,
@@ -93,7 +93,7 @@ export async function prepareTaskContext(
   };
 }
 
-/** Whether the memory service is called; if not, the part of the response that replaces it. */
+/** The response part that replaces a call to the memory service; undefined if the service is called. */
 export type Asking = { readonly memory: MemoryGateway } | { readonly status: 'disabled' | 'forbidden' };
 
 /**
@@ -167,10 +167,10 @@ function replayOf(recorded: ContextPackRow): Partial<TaskContext> {
 }
 
 /**
- * Records the context of the holder of a live claim, once for each claim. Of two concurrent requests the later gets the
- * pack of the earlier; if the claim has ended meanwhile, nothing is recorded.
+ * Records the context of the holder of a live claim, once per claim. Of two concurrent requests, the later one gets the
+ * pack of the earlier one; if the claim has ended meanwhile, nothing is recorded.
  * @returns the task's context for the response
- * @throws Refusal `not_found` for a task that is out of sight since
+ * @throws Refusal `not_found` if the caller may no longer see the task
  */
 export async function recordPack(
   context: Context,

@@ -15,7 +15,7 @@ function start(more: Partial<ConstructorParameters<typeof Circuits>[0]> = {}) {
   return { circuits, clock, fail };
 }
 
-test('a circuit opens after failures in a row, only for its own key, and returns the delay', () => {
+test('a circuit opens after consecutive failures, only for its own key, and returns the delay', () => {
   const { circuits, fail } = start();
   fail('a', 2);
   circuits.succeeded('a');
@@ -36,7 +36,7 @@ test('after its pause one call is let through, and its success closes the circui
   assert.equal(circuits.enter('a'), undefined);
 });
 
-test('the pause doubles up to its bound while the next call fails, and an aborted call changes nothing', () => {
+test('the pause doubles up to its maximum while the next call fails, and an aborted call changes nothing', () => {
   const { circuits, clock, fail } = start();
   fail('a', 3);
   for (const seconds of [10, 15, 15]) {
@@ -50,7 +50,7 @@ test('the pause doubles up to its bound while the next call fails, and an aborte
   assert.equal(circuits.enter('a'), undefined);
 });
 
-test('failures of calls that began before it opened prolong nothing', () => {
+test('failures of calls that began before it opened do not prolong the pause', () => {
   const { circuits, clock, fail } = start();
   fail('a', 3);
   clock.nowMs += 4000;
@@ -58,7 +58,7 @@ test('failures of calls that began before it opened prolong nothing', () => {
   assert.equal(circuits.enter('a'), 1);
 });
 
-test('no more keys are remembered than its bound', () => {
+test('the number of stored keys is bounded', () => {
   const { circuits, fail } = start({ keysMax: 2, failuresMax: 1 });
   for (const key of ['a', 'b', 'c']) fail(key);
   assert.equal(circuits.openCount(), 2);

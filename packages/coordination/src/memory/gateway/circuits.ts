@@ -1,4 +1,4 @@
-/** When a circuit opens, and for how long. */
+/** The threshold at which a circuit opens, and the duration. */
 export interface CircuitBounds {
   /** Consecutive failures after which the circuit opens. */
   readonly failuresMax: number;
@@ -19,7 +19,7 @@ interface Circuit {
 
 /**
  * Circuit breaker with one circuit per key (a tenant), so that failures of one tenant's calls don't affect others.
- * After a delay one call is let through; the circuit closes when it succeeds.
+ * After a delay it allows one call, and closes when that call succeeds.
  */
 export class Circuits {
   readonly #bounds: CircuitBounds;

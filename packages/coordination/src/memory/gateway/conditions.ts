@@ -28,8 +28,8 @@ type Condition = z.output<typeof Condition>;
 export const Conditions = z.array(Condition).max(20);
 
 /**
- * The position of the first condition whose value doesn't match its operator, or -1: `in` takes a list, `exists`
- * nothing or a flag, the others one value.
+ * The position of the first condition whose value doesn't match its operator, or -1: `in` takes a list, `exists` takes
+ * a flag or no value, and the others take one value.
  */
 export function findInvalidCondition(conditions: readonly Condition[]): number {
   return conditions.findIndex(({ op, value }) => {

@@ -25,8 +25,8 @@ export type MemoryResult<T> =
 
 export interface MemoryRequest<T> extends Omit<WireRequest, 'answerBytesMax'> {
   /**
-   * The tenant of the request: determines its circuit, its share of the calls, and the namespaces that a response may
-   * contain.
+   * The tenant of the request, which determines its circuit, its share of the calls, and the namespaces that a response
+   * may contain.
    */
   readonly tenantId: string;
   readonly path: string;
@@ -47,7 +47,7 @@ const answerBytesUsualMax = 1_048_576;
 /** Concurrent calls; each holds a socket, and none is queued. */
 const callsMax = { process: 512, tenant: 128 };
 const tenantsRememberedMax = 10_000;
-/** Below 500, but not about the request: the credential is refused, or there are too many calls. */
+/** Statuses below 500 that do not concern the request: the credential was rejected, or the rate limit was exceeded. */
 const passingStatuses: readonly number[] = [401, 429];
 
 export type GatewayCounters = Pick<Counters, 'contextProviderFailures' | 'contextCircuits'>;
@@ -111,7 +111,7 @@ function limitsOfCalls() {
 function takeTurns(limits: ReturnType<typeof limitsOfCalls>, tenantId: string): Turns | undefined {
   const turns = new Turns([limits.tenant, tenantId], [limits.process, '']);
   try {
-    // Never a promise: without a queue, the call either succeeds or refuses.
+    // Never a promise: without a queue, it either returns a slot or fails immediately.
     void turns.enter();
     return turns;
   } catch (error) {
@@ -121,7 +121,7 @@ function takeTurns(limits: ReturnType<typeof limitsOfCalls>, tenantId: string): 
 }
 
 /**
- * The response to `request`; a failure if there was none; undefined after the timeout, even if nothing ends the
+ * The response to `request`; a failure if no response arrived; undefined after the timeout, even if nothing ends the
  * request.
  */
 async function inTime(

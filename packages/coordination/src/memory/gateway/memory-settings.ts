@@ -1,7 +1,7 @@
 import { requireAddress, requireOwnAccount } from '../../access/service-tokens/own-account.ts';
 import type { Settings } from '../settings.ts';
 
-/** `auto` selects the key if set, else a token if there is a client, else nothing. */
+/** `auto` selects the key if set, otherwise a token if a client is configured, otherwise none. */
 export function authKindOf(settings: Settings): 'api_key' | 'iam' | 'none' {
   const { CP_CONTEXT_AUTH: kind, CP_CONTEXT_API_KEY: key, CP_IAM_CLIENT_ID: clientId } = settings;
   if (kind !== 'auto') return kind;
@@ -9,7 +9,7 @@ export function authKindOf(settings: Settings): 'api_key' | 'iam' | 'none' {
   return clientId === '' ? 'none' : 'iam';
 }
 
-/** @throws Error with one sentence for settings of the memory service that could only fail later */
+/** @throws Error with one sentence for memory settings that would otherwise fail later */
 export function checkMemorySettings(settings: Settings): void {
   if (settings.CP_CONTEXT_DEFAULT_MAX_TOKENS > settings.CP_CONTEXT_MAX_TOKENS_LIMIT)
     throw new Error('CP_CONTEXT_DEFAULT_MAX_TOKENS must not exceed CP_CONTEXT_MAX_TOKENS_LIMIT.');

@@ -25,7 +25,7 @@ const item: MemoryItem = {
   provenance: { uri: 'control-plane://events/1' },
 };
 
-/** Returns the result of one item that the service rejects with this text in its response. */
+/** Returns the result for one item that the service rejects with this text. */
 async function refusedWith(error: string): Promise<BatchResult> {
   const settings = readCoordinationSettings({
     CP_CONTEXT_PROVIDER: 'http',
@@ -37,13 +37,13 @@ async function refusedWith(error: string): Promise<BatchResult> {
   return openMemory(settings, 'run_test').ingest('tenant:1', [item], new AbortController().signal);
 }
 
-test('a refusal of any depth is a response: the tenant can be on hold at its event', async () => {
+test('a refusal of any depth is handled as a response, so the tenant can be on hold at its event', async () => {
   const depth = 500_000;
   const result = await refusedWith(`${'['.repeat(depth)}${']'.repeat(depth)}`);
   assert.equal(result.kind, 'judged');
 });
 
-test('a refusal that repeats the credential does not keep it', async () => {
+test('a credential repeated in a refusal is not stored', async () => {
   for (const error of [`"no right for ${key}"`, `{"header":"Bearer ${key}"}`, `"${'x'.repeat(490)}${key}"`]) {
     const result = await refusedWith(error);
     assert.equal(result.kind, 'judged');
@@ -51,7 +51,7 @@ test('a refusal that repeats the credential does not keep it', async () => {
   }
 });
 
-test('where a decision point decides, its tokens are for calls on behalf of others too', async () => {
+test('with a decision point, its tokens also allow calls on behalf of others', async () => {
   const policy = await startPolicyService();
   const scopesIn = async (CP_AUTHZ_MODE: string) => {
     policy.exchanges.length = 0;

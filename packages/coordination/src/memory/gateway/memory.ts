@@ -27,11 +27,11 @@ export interface MemoryItem {
 
 /** The result of a batch. */
 export type BatchResult =
-  /** The items were processed one by one: why each was refused, null for a confirmed one. */
+  /** The items were processed individually: the reason for each refusal, or null for a confirmed item. */
   | { readonly kind: 'judged'; readonly refusals: readonly (string | null)[]; readonly duplicates: number }
-  /** The whole request was refused, and a retry would be refused, too. */
+  /** The whole request was refused, and a retry would be refused too. */
   | { readonly kind: 'refused'; readonly reason: string }
-  /** Its state is unknown: retry later. */
+  /** The state of the request is unknown: retry later. */
   | { readonly kind: 'failed'; readonly reason: string; readonly retryAfterSeconds: number | undefined };
 
 /** The memory service. Never throws on a response or its absence. See docs/reference/memory.md#memory-service. */
@@ -41,7 +41,7 @@ export interface Memory {
   isAlive(): Promise<boolean>;
 }
 
-/** A response describes each item in a few words. */
+/** A response describes each item briefly, which bounds its size. */
 const answerBytesMax = 4 * 1024 * 1024;
 const probeMsMax = 3000;
 const probeBytesMax = 64 * 1024;
@@ -130,7 +130,7 @@ function isPresent(value: unknown): boolean {
 }
 
 /**
- * A short reason why an item was refused, for operators of the tenant. A response may repeat the credential of the
+ * A short reason for an item's refusal, for operators of the tenant. A response may repeat the credential of the
  * request and addresses of the operator's network, which are removed.
  */
 function describeRefusal(error: unknown, credential: string | undefined): string {

@@ -9,7 +9,7 @@ export function requireMemory({ memory }: Context): MemoryGateway {
 
 /**
  * Returns the response of the memory service, for an operation that fails without one.
- * @param refusals the code for each status of a refusal; absent ones are `memory_unavailable`
+ * @param refusals the code for each status of a refusal; other statuses map to `memory_unavailable`
  * @throws Refusal those codes, `memory_timeout`, `memory_unavailable` with `memoryStatus` and `retryable`
  */
 export function requireResponse<T>(
@@ -20,7 +20,7 @@ export function requireResponse<T>(
   if (result.kind === 'timeout') return fail('memory_timeout', {}, { headers: { 'retry-after': '1' } });
   if (result.kind === 'unavailable') {
     const { status, why, retryAfterSeconds = 1 } = result;
-    // An unreadable response would be the same again.
+    // A retry would return the same unreadable response.
     const retryable = why !== 'unreadable';
     const headers: Record<string, string> = retryable ? { 'retry-after': String(retryAfterSeconds) } : {};
     return fail('memory_unavailable', { memoryStatus: status, retryable }, { headers, reason: why });

@@ -1,6 +1,6 @@
 import type { Json } from '@baton/values/wire';
 
-/** Limits of a response of the memory service, besides its bytes. */
+/** Limits of a response of the memory service, in addition to its size in bytes. */
 const depthMax = 64;
 const nodesMax = 200_000;
 

@@ -5,9 +5,9 @@ import { fail } from '../errors.ts';
 import { namespaceIdOf, tenantNamespace, treeNamespace } from './namespaces.ts';
 
 /**
- * The namespaces of memory that the caller may read: the tenant's, and that of a tree of workspaces. A person who sees
- * only some workspaces may not read the tenant's namespace, which has the events of all, but that of a tree that is
- * visible as a whole. With a decision point, only the namespaces that it shows remain.
+ * The memory namespaces that the caller may read: that of the tenant and that of a tree of workspaces. A person who
+ * sees only some workspaces may not read the tenant's namespace, which contains all events, but may read that of a
+ * fully visible tree. A decision point restricts the result to the namespaces that it shows.
  * @returns the tenant's first; empty if none is readable
  * @throws NeedsDecision when the point has not decided yet
  */
@@ -24,7 +24,7 @@ export async function visibleNamespaces(
   );
 }
 
-/** Whether a decision point, if there is one, shows all of these namespaces. @throws NeedsDecision */
+/** Whether a decision point, if configured, shows all of these namespaces. @throws NeedsDecision */
 export function mayReadAll(context: Context, namespaces: readonly string[]): boolean {
   return readableOf(context, namespaces).length === namespaces.length;
 }
@@ -37,7 +37,7 @@ export function refuseMemory({ caller }: Context): never {
 }
 
 /**
- * The namespaces among these that a decision point shows; without one, all of them. See
+ * Returns the given namespaces that a decision point shows; without a decision point, all of them. See
  * docs/reference/memory.md#namespaces.
  */
 function readableOf({ caller, settings, tenantId }: Context, names: readonly string[]): readonly string[] {

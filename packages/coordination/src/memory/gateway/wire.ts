@@ -66,7 +66,7 @@ function credentialOf(settings: Settings): Credential {
 }
 
 /**
- * With a decision point, the memory service requests decisions about the person for whom a call is made. See
+ * With a decision point, the memory service requests decisions about the person on whose behalf a call is made. See
  * docs/configuration.md.
  */
 function scopesOf({ CP_AUTHZ_MODE: mode, CP_CONTEXT_IAM_SCOPES: scopes }: Settings): readonly string[] {

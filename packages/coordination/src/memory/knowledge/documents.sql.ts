@@ -13,7 +13,10 @@ export function putDocument(
       where knowledge_documents.workspace_id <> excluded.workspace_id`;
 }
 
-/** The natural keys among these whose documents were stored for a workspace that the viewer sees; null sees all. */
+/**
+ * Returns the given natural keys whose documents were stored for a workspace visible to the viewer; a null viewer sees
+ * all.
+ */
 export function findSeenDocuments(tenantId: string, viewerId: string | null, naturalKeys: readonly string[]) {
   return sql<{ natural_key: string }>`
     select distinct natural_key from knowledge_documents

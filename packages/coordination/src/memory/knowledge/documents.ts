@@ -13,7 +13,7 @@ import { fieldsOfPlace, findOpenPlace, type KnowledgePlace } from './place.ts';
 import { requireFit, runInSteps, serializeRequest } from './serialize-request.ts';
 import { type AnsweredWrite, type KnowledgeKind, writeKnowledge } from './write-knowledge.ts';
 
-/** The body has a bound of its own, which is the lower one. */
+/** The body has its own, lower limit. */
 const chunkCharactersMax = 8_388_608;
 const chunk = z.strictObject({
   text: z.string().max(chunkCharactersMax),
@@ -33,14 +33,17 @@ export const DocumentBody = z
     naturalKey: z.string().min(1).max(512),
     title: z.string().min(1).max(500),
     type: z.string().min(1).max(128).default('document'),
-    chunks: boundedList(chunk, 500).refine((chunks) => chunks.length > 0, 'must have a chunk at least'),
+    chunks: boundedList(chunk, 500).refine((chunks) => chunks.length > 0, 'must have at least one chunk'),
     links: boundedList(link, 200).default([]),
     meta: freeObjectOf(documentBytesMax).nullish(),
   })
   .meta({ id: 'KnowledgeDocument' });
 type DocumentBody = z.output<typeof DocumentBody>;
 
-/** A list whose members are validated only if there are not too many: 8 MiB may hold a million defects. */
+/**
+ * A list whose members are validated only if their number is within the limit: 8 MiB may contain a million invalid
+ * members.
+ */
 function boundedList<Item extends z.ZodType>(item: Item, itemsMax: number) {
   const list = z.array(item);
   const { $schema: _, ...described } = z.toJSONSchema(list, { io: 'input' });
@@ -134,9 +137,8 @@ function withoutNulls(item: object): object {
 }
 
 /**
- * @param naturalKeys keys of documents in a request
- * @returns those that were stored through this service, for a workspace that the caller sees; undefined without a
- * memory service, when they can't be verified
+ * @param naturalKeys keys of documents in a request @returns the keys stored through this service for a workspace that
+ * the caller sees; undefined without a memory service, because they can't be verified
  */
 export async function findKnownDocuments(
   context: Context,

@@ -30,7 +30,7 @@ export const EntitiesQuery = z
   .meta({ id: 'EntitiesQuery' });
 type EntitiesQuery = z.output<typeof EntitiesQuery>;
 
-/** The entities of some kinds that memory knows, in its own form. */
+/** Entities of the given kinds in memory, in memory's own format. */
 export const EntitiesPage = z
   .strictObject({ items: z.array(FreeObject), nextCursor: z.string().nullable() })
   .meta({ id: 'EntitiesPage' });
@@ -51,9 +51,8 @@ function requireFit({ where, limit, include }: EntitiesQuery): void {
 
 /**
  * Requests the entities of some kinds in a workspace from memory. See docs/reference/memory.md#knowledge.
- * @throws Refusal `not_found`, `permission_denied` for a person who does not see the whole tree, and where a decision
- * point does not show its namespace, `entities_query_invalid`, `memory_disabled`, `memory_timeout`,
- * `memory_unavailable`
+ * @throws Refusal `not_found`, `permission_denied` for a person who does not see the whole tree, or if a decision point
+ * does not show its namespace, `entities_query_invalid`, `memory_disabled`, `memory_timeout`, `memory_unavailable`
  */
 export async function queryEntities(
   query: EntitiesQuery,

@@ -34,7 +34,7 @@ after(async () => {
   await started.close();
 });
 
-/** Two concurrent workers, after the process that wrote has been dead for long enough. */
+/** Runs two concurrent workers after the lease of the crashed process has expired. */
 async function finishAll(): Promise<void> {
   await baton.pool.run(sql`update knowledge_intents set due_at = now() - interval '1 s'`);
   await Promise.all(workers.map(({ tools }) => finishWrites(tools).run()));
@@ -54,13 +54,13 @@ async function killBeforeEvents(process: ServiceProcess, begun: () => Promise<bo
     const held = await tx.rows(sql<{ id: string }>`select id from knowledge_intents for update`);
     await until(
       async () => ((await baton.pool.row(waiting))?.n ?? 0) >= held.length,
-      'their wait for the lock',
+      'the processes wait for the lock',
     );
     await process.stop('SIGKILL');
   });
 }
 
-test('a process that dies between the responses of memory and their events leaves each of them one event', async () => {
+test('a write whose process dies between the response of memory and the event still gets exactly one event', async () => {
   const service = await startProcess('serve', baton.env);
   const { id } = await makeWorkspace(baton);
   const name = `p${newId()}`;
@@ -87,7 +87,7 @@ test('a process that dies between the responses of memory and their events leave
   await killBeforeEvents(service, async () => (await intents()).length === writes.length);
   assert.deepEqual(new Set(await Promise.all(sent)), new Set([undefined]));
   memory.behave({});
-  // Memory has it all, the journal nothing yet.
+  // Memory has all the writes; the journal has no event of them yet.
   assert.equal(memory.knowledge.documents(`tenant:${baton.tenantId}:ws:${id}`).length, 1);
   assert.deepEqual(await knowledgeEvents(baton, id), []);
   assert.deepEqual(
@@ -176,7 +176,7 @@ test('a request without a response is retried later, and a refused one is abando
   assert.deepEqual(await knowledgeEvents(baton, id), []);
 });
 
-test('a key that another call has taken meanwhile keeps its response', async () => {
+test('a key that another call has used meanwhile keeps its response', async () => {
   const { id } = await makeWorkspace(baton);
   const key = newId();
   const headers = { 'idempotency-key': key };

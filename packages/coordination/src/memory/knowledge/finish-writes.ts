@@ -76,7 +76,7 @@ async function finish({ pool, settings, log, command }: Tools, memory: MemoryGat
   return pool.run(deleteIntent(tenantId, id));
 }
 
-/** The events name the writer, and the response is stored under the key of the request that never got it. */
+/** The events record the original writer, and the response is stored under the key of the unanswered request. */
 async function settle(
   context: Context,
   kind: AnyKind,
@@ -110,7 +110,7 @@ async function keepAnswer(
     });
     if (before === undefined) await storeAnswer(db, keyed, answer, []);
   } catch (error) {
-    // Another call took the key meanwhile: no request waits for this response under it.
+    // Another call has used the key meanwhile, so no request waits for this response.
     if (!(error instanceof Refusal && error.code === 'idempotency_key_reused')) throw error;
   }
 }

@@ -7,7 +7,7 @@ export type IntentKind = 'snapshot' | 'document' | 'pack' | 'configuration';
 export type IntentRow = RowOf<Tables['knowledge_intents'], { kind: IntentKind; facts: JsonObject }>;
 export type NewIntent = Omit<IntentRow, 'attempts' | 'due_at' | 'created_at'>;
 
-/** An unfinished write of the same thing, or under the same key. */
+/** Finds an unfinished write of the same object, or under the same key. */
 export function findConflictingIntent({ tenant_id, kind, subject, idempotency_key }: NewIntent) {
   return sql<Pick<IntentRow, 'idempotency_key' | 'fingerprint'>>`
     select idempotency_key, fingerprint from knowledge_intents
@@ -15,7 +15,7 @@ export function findConflictingIntent({ tenant_id, kind, subject, idempotency_ke
     order by (idempotency_key = ${idempotency_key}) is true desc limit 1`;
 }
 
-/** Changes no row if another such write was first. @param leaseSeconds how long the writing process owns it */
+/** Inserts no row if such a write already exists. @param leaseSeconds the lease of the writing process */
 export function insertIntent(intent: NewIntent, leaseSeconds: number) {
   return sql`
     insert into knowledge_intents (id, tenant_id, kind, subject, path, body, facts, principal_id, iam_principal_id,

@@ -67,7 +67,7 @@ export const knowledgeApi = [
     summary: 'Store a snapshot of the entities of a source in memory.',
     description:
       'Memory compares the snapshot with the previous one of the source and returns what is new, changed or ' +
-      'removed. A body has up to 8 MiB; the same snapshotId again changes nothing.',
+      'removed. The body may have up to 8 MiB; repeating a snapshotId changes nothing.',
     permission: 'observations.write',
     body: SnapshotBody,
     largeBody: true,

@@ -15,7 +15,7 @@ let started: WithMemory;
 let baton: TestCoordination;
 let memory: TestMemory;
 let admin: Actor;
-/** A process that waits a second for memory, and for another write. */
+/** A process that waits at most one second for memory and for another write. */
 let hasty: { url: string; close(): Promise<void> };
 before(async () => {
   started = await startWithMemory();
@@ -42,7 +42,7 @@ const treeOf = (rootId: string) => `tenant:${baton.tenantId}:ws:${rootId}`;
 const eventsIn = (id: string) => knowledgeEvents(baton, id);
 
 describe('a snapshot', () => {
-  test('is compared by memory, under a derived namespace and scopes, and its event names the changes', async () => {
+  test('is compared by memory, under a derived namespace and scopes, and its event lists the changes', async () => {
     const root = await makeWorkspace(baton);
     const child = await makeWorkspace(baton, { parentId: root.id });
     const body = snapshotOf(child.id, { pack: 'platform@1', scope: 'eu' });
@@ -124,7 +124,7 @@ describe('a snapshot', () => {
     ]);
   });
 
-  test('that changes more than 200 entities names 200 of them', async () => {
+  test('that changes more than 200 entities lists 200 of them', async () => {
     const { id } = await makeWorkspace(baton);
     const entities = Array.from({ length: 201 }, (_, n) => ({ kind: 'pod', key: `pod:${n}` }));
     await done(admin.post('/knowledge/snapshots', snapshotOf(id, { entities, relations: [] })));
@@ -212,7 +212,7 @@ describe('a snapshot', () => {
     assert.equal(raw.status, 400);
   });
 
-  test('that memory refuses is 502, retryable if it may be accepted later; no event, no intent', async () => {
+  test('that memory refuses returns 502, retryable if it may be accepted later, and leaves no event or intent', async () => {
     const { id } = await makeWorkspace(baton);
     const send = () => admin.post('/knowledge/snapshots', snapshotOf(id));
     for (const [behaviour, memoryStatus, retryable] of [
@@ -346,7 +346,7 @@ describe('a document', () => {
 });
 
 describe('a write with an Idempotency-Key', () => {
-  test('is returned from the store, without another call of memory', async () => {
+  test('is returned from the store, without another call to memory', async () => {
     const { id } = await makeWorkspace(baton);
     const headers = { 'idempotency-key': newId() };
     const body = snapshotOf(id);
@@ -383,8 +383,8 @@ describe('a write with an Idempotency-Key', () => {
   });
 });
 
-describe('writes of the same thing', () => {
-  test('are serialized, so that the journal ends as memory does', async () => {
+describe('writes of the same object', () => {
+  test('are serialized, so that the journal and memory end in the same state', async () => {
     const { id } = await makeWorkspace(baton);
     memory.behave({ delayMs: 50 });
     const titles = ['one', 'two', 'three', 'four'];
@@ -400,7 +400,7 @@ describe('writes of the same thing', () => {
     assert.deepEqual(told.toSorted(), titles.toSorted());
   });
 
-  test('wait for each other so long: unavailable, under the same key idempotency_in_flight', async () => {
+  test('time out waiting for each other: unavailable, or idempotency_in_flight under the same key', async () => {
     const { id } = await makeWorkspace(baton);
     const send = (key: string, more: object = {}) =>
       hastily('/knowledge/documents', documentOf(id, more), { 'idempotency-key': key });
@@ -430,7 +430,7 @@ describe('writes of the same thing', () => {
   });
 });
 
-test('unanswered writes of one tenant leave places for those of others', async () => {
+test('unanswered writes of one tenant leave slots for other tenants', async () => {
   const { id } = await makeWorkspace(baton);
   const { id: otherId } = await done(
     baton.otherAdmin.post('/workspaces', { slug: 'another', name: 'Another' }),

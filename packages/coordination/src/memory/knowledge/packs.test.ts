@@ -55,7 +55,7 @@ describe('entities', () => {
     });
   });
 
-  test('are refused: form, right, workspace, question, memory', async () => {
+  test('are refused: form, permission, workspace, query, memory', async () => {
     const { id: workspaceId } = await makeWorkspace(baton);
     const asked = { workspaceId, kinds: ['service'] };
     await refused(query(admin, { workspaceId, kinds: [] }), 400, 'invalid_request');
@@ -96,7 +96,7 @@ describe('packs', () => {
     ...more,
   });
 
-  test('of the tenant are registered once, with an event; other content of a version is refused', async () => {
+  test('of the tenant are registered once, with an event; a version with different content is refused', async () => {
     const pack = packOf();
     const registered = { name: pack.name, version: '1.0.0', status: 'active', scope: 'tenant' };
     assert.deepEqual(await done(admin.post('/knowledge/packs', pack), 201), registered);
@@ -118,7 +118,7 @@ describe('packs', () => {
       await refused(admin.get(`/knowledge/packs/${encodeURIComponent(ref)}`), 422, 'invalid_pack_ref');
   });
 
-  test('need their right: of the tenant a permission, of all a name in CP_KNOWLEDGE_PACK_ADMINS', async () => {
+  test('need authorization: a permission, or for packs of all tenants an entry in CP_KNOWLEDGE_PACK_ADMINS', async () => {
     const nobody = await baton.actor({ permissions: ['events.read'] });
     const details = await refused(nobody.post('/knowledge/packs', packOf()), 403, 'permission_denied');
     assert.deepEqual(details, { required: ['knowledge.packs.manage'] });
@@ -150,7 +150,7 @@ describe('packs', () => {
       await refused(admin.post('/knowledge/packs', packOf(wrong)), 422, 'pack_invalid');
   });
 
-  test('are memory_unavailable where memory fails', async () => {
+  test('return memory_unavailable if memory fails', async () => {
     const { id } = await makeWorkspace(baton);
     memory.behave({ answer: { status: 500 } });
     for (const answer of [
@@ -203,7 +203,7 @@ describe('packs', () => {
   });
 });
 
-test('without a memory service every operation on memory is memory_disabled, after permission and workspace', async () => {
+test('without a memory service every memory operation returns memory_disabled, after the checks of permission and workspace', async () => {
   const without = await baton.another({ CP_CONTEXT_PROVIDER: 'none' });
   const { id } = await makeWorkspace(baton);
   const call = async (method: string, path: string, body?: object) => {

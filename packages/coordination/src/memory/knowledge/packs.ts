@@ -55,7 +55,7 @@ export const packKind: KnowledgeKind<{ status: string }, PackFacts, RegisteredPa
   async record(context, { name, version, scope }, { status, value }) {
     const { db, tenantId } = context;
     const entityId = packIdOf(scope === 'tenant' ? tenantId : '', name, version);
-    // 200: it existed. Nothing changed, unless the response to its first registration was lost.
+    // 200: the pack existed. Nothing changed, unless the response to its first registration was lost.
     const result = await db.row(findWrittenEvent(tenantId, entityId, packRegistered.type, { name, version }));
     if (status !== 201 && result?.written === true) return;
     emit(context, packRegistered, { entityId }, { name, version, status: value.status, scope });
@@ -65,7 +65,7 @@ export const packKind: KnowledgeKind<{ status: string }, PackFacts, RegisteredPa
   },
 };
 
-/** A pack has no id but its name, so the same name always has the same stream. */
+/** A pack has no id except its name, so the same name always maps to the same stream. */
 function packIdOf(owner: string, name: string, version: string): string {
   const hex = createHash('sha256').update(`knowledge_pack\n${owner}\n${name}@${version}`).digest('hex');
   return hex.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-8$3-8$4-$5');
@@ -120,7 +120,7 @@ function parsePack(document: JsonObject): { name: string; version: string } {
 
 /**
  * Reads a pack in the form of memory: one of the tenant, or one for all tenants.
- * @throws Refusal `invalid_pack_ref`, `permission_denied` where a decision point does not show the tenant's namespace,
+ * @throws Refusal `invalid_pack_ref`, `permission_denied` if a decision point does not show the tenant's namespace,
  * `memory_disabled`, `not_found`, `memory_timeout`, `memory_unavailable`
  */
 export async function getPack(

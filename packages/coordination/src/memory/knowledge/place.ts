@@ -5,7 +5,7 @@ import { fail } from '../errors.ts';
 import { treeNamespace } from '../gateway/namespaces.ts';
 import { mayReadAll, refuseMemory } from '../gateway/visible-namespaces.ts';
 
-/** The place of knowledge: a workspace, and the namespace of its tree. See docs/reference/memory.md#namespaces. */
+/** The scope of knowledge: a workspace, and the namespace of its tree. See docs/reference/memory.md#namespaces. */
 export interface KnowledgePlace {
   readonly workspaceId: string;
   readonly rootWorkspaceId: string;
@@ -29,8 +29,8 @@ export async function findOpenPlace(context: Context, workspaceId: string): Prom
 }
 
 /**
- * Requires that the caller may read the namespace of a place: the caller sees its whole tree, and a decision point, if
- * there is one, shows it.
+ * Requires that the caller may read the namespace: the caller sees the whole tree, and a decision point, if configured,
+ * shows the namespace.
  * @throws Refusal `permission_denied`; NeedsDecision when the point has not decided yet
  */
 export async function requireMayRead(
@@ -41,7 +41,7 @@ export async function requireMayRead(
   if (!mayReadAll(context, [namespace])) refuseMemory(context);
 }
 
-/** The fields of a place for the memory service: none of them comes from the caller. */
+/** The namespace and workspace fields of a request to the memory service: none of them comes from the caller. */
 export function fieldsOfPlace({ namespace, workspaceId }: KnowledgePlace) {
   return { namespace, scopes: [`workspace:${workspaceId}`] };
 }

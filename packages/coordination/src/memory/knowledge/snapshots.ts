@@ -27,7 +27,7 @@ const countersMax = 32;
 const counterNameCharactersMax = 64;
 const path = '/api/memory/reconcile';
 
-/** Free objects, validated by a single check, because a schema for each would report a problem for each. */
+/** Free objects, validated by a single check, because per-item schemas would report a problem per item. */
 const items = z
   .custom<JsonObject[]>(
     (value) =>
@@ -79,7 +79,7 @@ type Changes = z.infer<typeof Changes>;
 /** The changes of a snapshot, or those that it would make. See docs/reference/memory.md#knowledge. */
 export const ReconciledSnapshot = z
   .strictObject({
-    duplicate: z.boolean().meta({ description: 'Whether memory had this snapshot already.' }),
+    duplicate: z.boolean().meta({ description: 'Whether memory already had this snapshot.' }),
     dryRun: z.boolean(),
     stateToken: z.string().nullable(),
     changes: Changes,
@@ -147,8 +147,8 @@ export const snapshotKind: KnowledgeKind<ReconciledSnapshot, SnapshotFacts, Reco
 };
 
 /**
- * Whether the journal has the event of a snapshot that memory has. If not, the response to its first write was lost, or
- * the process crashed: then this counts as the first time.
+ * Whether the journal has the event of a snapshot that memory has. If not, the response to its first write was lost or
+ * the process crashed, and this write counts as the first.
  */
 async function isTold(
   { db, tenantId }: Context,
@@ -193,8 +193,8 @@ export async function reconcileSnapshot(body: SnapshotBody, surroundings: Snapsh
 }
 
 /**
- * The same without a change: the changes that it would make, and the state that it was compared with. The response
- * names entities in memory that the snapshot doesn't contain, so the caller must be allowed to read them.
+ * Previews a snapshot: returns the changes that it would make, and the state that it was compared with. The response
+ * lists entities in memory that the snapshot doesn't contain, so the caller must be allowed to read them.
  * @throws as `reconcileSnapshot`, `permission_denied`
  */
 export async function previewSnapshot(
@@ -234,7 +234,7 @@ async function openSnapshot(
   return { place, text };
 }
 
-/** Events name entities, so their names are bounded. @throws Refusal `snapshot_invalid` */
+/** Events contain the names of entities, so the names are bounded. @throws Refusal `snapshot_invalid` */
 function requireFitItem(item: object, field: string): void {
   requireFit(item, field, 'snapshot_invalid');
   const { kind, key } = item as Readonly<Record<string, unknown>>;

@@ -32,7 +32,7 @@ export interface KnowledgeKind<A, Facts, Body extends object> {
   readonly kind: IntentKind;
   readonly method: 'POST' | 'PUT';
   timeoutSeconds(settings: Settings): number;
-  /** The code for each status of a refusal by memory; absent ones are `memory_unavailable`. */
+  /** The code for each status of a refusal by memory; other statuses map to `memory_unavailable`. */
   readonly refusals: Readonly<Record<number, ErrorCode>>;
   /** Undefined for a response of another form. */
   read(json: unknown): A | undefined;
@@ -46,9 +46,9 @@ export interface KnowledgeWrite<Facts> {
   readonly subject: readonly string[];
   /** A path of the memory service. */
   readonly path: string;
-  /** JSON, in the form that is sent. */
+  /** JSON, exactly as sent. */
   readonly body: string;
-  /** The content of the events besides the response. */
+  /** The content of the events in addition to the response. */
   readonly facts: Facts;
 }
 
@@ -76,7 +76,7 @@ const limits = {
   process: new ConcurrencyLimit('writes of knowledge', { runningMax: writesMax.process, ...waiting }),
 };
 
-/** How long a process owns an intent. */
+/** Lease of a process on an intent. */
 export function leaseSecondsOf(
   { timeoutSeconds }: { timeoutSeconds(settings: Settings): number },
   settings: Settings,
@@ -86,10 +86,10 @@ export function leaseSecondsOf(
 
 /**
  * Writes to the memory service: first an intent, then the request, then the events with the response. No database
- * connection is held during the request. After a crash the worker finishes the write. The caller repeats a write
- * without a response.
+ * connection is held during the request. After a crash the worker finishes the write. The caller retries a write that
+ * got no response.
  * @throws Refusal `principal_not_active`, those of the kind, `memory_unavailable`, `unavailable` while another write of
- * the same goes on, `idempotency_in_flight`, `idempotency_key_reused`
+ * the same object is running, `idempotency_in_flight`, `idempotency_key_reused`
  */
 export async function writeKnowledge<A, Facts extends object>(
   kind: KnowledgeKind<A, Facts, object>,
@@ -99,7 +99,7 @@ export async function writeKnowledge<A, Facts extends object>(
   const memory = requireMemory(context);
   const { db, tenantId, settings } = context;
   return inTurn(context, async () => {
-    // Also before the request to memory: after an acknowledged disable, no write may begin.
+    // Checked before the request to memory too: after an acknowledged disable, no write may begin.
     await requireActiveCaller(db, context.caller);
     const intent = intentOf(context, kind.kind, write, keyed);
     const stored = await begin(context, intent, keyed, leaseSecondsOf(kind, settings));
@@ -181,7 +181,7 @@ function refuseToWait(
   throw new Refusal('unavailable', {}, { headers, reason: 'another write of the same knowledge is running' });
 }
 
-/** Sends the request of an intent; repeating it is the same write for memory. */
+/** Sends the request of an intent; memory recognizes a repeated request as the same write. */
 export function requestWrite<A>(
   memory: MemoryGateway,
   kind: Pick<KnowledgeKind<A, never, object>, 'method' | 'timeoutSeconds' | 'read'>,

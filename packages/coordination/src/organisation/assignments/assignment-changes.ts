@@ -110,7 +110,7 @@ export function assignSkill(
 }
 
 /**
- * Revokes a role where it was assigned: in the tenant, or in one workspace. An assignment that the caller may not see
+ * Revokes a role in the scope of its assignment: the tenant or one workspace. An assignment that the caller may not see
  * behaves like a missing one: nothing is revoked.
  * @throws Refusal `not_found`
  */

@@ -39,7 +39,7 @@ const metadataErrors = [
   'secret_material_rejected',
 ] as const;
 
-/** The declarations that roles, capabilities and skills share; each adds its path, its texts, forms and handler. */
+/** The declarations that roles, capabilities and skills share; each adds its path, texts, schemas and handler. */
 const assignment = {
   method: 'POST',
   description: 'Repeating the request returns the existing assignment.',
@@ -85,7 +85,7 @@ export const assignmentsApi = [
     id: 'revokeRole',
     ...revocation,
     path: '/principals/{id}/roles/{roleId}:revoke',
-    summary: 'Revoke a role from a principal where it was assigned.',
+    summary: 'Revoke a role from a principal, in the tenant or workspace of its assignment.',
     description: 'Revoking an unassigned role changes nothing.',
     params: { ...idParams, roleId: Uuid },
     body: z.strictObject({ workspaceId: Uuid.nullish() }).meta({ id: 'RoleRevocation' }),

@@ -100,7 +100,7 @@ export function deleteSkillAssignment(tenantId: string, principalId: string, ski
     returning id`;
 }
 
-/** The principal whose whole set of assignments changes. */
+/** Locks the principal whose whole set of assignments changes. */
 export interface Holder {
   readonly tenantId: string;
   readonly principalId: string;

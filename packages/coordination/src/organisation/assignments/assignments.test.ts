@@ -99,7 +99,7 @@ for (const { kind, path, make, idField, own } of kinds)
       await refused(nobody.get(`/principals/${principalId}/${path}`), 403, 'permission_denied');
     });
 
-    test(':revoke answers 204 and writes the event; repeated only 204; an unknown record is 404', async () => {
+    test(':revoke returns 204 and writes the event; repeated, only 204; an unknown record returns 404', async () => {
       const { principalId } = await baton.actor();
       const subject = await make();
       const body = { [idField]: subject.id };
@@ -116,7 +116,7 @@ for (const { kind, path, make, idField, own } of kinds)
     });
   });
 
-test('a role is assigned and revoked for each workspace separately', async () => {
+test('a role is assigned and revoked per workspace', async () => {
   const { principalId } = await baton.actor();
   const [role, workspace] = [await makeRole(), await makeWorkspace()];
   const at = `/principals/${principalId}/roles`;
@@ -132,7 +132,7 @@ test('a role is assigned and revoked for each workspace separately', async () =>
   ]);
 });
 
-test('an unknown workspace is 404, an archived one 422', async () => {
+test('an unknown workspace returns 404, an archived one 422', async () => {
   const { principalId } = await baton.actor();
   const [role, workspace] = [await makeRole(), await makeWorkspace()];
   const give = (workspaceId: string) =>

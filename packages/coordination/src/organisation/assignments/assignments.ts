@@ -24,7 +24,7 @@ import {
   listOfRoleAssignments,
 } from './assignments.sql.ts';
 
-/** Even a list that is requested without a limit has a cursor beyond this size. */
+/** A list that is requested without a limit has a cursor too if it exceeds this size. */
 const wholeRowsMax = 1000;
 
 /**

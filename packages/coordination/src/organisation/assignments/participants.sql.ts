@@ -20,7 +20,7 @@ const newestFirst: ListOrder<RoleHolderRow> = {
   direction: 'desc',
 };
 
-/** Starts at the workspace and its roles, so that each lookup uses an index. */
+/** The query starts at the workspace and its roles, so that each lookup uses an index. */
 export function findParticipants({ tenantId, workspaceId, path }: Place, page: Page) {
   const taking = fragment`
     select principal_id from workspace_members where workspace_id = ${workspaceId}

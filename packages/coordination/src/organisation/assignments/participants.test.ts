@@ -24,7 +24,7 @@ async function holderOf(roleId: string, workspaceId: string | null): Promise<str
   return principalId;
 }
 
-test("lists members, holders of the workspace's own roles, and those given a role for it", async () => {
+test("lists members, holders of the workspace's own roles, and principals with a role assigned in it", async () => {
   const above = await makeWorkspace();
   const workspace = await makeWorkspace({ parentId: above.id });
   const beside = await makeWorkspace({ parentId: above.id });
@@ -59,7 +59,7 @@ test("lists members, holders of the workspace's own roles, and those given a rol
   assert.deepEqual(rest, { items: items.slice(3), nextCursor: null });
 });
 
-test('wants org.read or principals.read besides workspaces.read; an unknown workspace is 404', async () => {
+test('requires org.read or principals.read in addition to workspaces.read; an unknown workspace returns 404', async () => {
   const { id } = await makeWorkspace();
   const read = async (...permissions: any[]) =>
     (await baton.actor({ permissions })).get(`/workspaces/${id}/participants`);

@@ -6,7 +6,7 @@ import { getWorkspaceRow } from '../workspaces/workspaces.ts';
 import type { Participant } from './participant.ts';
 import { findParticipants, findPartsOf, type Place } from './participants.sql.ts';
 
-/** A participant's further roles in the workspace are not returned. */
+/** Maximum number of roles returned per participant; further ones are omitted. */
 const rolesShownMax = 100;
 
 /**

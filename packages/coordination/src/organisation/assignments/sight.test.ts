@@ -22,7 +22,7 @@ after(() => baton.close());
 const makeRole = (more: object = {}) =>
   done(baton.admin.post('/roles', { slug: `r${newId()}`, name: 'Lead', ...more }), 201);
 
-/** A principal with these roles, each in the tenant or in a workspace. */
+/** Creates a principal with these roles, each in the tenant or in a workspace. */
 async function holderOf(...given: [roleId: string, workspaceId: string | null][]): Promise<string> {
   const { principalId } = await baton.actor();
   for (const [roleId, workspaceId] of given)
@@ -36,7 +36,7 @@ const rolesOf = async (principalId: string, by = person) =>
     workspaceId,
   ]);
 
-test('the roles of a principal are listed without those of, and those given for, hidden workspaces', async () => {
+test('the roles of a principal are listed without those of hidden workspaces and those assigned in them', async () => {
   const holder = await holderOf(
     [ofTenant.id, null],
     [ofTenant.id, mine.id],

@@ -50,7 +50,7 @@ export const calendarOf = wireMapper<CalendarRow>()(Calendar, {
     at === null || by === null || reason === null ? null : { at, by, reason },
 });
 
-/** Exceeds the range of a calendar: the minutes of 100 years. */
+/** The minutes of 100 years, more than a calendar can cover. */
 const workingMinutesMax = 52_596_000;
 
 /** Either the minutes to add or the end of the interval. */

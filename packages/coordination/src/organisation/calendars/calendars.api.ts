@@ -47,7 +47,7 @@ export const calendarsApi = [
     method: 'GET',
     path: '/calendars',
     summary: 'List the newest version of each calendar, newest first.',
-    description: 'A page has up to 4 MiB; the remaining items follow by cursor.',
+    description: 'A page has up to 4 MiB; use the cursor for the remaining items.',
     query: { package: PackageFilter },
     paging: true,
     returns: { 200: pageOf(Calendar) },

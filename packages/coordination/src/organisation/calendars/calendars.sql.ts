@@ -66,7 +66,7 @@ export function updateCalendarToActive(tenantId: string, key: string) {
     where tenant_id = ${tenantId} and key = ${key}`;
 }
 
-/** The first non-retired process whose latest version uses a calendar, and their number. */
+/** The first non-retired processes whose latest version uses a calendar, and the total number. */
 export function findProcessesOfCalendar(tenantId: string, key: string, namedMax: number) {
   return sql<{ key: string; total: number }>`
     select r.key, count(*) over ()::integer as total
@@ -85,7 +85,7 @@ export function findCalendar(tenantId: string, { key, version }: VersionRef) {
     where c.tenant_id = ${tenantId} and c.key = ${key} and v.version = coalesce(${version}::integer, c.version)`;
 }
 
-/** The requested version, or the newest one, without its document, which is read separately unless it is cached. */
+/** The requested version, or the newest one. Omits the document, which is read separately unless it is cached. */
 export function findCalendarId(tenantId: string, { key, version }: VersionRef) {
   return sql<{ id: string }>`
     select v.id from calendars c join calendar_versions v on v.tenant_id = c.tenant_id and v.key = c.key

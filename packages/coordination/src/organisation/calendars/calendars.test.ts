@@ -91,7 +91,7 @@ describe('POST /calendars', () => {
     assert.deepEqual(await typesOf(first.id), ['calendar.published']);
   });
 
-  test('other content is the next version, also the content of an older one; published versions remain', async () => {
+  test('different content creates the next version, even the content of an older one; published versions remain', async () => {
     const key = newKey();
     const first = await made(office, key);
     const second = await made(plain, key);
@@ -142,7 +142,7 @@ describe('POST /calendars', () => {
     ]),
   ];
   for (const [code, path, more] of wrong)
-    test(`${code} is 422 invalid_calendar at ${path}: ${JSON.stringify(more)}`, async () => {
+    test(`${code} returns 422 invalid_calendar at ${path}: ${JSON.stringify(more)}`, async () => {
       const details = await refused(publish({ ...plain, ...more }), 422, 'invalid_calendar');
       assert.deepEqual(details, { code, path });
     });
@@ -165,7 +165,7 @@ describe('POST /calendars', () => {
     assert.equal(await codeOf([conflict, faults[2] as object]), 'calendar_day_conflict');
   });
 
-  test('defects of form return 400, a document beyond the bounds of documents 422', async () => {
+  test('a malformed body returns 400, a document beyond the limits 422', async () => {
     const forms: object[] = [
       { displayName: '' },
       { timezone: 'x'.repeat(65) },
@@ -200,7 +200,7 @@ describe('POST /calendars', () => {
 });
 
 describe('GET /calendars', () => {
-  test('lists one row for each key, by its newest version, newest first, to anybody of the tenant', async () => {
+  test('lists the newest version of each key, newest first, to any principal of the tenant', async () => {
     const [old, other] = [newKey(), newKey()];
     await made(office, old);
     const second = await made(office, other);
@@ -230,7 +230,7 @@ describe('POST /calendars/{key}:retire', () => {
   const retire = (key: string, query = '') =>
     baton.admin.post(`/calendars/${key}:retire${query}`, { reason: 'closed' });
 
-  test('retires all versions of the key; repeated, it changes nothing', async () => {
+  test('retires all versions of the key; a repeated call changes nothing', async () => {
     const first = await made();
     const newest = await made(plain, first.key);
     const { retired: none, ...facts } = newest;
@@ -249,7 +249,7 @@ describe('POST /calendars/{key}:retire', () => {
     assert.deepEqual(events[1]?.payload, said);
   });
 
-  test('dryRun writes nothing; a missing key is 404; the reason has 1 to 500 characters', async () => {
+  test('dryRun writes nothing; a missing key returns 404; the reason has 1 to 500 characters', async () => {
     const calendar = await made();
     assert.deepEqual(await done(retire(calendar.key, '?dryRun=true')), calendar);
     assert.equal((await done(reader.get(`/calendars/${calendar.key}`))).status, 'active');
@@ -309,7 +309,7 @@ describe('POST /calendars/{key}:compute', () => {
     assert.deepEqual(await done(compute(`${key}@1`, body)), { to: '2026-06-01T07:01:00.000Z' });
   });
 
-  test('both forms together, neither, and amounts below zero are 400', async () => {
+  test('both forms together, neither, and negative amounts return 400', async () => {
     const { key } = await made();
     const [from, to] = ['2026-06-01T00:00:00Z', '2026-06-02T00:00:00Z'];
     for (const body of [
@@ -325,7 +325,7 @@ describe('POST /calendars/{key}:compute', () => {
     await refused(baton.otherAdmin.post(`/calendars/${key}:compute`, { from, to }), 404, 'not_found');
   });
 
-  test('without hours, and beyond 50 years, it is 422 with the reason', async () => {
+  test('a calendar without hours, or a range beyond 50 years, returns 422 with the reason', async () => {
     const [bare, { key }] = [await made(plain), await made()];
     const never = await made({ ...office, weekend: [1, 2, 3, 4, 5, 6, 7] });
     const from = '2026-06-01T00:00:00Z';
@@ -353,7 +353,7 @@ describe('POST /calendars/{key}:compute', () => {
   });
 });
 
-test('of many concurrent publications each gets its own version, and equal content creates one', async () => {
+test('concurrent publications get one version each, and equal content creates only one', async () => {
   const key = newKey();
   const specs = Array.from({ length: 12 }, (_, n) => ({ ...office, displayName: `Office ${n % 6}` }));
   const answers = await Promise.all(specs.map((spec) => publish(spec, key)));

@@ -26,7 +26,7 @@ import {
   updateNewestVersion,
 } from './calendars.sql.ts';
 
-/** A document of at most 64 KiB and the remaining fields. */
+/** A document of at most 64 KiB, plus the remaining fields. */
 const calendarBytesMax = documentBytesMax + 4096;
 
 /**
@@ -102,7 +102,7 @@ export async function getCalendar({ db, tenantId }: Context, ref: VersionRef): P
 }
 
 /**
- * Finds the calendar that a workspace names; a retired one keeps its time zone.
+ * Finds the calendar that a workspace refers to; a retired one keeps its time zone.
  * @throws Refusal `not_found` {calendarKey}
  */
 export async function requireCalendar({ db, tenantId }: Context, calendarKey: string): Promise<void> {
@@ -140,7 +140,7 @@ export async function retireCalendar(
   return getCalendar(context, { key, version: null });
 }
 
-/** Number of processes that a refusal names. */
+/** Maximum number of processes listed in a refusal. */
 const processesNamedMax = 50;
 
 /** Locks a calendar against changes until the commit; a missing one cannot be created meanwhile. */
@@ -148,7 +148,7 @@ export async function holdCalendar({ db, tenantId }: Context, key: string): Prom
   await db.run(lockCalendarKey(tenantId, key));
 }
 
-/** Its newest version, under the lock of the key. @throws Refusal `not_found` */
+/** Returns the newest version of a calendar, under the lock of its key. @throws Refusal `not_found` */
 async function lockCalendar({ db, tenantId }: Context, key: string): Promise<CalendarRow> {
   await db.run(lockCalendarKey(tenantId, key));
   return (

@@ -37,7 +37,7 @@ async function calendarOfId({ db, tenantId }: Context, id: string): Promise<Work
   return calendar;
 }
 
-/** The newest versions of the calendars that exist among these keys, prepared for arithmetic. */
+/** The newest versions of the existing calendars with these keys, prepared for arithmetic. */
 export async function workingCalendarsOf(
   context: Context,
   keys: readonly string[],

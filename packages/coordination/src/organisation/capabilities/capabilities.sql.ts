@@ -4,7 +4,7 @@ import { sql } from '@baton/kernel/database/sql';
 import type { Page } from '@baton/kernel/http/paging';
 import type { CapabilityRow } from './capability.ts';
 
-/** Returns no row when the tenant has a capability of this name. */
+/** Returns no row when the tenant already has a capability with this name. */
 export function insertCapability(capability: {
   id: string;
   tenantId: string;

@@ -40,7 +40,7 @@ test('POST returns 201 with the capability and writes capability.created; a name
     await refused(baton.admin.post('/capabilities', { name: wrong }), 400, 'invalid_request');
 });
 
-test('GET reads one, and lists newest first; no package has any', async () => {
+test('GET returns one, and lists newest first; no package has any', async () => {
   const [first, second] = [await makeCapability(), await makeCapability()];
   const read = await baton.admin.get(`/capabilities/${first.id}`);
   assert.deepEqual([read.status, read.body, read.headers.get('etag')], [200, first, '"capability-1"']);

@@ -4,7 +4,7 @@ import { sql } from '@baton/kernel/database/sql';
 import type { Page } from '@baton/kernel/http/paging';
 import type { WorkspaceMemberRow } from './member.ts';
 
-/** Returns no row when the principal is a member already; waits for a concurrent insert of the same membership. */
+/** Returns no row when the principal is already a member; waits for a concurrent insert of the same membership. */
 export function insertMember(member: {
   id: string;
   tenantId: string;

@@ -17,7 +17,7 @@ const add = (workspaceId: string, principalId: string) =>
 const remove = (workspaceId: string, principalId: string) =>
   baton.admin.post(`/workspaces/${workspaceId}/members/${principalId}:remove`);
 
-test('POST returns 201 with the membership, again with the same one, and writes one event', async () => {
+test('POST returns 201 with the membership, repeated with the same one, and writes one event', async () => {
   const { id: workspaceId } = await makeWorkspace(baton);
   const { principalId } = await baton.actor({ kind: 'human' });
   const member = await done(add(workspaceId, principalId), 201);
@@ -43,7 +43,7 @@ test('POST refuses an unknown workspace, an archived one, an unknown principal, 
   await refused(add(id, unknown), 422, 'workspace_archived');
 });
 
-test('removing returns 204, also again and of an archived workspace, and writes one event', async () => {
+test('removal returns 204, also when repeated and in an archived workspace, and writes one event', async () => {
   const { id } = await makeWorkspace(baton);
   const { principalId } = await baton.actor();
   await done(add(id, principalId), 201);
@@ -98,7 +98,7 @@ test('a principal that is added and removed concurrently has one membership or n
     const expected = types.map((_, n) =>
       n % 2 === 0 ? 'workspace.member_added' : 'workspace.member_removed',
     );
-    assert.deepEqual(types, expected, `round ${round}: they come in turns`);
+    assert.deepEqual(types, expected, `round ${round}: the events alternate`);
     assert.equal(standing.length, types.length % 2, `round ${round}`);
   }
 });

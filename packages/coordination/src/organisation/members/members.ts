@@ -47,7 +47,7 @@ export async function listWorkspaceMembers(
 
 /**
  * Removes the membership if it exists, also in an archived workspace.
- * @throws Refusal `not_found` for a workspace or a principal that is not there
+ * @throws Refusal `not_found` for a missing workspace or principal
  */
 export async function removeWorkspaceMember(
   context: Context,

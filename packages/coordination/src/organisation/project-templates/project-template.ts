@@ -62,8 +62,8 @@ export const NewProjectTemplate = z
 export type NewProjectTemplate = z.output<typeof NewProjectTemplate>;
 
 /**
- * The template version for a new project: by its id, or by its key, which selects the newest active version unless it
- * names one.
+ * The template version for a new project: by its id, or by its key, which selects the newest active version unless a
+ * version is specified.
  */
 export const TemplateReference = {
   templateId: Uuid.nullish(),

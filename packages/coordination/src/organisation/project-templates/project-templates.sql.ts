@@ -11,8 +11,8 @@ export function findTemplate(tenantId: string, id: string) {
 }
 
 /**
- * Locks the version that a project names against deprecation until the commit. Without a version, selects the newest
- * active version of the key, or the newest if none is active.
+ * Locks the version that a project specifies against deprecation until the commit. Without a version, selects the
+ * newest active version of the key, or the newest if none is active.
  */
 export function holdTemplate(
   tenantId: string,
@@ -57,7 +57,7 @@ export function insertTemplate(template: NewTemplateValues) {
     returning *`;
 }
 
-/** Returns no row if it is deprecated already. */
+/** Returns no row if it is already deprecated. */
 export function updateTemplateToDeprecated(tenantId: string, id: string) {
   return sql<ProjectTemplateRow>`
     update project_templates set status = 'deprecated', updated_at = now()

@@ -117,7 +117,7 @@ test('POST refuses in the documented order', async () => {
   await refused(create(last), 422, 'secret_material_rejected');
 });
 
-test('a lifecycle names its statuses once, each with a category of projects, and moves between them', async () => {
+test('a lifecycle declares each status once, with a category of projects, and transitions between them', async () => {
   const statuses = [{ key: 'a', category: 'planned' }];
   const lifecycle = (more: object) => ({ lifecycleSchema: { initialStatus: 'a', statuses, ...more } });
   const made = await make(lifecycle({}));
@@ -176,7 +176,7 @@ test('documents are objects of bounded size and depth, without secrets', async (
   await refused(create({ defaultViews: [{ password: 'x' }] }), 422, 'secret_material_rejected');
 });
 
-test('a configuration has five sections, each of its own form', async () => {
+test('a configuration has five sections, each with its own schema', async () => {
   for (const [defaultConfig, path] of [
     [{ settings: [] }, '/settings'],
     [{ governance: 'x' }, '/governance'],
@@ -240,7 +240,7 @@ test('governance has a closed vocabulary, each field with its own values', async
   }
 });
 
-test('the form of key and name is 400', async () => {
+test('a malformed key or name returns 400', async () => {
   for (const body of [
     { key: '-a' },
     { key: 'A' },
@@ -251,7 +251,7 @@ test('the form of key and name is 400', async () => {
     await refused(create(body), 400, 'invalid_request');
 });
 
-test(':deprecate answers 200 again without an event', async () => {
+test('a repeated :deprecate returns 200 without an event', async () => {
   const { id, key } = await make();
   for (const _ of [1, 2])
     assert.equal((await done(baton.admin.post(`/project-templates/${id}:deprecate`))).status, 'deprecated');

@@ -81,8 +81,8 @@ function parseMemory(sent: unknown): JsonObject {
 }
 
 /**
- * All sections except the views, which count only where they are named. Governance of the configuration overrides the
- * governance schema.
+ * All sections except the views, which apply only where they are declared. Governance of the configuration overrides
+ * the governance schema.
  */
 function completed(
   config: ConfigDocument,
@@ -136,8 +136,8 @@ export async function deprecateProjectTemplate(context: Context, id: string): Pr
 }
 
 /**
- * Returns the version that a project names.
- * @param current the project's current template, which it may name again even if deprecated
+ * Returns the version that a project specifies.
+ * @param current the project's current template, which it may specify again even if deprecated
  * @throws Refusal `invalid_template_reference`, `not_found`, `template_deprecated`
  */
 export async function resolveTemplate(

@@ -91,7 +91,7 @@ export const configRevisionsApi = [
     method: 'POST',
     path: '/projects/{id}/config-revisions/{n}:activate',
     summary: 'Activate a configuration.',
-    description: 'An earlier one may be activated again. Activating the active one changes nothing.',
+    description: 'An earlier revision may be activated again. Activating the active one changes nothing.',
     permission: 'projects.manage',
     ifMatch: 'project',
     etag: 'project',

@@ -15,7 +15,7 @@ export interface NewRevision {
   tenantId: string;
   projectId: string;
   config: object;
-  /** Omits the instant of the check, which the row has. */
+  /** Omits the time of the check, which the row stores separately. */
   checked: object;
   comment: string;
   createdBy: string;

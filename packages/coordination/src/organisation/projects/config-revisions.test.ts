@@ -148,7 +148,7 @@ describe('revisions', () => {
     await refused(activate(id, 9, 2), 422, 'project_archived');
   });
 
-  test(':activate makes one count, also an earlier one again', async () => {
+  test(':activate activates one, also an earlier one again', async () => {
     const { id } = await make();
     const [first, second] = [await done(record(id, {}), 201), await done(record(id, {}), 201)];
     await refused(activate(id, 1, 9), 409, 'version_conflict');
@@ -160,7 +160,7 @@ describe('revisions', () => {
       [activated.activeConfigRevisionId, activated.activeConfigRevision, activated.version],
       [second.id, 2, 2],
     );
-    assert.deepEqual(await done(activate(id, 2, 2)), activated, 'the one that counts changes nothing');
+    assert.deepEqual(await done(activate(id, 2, 2)), activated, 'activating the active one changes nothing');
     assert.equal((await done(activate(id, 1, 2))).activeConfigRevisionId, first.id);
     const { items } = await done(baton.admin.get(`/projects/${id}/config-revisions`));
     assert.ok(items.every(({ activatedAt }: any) => activatedAt !== null));
@@ -189,7 +189,7 @@ describe('revisions', () => {
 });
 
 describe('a move of a workspace', () => {
-  test('is refused if a project in it would allow more, or sets a locked setting; dryRun reports both', async () => {
+  test('is refused if a project in it would be less strict, or sets a locked setting; dryRun reports both', async () => {
     const strict = await make();
     await configure(baton, strict.id, {
       governance: { maxConcurrentRuns: 2 },
@@ -231,7 +231,7 @@ describe('a move of a workspace', () => {
 });
 
 describe('the effective configuration', () => {
-  test('merges template, ancestors, revision and profile, and names the origin of each value', async () => {
+  test('merges template, ancestors, revision and profile, and returns the origin of each value', async () => {
     const template = await makeTemplate(baton, {
       defaultConfig: { settings: { a: { x: 1, y: 1 }, b: 1, kept: true }, governance: { maxRunActions: 7 } },
       memoryDefaults: { m: 1, n: { o: 1 } },
@@ -302,7 +302,7 @@ describe('the effective configuration', () => {
     });
   });
 
-  test("an ancestor's views override the template's, the own ones both", async () => {
+  test("an ancestor's views override the template's, and the project's own override both", async () => {
     const template = await makeTemplate(baton, { defaultConfig: { views: [1] }, defaultViews: [0] });
     const top = await make();
     const below = await makeSubproject(baton, top, { templateId: template.id });
@@ -353,7 +353,7 @@ describe('the effective configuration', () => {
     await refused(baton.admin.get(`/projects/${newId()}/effective-config`), 404, 'not_found');
   });
 
-  test("ancestors outside of the caller's view take effect without being named", async () => {
+  test('ancestors that the caller may not see take effect without being listed', async () => {
     const { person, mine } = await makeNarrowPerson(baton);
     const top = await make({ settings: { a: 1 } });
     await done(baton.admin.post(`/workspaces/${mine.id}:move`, { newParentId: top.workspaceId }));

@@ -115,8 +115,7 @@ export async function listConfigRevisions(
 /**
  * Resolves the effective configuration of a project with one query at any depth. See
  * docs/reference/projects.md#effective-configuration.
- * @returns the ETag of all its inputs, which is known before the configuration is built, and the function that builds
- * it
+ * @returns the ETag of all its inputs, available before the configuration is built, and the function that builds it
  * @throws Refusal `not_found`
  */
 export async function findEffectiveConfig(

@@ -21,8 +21,8 @@ export async function archiveProject(context: Context, id: string): Promise<Proj
 
 /**
  * Restores an archived project; repeating the request changes nothing.
- * @throws Refusal `not_found`, `workspace_archived` for one in an archived workspace, `project_archived` for one below
- * an archived project
+ * @throws Refusal `not_found`, `workspace_archived` for a project in an archived workspace, `project_archived` for one
+ * below an archived project
  */
 export async function restoreProject(context: Context, id: string): Promise<Project> {
   await holdWorkspaceTree(context);
@@ -34,7 +34,7 @@ export async function restoreProject(context: Context, id: string): Promise<Proj
   return moveTo(context, project, 'active');
 }
 
-/** The project above is kept as it is: its archive comes before this restore, or after it. */
+/** Locks the parent project, so that its archive either precedes or follows this restore. */
 async function requireActiveAbove(context: Context, { workspace_id: id }: ProjectRow): Promise<void> {
   const above = (await layersAbove(context, { id })).at(-1);
   if (above === undefined) return;

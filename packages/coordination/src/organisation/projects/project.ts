@@ -14,7 +14,7 @@ import { archivableStatuses } from '../workspace-types/workspace-type.ts';
 
 export const commentCharactersMax = 1000;
 
-/** The project of a workspace: its state, its people and its configuration. See docs/reference/projects.md#projects. */
+/** The project of a workspace: its state, people and configuration. See docs/reference/projects.md#projects. */
 export const Project = z
   .strictObject({
     id: Uuid,

@@ -35,7 +35,7 @@ export const projectsApi = [
     method: 'POST',
     path: '/projects',
     summary:
-      'Create a project for a workspace from a template; also creates the workspace if a slug names it.',
+      'Create a project for a workspace from a template; also creates the workspace if a slug is sent.',
     description:
       'A workspace has at most one project. Creating the workspace also requires workspaces.manage.',
     permission: 'projects.manage',
@@ -175,7 +175,7 @@ export const projectsApi = [
     path: '/projects/{id}:restore',
     summary: 'Restore an archived project.',
     description:
-      'Its work becomes available again: the first 1,000 tasks at once, the others by a worker. Restoring an active ' +
+      'Its work becomes available again: the first 1,000 tasks immediately, the others by a worker. Restoring an active ' +
       'project changes nothing.',
     permission: 'projects.manage',
     params: idParams,

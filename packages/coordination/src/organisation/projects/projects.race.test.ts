@@ -18,7 +18,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-/** Through either of two processes on the same store. @returns the code of the refusal, or `done` */
+/** Sends the request through one of two processes on the same store. @returns the code of the refusal, or `done` */
 async function post(process: number, path: string, body: object = {}, ifMatch?: string): Promise<string> {
   const url = `${process % 2 === 0 ? baton.url : second.url}/api/v1${path}`;
   const headers: Record<string, string> = ifMatch === undefined ? {} : { 'if-match': ifMatch };
@@ -27,8 +27,8 @@ async function post(process: number, path: string, body: object = {}, ifMatch?: 
 }
 
 /**
- * Paths follow the parents, each workspace belongs to its nearest project, and nothing archived contains anything
- * active.
+ * Checks that paths match the parents, that each workspace belongs to its nearest project, and that no archived node
+ * contains an active one.
  */
 async function assertTreeHolds(round: number): Promise<void> {
   const wrong = await baton.pool.rows(sql`
@@ -41,7 +41,7 @@ async function assertTreeHolds(round: number): Promise<void> {
   assert.deepEqual(wrong, [], `round ${round}`);
 }
 
-/** Small numbers, the same in every run. */
+/** Small pseudo-random numbers, the same in every run. */
 function randomly(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -50,7 +50,7 @@ function randomly(seed: number): (below: number) => number {
   };
 }
 
-test('the tree stays one under random moves, archives, restores and new projects at once', async () => {
+test('the tree stays consistent under concurrent random moves, archives, restores and new projects', async () => {
   const next = randomly(7);
   const workspaces: string[] = [];
   for (let n = 0; n < 12; n += 1)
@@ -102,7 +102,7 @@ test('of two projects created concurrently in one workspace, one succeeds', asyn
   }
 });
 
-test('a project that is restored while its workspace is archived comes before it or is refused', async () => {
+test('a project that is restored while its workspace is archived is restored first or refused', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const project = await makeProject(baton, { templateId });
     await done(baton.admin.post(`/projects/${project.id}:archive`));
@@ -133,7 +133,7 @@ test('of concurrent changes with the same version, one succeeds', async () => {
   }
 });
 
-test('a template that is deprecated while a project is made with it comes after it, or refuses it', async () => {
+test('a template that is deprecated while a project is created from it is deprecated afterwards, or refuses the project', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const template = await makeTemplate(baton);
     const { id: workspaceId } = await makeWorkspace(baton);
@@ -145,7 +145,7 @@ test('a template that is deprecated while a project is made with it comes after 
   }
 });
 
-test('a task that is made while its project is archived or restored is offered as the project then is', async () => {
+test('a task that is created while its project is archived or restored has the availability of the project', async () => {
   const { id, workspaceId } = await makeProject(baton, { templateId });
   for (let round = 0; round < raceRounds; round += 1) {
     const action = round % 2 === 0 ? 'archive' : 'restore';

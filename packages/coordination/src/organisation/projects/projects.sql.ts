@@ -25,7 +25,7 @@ export function holdProject(tenantId: string, id: string) {
 
 export type NewProject = ProjectValues & Pick<ProjectRow, 'id' | 'tenant_id' | 'workspace_id' | 'created_by'>;
 
-/** Returns no row if the workspace has a project. */
+/** Returns no row if the workspace already has a project. */
 export function insertProject(project: NewProject) {
   return sql<ProjectRow>`
     insert into projects (id, tenant_id, workspace_id, template_id, template_key, template_version, status_key,
@@ -38,7 +38,7 @@ export function insertProject(project: NewProject) {
     returning *`;
 }
 
-/** Assigns tasks in the workspace and below it to the new project, unless a nearer project has them. */
+/** Assigns tasks in the workspace and its descendants to the new project, except those of a nearer project. */
 export function updateProjectBelow(
   tenantId: string,
   workspaceId: string,

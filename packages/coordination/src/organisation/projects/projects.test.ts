@@ -28,7 +28,7 @@ const change = (project: any, body: object) => changeProject(baton, project, bod
 const transition = (project: any, body: object) =>
   baton.admin.post(`/projects/${project.id}:transition`, body, { 'if-match': `project-${project.version}` });
 const act = (project: any, action: string) => baton.admin.post(`/projects/${project.id}:${action}`);
-/** A document that is nested deeper than any may be. */
+/** A document that exceeds the maximum nesting depth. */
 function nested(levels = 30): object {
   let inner: object = {};
   for (let level = 0; level < levels; level += 1) inner = { inner };
@@ -92,7 +92,7 @@ describe('POST /projects', () => {
     assert.deepEqual(await refused(create(body), 409, 'project_exists'), { workspaceId });
   });
 
-  test('makes the workspace too, in the same transaction', async () => {
+  test('creates the workspace too, in the same transaction', async () => {
     const above = await makeProject(baton);
     const workspaceSlug = `p${newId()}`;
     const body = {
@@ -117,7 +117,7 @@ describe('POST /projects', () => {
     const [left] = await baton.pool.rows<{ n: number }>(
       sql`select count(*) as n from workspaces where slug = ${slug}`,
     );
-    assert.equal(Number(left?.n), 0, 'what is refused leaves no workspace');
+    assert.equal(Number(left?.n), 0, 'a refused request leaves no workspace');
     const named = await done(
       create({ ...body, workspaceSlug: slug, workspaceName: 'Named', workspaceTypeKey: 'generic' }),
       201,
@@ -125,7 +125,7 @@ describe('POST /projects', () => {
     assert.equal((await done(baton.admin.get(`/workspaces/${named.workspaceId}`))).name, 'Named');
   });
 
-  test('takes workspaces.manage to make the workspace', async () => {
+  test('requires workspaces.manage to create the workspace', async () => {
     const planner = await baton.actor({ permissions: ['projects.manage'] });
     const { id: workspaceId } = await makeWorkspace(baton);
     const templateId = template.id;
@@ -307,7 +307,7 @@ describe('GET /projects', () => {
     await refused(list('package=x'), 400, 'invalid_request');
   });
 
-  test('a person who sees a part of the tree sees its projects, and not what is above them', async () => {
+  test('a person who sees a part of the tree sees its projects, but not their ancestors', async () => {
     const { person, mine, other } = await makeNarrowPerson(baton);
     const templateId = template.id;
     const [seen, hidden] = [
@@ -332,7 +332,7 @@ describe('GET /projects', () => {
 });
 
 describe('PATCH /projects/{id}', () => {
-  test('changes what it names, once; the event names what changed', async () => {
+  test('changes the given fields once; the event lists the changed fields', async () => {
     const project = await makeProject(baton, { templateId: template.id, targetDate: '2027-05-01' });
     const { principalId } = baton.admin;
     const body = {
@@ -493,7 +493,7 @@ describe('POST /projects/{id}:transition', () => {
 });
 
 describe(':archive and :restore', () => {
-  test('answer 200 again without an event', async () => {
+  test('return 200 again without an event', async () => {
     const project = await makeProject(baton, { templateId: template.id });
     const { workspaceId } = project;
     for (const [action, status, version] of [

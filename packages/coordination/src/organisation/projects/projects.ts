@@ -58,7 +58,7 @@ export async function showProject(context: Context, id: string): Promise<Project
 }
 
 /**
- * Creates the project of a workspace, and the workspace itself if a slug names it. A refused request creates neither.
+ * Creates the project of a workspace, and the workspace itself if a slug is sent. A refused request creates neither.
  * See docs/reference/projects.md#create.
  * @throws Refusal `permission_denied`, `invalid_project_request`, those of `createWorkspace`, `not_found`,
  * `workspace_archived`, `invalid_template_reference`, `template_deprecated`, `status_not_in_lifecycle`,
@@ -138,7 +138,7 @@ async function workspaceFor(context: Context, request: ProjectRequest): Promise<
   return getAnyWorkspaceRow(context, made.id);
 }
 
-/** The projects above one, from the root down. */
+/** The ancestors of a project, from the root down. */
 export async function layersAbove(context: Context, workspace: Pick<WorkspaceRow, 'id'>) {
   const layers = await layersAt(context, { workspaceId: workspace.id });
   return layers.filter(({ workspaceId }) => workspaceId !== workspace.id);

@@ -45,7 +45,7 @@ export type RoleRow = RowOf<Tables['roles'], { package: PackageLink | null }>;
 
 export const roleOf = wireMapper<RoleRow>()(Role, {});
 
-/** A holder of a role: the principal in brief. */
+/** A summary of a principal that has a role. */
 export const RoleHolder = z
   .strictObject({
     id: Uuid,

@@ -70,7 +70,7 @@ export const rolesApi = [
     method: 'GET',
     path: '/roles/{id}/principals',
     summary: 'List the principals that have a role, newest first.',
-    description: 'With a workspace: those who have the role in it, in an ancestor, or in the whole tenant.',
+    description: 'With a workspace: principals with the role in it, in an ancestor, or in the whole tenant.',
     permission: ['org.read', 'principals.read'],
     params: idParams,
     query: { workspaceId: Uuid.optional() },

@@ -10,7 +10,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-test('of roles made or renamed to one slug at once exactly one has it, the others are conflicts', async () => {
+test('of concurrent roles created with or renamed to one slug, exactly one gets it and the others are conflicts', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const slug = `wanted-${round}`;
     const makers = await Promise.all(

@@ -14,7 +14,7 @@ export interface NewRole {
   description: string;
 }
 
-/** Returns no row when the tenant, or the workspace, has a role of this slug. */
+/** Returns no row when the tenant or the workspace already has a role with this slug. */
 export function insertRole(role: NewRole) {
   return sql<RoleRow>`
     insert into roles (id, tenant_id, workspace_id, slug, name, description)
@@ -68,7 +68,7 @@ const newestHoldersFirst: ListOrder<RoleHolderRow> = {
 };
 
 /**
- * The principals that have a role: anywhere, or so that it applies to a workspace, that is in it, in an ancestor, or in
+ * The principals that have a role, either anywhere or where it applies to a workspace: in the workspace, an ancestor or
  * the whole tenant.
  * @param workspaceIds the workspace with its ancestors; undefined for anywhere
  */

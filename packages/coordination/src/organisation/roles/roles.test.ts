@@ -41,7 +41,7 @@ test('POST returns 201 with the role and writes role.created', async () => {
   ]);
 });
 
-test('a role of a workspace: unknown 404, archived 422, its slug free elsewhere', async () => {
+test('a role of a workspace: an unknown workspace returns 404, an archived one 422; its slug is free elsewhere', async () => {
   const workspace = await makeWorkspace();
   const ofTenant = await makeRole();
   const role = await makeRole({ slug: ofTenant.slug, workspaceId: workspace.id });
@@ -63,7 +63,7 @@ test('a slug has 2 to 63 characters of a-z, 0-9 and -, a name 1 to 200', async (
     await refused(baton.admin.post('/roles', { slug: slug(), name: wrong }), 400, 'invalid_request');
 });
 
-test('GET reads one, and lists newest first, also of one workspace; no package has any', async () => {
+test('GET returns one, and lists newest first, also for one workspace; no package has any', async () => {
   const workspace = await makeWorkspace();
   const [first, second] = [
     await makeRole({ workspaceId: workspace.id }),
@@ -118,7 +118,7 @@ test('PATCH refuses null, an old version, a taken slug and an empty change, in t
   await refused(change(role.id, {}), 422, 'empty_update');
 });
 
-test('GET principals lists the holders of a role; with a workspace, those to whom it applies there', async () => {
+test('GET principals lists the holders of a role; with a workspace, only those to whom it applies there', async () => {
   const role = await makeRole();
   const above = await makeWorkspace();
   const below = await makeWorkspace({ parentId: above.id });

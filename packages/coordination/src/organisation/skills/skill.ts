@@ -82,8 +82,8 @@ export const SkillChange = z
 export type SkillChange = z.output<typeof SkillChange>;
 
 /**
- * A skill by its id, by `name@version`, or by its name, which selects the newest active version, else the newest that
- * is not disabled.
+ * A skill by its id, by `name@version`, or by its name, which selects the newest active version, otherwise the newest
+ * that is not disabled.
  */
 export const SkillRef = z.string().min(1).max(251).meta({ description: 'A UUID, a name, or name@version.' });
 

@@ -52,7 +52,8 @@ export const skillsApi = [
     method: 'GET',
     path: '/skills/{ref}',
     summary: 'Read a skill.',
-    description: 'A name alone selects the newest active version, else the newest that is not disabled.',
+    description:
+      'A name alone selects the newest active version, or without one the newest that is not disabled.',
     permission: ['org.read', 'skills.invoke', 'skills.execute'],
     params: { ref: SkillRef },
     returns: { 200: Skill },

@@ -25,7 +25,7 @@ export interface NewSkill {
 
 const jsonOf = (document: object | null) => (document === null ? null : JSON.stringify(document));
 
-/** Returns no row when the tenant has this version of the skill. */
+/** Returns no row when the tenant already has this version of the skill. */
 export function insertSkill(skill: NewSkill) {
   return sql<SkillRow>`
     insert into skills (id, tenant_id, name, version, description, protocol, config, input_schema, output_schema,
@@ -64,7 +64,7 @@ export function findSkillsOfVersions(
     join skills s on s.tenant_id = ${tenantId} and s.name = asked.name and s.version = asked.version`;
 }
 
-/** The newest active version of a name, else the newest that is not disabled. */
+/** The newest active version of a name, or without one the newest that is not disabled. */
 export function findNewestSkill(tenantId: string, name: string) {
   return sql<SkillRow>`
     select * from skills where tenant_id = ${tenantId} and name = ${name} and status <> 'disabled'

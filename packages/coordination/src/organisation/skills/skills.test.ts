@@ -68,7 +68,7 @@ describe('a contract', () => {
     assert.deepEqual([event?.payload['invocable'], event?.payload['protocol']], [true, 'local']);
   });
 
-  test('is refused with the field that is wrong', async () => {
+  test('is refused with the invalid field', async () => {
     const http = { protocol: 'http', entrypoint: null, endpoint: 'https://tools.example.com/a' };
     const wrong: [string, object][] = [
       ['contract.outputs', sent({ outputs: null })],
@@ -108,7 +108,7 @@ describe('a contract', () => {
       });
   });
 
-  test('has schemas that are schemas, and no secrets', async () => {
+  test('has valid schemas, and no secrets', async () => {
     const { field } = await refused(post(sent({ inputs: { type: 'nonsense' } })), 422, 'invalid_json_schema');
     assert.equal(field, 'contract.inputs');
     await refused(post(sent({ outputs: { $ref: 'https://a.example.com' } })), 422, 'invalid_json_schema');
@@ -126,7 +126,7 @@ describe('a contract', () => {
     await done(post(sent({ inputs: { properties: { apiKey: { type: 'string' } } } })), 201);
   });
 
-  test('its endpoint may move, and nothing else of it', async () => {
+  test('its endpoint may change, but no other field', async () => {
     const http = { protocol: 'http', entrypoint: null, endpoint: 'https://tools.example.com/a' };
     const skill = await done(post(sent({}, http)), 201);
     const endpoint = 'https://new.example.com/b';
@@ -165,7 +165,7 @@ test('an absent or unknown protocol, a malformed document and a secret are refus
     await refused(post(more), 400, 'invalid_request');
 });
 
-test('GET finds a skill by id, by name@version and by name: the newest active, else the newest not disabled', async () => {
+test('GET finds a skill by id, by name@version and by name: the newest active one, or the newest not disabled', async () => {
   const first = await makeSkill({ version: '1' });
   const { name } = first;
   const second = await makeSkill({ name, version: '2' });
@@ -196,7 +196,7 @@ test('readers without org.read see no config', async () => {
   assert.deepEqual((await done(baton.admin.get(`/skills/${skill.id}`))).config, { queue: 'a' });
 });
 
-test('the list is newest first, by name and by status; an unknown status is 422', async () => {
+test('the list is newest first, by name and by status; an unknown status returns 422', async () => {
   const first = await makeSkill();
   const second = await makeSkill({ name: first.name, version: '2' });
   const gone = await done(change(second.id, { status: 'disabled' }));

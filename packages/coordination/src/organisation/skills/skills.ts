@@ -136,14 +136,14 @@ function obstacleOf(skill: Pick<PinnedSkillRow, 'status' | 'protocol' | 'has_con
   return skill.has_contract ? undefined : 'no_contract';
 }
 
-/** A version of a skill that another object names. */
+/** A version of a skill that another object refers to. */
 export interface PinnedSkill {
   readonly id: string;
   readonly obstacle: ObstacleToCall | undefined;
   readonly sideEffects: SkillRow['side_effects'];
 }
 
-/** The skills that the tenant has among these, by `name@version`. */
+/** The existing skills of the tenant among these references, by `name@version`. */
 export async function findPinnedSkills(
   { db, tenantId }: Context,
   refs: readonly string[],
@@ -161,7 +161,7 @@ export async function findPinnedSkills(
   );
 }
 
-/** Finds a skill by its id, by `name@version` in any status, or by a name as described at `SkillRef`. */
+/** Finds a skill by its id, by `name@version` in any status, or by a name as described in `SkillRef`. */
 export function findSkillByRef({ db, tenantId }: Context, ref: string): Promise<SkillRow | undefined> {
   if (idForm.test(ref)) return db.row(findSkill(tenantId, ref));
   const at = ref.indexOf('@');
@@ -169,7 +169,7 @@ export function findSkillByRef({ db, tenantId }: Context, ref: string): Promise<
   return db.row(findSkillOfVersion(tenantId, ref.slice(0, at), ref.slice(at + 1)));
 }
 
-/** Skills in any other status never change their status again. See docs/reference/skills.md#skills. */
+/** Other statuses are final. See docs/reference/skills.md#skills. */
 const moves: Readonly<Record<SkillRow['status'], readonly SkillRow['status'][]>> = {
   active: ['deprecated', 'disabled'],
   deprecated: ['disabled'],
@@ -241,7 +241,7 @@ function requireStatus(status: string): SkillRow['status'] {
   );
 }
 
-/** @throws Refusal `skill_version_immutable` with the documents that differ from the stored ones */
+/** @throws Refusal `skill_version_immutable` if documents differ from the stored ones */
 function refuseOtherDocuments(before: SkillRow, change: SkillChange): void {
   const stored = {
     config: before.config,

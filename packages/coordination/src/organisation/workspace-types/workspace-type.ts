@@ -32,7 +32,7 @@ export type WorkspaceType = z.infer<typeof WorkspaceType>;
 
 /** The body schema doesn't check even the type, so that a 422 can name the defect. */
 const fieldSchema = z.unknown().meta({ type: 'object', 'x-maxBytes': documentBytesMax });
-/** Number and form of the items are checked later, with a code of their own. */
+/** The number and form of the items are checked later, with a separate code. */
 const allowedChildTypes = z
   .array(z.string().max(queryWordCharactersMax))
   .max(1000)

@@ -7,7 +7,7 @@ export const workspaceTypeCreated = defineEvent(
   z.strictObject({ key: z.string(), displayName: z.string(), allowedChildTypes: z.array(z.string()) }),
 );
 
-/** `changes.fieldSchema` is true; the other changes carry the value. */
+/** `changes.fieldSchema` is true; the other changes contain the value. */
 export const workspaceTypeUpdated = defineEvent(
   'workspace_type.updated',
   'workspace_type',

@@ -12,7 +12,7 @@ export interface WorkspaceTypeValues {
   allowedChildTypes: readonly string[];
 }
 
-/** Returns no row when the tenant has a type with this key. */
+/** Returns no row when the tenant already has a type with this key. */
 export function insertWorkspaceType(
   type: WorkspaceTypeValues & { id: string; tenantId: string; key: string },
 ) {

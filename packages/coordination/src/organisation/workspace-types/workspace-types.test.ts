@@ -44,7 +44,7 @@ test('POST returns 201 with the type and writes workspace_type.created', async (
   );
 });
 
-test('a tenant has one system type from the beginning, of the key generic, which takes any child', async () => {
+test('a new tenant has one system type with the key generic, which accepts any child', async () => {
   const type = await system();
   assert.deepEqual(
     [type.key, type.isSystem, type.allowedChildTypes, type.status],
@@ -61,14 +61,14 @@ test('the system type keeps * and is not archived: 422 system_type_immutable', a
   assert.equal(renamed.displayName, 'Any');
 });
 
-test('a key is used once in a tenant, also by an archived type: 409 workspace_type_exists', async () => {
+test('a key is unique in a tenant, also among archived types: 409 workspace_type_exists', async () => {
   const { id, key } = await make();
   await done(baton.admin.post(`/workspace-types/${id}:archive`));
   assert.deepEqual(await refused(create({ key }), 409, 'workspace_type_exists'), { key });
   assert.equal((await baton.otherAdmin.post('/workspace-types', { key, displayName: 'T' })).status, 201);
 });
 
-test('the form of key and name is 400, the child types are 422 invalid_workspace_type', async () => {
+test('a malformed key or name returns 400, malformed child types return 422 invalid_workspace_type', async () => {
   for (const body of [{ key: '-a' }, { key: 'A' }, { key: '' }, { key: 'a'.repeat(64) }, { displayName: '' }])
     await refused(create(body), 400, 'invalid_request');
   const many = Array.from({ length: 101 }, (_, n) => `t${n}`);
@@ -101,7 +101,7 @@ test('a field schema is a JSON Schema of bounded size: 422 invalid_document, pay
   assert.deepEqual(events.at(-1)?.payload, { changes: { fieldSchema: true }, version: 2 });
 });
 
-test('PATCH changes the named fields once: the event contains the values', async () => {
+test('PATCH changes the given fields once: the event contains the values', async () => {
   const { id } = await make();
   const body = { displayName: 'Squad', description: 'Few', allowedChildTypes: ['a'] };
   const changed = await done(change(id, 1, body));
@@ -128,13 +128,13 @@ test('PATCH refuses an old version, a null, and no field at all', async () => {
   await refused(change(id, 1, { allowedChildTypes: [''] }), 422, 'invalid_workspace_type');
 });
 
-test('an archived type is changed, too', async () => {
+test('an archived type can be changed too', async () => {
   const { id } = await make();
   const archived = await done(baton.admin.post(`/workspace-types/${id}:archive`));
   assert.equal((await done(change(id, archived.version, { displayName: 'Old' }))).status, 'archived');
 });
 
-test('archive and restore answer 200 again without an event', async () => {
+test('repeated archive and restore return 200 without an event', async () => {
   const { id, key } = await make();
   for (const [action, status, version] of [
     ['archive', 'archived', 2],

@@ -92,8 +92,8 @@ export async function getWorkspaceTypeRow({ db, tenantId }: Context, id: string)
 }
 
 /**
- * The type that a workspace names by id or by key; without a name, the tenant's system type.
- * @throws Refusal `invalid_workspace_type` when it is named twice, `not_found`
+ * The type that a workspace specifies by id or by key, or the tenant's system type. @throws Refusal
+ * `invalid_workspace_type` when both are sent, `not_found`
  */
 export async function resolveWorkspaceType(
   context: Context,

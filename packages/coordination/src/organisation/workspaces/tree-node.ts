@@ -20,7 +20,7 @@ export const WorkspaceTreeNode = z
   .strictObject({
     id: Uuid,
     parentId: Uuid.nullable(),
-    depth: z.int().meta({ description: '0 for a root of the answer.' }),
+    depth: z.int().meta({ description: '0 for a root of the response.' }),
     slug: z.string(),
     name: z.string(),
     status: z.enum(archivableStatuses),

@@ -26,7 +26,7 @@ let top: any;
 let mine: any;
 let below: any;
 let other: any;
-/** A task in each, and what hangs on it. */
+/** Creates a task in each workspace, with related objects. */
 let seen: Filed;
 let hidden: Filed;
 let unfiled: Filed;
@@ -51,7 +51,7 @@ interface Filed {
   agentKey: string;
   evaluationId: string;
   instanceId: string;
-  /** Its workspace; for objects without one, a visible workspace. */
+  /** The workspace of the object, or a visible one for objects without a workspace. */
   workspaceId: string;
 }
 
@@ -71,7 +71,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-/** Through the store: the binding is in every cache, and must be read for each request all the same. */
+/** Changes the store directly: the binding is cached, but must be read on each request. */
 async function setVisibility({ principalId }: Actor, visibility: string): Promise<void> {
   await baton.pool.run(
     sql`update iam_bindings set visibility = ${visibility} where principal_id = ${principalId}`,
@@ -224,7 +224,7 @@ describe('hidden objects return the same responses as missing ones, byte for byt
       others.map(({ path }) => path),
       [],
     );
-    // These two check by themselves.
+    // These two endpoints check visibility themselves.
     const looked = [...Object.keys(sightOf), '/child-handles/{idOrToken}', '/process-definitions/{key}'];
     assert.deepEqual(looked.toSorted(), Object.keys(places).toSorted());
   });
@@ -255,7 +255,7 @@ describe('hidden objects return the same responses as missing ones, byte for byt
         for (const filed of [seen, unfiled]) assert.equal((await call(filed)).status, 200);
       });
 
-  test('a claim of a hidden task is refused in the order of one that is absent', async () => {
+  test('a claim of a hidden task is refused in the same order as that of a missing one', async () => {
     const sessionId = await openSession(member);
     await refused(member.post(`/tasks/${hidden.taskId}:claim`, { sessionId: newId() }), 404, 'not_found');
     await refused(member.post(`/tasks/${hidden.taskId}:claim`, { sessionId }), 404, 'not_found');
@@ -263,7 +263,7 @@ describe('hidden objects return the same responses as missing ones, byte for byt
     await done(member.post(`/tasks/${id}:claim`, { sessionId }));
   });
 
-  test('writes name nothing that is hidden: workspaces, parents, relations', async () => {
+  test('writes reveal no hidden objects: workspaces, parents, relations', async () => {
     const workspaceId = other.id;
     await refused(member.post('/tasks', { title: 'x', workspaceId }), 404, 'not_found');
     await refused(member.post('/tasks', { title: 'x', parentTask: hidden.taskId }), 404, 'not_found');
@@ -342,7 +342,7 @@ describe('lists omit hidden objects', () => {
     }
   });
 
-  test('a narrowing to a hidden workspace is 404', async () => {
+  test('a filter by a hidden workspace returns 404', async () => {
     for (const path of ['tasks', 'work/available', 'events'])
       for (const id of [other.id, top.id])
         assert.deepEqual(await refused(member.get(`/${path}?workspaceId=${id}`), 404, 'not_found'), {
@@ -351,7 +351,7 @@ describe('lists omit hidden objects', () => {
     await done(member.get(`/tasks?workspaceId=${mine.id}&includeDescendants=true`));
   });
 
-  test('GET /events and the stream show what was filed in sight, or in no workspace', async () => {
+  test('GET /events and the stream return only events of visible workspaces or of none', async () => {
     const [own, others] = [await openSession(member), await openSession(baton.admin)];
     await journalIsStable(baton.pool);
     const entities = async (query: string) =>
@@ -360,7 +360,7 @@ describe('lists omit hidden objects', () => {
     assert.ok([below.id, mine.id, seen.taskId, unfiled.taskId].every((id) => all.includes(id)));
     assert.ok([top.id, other.id, hidden.taskId, hidden.runId].every((id) => !all.includes(id)));
     assert.deepEqual(await entities(`entityId=${hidden.taskId}`), []);
-    // A session is filed nowhere, and its events name what may work in a hidden workspace.
+    // A session belongs to no workspace, and its events may refer to work in a hidden workspace.
     for (const query of [`entityId=${others}`, `entityId=${others}&tail=5`])
       assert.deepEqual(await entities(query), []);
     assert.deepEqual(await entities(`entityId=${own}`), [own]);
@@ -381,7 +381,7 @@ describe('lists omit hidden objects', () => {
     await stream.close();
   });
 
-  test('a stream that is open narrows when its principal does', async () => {
+  test('an open stream narrows with the visibility of its principal', async () => {
     const person = await baton.actor({ kind: 'human' });
     await journalIsStable(baton.pool);
     const { nextCursor } = await done(person.get('/events?tail=1'));
@@ -393,11 +393,11 @@ describe('lists omit hidden objects', () => {
     const shownOf = async (hidden: string) => {
       const shown = await makeTask(baton);
       const since = () => stream.events.map((event: any) => event.entityId);
-      await until(() => since().includes(shown.id), 'the task in sight');
+      await until(() => since().includes(shown.id), 'the visible task');
       return since().includes(hidden) ? [hidden, shown.id] : [shown.id];
     };
     assert.equal((stream.events[0] as any).entityId, first.id);
-    // Streams check their rights every second.
+    // Streams check their permissions every second.
     await until(async () => {
       const { id } = await makeTask(baton, { workspaceId: other.id });
       return (await shownOf(id)).length === 1;
@@ -411,8 +411,8 @@ describe('lists omit hidden objects', () => {
   });
 });
 
-describe('of the tree a member sees own workspaces and those below', () => {
-  test('GET, list and tree: the top of what is seen is a root', async () => {
+describe('in the tree a member sees own workspaces and their descendants', () => {
+  test('GET, list and tree: the topmost visible workspace is a root', async () => {
     for (const { id } of [top, other])
       assert.deepEqual(await refused(member.get(`/workspaces/${id}`), 404, 'not_found'), { workspaceId: id });
     assert.equal((await done(member.get(`/workspaces/${mine.id}`))).parentId, null);
@@ -438,7 +438,7 @@ describe('of the tree a member sees own workspaces and those below', () => {
     assert.deepEqual((await done(baton.admin.get('/workspaces'))).items.length, 4);
   });
 
-  test('changes are made in sight only, and what they refuse names nothing hidden', async () => {
+  test('changes are limited to visible workspaces, and refusals reveal no hidden ones', async () => {
     const headers = { 'if-match': 'workspace-1' };
     await refused(member.patch(`/workspaces/${other.id}`, { name: 'x' }, headers), 404, 'not_found');
     for (const action of ['archive', 'restore', 'move'])
@@ -464,13 +464,13 @@ describe('of the tree a member sees own workspaces and those below', () => {
     await done(member.post(`/projects/${seen.projectId}:restore`));
   });
 
-  test('a root that a member makes is answered, and out of sight from then on', async () => {
+  test('a root that a member creates is returned, and hidden afterwards', async () => {
     const made = await done(member.post('/workspaces', { slug: `s${newId()}`, name: 'x' }), 201);
     await refused(member.get(`/workspaces/${made.id}`), 404, 'not_found');
   });
 });
 
-test('who has no membership sees no workspace, and what is filed in none', async () => {
+test('a person without membership sees no workspace, but objects without a workspace', async () => {
   const nobody = await baton.actor({ kind: 'human' });
   await setVisibility(nobody, 'members');
   assert.deepEqual((await done(nobody.get('/workspaces'))).items, []);

@@ -136,7 +136,7 @@ export async function archiveWorkspace(context: Context, id: string): Promise<Wo
 
 /**
  * Restores an archived workspace; repeating the request changes nothing.
- * @throws Refusal `not_found`, `workspace_archived` for one below an archived one, `workspace_type_archived`
+ * @throws Refusal `not_found`, `workspace_archived` below an archived workspace, `workspace_type_archived`
  */
 export async function restoreWorkspace(context: Context, id: string): Promise<WorkspaceDetail> {
   await lockWorkspaceTree(context);

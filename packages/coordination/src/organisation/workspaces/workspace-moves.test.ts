@@ -43,7 +43,7 @@ test('a move includes the descendants, and writes workspace.moved', async () => 
   assert.deepEqual(await pathOf(below.id), [moved.id, below.id]);
 });
 
-test('a move to the current place returns 200 without an event', async () => {
+test('a move to the current parent returns 200 without an event', async () => {
   const parent = await make();
   const { id } = await make(parent.id);
   await archive(id);
@@ -60,7 +60,7 @@ test('an archived workspace moves, and stays archived', async () => {
   assert.deepEqual([answer.status, answer.parentId], ['archived', to.id]);
 });
 
-test('If-Match may be absent; given, another version is 409 version_conflict', async () => {
+test('If-Match may be absent; another version returns 409 version_conflict', async () => {
   const [to, moved] = [await make(), await make()];
   const headers = (tag: string) => ({ 'if-match': tag });
   assert.deepEqual(
@@ -73,7 +73,7 @@ test('If-Match may be absent; given, another version is 409 version_conflict', a
   await done(move(moved.id, null, '', headers('"workspace-2"')));
 });
 
-test('the refusals come in the documented order; dryRun lists them all and writes nothing', async () => {
+test('refusals are returned in the documented order; dryRun lists them all and writes nothing', async () => {
   const noChild = await makeWorkspaceType(baton, { allowedChildTypes: [] });
   const root = await make();
   const child = await make(root.id, { slug: 'child', typeId: noChild.id });
@@ -111,7 +111,7 @@ test('the refusals come in the documented order; dryRun lists them all and write
   assert.deepEqual(await pathOf(leaf.id), [root.id, leaf.id]);
 });
 
-test('a move that makes more than 64 levels is 422 workspace_too_deep', async () => {
+test('a move that results in more than 64 levels returns 422 workspace_too_deep', async () => {
   const chain = async (levels: number) => {
     const ids: string[] = [];
     for (let level = 0; level < levels; level += 1) ids.push((await make(ids.at(-1) ?? null)).id);

@@ -21,12 +21,12 @@ import {
 
 export interface MoveRequest {
   readonly newParentId: string | null;
-  /** Undefined when If-Match names no version. */
+  /** Undefined when If-Match contains no version. */
   readonly ifMatch: number | undefined;
 }
 
 /**
- * Moves a workspace with its descendants; moving it to its current place changes nothing. See
+ * Moves a workspace with its descendants; a move to its current parent changes nothing. See
  * docs/reference/workspaces.md#move.
  * @throws Refusal `not_found`, `version_conflict`, `permission_denied`, `workspace_cycle`, `workspace_archived`,
  * `workspace_too_deep`, `workspace_slug_conflict`, `child_type_not_allowed`, `governance_weakened`, `setting_locked`
@@ -55,7 +55,7 @@ async function projectAbove(context: Context, { parent_id: parentId }: Workspace
   return parentId === null ? null : (await getAnyWorkspaceRow(context, parentId)).project_id;
 }
 
-/** Tasks without a project of their own become available at the new place, unless the project there is archived. */
+/** Tasks that have no own project become available after the move, unless the project at the new parent is archived. */
 async function offerAnew(
   { db, tenantId }: Context,
   workspaceId: string,
@@ -71,7 +71,7 @@ async function offerAnew(
 }
 
 /**
- * Returns every reason that would refuse the move now; writes nothing.
+ * Returns every reason to refuse the move now; writes nothing.
  * @throws Refusal `not_found`, `version_conflict`
  */
 export async function previewMove(

@@ -8,15 +8,15 @@ export interface TreeQuery {
   readonly includeArchived: boolean;
   readonly rootsMax: number;
   readonly nodesMax: number;
-  /** Slug and id after which the roots begin; both empty for the first page. */
+  /** Slug and id of the last root of the previous page; both empty for the first page. */
   /** For a viewer who sees only a part of the tree, the topmost visible workspaces are the roots. */
   readonly viewerId: string | null;
   readonly after: readonly [slug: string, id: string];
 }
 
 /**
- * The nodes level by level: PostgreSQL derives each level from the previous one and stops at the limit. One extra root
- * and one extra node show that there are more.
+ * Returns the nodes level by level: PostgreSQL derives each level from the previous one and stops at the limit. One
+ * extra root and one extra node indicate more rows.
  */
 export function findTree(tenantId: string, query: TreeQuery) {
   const [slug, id] = query.after;

@@ -17,7 +17,7 @@ const tree = (query: string) => done(baton.admin.get(`/workspaces/tree?${query}`
 type Node = { slug: string; children: Node[] };
 const shape = (nodes: Node[]): unknown[] => nodes.map(({ slug, children }) => [slug, ...shape(children)]);
 
-/** Many at once, which calls would take minutes for. */
+/** Inserts many workspaces in one statement, because API calls would take minutes. */
 async function insertMany(parentId: string | null, count: number, prefix: string): Promise<void> {
   await baton.pool.run(sql`
     insert into workspaces (id, tenant_id, parent_id, path, type_id, slug, name)
@@ -27,7 +27,7 @@ async function insertMany(parentId: string | null, count: number, prefix: string
     where t.tenant_id = ${baton.tenantId} and t.is_system`);
 }
 
-test('the tree holds every level, siblings by slug, with what a node is', async () => {
+test('the tree contains every level, siblings by slug, with the fields of each node', async () => {
   const root = await make('root-a');
   const b = await make('b-child', root.id);
   const a = await make('a-child', root.id);

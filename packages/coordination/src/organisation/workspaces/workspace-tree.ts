@@ -14,7 +14,7 @@ export interface TreeRequest {
   readonly depth?: number | undefined;
   readonly includeArchived?: boolean | undefined;
   readonly includeProjects?: boolean | undefined;
-  /** Limit of the roots; without it, all of them up to `treeNodesMax`. */
+  /** Maximum number of roots; `treeNodesMax` if absent. */
   readonly limit?: number | undefined;
   readonly cursor?: string | undefined;
 }
@@ -23,7 +23,7 @@ const cursorName = 'workspaces:tree';
 const beginning = ['', '00000000-0000-0000-0000-000000000000'] as const;
 
 /**
- * The tree, or the subtree of one workspace; siblings by slug. `depth` 0 returns the roots alone.
+ * The tree, or the subtree of one workspace; siblings are sorted by slug. `depth` 0 returns only the roots.
  * @throws Refusal `not_found`, `invalid_limit`, `invalid_cursor`
  */
 export async function getWorkspaceTree(context: Context, request: TreeRequest): Promise<WorkspaceTree> {

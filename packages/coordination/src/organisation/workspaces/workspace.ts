@@ -41,7 +41,7 @@ export const Workspace = z
   .meta({ id: 'Workspace' });
 export type Workspace = z.infer<typeof Workspace>;
 
-/** A single workspace with the task types allowed in it; null for all. */
+/** A single workspace with its allowed task types; null allows all. */
 export const WorkspaceDetail = Workspace.extend({
   effectiveTaskTypes: z.array(z.string()).nullable(),
 }).meta({ id: 'WorkspaceDetail' });
@@ -93,7 +93,7 @@ export const MoveViolations = z
   .meta({ id: 'MoveViolations' });
 export type MoveViolations = z.infer<typeof MoveViolations>;
 
-/** The workspace at its new place; with dryRun, the reasons that would refuse the move. */
+/** The moved workspace; with dryRun, the reasons to refuse the move. */
 export const MoveAnswer = z.union([WorkspaceDetail, MoveViolations]).meta({ id: 'MoveAnswer' });
 
 export type WorkspaceRow = RowOf<Tables['workspaces'], { custom_fields: JsonObject }>;

@@ -84,7 +84,7 @@ export const workspacesApi = [
       rootId: Uuid.optional(),
       depth: queryInteger(0, 64)
         .optional()
-        .describe('Number of levels below the roots; 0 returns the roots alone.'),
+        .describe('Number of levels below the roots; 0 returns only the roots.'),
       includeArchived: QueryFlag.optional(),
       includeProjects: QueryFlag.optional().describe('`false` omits `project` from the nodes.'),
       limit: queryInteger(-1_000_000, 1_000_000)
@@ -171,7 +171,7 @@ export const workspacesApi = [
     method: 'POST',
     path: '/workspaces/{id}:move',
     summary: 'Move a workspace and its descendants below another workspace, or to the roots.',
-    description: 'With dryRun nothing is written: the response lists the reasons that would refuse the move.',
+    description: 'With dryRun nothing is written: the response lists the reasons to refuse the move.',
     permission: 'workspaces.manage',
     ifMatch: 'workspace',
     ifMatchOptional: true,

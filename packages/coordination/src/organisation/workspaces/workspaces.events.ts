@@ -8,7 +8,7 @@ export const workspaceCreated = defineEvent(
   z.strictObject({ slug: z.string(), name: z.string(), parentId: Uuid.nullable(), typeKey: z.string() }),
 );
 
-/** `changes` of customFields, taskTypes and calendarKey are true; the others carry the value. */
+/** `changes` of customFields, taskTypes and calendarKey are true; the others contain the value. */
 export const workspaceUpdated = defineEvent(
   'workspace.updated',
   'workspace',

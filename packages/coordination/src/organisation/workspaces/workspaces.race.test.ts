@@ -20,7 +20,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-/** Through either of two processes on the same store. @returns the code of the refusal, or `done` */
+/** Sends the request through one of two processes on the same store. @returns the code of the refusal, or `done` */
 async function post(process: number, path: string, body: object = {}): Promise<string> {
   const url = `${process % 2 === 0 ? baton.url : second.url}/api/v1${path}`;
   return outcome(await sendRequest(url, 'POST', { token: baton.admin.token, body }));
@@ -34,7 +34,10 @@ async function atOnce(...commands: Promise<string>[]): Promise<string[]> {
   return (await Promise.all(commands)).sort();
 }
 
-/** Every path is that of the parent and the id, and nothing active is below something archived. */
+/**
+ * Checks that every path consists of the parent's path and the id, and that no active workspace is below an archived
+ * one.
+ */
 async function assertTreeHolds(round: number): Promise<void> {
   const wrong = await baton.pool.rows(sql`
     select w.id from workspaces w left join workspaces p on p.id = w.parent_id
@@ -51,7 +54,7 @@ test('two concurrent moves never close a cycle: one succeeds', async () => {
   }
 });
 
-test('of a move and an archive of the new parent the later one is refused', async () => {
+test('of a concurrent move and archive of the new parent, the later one is refused', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const [to, moved] = [await make(), await make()];
     const codes = await atOnce(move(0, moved.id, to.id), post(1, `/workspaces/${to.id}:archive`));
@@ -70,7 +73,7 @@ test('of two siblings created concurrently with the same slug, one succeeds', as
   }
 });
 
-test('a workspace or a task that is made while the workspace is archived comes before it or is refused', async () => {
+test('a workspace or a task that is created during an archive of its workspace is created first or refused', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const { id } = await make();
     const codes = await Promise.all([
@@ -86,11 +89,11 @@ test('a workspace or a task that is made while the workspace is archived comes b
     const late = await baton.pool.rows(sql`
       select e.type from events e join events a on a.entity_id = ${id} and a.type = 'workspace.archived'
       where e.workspace_id = ${id} and (e.position, e.sequence) > (a.position, a.sequence)`);
-    assert.deepEqual(late, [], `round ${round}: nothing is filed after the archive`);
+    assert.deepEqual(late, [], `round ${round}: no task or workspace is added after the archive`);
   }
 });
 
-test('a task never enters a workspace that no longer takes its type', async () => {
+test('a task is never added to a workspace that no longer allows its type', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const { id } = await make();
     const task = await makeTask(baton);
@@ -108,7 +111,7 @@ test('a task never enters a workspace that no longer takes its type', async () =
   }
 });
 
-test('of an archive of a type and a workspace made with it the later one is refused', async () => {
+test('of a concurrent archive of a type and a new workspace of that type, the later one is refused', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const type = await makeWorkspaceType(baton);
     const [archived, made] = await Promise.all([

@@ -18,7 +18,7 @@ export function findWorkspace(tenantId: string, id: string) {
   return sql<WorkspaceRow>`select * from workspaces where id = ${id} and tenant_id = ${tenantId}`;
 }
 
-/** The list of the nearest workspace upward that has one, starting at the workspace itself; null if none has one. */
+/** The list of the nearest workspace that has one, from the workspace itself upward; null if none has a list. */
 export function findWorkspaceDetail(tenantId: string, viewerId: string | null, id: string) {
   return sql<WorkspaceDetailRow>`
     select w.*, case when sees_workspace(${viewerId}, w.parent_id) then w.parent_id end as visible_parent_id, (
@@ -59,7 +59,7 @@ export function insertWorkspace(workspace: NewWorkspace) {
     returning *`;
 }
 
-/** The keys that name a task type of the tenant, in any version and status. */
+/** The given keys for which the tenant has a task type, in any version and status. */
 export function findTaskTypeKeys(tenantId: string, keys: readonly string[]) {
   return sql<{ key: string }>`
     select distinct key from task_types where tenant_id = ${tenantId} and key = any (${keys})`;
@@ -103,7 +103,7 @@ export function findActiveProject(tenantId: string, workspaceId: string) {
     select id from projects where workspace_id = ${workspaceId} and tenant_id = ${tenantId} and status = 'active'`;
 }
 
-/** The archived ones of these projects. */
+/** The archived projects among the given ones. */
 export function findArchivedProjects(tenantId: string, ids: readonly string[]) {
   return sql<{ id: string }>`
     select id from projects where id = any (${ids}::uuid[]) and tenant_id = ${tenantId} and status = 'archived'`;
@@ -184,7 +184,7 @@ export function findWorkspaces(
   return pageQuery(below, newestFirst, page);
 }
 
-/** The same for a person who sees only the subtrees of its own workspaces; their ancestors are not named. */
+/** The same for a person who sees only the subtrees of its own workspaces; their ancestors are omitted. */
 export function listOfWorkspaces(
   tenantId: string,
   status: WorkspaceFilter['status'],
@@ -209,7 +209,7 @@ export function listOfWorkspaces(
   };
 }
 
-/** The topmost workspaces that a person sees: its own ones without a visible ancestor. */
+/** The topmost workspaces that a person sees: own workspaces without a visible ancestor. */
 export function findTopWorkspaces(
   tenantId: string,
   status: WorkspaceFilter['status'],

@@ -56,13 +56,13 @@ test('POST returns 201 with the workspace and writes workspace.created in it', a
   assert.deepEqual([read.body, read.headers.get('etag')], [answer.body, '"workspace-1"']);
 });
 
-test('the form of slug and name is 400', async () => {
+test('a malformed slug or name returns 400', async () => {
   for (const body of [{ slug: 'a' }, { slug: '-ab' }, { slug: 'Ab' }, { slug: 'a'.repeat(64) }, { name: '' }])
     await refused(create(body), 400, 'invalid_request');
   await refused(create({ taskTypes: [] }), 400, 'invalid_request');
 });
 
-test('a slug is used once among siblings, also by an archived one: 409 workspace_slug_conflict', async () => {
+test('a slug is unique among siblings, also archived ones: 409 workspace_slug_conflict', async () => {
   const [a, b] = [await make(), await make()];
   const slug = 'same';
   const child = await make({ parentId: a.id, slug });
@@ -105,7 +105,7 @@ test('POST checks in the documented order', async () => {
   assert.equal(taken.slug, 'taken');
 });
 
-test('custom fields fit the schema of the type: of POST, of PATCH, and where only the type changes', async () => {
+test('custom fields must match the schema of the type: in POST, in PATCH, and when only the type changes', async () => {
   const fieldSchema = { properties: { seats: { type: 'integer' } }, required: ['seats'] };
   const type = await makeType({ fieldSchema });
   const typeId = type.id;
@@ -127,14 +127,14 @@ test('custom fields fit the schema of the type: of POST, of PATCH, and where onl
   );
 });
 
-test('a tree has 64 levels at most: 422 workspace_too_deep', async () => {
+test('a tree has at most 64 levels: 422 workspace_too_deep', async () => {
   let parentId: string | null = null;
   for (let level = 0; level < 64; level += 1)
     ({ id: parentId } = await make({ parentId, slug: 'level' + level }));
   assert.deepEqual(await refused(create({ parentId }), 422, 'workspace_too_deep'), { maxLevels: 64 });
 });
 
-test('GET lists newest first: all, the roots, those below one, by status', async () => {
+test('GET lists newest first: all, the roots, the children of one, by status', async () => {
   const root = await make();
   const [a, b] = [await make({ parentId: root.id }), await make({ parentId: root.id })];
   await done(act(b.id, 'archive'));
@@ -155,7 +155,7 @@ test('GET lists newest first: all, the roots, those below one, by status', async
   await refused(baton.admin.get('/workspaces?cursor=x'), 422, 'invalid_cursor');
 });
 
-test('PATCH changes the named fields; the event contains the values, of documents only their names', async () => {
+test('PATCH changes the given fields; the event contains the values, but only the names of documents', async () => {
   const [parentType, type] = [await makeType(), await makeType()];
   const parent = await make({ typeId: parentType.id });
   const { id } = await make({ parentId: parent.id });
@@ -233,7 +233,7 @@ test('PATCH checks in the documented order', async () => {
   await refused(change(id, 1, { taskTypes: ['task', 'task'] }), 400, 'invalid_request');
 });
 
-test('effectiveTaskTypes is the own list, else the nearest one above, else null', async () => {
+test('effectiveTaskTypes is the own list, or that of the nearest ancestor with one, or null', async () => {
   await insertTestType(baton, { key: 'bug' });
   const root = await make();
   const middle = await make({ parentId: root.id });
@@ -252,7 +252,7 @@ test('effectiveTaskTypes is the own list, else the nearest one above, else null'
   assert.equal(await effective(leaf.id), null);
 });
 
-test('a workspace with an active one below it is not archived: 422 workspace_has_active_children', async () => {
+test('a workspace with an active child is not archived: 422 workspace_has_active_children', async () => {
   const root = await make();
   const child = await make({ parentId: root.id });
   assert.deepEqual(await refused(act(root.id, 'archive'), 422, 'workspace_has_active_children'), {
@@ -263,7 +263,7 @@ test('a workspace with an active one below it is not archived: 422 workspace_has
   assert.equal((await done(act(root.id, 'archive'))).status, 'archived');
 });
 
-test('archive and restore answer 200 again without an event; an archived one is changed, too', async () => {
+test('repeated archive and restore return 200 without an event; an archived workspace can be changed too', async () => {
   const { id, slug } = await make();
   for (const [action, status, version] of [
     ['archive', 'archived', 2],
@@ -285,7 +285,7 @@ test('archive and restore answer 200 again without an event; an archived one is 
   assert.equal((await done(change(id, 4, { name: 'Old' }))).status, 'archived');
 });
 
-test('restore refuses one below an archived one, and one of an archived type', async () => {
+test('restore refuses a workspace below an archived one, and one of an archived type', async () => {
   const type = await makeType();
   const root = await make();
   const child = await make({ parentId: root.id, typeId: type.id });

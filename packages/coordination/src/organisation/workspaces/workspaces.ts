@@ -50,8 +50,7 @@ export async function getAnyWorkspaceRow({ db, tenantId }: Context, id: string):
 }
 
 /**
- * Finds a workspace for something that this command puts into it, and locks it against archive, move and change of
- * type.
+ * Finds a workspace to which this command adds an object, and locks it against archive, move and change of type.
  * @throws Refusal `not_found`, `workspace_archived`
  */
 export async function enterWorkspace(context: Context, id: string): Promise<WorkspaceDetailRow> {
@@ -115,7 +114,7 @@ export async function createWorkspace(context: Context, request: WorkspaceReques
 
 /**
  * @param parent undefined for a root
- * @returns the ids of the ancestors at the new place
+ * @returns the ids of the new ancestors
  * @throws Refusal `workspace_archived`, `workspace_too_deep`
  */
 export function requirePlace(parent: WorkspaceRow | undefined, levelsBelow = 0): readonly string[] {

@@ -10,7 +10,7 @@ export interface AppliedObject {
 }
 
 /**
- * Stores a package's documents of its objects; unchanged ones are not written. The caller holds the lock on packages.
+ * Stores a package's documents for its objects; unchanged ones are not written. The caller holds the lock on packages.
  */
 export function insertAppliedObjects(
   tenantId: string,

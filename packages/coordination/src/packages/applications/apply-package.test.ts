@@ -71,7 +71,7 @@ async function fresh(
 }
 
 describe('POST /packages:apply refuses', () => {
-  test('in this order: a missing right of a kind, problems, a stale plan, a missing migration, a calendar that others retired', async () => {
+  test('in this order: a missing permission for a kind, problems, a stale plan, a missing migration, a calendar that others retired', async () => {
     const named = { key: newKey('p') };
     const process = newKey('q');
     const { key: actor } = await makeProcessAgent(baton);
@@ -128,7 +128,7 @@ describe('POST /packages:apply refuses', () => {
     await applyDocuments(baton.admin, { ...named, version: '2' }, [{ ...pinned, spec }]);
   });
 
-  test('the permission for a kind whose object it would only retire', async () => {
+  test('a missing permission for a kind whose object it would only retire', async () => {
     const named = { key: newKey('p') };
     await applyDocuments(baton.admin, named, [calendar(newKey('c'))]);
     const planner = await baton.actor({ permissions: ['packages.plan'] });
@@ -202,7 +202,7 @@ describe('POST /packages:apply refuses', () => {
   });
 });
 
-test('agents that are linked follow: names, rights, roles, capabilities and skills, and then their end', async () => {
+test('linked agents follow: names, permissions, roles, capabilities and skills, and finally retirement', async () => {
   const named = { key: newKey('p') };
   const key = agentKey();
   const role = await done(baton.admin.post('/roles', { slug: newKey('r'), name: 'R' }), 201);
@@ -243,7 +243,7 @@ test('agents that are linked follow: names, rights, roles, capabilities and skil
   assert.equal((await done(baton.admin.get(`/claims/${claim.id}`))).status, 'released');
 });
 
-test('a rule may come with the agents that it names; one that names none any more acts as none', async () => {
+test('a rule may be installed with the agents that it refers to; a rule without an agent acts as none', async () => {
   const named = { key: newKey('p') };
   const [one, maker] = [rule(), agentKey()];
   const spec = {
@@ -304,7 +304,7 @@ test('rules are enabled and disabled, and a retired process is restored with the
 });
 
 describe('at the same time', () => {
-  test('of two versions that are applied, one wins and the other’s plan is stale', async () => {
+  test('of two versions applied concurrently, one succeeds and the plan of the other is stale', async () => {
     for (let round = 0; round < 10; round += 1) {
       const named = { key: newKey('p') };
       const [a, b] = [newKey('c'), newKey('t')];
@@ -353,7 +353,7 @@ describe('at the same time', () => {
     assert.deepEqual([displayName, state], ['Builder', 'stopped']);
   });
 
-  test('a person makes the object that the package would: never two versions, and never a lost one', async () => {
+  test('a person creates the object that the package would create: never two versions, and never a lost one', async () => {
     for (let round = 0; round < 10; round += 1) {
       const key = newKey('c');
       const body = await fresh({ key: newKey('p') }, [calendar(key, 'Package')]);
@@ -382,7 +382,7 @@ describe('at the same time', () => {
   });
 });
 
-test('killed midway, an apply leaves nothing of the package, and can be repeated', async () => {
+test('an apply that is killed midway writes no part of the package, and can be repeated', async () => {
   const named = { key: newKey('p') };
   const held = rule();
   await applyDocuments(baton.admin, named, [held]);
@@ -401,7 +401,7 @@ test('killed midway, an apply leaves nothing of the package, and can be repeated
       ({ status }) => status,
       () => 'killed',
     );
-    // The others are written by then, and wait for the rule.
+    // The other objects are written by then, and wait for the rule.
     await untilBlockedBy(tx, baton, sent);
     await victim.stop('SIGKILL');
     assert.equal(await sent, 'killed');

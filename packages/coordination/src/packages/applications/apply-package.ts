@@ -41,7 +41,7 @@ export interface PreparedApplication {
   readonly changes: readonly Change[];
 }
 
-/** The order of kinds in which every object finds the objects that it names. */
+/** An order of kinds in which every object follows the objects that it refers to. */
 const kindOrder: readonly ObjectKind[] = ['Calendar', 'TaskType', 'Agent', 'Process', 'WorkRule', 'View'];
 
 /**
@@ -158,7 +158,7 @@ async function writeChanges(
   }
   for (const change of changes.toReversed()) {
     const { kind, action, renamedFrom, deprecates } = change;
-    // A rule has received its new key; every other kind is created again under it.
+    // A rule has received its new key; objects of every other kind are created again under the new key.
     const isReplaced = renamedFrom !== null && kind !== 'WorkRule';
     if (action === 'retire' || isReplaced || deprecates.length > 0)
       await refusing(change, writers[kind].retire(context, change, author));

@@ -13,7 +13,9 @@ import {
 import { makeProcessAgent, setStep, specOf } from '../../testing/processes/process-instances.ts';
 import { ruleBody } from '../../testing/rules/rules.ts';
 
-/** Tests objects that are created under a key that a package contained earlier and no longer does (docs/reference/packages.md#ownership). */
+/**
+ * Tests objects that are created under a key that a package no longer contains (docs/reference/packages.md#ownership).
+ */
 
 let baton: TestCoordination;
 before(async () => {
@@ -72,7 +74,7 @@ const kinds: Readonly<Record<string, Kind>> = {
     spec: async (displayName) => calendarSpec(displayName),
     async make(key, displayName) {
       const { status } = await baton.admin.post('/calendars', { key, spec: calendarSpec(displayName) });
-      // The same content again brings a retired one back.
+      // Publishing the same content restores a retired one.
       assert.ok(status === 200 || status === 201);
     },
     async read(key) {
@@ -113,7 +115,7 @@ describe('an object that a person creates under a key that a package removed', (
       assert.equal((await read(key)).package?.key, named.key);
     });
 
-    test(`${kind}: is preserved when the package has the key again, unless it is overwritten`, async () => {
+    test(`${kind}: is preserved when the package contains the key again, unless it is overwritten`, async () => {
       const named = { key: newKey('p') };
       const key = newKey();
       await applyDocuments(baton.admin, named, [{ kind, key, spec: await spec('Ours') }]);
@@ -147,7 +149,7 @@ describe('an object that a person creates under a key that a package removed', (
   }
 });
 
-test('a calendar that another package has retired is not brought back', async () => {
+test('a calendar that another package has retired is not restored', async () => {
   const key = newKey('c');
   const desk: TestDocument = { kind: 'Calendar', key, spec: calendarSpec('Desk') };
   const [first, second] = [{ key: newKey('p') }, { key: newKey('p') }];

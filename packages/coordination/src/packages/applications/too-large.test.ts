@@ -10,7 +10,10 @@ before(async () => {
 });
 after(() => baton.close());
 
-/** Task types with schemas of 60 kB. One text fills each, because compile time grows with the number of properties. */
+/**
+ * Task types with schemas of 60 kB. Each is filled with one long text, because compile time grows with the number of
+ * properties.
+ */
 const largeTypes = (count: number) =>
   Array.from({ length: count }, () => ({
     kind: 'TaskType',
@@ -24,7 +27,7 @@ const largeTypes = (count: number) =>
     },
   }));
 
-test('a package that could not be planned again is not applied', async () => {
+test('a package too large for a later plan is not applied', async () => {
   const named = { key: newKey('p') };
   const source = sourceOf(named, largeTypes(70));
   const planned = await done(baton.admin.post('/packages:plan', { package: source }));

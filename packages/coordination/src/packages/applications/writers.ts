@@ -25,7 +25,7 @@ import type { ObjectKind } from '../source/package-source.ts';
 import { publishView, retireView } from '../views/publication/publish-view.ts';
 import type { ViewSpec } from '../views/view-spec.ts';
 
-/** The package that writes; the reason of each retirement names it. */
+/** The package that writes; it appears in the reason of each retirement. */
 export interface Author {
   readonly key: string;
   readonly version: string;
@@ -36,7 +36,7 @@ interface Writer {
   readonly permission: Permission;
   /** Locks an object until the commit; absent if the lock on all packages is sufficient. */
   hold?(context: Context, key: string): Promise<unknown>;
-  /** Writes a change with the kind's own operation, which emits its events and has its refusals. */
+  /** Writes a change with the kind's own operation, which emits the events and may refuse. */
   write(context: Context, change: WrittenChange, author: Author): Promise<unknown>;
   /** Retires the object under this key: its document was removed, or it was renamed. */
   retire(context: Context, change: Change, author: Author): Promise<unknown>;

@@ -9,7 +9,7 @@ import { type Actor, startCoordination, type TestCoordination } from '../../test
 import { done } from '../../testing/leases.ts';
 import { applyDocuments, newKey, sourceOf } from '../../testing/packages/package-sources.ts';
 
-// One tenant sends the worst packages that it may, in parallel and without a pause.
+// One tenant sends the most expensive packages in parallel, without a pause.
 
 const parallel = 24;
 const lastsMs = 1500;
@@ -92,6 +92,6 @@ test('many small requests that compare a large package do not slow down others',
   assert.ok(rssMaxBytes - rssBytes <= growthBytesMax, shown);
   const p99MsMax = Math.max(p99TimesMax * percentile(quiet.bystander.ms, 0.99), 2 * p99MsFloor);
   assert.ok(percentile(ms, 0.99) <= p99MsMax, shown);
-  // Requests in the queue get their turn.
+  // Queued requests are processed too.
   await done(baton.otherAdmin.post('/packages:plan', { package: left }));
 });

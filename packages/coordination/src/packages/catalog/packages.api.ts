@@ -7,7 +7,7 @@ export const packagesApi = [
     id: 'recordPackage',
     method: 'POST',
     path: '/packages:record',
-    summary: 'Record which package installed objects belong to.',
+    summary: 'Record the package that installed objects belong to.',
     description:
       'The caller also needs the permission for each kind. The link applies to all versions of an object, later ones included. ' +
       'An object of another package is transferred to this one.',

@@ -20,7 +20,7 @@ interface JudgedProcess {
  * The problems of a process in a package (docs/reference/processes.md#problems), except those of its form and
  * migrations.
  * @param before the kinds of the elements of the existing version
- * @param given what the package itself creates
+ * @param given the objects that the package itself creates
  */
 export async function validateProcess(
   context: Context,
@@ -41,8 +41,8 @@ async function problemsOfAgent(
   given: GivenNames,
 ): Promise<ProcessProblem[]> {
   if (identity === undefined)
-    return [problem('unknown_agent', '/identity', 'must name the agent that the process acts as')];
+    return [problem('unknown_agent', '/identity', 'must specify the agent that the process acts as')];
   const { agent } = identity;
   if (given.agents.has(agent) || (await findKnownAgents(context, [agent])).has(agent)) return [];
-  return [problem('unknown_agent', '/identity/agent', `no agent is named ${agent}`)];
+  return [problem('unknown_agent', '/identity/agent', `no agent has the key ${agent}`)];
 }

@@ -18,7 +18,7 @@ let number = 0;
 const record = (body: object, by = baton.admin) => by.post('/packages:record', body);
 const newPackage = (version = '1.0') => ({ key: `p${(number += 1)}`, version });
 
-/** Each kind: how one is made, which key is recorded, and where it is read and listed. */
+/** Per kind: the function that creates an object, its recorded key, and the paths to read and list it. */
 const kinds: Record<string, { make(): Promise<any>; keyOf(made: any): string; list: string }> = {
   TaskType: {
     make: () => done(baton.admin.post('/task-types', { key: `t${newId()}`, displayName: 'T' }), 201),
@@ -196,7 +196,7 @@ describe('POST /packages:record links objects to a package', () => {
 describe('POST /packages:record refuses', () => {
   const type = { kind: 'TaskType', key: 'task' };
 
-  test('an object that is not there, of another tenant or archived, and writes nothing', async () => {
+  test('a missing object, one of another tenant or an archived one, and writes nothing', async () => {
     const named = newPackage();
     const foreign = await done(baton.otherAdmin.post('/roles', { slug: `r${newId()}`, name: 'R' }), 201);
     const rule = await makeRule(baton.admin, { status: 'disabled' });
@@ -224,7 +224,7 @@ describe('POST /packages:record refuses', () => {
     );
   });
 
-  test('kinds that no installer records, and lists and keys out of bounds', async () => {
+  test('kinds that no installer records, and lists and keys outside of the limits', async () => {
     const named = newPackage();
     const wrong: object[] = [
       { package: named, objects: [{ kind: 'Process', key: 'a' }] },
@@ -253,7 +253,7 @@ describe('POST /packages:record refuses', () => {
   });
 });
 
-test('of versions that are made while objects are recorded, none misses the link', async () => {
+test('versions that are created while objects are recorded all get the link', async () => {
   for (let round = 0; round < 10; round += 1) {
     const name = `s ${newId()}`;
     const make = (version: number) =>

@@ -15,7 +15,7 @@ import { findUnknownObjects, insertPackage, insertPackageObjects } from './packa
 const shownMax = 20;
 
 /**
- * Records which package the objects belong to that an installer created with the operations of their kinds
+ * Records the package of objects that an installer created with the operations of their kinds
  * (docs/reference/packages.md#record). Objects of another package are transferred. Repeating it changes nothing.
  * @throws Refusal `permission_denied` without the permission for each kind, `unknown_object`
  */
@@ -44,7 +44,7 @@ export async function installPackage(
   await db.run(insertPackage({ ...installed, tenantId, id: newId() }));
 }
 
-/** Each object once; a skill by its name, whichever of its versions is named: all versions share the link. */
+/** Removes duplicates. A skill is identified by its name without a version, because all versions share the link. */
 function named(objects: readonly PackageObject[]): PackageObject[] {
   const keyOf = ({ kind, key }: PackageObject) => (kind === 'Skill' ? (key.split('@', 1)[0] as string) : key);
   const once = new Map(

@@ -21,14 +21,14 @@ import { describeRefusal } from './desired.ts';
 
 type Finding = Pick<PackageProblem, 'code' | 'severity' | 'path' | 'message'>;
 
-/** Rights that the caller may not grant are refused at the apply, for the caller who applies. */
+/** The apply, not the plan, refuses permissions that its caller may not grant. */
 const rightsCodes = ['permission_escalation', 'permission_denied'];
 
 /** Codes for missing references, which the package may create. */
 const absentCodes = ['unknown_reference', 'unknown_task_type', 'unknown_agent', 'unknown_calendar'];
 
 /**
- * The refusals that the writers of the objects would have for these changes, found by reads alone
+ * The refusals that the writers of the objects would return for these changes, determined by reads alone
  * (docs/reference/packages.md#plan).
  * @param desired all documents of the package, which may create objects that other documents refer to
  */
@@ -86,7 +86,7 @@ async function judged(
   }
 }
 
-/** Whether everything that a refusal reports as missing is in the package. */
+/** Whether the package contains every object that a refusal reports as missing. */
 function isGiven(error: unknown, { taskTypes, agents }: GivenNames): boolean {
   const { code, details } = error as { code: string; details: Readonly<Record<string, unknown>> };
   const name = details['value'] ?? details['taskType'] ?? details['agentKey'];

@@ -25,7 +25,7 @@ export interface Change extends Omit<PlannedChange, 'fields'> {
   readonly desired: Desired | undefined;
   /** The current object, for a renamed one under its old key; its package is null unless it is this one. */
   readonly world: WorldRow | undefined;
-  /** The document to write, with the fields that people have changed. */
+  /** The document to write, including the fields that people have changed. */
   readonly written: JsonObject | undefined;
 }
 
@@ -40,8 +40,8 @@ interface ChangedField {
 export const nameOf = (kind: string, key: string): string => `${kind}/${key}`;
 
 /**
- * The row from the package's point of view: documents of another package, and objects that somebody created under a key
- * that a package has removed, don't belong to it.
+ * The row from the package's point of view: documents of another package, and objects created under a key that a
+ * package has removed, don't belong to it.
  */
 function seenBy(packageKey: string, row: WorldRow): WorldRow {
   const isMadeSince = row.retired_by_package_at !== null && row.status === 'active';
@@ -50,7 +50,7 @@ function seenBy(packageKey: string, row: WorldRow): WorldRow {
 }
 
 /**
- * @param all every object that the package names or has
+ * @param all every object that the package refers to or owns
  * @yields after each document
  * @returns in the order of kinds and keys
  */
@@ -64,7 +64,7 @@ export function* computeChanges(
   }: {
     readonly renames: readonly Rename[];
     readonly overwriteConsole: boolean;
-    /** Names of objects that stay unchanged: their documents have problems, or they are out of sight. */
+    /** Names of objects that stay unchanged: their documents have problems, or the caller may not see them. */
     readonly kept: ReadonlySet<string>;
   },
   all: readonly WorldRow[],
@@ -163,7 +163,7 @@ function actionOf(
   return fields.some(({ applies }) => applies) ? 'update' : 'unchanged';
 }
 
-/** Kinds that are one document: a version is replaced or preserved as a whole. */
+/** Kinds that consist of one document: a version is replaced or preserved as a whole. */
 const wholeKinds: readonly ObjectKind[] = ['Process'];
 
 function fieldsOf(
@@ -220,7 +220,7 @@ const shownBytesMax = 2048;
 const allShownBytesMax = 1_048_576;
 
 /**
- * Changes in the form of the response. A long value is replaced by its hash, and so are all values after the first 1
+ * Changes in the format of the response. A long value is replaced by its hash, and so are all values after the first 1
  * MiB.
  */
 export function* renderChanges(changes: readonly Change[]): Generator<void, PlannedChange[]> {

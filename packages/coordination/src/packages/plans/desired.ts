@@ -130,7 +130,7 @@ function* readingSpec(
   return kind === 'WorkRule' ? placed(spec, workspaceId) : spec;
 }
 
-/** Without members that are undefined. */
+/** Removes undefined members. */
 function plain(document: object): JsonObject {
   return JSON.parse(JSON.stringify(document)) as JsonObject;
 }
@@ -151,7 +151,7 @@ export function describeRefusal(error: unknown): Finding[] {
   return [told(error.code, `/spec${pointerOf(field)}${pointerOf(path)}`, said)];
 }
 
-/** A place in the details of a refusal, as a pointer: `spec.years.0` or `/years/0`. */
+/** A location in the details of a refusal, as a pointer: `spec.years.0` or `/years/0`. */
 function pointerOf(place: unknown): string {
   if (typeof place !== 'string' || place.startsWith('/')) return typeof place === 'string' ? place : '';
   return pointer(

@@ -11,7 +11,7 @@ import {
   startProcessInstance,
 } from '../../testing/processes/process-instances.ts';
 
-// A package whose new version takes the instances of a process along (docs/reference/packages.md#plan).
+// A package whose new version migrates the instances of a process (docs/reference/packages.md#plan).
 
 let baton: TestCoordination;
 let worker: ReturnType<typeof makeProcessWorker>;
@@ -52,7 +52,7 @@ test('a plan lists the instances that migrate and the deadlines that move, and i
   assert.deepEqual([now.definitionVersion, now.openElements[0].due.dueAt], [2, dueAt]);
 });
 
-test('a migration that can not be is a problem of the package', async () => {
+test('an impossible migration is a problem of the package', async () => {
   const [named, process] = [{ key: newKey('p') }, newKey('x')];
   await applyDocuments(baton.admin, named, [flow(process, 1, 'P1D')]);
   const wrong = {

@@ -40,7 +40,7 @@ function ruleSpec(more: object = {}): object {
   return { ...rest, ...more };
 }
 
-/** One document of each kind; `more` are fields of each one's spec. */
+/** One document of each kind; `more` adds fields to each spec. */
 function everyKind(prefix: string, more: Record<string, object> = {}): TestDocument[] {
   const agent = `${prefix}-agent`;
   const specs: Record<string, object> = {
@@ -96,7 +96,7 @@ describe('a package of every kind', () => {
     assert.equal((await done(baton.admin.get(`/calendars/${prefix}-calendar`))).package.key, named.key);
   });
 
-  test('is the same plan whatever the order of its files', async () => {
+  test('has the same plan regardless of the order of its files', async () => {
     const named = { key: newKey('p') };
     const documents = everyKind(newKey('x'));
     const hashOf = async (files: readonly object[]) =>
@@ -108,7 +108,7 @@ describe('a package of every kind', () => {
     assert.notEqual(await hashOf(files.slice(0, -1)), forward);
   });
 
-  test('is the same installation in whatever order its files come', async () => {
+  test('has the same result regardless of the order of its files', async () => {
     const named = { key: newKey('p') };
     const prefix = newKey('x');
     const changed = () => everyKind(prefix, { WorkRule: { description: 'Another one' } });
@@ -357,7 +357,7 @@ describe('settings of a package', () => {
     assert.equal((await planDocuments(baton.admin, named, [])).settings, null);
   });
 
-  test('that are no schema are a problem', async () => {
+  test('that are not a schema are a problem', async () => {
     const wrong = [{ kind: 'Settings', key: 's', spec: { title: 'x', schema: { type: 'nothing' } } }];
     const { problems } = await planDocuments(baton.admin, { key: newKey('p') }, wrong);
     assert.deepEqual(
@@ -368,7 +368,7 @@ describe('settings of a package', () => {
 });
 
 describe('a plan', () => {
-  test('reports refusals of the writers with file and place', async () => {
+  test('reports refusals of the writers with file and path', async () => {
     const key = newKey('k');
     const faults: [TestDocument, string, string][] = [
       [{ kind: 'Calendar', key: 'Ä', spec: calendar() }, 'invalid_document', '/key'],
@@ -413,13 +413,13 @@ describe('a plan', () => {
     assert.deepEqual([problems[0].code, problems[0].path], ['unknown_agent', '/spec/identity/agent']);
   });
 
-  test('of a package that can not be read has its problems and no change', async () => {
+  test('of an unreadable package has its problems and no change', async () => {
     const files = [{ path: 'a.yaml', content: 'a: [' }];
     const plan = await done(baton.admin.post('/packages:plan', { package: { files } }));
     assert.deepEqual([plan.package, plan.changes, plan.problems.length], [null, [], 2]);
   });
 
-  test('files processes and rules in its workspace, and finds no workspace out of sight', async () => {
+  test('creates processes and rules in its workspace, and finds no hidden workspace', async () => {
     const workspace = await done(baton.admin.post('/workspaces', { slug: newKey('w'), name: 'W' }), 201);
     const prefix = newKey('x');
     const named = { key: newKey('p') };
@@ -474,7 +474,7 @@ describe('a plan', () => {
     assert.equal(renamed.problems[0].code, 'invalid_document');
   });
 
-  test('of more than 100 changes is no plan to be applied', async () => {
+  test('of more than 100 changes cannot be applied', async () => {
     const documents = Array.from({ length: 101 }, () => ({
       kind: 'TaskType',
       key: newKey('t'),

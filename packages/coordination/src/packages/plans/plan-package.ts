@@ -70,7 +70,7 @@ export async function readContent(
 
 /**
  * Compares the documents with the tenant's objects. One statement reads all objects, so that a plan reflects one
- * moment. The apply computes everything in the plan's hash again.
+ * moment. The apply recomputes everything in the plan's hash.
  */
 export async function computePlan(
   context: Context,
@@ -110,7 +110,7 @@ export async function computePlan(
 
 interface World {
   readonly rows: readonly WorldRow[];
-  /** Names of objects that are filed out of the caller's sight: they are treated as missing. */
+  /** Names of objects that the caller may not see: they are treated as missing. */
   readonly hidden: ReadonlySet<string>;
   readonly installed: InstalledRow | undefined;
   readonly etag: string;
@@ -150,7 +150,7 @@ async function hiddenOf(context: Context, world: readonly WorldRow[]): Promise<R
 
 type Named = PackageProblem & { readonly name: string };
 
-/** Why a document can't be compared with its object. */
+/** The reason why a document can't be compared with its object. */
 function problemsOf(
   { key: packageKey, renames }: Manifest,
   { kind, key, file }: Desired,
@@ -166,13 +166,13 @@ function problemsOf(
   if (row?.package_key != null && row.package_key !== packageKey && row.retired_by_package_at === null)
     return refuse('invalid_document', `belongs to the package ${row.package_key}`);
   if (kind === 'Agent' && row?.status === 'retired')
-    return refuse('agent_retired', 'was retired: an agent and its key can not be restored');
+    return refuse('agent_retired', 'was retired: an agent and its key cannot be restored');
   if (kind !== 'Agent' || row?.id != null) return [];
   const from = renames.find((one) => one.kind === kind && one.to === key)?.from ?? '';
   if (world.get(nameOf(kind, from))?.package_key === packageKey)
     return refuse(
       'invalid_document',
-      'the key of an agent can not change: its identity and its secrets depend on it',
+      'the key of an agent cannot change: its identity and its secrets depend on it',
     );
   return [];
 }
@@ -223,7 +223,7 @@ function problemsOfChange({
   return [];
 }
 
-/** Whether a person or another package has retired the calendar: then the package does not restore it. */
+/** Whether a person or another package has retired the calendar, so that this package does not restore it. */
 export function isForeignCalendar({
   kind,
   world,
@@ -320,7 +320,7 @@ function hashed(
   return { changes, settings, problems, planHash, catalogEtag };
 }
 
-/** The same documents yield the same plan in whatever order their files come. */
+/** The same documents yield the same plan, regardless of the order of their files. */
 export function compareNames(one: Pick<Change, 'kind' | 'key'>, other: Pick<Change, 'kind' | 'key'>): number {
   return nameOf(one.kind, one.key) < nameOf(other.kind, other.key) ? -1 : 1;
 }
@@ -364,7 +364,7 @@ const errorsFirst = (a: PackageProblem, b: PackageProblem): number =>
 
 const outsideMax = 1000;
 
-/** A plan in the form of the response. */
+/** A plan in the format of the response. */
 export async function showPlan(
   { db, tenantId }: Context,
   { content: { manifest }, computed, processes, problems }: Plan,

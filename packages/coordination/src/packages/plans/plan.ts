@@ -8,7 +8,7 @@ import { objectKinds, PackageProblem, PackageSource } from '../source/package-so
 
 export const changeActions = ['create', 'update', 'rename', 'restore', 'retire', 'unchanged'] as const;
 
-/** The maximum number of changes per apply: each takes some 10 ms under the locks of the tenant's catalogue. */
+/** The maximum number of changes per apply: each takes about 10 ms under the locks of the tenant's catalogue. */
 export const changesMax = 100;
 export const replaysMax = 200;
 
@@ -36,7 +36,7 @@ const PlannedField = z
   .meta({
     id: 'PlannedField',
     description:
-      'A field of the document. A value of more than 2048 bytes, or past 1 MiB of all, is shown as its `sha256` and its `bytes`.',
+      'A field of the document. A value of more than 2048 bytes, or after the first 1 MiB of all values, is shown as its `sha256` and `bytes`.',
   });
 export type PlannedField = z.infer<typeof PlannedField>;
 
@@ -90,7 +90,7 @@ export const PackagePlan = z
   .strictObject({
     planHash: PlanHash,
     catalogEtag: z.string(),
-    package: PackageName.nullable().describe('Null if package.yaml can not be read.'),
+    package: PackageName.nullable().describe('Null if package.yaml cannot be read.'),
     changes: z.array(PlannedChange),
     outside: z
       .array(

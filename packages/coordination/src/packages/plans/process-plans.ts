@@ -12,7 +12,7 @@ import type { PackagePlan, PlannedProcess } from './plan.ts';
 /** The maximum number of versions with open instances per process. */
 const versionsToldMax = 20;
 
-/** The maximum number of named instances that diverge per process. */
+/** The maximum number of listed diverging instances per process. */
 const divergedToldMax = 20;
 
 /** The maximum number of deadlines per process. */
@@ -31,7 +31,7 @@ const isOfProcess = (change: Change) => change.kind === 'Process' && isWriting(c
 
 /**
  * Replays instances of the changed processes with the definitions of a package: 5 s for all.
- * A caller without processes.read learns nothing about instances. Call it outside of any transaction.
+ * The result omits instances for a caller without processes.read. Call it outside of any transaction.
  * @param limit the number of newest instances of each process
  * @throws Refusal 503 `unavailable` if too many requests wait
  */
@@ -53,7 +53,7 @@ export async function replayProcesses(
   return processes.map((one) => ({ ...one, behaviour: behaviours.get(one.key) ?? unreplayed }));
 }
 
-/** Versions with open instances, and what will happen to each. */
+/** Versions with open instances, and the effect of the plan on each. */
 function candidatesOf(changes: readonly Change[]) {
   return changes
     .filter(isOfProcess)
@@ -66,7 +66,7 @@ function candidatesOf(changes: readonly Change[]) {
 
 /**
  * Adds the deadlines that move when instances migrate to a new version: of the newest instances of each process, within
- * 1 s for all. A caller without processes.read learns nothing about instances. Call it outside of any transaction.
+ * 1 s for all. The result omits instances for a caller without processes.read. Call it outside of any transaction.
  * @throws Refusal 503 `unavailable` if too many requests wait
  */
 export async function predictProcessDeadlines(

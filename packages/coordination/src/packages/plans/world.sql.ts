@@ -2,7 +2,7 @@ import { sql } from '@baton/kernel/database/sql';
 import type { JsonObject } from '@baton/values/wire';
 import type { ObjectKind } from '../source/package-source.ts';
 
-/** The current state of an object that a package names or has; nulls if it doesn't exist. */
+/** The current state of an object that a package refers to or owns; nulls if it doesn't exist. */
 export interface WorldRow {
   kind: ObjectKind;
   key: string;
@@ -17,23 +17,22 @@ export interface WorldRow {
   status: 'active' | 'retired' | null;
   workspace_id: string | null;
   retired_at: string | null;
-  /** The body of its POST; null beyond `stateBytesMax`, which `bytes` exceeds then. */
+  /** The body of its POST; null if its `bytes` exceed `stateBytesMax`. */
   state: JsonObject | null;
   bytes: number | null;
   state_hash: string | null;
-  /** For a task type, its active versions, newest first, `versionsMax` and one more. */
+  /** For a task type, its newest active versions, at most `versionsMax` plus one. */
   versions: number[] | null;
   version_ids: string[] | null;
 }
 
-/** For all objects together: what one plan compares. */
+/** The maximum size of all objects that one plan compares. */
 export const stateBytesMax = 8_388_608;
 /** The maximum number of active versions of a task type that a package deprecates at once. */
 export const versionsMax = 100;
 
 /**
- * The objects of these kinds and keys, and those that a package has, in one snapshot.
- * @param named as parallel lists
+ * The objects of these kinds and keys, and those that a package owns, in one snapshot. @param named as parallel lists
  */
 export function findWorld(
   tenantId: string,

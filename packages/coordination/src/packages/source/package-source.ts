@@ -2,7 +2,10 @@ import { z } from 'zod';
 import { FreeObject } from '@baton/values/wire';
 import { PackageKey } from '../../organisation/package-link.ts';
 
-/** The maximum number of files in a package, and the size that the form of each allows; reading has tighter limits. */
+/**
+ * The maximum number of files in a package, and the maximum size of each in the request schema; parsing has stricter
+ * limits.
+ */
 const filesMax = 1000;
 const pathCharactersMax = 500;
 const contentCharactersMax = 1_000_000;
@@ -74,7 +77,7 @@ export const Envelope = z.strictObject({
   spec: FreeObject,
 });
 
-/** One document of a package; `spec` is the body of its kind's POST without the key, not validated yet. */
+/** One document of a package; `spec` is the body of its kind's POST without the key, not yet validated. */
 export interface PackageDocument extends z.output<typeof Envelope> {
   readonly file: string;
 }

@@ -10,7 +10,7 @@ const documentOf = (kind: string, key: string, spec: object = {}) => ({
   content: JSON.stringify({ apiVersion: 'baton/v1', kind, key, spec }),
 });
 
-/** The problems of a package with these files besides a right package.yaml. */
+/** The problems of a package with these files and a valid package.yaml. */
 async function problemsOf(...files: { path: string; content: string }[]) {
   const { problems } = await readPackage([manifest, ...files]);
   return problems.map(({ code, file, path, line }) => [
@@ -62,7 +62,7 @@ describe('reports problems with their file and place', () => {
     ]);
   });
 
-  test('text that is no YAML, with its line', async () => {
+  test('text that is not YAML, with its line', async () => {
     assert.deepEqual(await problemsOf({ path: 'a.yaml', content: 'a: 1\nb: [\n' }), [
       ['invalid_yaml', 'a.yaml', '', 3],
     ]);
@@ -92,7 +92,7 @@ describe('reports problems with their file and place', () => {
     ]);
   });
 
-  test('package.yaml that is missing, or wrong', async () => {
+  test('a missing or invalid package.yaml', async () => {
     assert.deepEqual((await readPackage([documentOf('Test', 'a')])).problems[0]?.file, 'package.yaml');
     const read = await readPackage([{ path: 'package.yaml', content: 'key: Desk\nversion: 1.0\nmore: 1' }]);
     assert.equal(read.package, undefined);
@@ -169,7 +169,7 @@ describe('a hostile package', () => {
     delay.enable();
     await readPackage([manifest, ...files]);
     delay.disable();
-    // 40 ms alone on the machine; others run beside it.
+    // 40 ms on an idle machine, but other tests run in parallel.
     assert.ok(!isLongProof || delay.max / 1e6 < 250, `${delay.max / 1e6} ms`);
   });
 

@@ -13,7 +13,7 @@ import {
   type Rename,
 } from './package-source.ts';
 
-/** As compact JSON in UTF-8: the limit of the largest kind, a process. */
+/** Size as compact JSON in UTF-8: the limit of the largest kind, a process. */
 const documentBytesMax = 262_144;
 /** The maximum number of reported problems per file and per package. */
 const fileProblemsMax = 50;
@@ -68,7 +68,7 @@ function* readingPackage(files: readonly PackageFile[]): Generator<void, ReadPac
       manifestPath,
       'invalid_document',
       '',
-      'is missing: it must name the key and version of the package',
+      'is missing: it must contain the key and version of the package',
     );
   noteRepeated(found, documents);
   if (manifest !== undefined) checkRenames(found, manifest, documents);
@@ -140,7 +140,7 @@ function isUnstorable(text: unknown): boolean {
   return typeof text === 'string' && (text.includes('\0') || !text.isWellFormed());
 }
 
-/** Parses JSON as such: it is also YAML, but parses a hundred times as fast. */
+/** Parses JSON with a JSON parser: it is also YAML, but parses a hundred times as fast. */
 function readText(content: string): ReturnType<typeof readYaml> {
   if (/^\s*\{/.test(content)) {
     const json = parsedJson(content);
@@ -206,7 +206,7 @@ function noteRepeated(found: Found, documents: readonly PackageDocument[]): void
     const name = document.kind === 'Settings' ? document.kind : nameOf(document);
     const first = seen.get(name);
     if (first === undefined) seen.set(name, document.file);
-    else found.add(document.file, 'invalid_document', '/key', `${first} contains ${name}, too`);
+    else found.add(document.file, 'invalid_document', '/key', `${first} contains ${name} too`);
   }
 }
 
@@ -228,8 +228,8 @@ function faultOfRename(
   taken: ReadonlySet<string>,
 ): string | undefined {
   const [before, after] = [nameOf({ kind, key: from }), nameOf({ kind, key: to })];
-  if (from === to) return 'must name two keys';
-  if (taken.has(before) || taken.has(after)) return 'names a key of another rename';
+  if (from === to) return 'must contain two different keys';
+  if (taken.has(before) || taken.has(after)) return 'contains a key of another rename';
   if (there.has(before)) return `${before} is still a document of the package`;
   return there.has(after) ? undefined : `${after} is not a document of the package`;
 }

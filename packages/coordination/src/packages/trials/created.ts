@@ -17,7 +17,7 @@ type Opening = Exclude<
   }
 >;
 
-/** The objects that an effect would create, in the form of `created`: without ids, which no test can predict. */
+/** The objects that an effect would create, in the format of `created`: without ids, which no test can predict. */
 export function createdBy(effect: Opening): Created {
   const { element } = effect;
   switch (effect.kind) {

@@ -14,9 +14,8 @@ export interface Failure {
 const shownCharactersMax = 400;
 
 /**
- * Compares the outcome of a step with the test's expectations. A refusal and a problem that the step doesn't expect are
- * failures, too.
- * @throws NotSimulated if it expects something that is not simulated
+ * Compares the outcome of a step with the test's expectations. An unexpected refusal or problem is a failure too.
+ * @throws NotSimulated if it expects an effect that is not simulated
  */
 export function failuresOf(step: number, expect: Expectation, outcome: Outcome): Failure[] {
   const { unknown } = outcome;
@@ -66,7 +65,7 @@ function isObject(value: Json): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Each expectation matches an object that no other has matched. */
+/** Each expectation must match a different object. */
 function areCreated(expected: NonNullable<Expectation['created']>, { created }: Outcome): boolean {
   const left = [...created];
   // The most specific expectations are matched first, so that less specific ones don't take their objects.

@@ -3,7 +3,7 @@ import type { ExpectationKind } from './test-document.ts';
 
 /** The outcome of a test step. */
 export interface Outcome {
-  /** The status of the instance, the evaluation or the task; null if there is none. */
+  /** The status of the instance, the evaluation or the task; null if none exists. */
   readonly status: string | null;
   /** Elements that are open. */
   readonly open?: readonly string[];
@@ -20,23 +20,23 @@ export interface Created {
   readonly [member: string]: Json;
 }
 
-/** A test uses something that is not simulated: it ends as an error, never as passed. */
+/** A test uses a feature that is not simulated: it ends as an error, never as passed. */
 export class NotSimulated extends Error {}
 
-/** A test, or the whole call, has used up its time. */
+/** A test or the whole call has exceeded its timeout. */
 export class TimeOver extends Error {}
 
 /** One act blocked the event loop for too long. */
 export class ActTooLong extends Error {}
 
 /**
- * The maximum time that one act may block the event loop; a single expression or schema may exceed it, so that a turn
+ * The maximum time that one act may block the event loop; a single expression or schema may exceed it, and a turn still
  * ends within 100 ms. An act of a typical process takes 1 ms.
  */
 const actMsMax = 25;
 /** Engine time of one test (docs/reference/packages.md#tests). */
 const testMsMax = 2000;
-/** The number of times that an act that took too long is repeated: the machine may have been busy with something else. */
+/** The number of retries of an act that took too long, because the machine may have been busy. */
 const triesMax = 5;
 
 /** Measures the time that the acts of a test take. */
@@ -55,7 +55,7 @@ export class EngineTime {
   }
 
   /**
-   * Runs an act that has no effect until it is complete, and yields to other work afterwards.
+   * Runs an act that has no side effects before it completes, and yields to other work afterwards.
    * @throws TimeOver, NotSimulated
    */
   *run<T>(act: () => T): Generator<void, T> {

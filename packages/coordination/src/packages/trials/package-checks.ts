@@ -29,7 +29,7 @@ import type { SimulatedTaskType } from './task-type-tests.ts';
 
 /** Problems of the documents of a package that tests can refer to (docs/reference/processes.md#problems). */
 
-/** The limits per document and per package, as for files. */
+/** Maximum number of problems per document and per package, as for files. */
 const documentProblemsMax = 50;
 const problemsMax = 500;
 

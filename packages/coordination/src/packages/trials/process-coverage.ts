@@ -8,8 +8,8 @@ type Aspect = 'elements' | 'transitions' | 'decisionRows' | 'handlers';
 export type ProcessCoverage = { readonly key: string } & { readonly [Name in Aspect]: Coverage };
 
 /**
- * The parts of one process that tests reach: its elements; the exits of each step; the rows of its tables; and what is
- * done at an event, at an instant or when something is late.
+ * The parts of one process that tests reach: its elements, the exits of each step, the rows of its tables, and its
+ * handlers for events, timers and deadlines.
  */
 export class ProcessReach {
   readonly key: string;
@@ -40,7 +40,7 @@ export class ProcessReach {
     for (const n of spec.onEvent.keys()) handlers.add(`event/${n}`);
   }
 
-  /** Records what an input has reached. */
+  /** Records the parts that an input has reached. */
   take(acts: readonly Act[]): void {
     for (const act of acts) {
       if (act.do === 'effect' && act.effect.kind === 'escalate')

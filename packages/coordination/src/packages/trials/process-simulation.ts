@@ -20,7 +20,7 @@ import { createdBy, peopleOf } from './created.ts';
 import { type Created, type EngineTime, NotSimulated } from './outcome.ts';
 import type { ProcessReach } from './process-coverage.ts';
 
-/** Runs instances of a process on the engine alone: their effects are recorded, and nothing is written. */
+/** Runs instances of a process in the engine only: their effects are recorded, and nothing is written. */
 
 /** The same limit as for a running instance. */
 const followUpsMax = 20;
@@ -47,7 +47,7 @@ export interface Instance {
   readonly tasks: Map<string, Of<'open_task'>>;
 }
 
-/** The effects of the inputs. */
+/** The effects of the inputs so far. */
 export interface Led {
   readonly created: Created[];
   readonly problems: string[];
@@ -74,7 +74,7 @@ export class ProcessSimulation {
 
   /**
    * Delivers an event: it starts an instance, correlates with one, or matches a step that waits for it.
-   * @returns the instance that took it last; undefined if it concerned none
+   * @returns the last instance that accepted it; undefined if it matched none
    */
   *deliver(event: EventRoot, led: Led): Generator<void, Instance | undefined> {
     const { start } = this.#process.use.definition.spec;
@@ -237,7 +237,7 @@ export class ProcessSimulation {
 
   #openTask(effect: Of<'open_task'>, at: string, made: Led, tasks: Of<'open_task'>[]): Input | undefined {
     const { element, typeKey } = effect;
-    // A task begins without custom fields: a type that requires some refuses it.
+    // A task starts without custom fields, so a type with required fields refuses it.
     if (this.#process.faultOfFields(typeKey, {})) {
       const code = 'custom_fields_invalid';
       made.problems.push(code);

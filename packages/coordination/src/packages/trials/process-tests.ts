@@ -22,7 +22,7 @@ const lastMs = Date.UTC(9999, 0, 1);
 export class ProcessTest {
   readonly #simulation: ProcessSimulation;
   #now: string;
-  /** The instance that the last act concerned. */
+  /** The instance of the last act. */
   #current: Instance | undefined;
 
   constructor(process: SimulatedProcess, now: string, time: EngineTime) {
@@ -75,7 +75,7 @@ export class ProcessTest {
   ): Generator<void, void> {
     const { instance, node } = this.#openAt(element) ?? {};
     if (instance === undefined || node?.waitsFor !== waitsFor)
-      throw new NotSimulated(`${type} of ${element}, which does not wait for that`);
+      throw new NotSimulated(`${type} of ${element}, which does not wait for this event`);
     const id = (node.taskId ?? node.callId ?? node.childId) as string;
     const event = this.#event(type, entityType, id, payload);
     const { code = defaultErrors[waitsFor], message = '' } = (payload['error'] ?? {}) as JsonObject;

@@ -17,7 +17,7 @@ after(() => baton.close());
 const agent = documentFile('Agent', 'desk', { displayName: 'Desk', identity: { kind: 'agent' } });
 const started = { send: { observation: 'ready', payload: { data: { n: 3 } } } };
 
-/** A definition with one stage of these steps, which an observation starts. */
+/** A definition that an observation starts, with one stage of these steps. */
 const specOf = (steps: object[], more: object = {}) => ({
   version: 1,
   displayName: 'A test',
@@ -59,7 +59,7 @@ const human = (id: string, more: object = {}, step: object = {}) => ({
 });
 
 describe('a test of a process', () => {
-  test('sends, completes, decides and lets time pass, with every kind of expectation', async () => {
+  test('sends, completes, decides and advances time, with every kind of expectation', async () => {
     const definition = specOf([
       human('look', { assign: [{ role: 'reviewer' }] }, { export: { as: { seen: 'step.result.seen' } } }),
       { id: 'agree', approve: { approvers: [{ role: 'boss' }, { agent: 'desk' }], title: 'Agree?' } },
@@ -264,7 +264,7 @@ describe('a test of a process', () => {
     const key = `c${newId()}`;
     await done(baton.admin.post('/calendars', { key, spec: calendar }), 201);
     await passes(definition(key), steps);
-    // Another begin: Friday noon.
+    // A different start: Friday noon.
     await passes(
       definition(key),
       [{ ...started, expect: { created: [{ kind: 'task', match: { dueAt: '2026-01-12T14:00:00.000Z' } }] } }],
@@ -296,7 +296,7 @@ describe('a test of a process', () => {
     ]);
   });
 
-  test('refuses a completion whose output does not satisfy the form, and reads only the fields of the form', async () => {
+  test('refuses a completion whose output does not match the form, and reads only the fields of the form', async () => {
     const form = { type: 'object', required: ['seen'], properties: { seen: { type: 'boolean' } } };
     const definition = documentFile(
       'Process',
@@ -332,7 +332,7 @@ describe('a test of a process', () => {
     ]);
   });
 
-  test('an event correlates with the instance of its key, and starts none where one runs', async () => {
+  test('an event correlates with the instance of its key, and starts none if one is running', async () => {
     const definition = specOf([human('a')], {
       start: {
         on: { event: 'task.created', where: 'event.payload.k != "x"' },
@@ -357,7 +357,7 @@ describe('a test of a process', () => {
     assert.deepEqual(report.coverage[0].handlers, { covered: 1, total: 1, missing: [] });
   });
 
-  test('tests that use something that is not simulated end as errors with the reason, never as passed', async () => {
+  test('tests that use unsimulated features end as errors with the reason, never as passed', async () => {
     const definition = specOf([human('a'), { id: 's', call: { process: 'p' } }]);
     const notSimulated: [object[], number, RegExp][] = [
       [[{ send: { event: 'task.cancelled', payload: { element: 's' } } }], 2, /which does not wait for that/],
@@ -373,7 +373,7 @@ describe('a test of a process', () => {
   });
 });
 
-test('coverage counts elements, ways on, rows and handlers over all tests of a process', async () => {
+test('coverage counts elements, exits, rows and handlers over all tests of a process', async () => {
   const definition = specOf(
     [
       { id: 'ask', when: 'data.n > 1', approve: { approvers: [{ role: 'boss' }] } },

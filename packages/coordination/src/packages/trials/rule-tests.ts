@@ -37,21 +37,21 @@ export interface SimulatedRule {
 
 const textMax = 200;
 
-/** A rule of a package, as if it existed. */
+/** A rule of a package, treated as existing. */
 export function simulateRule(key: string, documents: RuleDocuments): SimulatedRule {
   const place = { workspace_id: null, goal_id: null };
   const rule = { id: activityId('rule', key, 1), key, version: 1, ...place, ...documents };
   return { rule: rule as unknown as RuleRow, reached: new Set() };
 }
 
-/** Whether its tests cover both a run that acts and one that doesn't. */
+/** The results of its tests: covered if both a run that acts and one that doesn't were tested. */
 export function coverageOfRule({ rule, reached }: SimulatedRule): z.infer<typeof RuleCoverage> {
   const mayHoldBack = rule.condition !== true || rule.action.forEach !== undefined;
   const all = new Set(['matched', ...(mayHoldBack ? ['not_matched'] : [])]);
   return { key: rule.key, outcomes: coverageOf(all, reached) };
 }
 
-/** One test of a rule. Tasks that it files stay open under their keys for the following steps. */
+/** One test of a rule. Tasks that it creates stay open under their keys for the following steps. */
 export class RuleTest {
   readonly #rule: RuleRow;
   readonly #reached: Set<string>;
@@ -124,7 +124,7 @@ export class RuleTest {
       if (!holdsCondition(rule.condition, roots)) return { status: 'not_matched', ...nothing };
       this.#time.check();
       if (rule.interpretation !== null) {
-        const why = 'the rule calls a skill first, which tests can not call';
+        const why = 'the rule calls a skill first, which tests cannot call';
         return { status: 'waiting', ...nothing, unknown: { names: ['created'], why } };
       }
       const items = itemsOfAction(rule.action, roots);

@@ -54,12 +54,12 @@ describe('a test of a rule', () => {
     );
   });
 
-  test('its identity has the form that its writer accepts', async () => {
+  test('its identity has the format that its writer accepts', async () => {
     const { status, problems } = await run(ruleOf({}, { identity: { agent: 'Not A Key' } }));
     assert.deepEqual([status, problems[0].code], ['invalid', 'invalid_rule']);
   });
 
-  test('evaluates an event: the tasks that it would file, once for each key, and when it does not act', async () => {
+  test('evaluates an event: the tasks that it would create, once per key, and the cases in which it does not act', async () => {
     const report = await passes(
       ruleOf({ dedupKeyTemplate: 'n-{{ payload.n }}' }),
       { ...look({ n: 1 }), expect: { status: 'not_matched', created: [] } },
@@ -102,7 +102,7 @@ describe('a test of a rule', () => {
     assert.deepEqual(ruleCoverage[0].outcomes.missing, ['not_matched']);
   });
 
-  test('requests decisions, changes and closes tasks that it has filed, and reports refused items', async () => {
+  test('requests decisions, changes and closes tasks that it has created, and reports refused items', async () => {
     await passes(
       ruleOf({
         kind: 'request_decision',
@@ -142,7 +142,7 @@ describe('a test of a rule', () => {
     );
   });
 
-  test('files a task for each item of a forEach without a template for keys', async () => {
+  test('creates a task per item of a forEach without a template for keys', async () => {
     await passes(ruleOf({ forEach: 'payload.types', fields: { title: 'Do {{ item }}' } }), {
       ...look({ n: 2, types: ['a', 'a', 'b'] }),
       expect: {
@@ -151,7 +151,7 @@ describe('a test of a rule', () => {
     });
   });
 
-  test('reads the task and the goal of the event, and nothing else', async () => {
+  test('reads the task and the goal of the event, and no other documents', async () => {
     const rule = ruleOf({ fields: { title: '{{ task.title }} for {{ goal.title }}' } });
     const brought = { task: { title: 'Build' }, goal: { title: 'growth' } };
     await passes(rule, {
@@ -163,7 +163,7 @@ describe('a test of a rule', () => {
     assert.match(missing.failures[0].message, /reads task/);
   });
 
-  test('a rule that calls a skill waits; its act is not simulated', async () => {
+  test('a rule that calls a skill waits; its action is not simulated', async () => {
     const { name, version } = await done(
       baton.admin.post('/skills', { name: 'judge', version: '1', protocol: 'mcp' }),
       201,

@@ -20,7 +20,7 @@ export interface SimulatedTaskType {
   readonly fieldSchema: PreparedSchema;
   /** Whether completing a task requires more than a move: checks that must pass. */
   readonly hasChecks: boolean;
-  /** Whether it declares what follows when a task is completed or verified. */
+  /** Whether it declares actions for completed or verified tasks. */
   readonly declaresWork: boolean;
   readonly reachedStatuses: Set<string>;
   readonly reachedMoves: Set<string>;
@@ -45,7 +45,7 @@ export function coverageOfTaskType({
 
 const moveOf = (from: string, to: string) => `${from} → ${to}`;
 
-/** One task of the type, which begins in its initial status and without custom fields. */
+/** One task of the type, which starts in its initial status without custom fields. */
 export class TaskTypeTest {
   readonly #type: SimulatedTaskType;
   readonly #time: EngineTime;
@@ -60,7 +60,7 @@ export class TaskTypeTest {
   }
 
   *step({ transition }: TestStep): Generator<void, Outcome> {
-    if (transition === undefined) throw new NotSimulated('what a task type does at an event');
+    if (transition === undefined) throw new NotSimulated('the actions of a task type at an event');
     const refused = yield* this.#time.run(() => this.#move(transition));
     const outcome: Outcome = {
       status: this.#status,
@@ -84,7 +84,7 @@ export class TaskTypeTest {
     const [from, found] = [this.#status, findStatus(lifecycle, to)];
     if (found === undefined) return 'status_not_in_lifecycle';
     const isSuccess = found.category === 'terminal_success';
-    // Only the completion leads to a success status, and only to one of them.
+    // Only a completion moves a task to a success status, and only to one of them.
     if (isSuccess && to !== lifecycle.completionStatus) return 'invalid_status';
     const ended = findStatus(lifecycle, from)?.category;
     if (isSuccess && ended === 'terminal_success') return 'task_already_completed';

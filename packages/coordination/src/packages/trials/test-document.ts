@@ -24,10 +24,10 @@ const Send = z
   })
   .refine(
     ({ event, observation }) => (event === undefined) !== (observation === undefined),
-    'must name one of event and observation',
+    'must contain exactly one of event and observation',
   );
 
-/** An event in the form that rules read, with the task and the goal that their documents read. */
+/** An event in the format that rules read, with the task and the goal that their expressions read. */
 const Evaluate = z.strictObject({
   event: z.strictObject({
     type: eventType,
@@ -35,7 +35,7 @@ const Evaluate = z.strictObject({
     entityType: word.optional(),
     entityId: word.optional(),
     actorId: word.optional(),
-    agent: AgentKey.optional().meta({ description: 'The agent of the registry that wrote it.' }),
+    agent: AgentKey.optional().meta({ description: 'The registry agent that wrote the event.' }),
     workspaceId: word.optional(),
     task: FreeObject.optional(),
     goal: FreeObject.optional(),
@@ -109,7 +109,7 @@ export const TestSpec = z
           context.addIssue({
             code: 'custom',
             path: ['steps', n, 'expect', name],
-            message: `can not be expected of a ${subject}`,
+            message: `cannot be expected of a ${subject}`,
           });
     }
   });

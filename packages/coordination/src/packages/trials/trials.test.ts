@@ -216,7 +216,7 @@ describe('problems make a package invalid, and no test runs', () => {
     );
   });
 
-  test('warnings alone do not', async () => {
+  test('warnings alone do not make it invalid', async () => {
     const report = await run(agent, processOf({ owner: undefined }), testOf());
     assert.deepEqual(
       report.problems.map(({ code, severity }: any) => [code, severity]),
@@ -244,7 +244,7 @@ describe('problems make a package invalid, and no test runs', () => {
     ]);
     assert.deepEqual(
       (await messages(step({ send: { event: 'a.b', observation: 'c' } })))[0]?.[2],
-      'must name one of event and observation',
+      'must contain exactly one of event and observation',
     );
     assert.deepEqual((await messages(step({ advance: 'P1Y' }))).length, 1);
     assert.deepEqual(
@@ -255,7 +255,7 @@ describe('problems make a package invalid, and no test runs', () => {
       await messages(
         testOf({ subject: 'rule', object: 'r', steps: [{ advance: 'PT1S', expect: { open: [] } }] }),
       ),
-      [['invalid_document', '/spec/steps/0/expect/open', 'can not be expected of a rule']],
+      [['invalid_document', '/spec/steps/0/expect/open', 'cannot be expected of a rule']],
     );
     assert.deepEqual(await messages(testOf({ object: 'q' })), [
       ['invalid_document', '/spec/object', 'Process/q is not a document of the package'],
@@ -292,7 +292,7 @@ describe('a hostile package', () => {
   /** 40,000 characters of data, which are measured whenever a field changes. */
   const large = Object.fromEntries(Array.from({ length: 12 }, (_, n) => [`t${n}`, `'${'x'.repeat(3500)}'`]));
   const again = (id: string, steps: object[]) => [{ id, try: { do: steps, retry: { limit: 20 } } }];
-  /** Tries 8,000 times, and each time does what costs much: seconds for one event. */
+  /** Repeats an expensive computation 8,000 times, which takes seconds per event. */
   const endless = processOf({
     start: { on: { observation: 'ready' }, key: '"one"', set: { ...large, x: '0' } },
     ...stepsOf(
@@ -339,17 +339,17 @@ describe('a hostile package', () => {
         [1, isLongProof ? 'the call has used up its time' : 'one act takes more than 25 ms of the engine'],
       ],
     );
-    // 10 s for the tests; others work beside it on the same processors.
+    // 10 s for the tests, plus a margin for other processes on the same processors.
     assert.ok(!isLongProof || report.durationMs < 20_000, `${report.durationMs} ms`);
     waitsMs.sort((a, b) => a - b);
     const medianMs = waitsMs[Math.floor(waitsMs.length / 2)] as number;
     assert.ok(!isLongProof || medianMs < 250, `calls of another tenant take ${medianMs} ms`);
-    // At most 40 ms alone on the machine; others run beside it, and may take all of its processors for a while.
+    // At most 40 ms on an idle machine, but other processes may use all of its processors for a while.
     const turnMs = delay.percentile(99) / 1e6;
-    assert.ok(!isLongProof || turnMs < 100, `the event loop was held for ${turnMs} ms`);
+    assert.ok(!isLongProof || turnMs < 100, `the event loop was blocked for ${turnMs} ms`);
   });
 
-  longTest('calls of one tenant wait for each other, and too many are refused', async () => {
+  longTest('calls of one tenant wait for each other, and excess calls are refused', async () => {
     const tests = Array.from({ length: byDepth(5, 10) }, (_, n) => testOf({}, `t${n}`));
     const all = Array.from({ length: 12 }, () => post([agent, endless, ...tests]));
     const statuses = (await Promise.all(all)).map(

@@ -40,7 +40,7 @@ const testsMax = 500;
 /** The limit for rules and task types together. */
 const otherTestsMax = 100;
 const problemsMax = 500;
-/** For a whole call, from the time that it gets its slot: tests that were not begun by then end as errors. */
+/** For a whole call, from the time that it gets its slot: tests that have not started by then end as errors. */
 const callMsMax = 10_000;
 const turnMsMax = 5;
 /** A Monday, so that calculations with working time give the same result in every run. */
@@ -68,7 +68,7 @@ const TestResult = z
     process: z.string().optional().meta({ description: 'For a test of a process, its key.' }),
     status: z.enum(['passed', 'failed', 'error']).meta({
       description:
-        '`error`: it could not be carried out, because it uses something that is not simulated or takes too long.',
+        '`error`: it could not be run, because it uses a feature that is not simulated or takes too long.',
     }),
     durationMs: z.int(),
     failures: z.array(
@@ -107,7 +107,7 @@ export const PackageTestReport = z
   .meta({ id: 'PackageTestReport' });
 export type PackageTestReport = z.infer<typeof PackageTestReport>;
 
-/** A call takes up to 10 s, half of them of a processor that all tenants share. */
+/** A call takes up to 10 s, half of it on a processor that all tenants share. */
 const ofTenant = new ConcurrencyLimit('package tests of the tenant', {
   runningMax: 1,
   queuedMax: 4,
@@ -290,7 +290,7 @@ async function runTests(
   };
 }
 
-/** Runs steps, and after each turn of 5 ms or more yields to the event loop for as long as the turn took. */
+/** Runs steps. After each turn of 5 ms or more it yields to the event loop for the duration of the turn. */
 async function inHalfOfTheTime<T>(steps: Iterator<void, T>): Promise<T> {
   for (let since = performance.now(); ; ) {
     const { done, value } = steps.next();
@@ -302,7 +302,7 @@ async function inHalfOfTheTime<T>(steps: Iterator<void, T>): Promise<T> {
   }
 }
 
-/** Why a test could not be carried out, and at which step. */
+/** The reason why a test could not be run, and the step. */
 interface Obstacle {
   readonly step: number;
   readonly obstacle: string;

@@ -68,7 +68,7 @@ function valueOf(parameter: Parameter, { params, workspaceId }: Given): string |
   return storedValue(typeOf(parameter), sent) ?? invalid(`/params/${name}`, 'invalid_value');
 }
 
-/** The filters that always apply in a block. A parameter that is null disables its filter. */
+/** The filters that always apply in a block. A null parameter disables its filter. */
 function fixed(
   { field: name, op, value }: Filter,
   fields: Source['fields'],
@@ -87,10 +87,10 @@ function invalid(path: string, code: string): never {
   throw new Refusal('validation_error', { errors: [{ path, code }] });
 }
 
-/** Sorting compares this many characters of a text, so that each fits into a cursor. */
+/** The number of characters of a text that sorting compares, so that each value fits into a cursor. */
 const sortedCharactersMax = 100;
 
-/** The sort keys of a list, and whether an index of the source has that order. */
+/** The sort keys of a list, and whether the source has an index in that order. */
 export function keysOfRows(
   { fields, orderedBy }: Source,
   sorts: readonly Sort[],

@@ -2,7 +2,7 @@ import { type FieldType, type StoredValue, storedValue } from './field-values.ts
 import type { Field } from './source-fields.sql.ts';
 import type { Filter, Parameter } from './view-spec.ts';
 
-/** The values that a parameter is compared with. */
+/** The values with which a parameter is compared. */
 export function typeOf({ type }: Parameter): FieldType {
   return type === 'workspace' ? 'id' : type;
 }
@@ -20,7 +20,7 @@ export function comparedValues(
   if (Array.isArray(sent) !== (op === 'in')) return undefined;
   const values = (Array.isArray(sent) ? sent : [sent]).map((one) => {
     const value = storedValue(field.type, one);
-    // A word that the field never has matches nothing.
+    // A word outside of the field's vocabulary matches no row.
     return value !== undefined && field.words !== undefined ? field.words.indexOf(value as string) : value;
   });
   return values.includes(undefined) ? undefined : ([...new Set(values)] as StoredValue[]);

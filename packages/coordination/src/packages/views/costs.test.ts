@@ -12,7 +12,7 @@ import { keysOfRows } from './block-query.ts';
 import { findBlockRows, type Looking, scannedRowsMax } from './rows.sql.ts';
 import { sources } from './sources.ts';
 
-/** More than one query scans. */
+/** More rows than one query may scan. */
 const many = scannedRowsMax + 4000;
 
 let baton: TestCoordination;
@@ -73,7 +73,7 @@ const idsOf = async (key: string, body: object = {}, by = admin) =>
 const byTitle = { sorts: [{ field: 'title', direction: 'asc' }] };
 const counting = { columns: [{ field: 'value' }], aggregate: { fn: 'count' } };
 
-test('a query that would scan more than 20,000 rows is 409 view_too_costly', async () => {
+test('a query that would scan more than 20,000 rows returns 409 view_too_costly', async () => {
   const key = await publish(
     blockOf(byTitle),
     blockOf(counting),
@@ -91,7 +91,7 @@ test('a query that would scan more than 20,000 rows is 409 view_too_costly', asy
     assert.deepEqual(await refused(query(key, body), 409, 'view_too_costly'), { maxRows: scannedRowsMax });
 });
 
-test('the newest rows of any number are shown, page by page, and so are rows found by an index', async () => {
+test('any number of newest rows is shown page by page, and so are rows found by an index', async () => {
   const filters = ['id', 'priority', 'title', 'ownerId'].map((field) => ({ field, op: 'eq' }));
   const key = await publish(
     blockOf({ filters: [...filters, { field: 'priority', op: 'in' }], ...byTitle }),
@@ -123,7 +123,7 @@ test('the newest rows of any number are shown, page by page, and so are rows fou
   assert.equal((await idsOf(key, { block: 1, filter: recent, limit: 1 })).length, 1);
 });
 
-test('so are the rows of a small workspace', async () => {
+test('the rows of a small workspace are shown too', async () => {
   const small = await makeWorkspace(baton);
   const task = await makeTask(baton, { workspaceId: small.id });
   const key = await publish(blockOf(byTitle), blockOf(counting));
@@ -132,7 +132,7 @@ test('so are the rows of a small workspace', async () => {
 });
 
 for (const source of ['tasks', 'runs', 'claims', 'approvals', 'invocations'])
-  test(`${source}: rows out of sight cost a query nothing`, async () => {
+  test(`${source}: hidden rows do not count towards the limit of a query`, async () => {
     const columns = [{ field: 'id' }];
     const filters = [{ field: 'status', op: 'eq' }];
     const sorts = [{ field: 'id', direction: 'asc' }];

@@ -7,7 +7,7 @@ const typeOf = new Map<string, FieldType>(
 );
 
 /**
- * The values after which a page begins, from a cursor of the same query; undefined for the first page.
+ * The values of the last row of the previous page, from a cursor of the same query; undefined for the first page.
  * @throws Refusal `invalid_cursor`
  */
 export function startOf(name: string, cursor: string | null | undefined, keys: readonly SortKey[]): Start {
@@ -17,7 +17,7 @@ export function startOf(name: string, cursor: string | null | undefined, keys: r
   return values.map((value, n) => {
     if (value === null) return null;
     const type = typeOf.get(keys[n]?.storedAs as string) ?? 'number';
-    // Rows never contain a text that PostgreSQL can't store.
+    // PostgreSQL can't store such a text, so no row can contain it.
     const stored: Stored | undefined = String(value).includes('\0') ? undefined : storedValue(type, value);
     const isPlace = keys[n]?.storedAs === 'smallint';
     return stored === undefined || (isPlace && !isSmall(stored)) ? invalid() : stored;

@@ -5,7 +5,7 @@ import { InstantInput, Uuid } from '@baton/values/wire';
 export const fieldTypes = ['text', 'number', 'boolean', 'time', 'id'] as const;
 export type FieldType = (typeof fieldTypes)[number];
 
-/** A value in the form in which the store compares it. */
+/** A value in the format in which the store compares it. */
 export type StoredValue = string | number | boolean;
 
 const forms: Record<FieldType, z.ZodType<StoredValue>> = {

@@ -34,7 +34,7 @@ const query = (key: string, body: object = {}, by = admin) =>
 const itemsOf = async (key: string, body: object = {}, by = admin) =>
   (await done(query(key, body, by))).items;
 const columns = (...names: string[]) => names.map((field) => ({ field }));
-/** The owner distinguishes the tasks of this file's tests. */
+/** The owner distinguishes the tasks of the tests in this file. */
 const ownedBy = (value: string) => ({ field: 'ownerId', op: 'eq', value });
 
 type SourceOfRows = keyof typeof fieldsBySource;
@@ -183,7 +183,7 @@ describe('filters', () => {
     );
   });
 
-  test('of a yes or no', async () => {
+  test('of a boolean', async () => {
     const key = await publish(
       blockOf({
         source: 'approvals',
@@ -195,7 +195,7 @@ describe('filters', () => {
     assert.ok(items.every(({ gate }: any) => gate));
   });
 
-  test('several hold together, those of the block always', async () => {
+  test('several apply together, those of the block always', async () => {
     const low = { field: 'priority', op: 'eq', value: 'low' };
     await shows([low], [], ['alpha two', 'beta']);
     await shows(
@@ -284,7 +284,7 @@ describe('POST /views/{key}:query refuses', () => {
     await refused(query(key, both), 422, 'undeclared_filter');
   });
 
-  test('a query without the workspace that a block is about', async () => {
+  test('a query without the workspace that a block requires', async () => {
     const filters = [{ field: 'workspaceId', op: 'eq', value: { param: 'place' } }];
     const params = [{ name: 'place', type: 'workspace' }];
     const key = await publish(blockOf({ filters, params }));
@@ -363,7 +363,7 @@ describe('POST /views/{key}:query refuses', () => {
   });
 });
 
-/** A workspace, and one below it. */
+/** A workspace and its child. */
 async function treeOf() {
   const workspace = await makeWorkspace(baton);
   return [workspace, await makeWorkspace(baton, { parentId: workspace.id })];
@@ -487,7 +487,7 @@ describe('pages', () => {
     );
   });
 
-  test('of groups come one after the other, by their value too', async () => {
+  test('of groups follow each other, also sorted by value', async () => {
     for (const sorts of [
       [{ field: 'dueDate', direction: 'desc' }],
       [{ field: 'value', direction: 'desc' }],
@@ -520,7 +520,7 @@ describe('pages', () => {
 });
 
 describe('workspaces', () => {
-  test('a query of one shows the rows of it and its descendants', async () => {
+  test('a query of one shows its rows and those of its descendants', async () => {
     const [top, below] = await treeOf();
     const ids = [];
     for (const workspaceId of [top.id, below.id]) ids.push((await makeTask(baton, { workspaceId })).id);
@@ -534,11 +534,11 @@ describe('workspaces', () => {
     assert.deepEqual(await shown({ workspaceId: top.id, filter: medium }), ids.toSorted());
     assert.ok(
       (await shown({ block: 1, workspaceId: top.id })).length > 0,
-      'connections are of the whole tenant',
+      'connections belong to the whole tenant',
     );
   });
 
-  test('callers with partial visibility get their part, and nothing about the rest', async () => {
+  test('callers with partial visibility get the visible rows, and no information about others', async () => {
     const { person, mine, other } = await makeNarrowPerson(baton);
     const worker = { actor: admin, sessionId: await openSession(admin) };
     const inEach = async (workspaceId: string | null) => {

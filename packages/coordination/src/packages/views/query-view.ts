@@ -27,9 +27,9 @@ import type { ViewQuery, ViewRows } from './view.ts';
 import { type SourceName, type ViewBlock, valueColumn } from './view-spec.ts';
 import { getViewRow } from './views.ts';
 
-/** Fields whose indexes are tried one after the other before a query is refused. */
+/** Maximum number of indexed fields that are tried one after the other before a query is refused. */
 const fieldLooksMax = 2;
-/** Limits where external authorization decides per object: rows of one page, and objects of an aggregate. */
+/** Limits if external authorization decides per object: rows of one page, and objects of an aggregate. */
 const judgedRowsMax = 500;
 /** The maximum number of reads that search for visible rows. */
 const judgedReadsMax = 8;
@@ -162,7 +162,8 @@ async function rowsOf(querying: Querying): Promise<Page> {
 
 /**
  * The rows of a page, from the first access path that doesn't scan too many.
- * @returns undefined if every path does; `isCut` if the page is full and the next row is further than one query scans
+ * @returns undefined if every path does; `isCut` if the page is full and the next row is beyond the scan limit of one
+ * query
  */
 async function findRows(
   querying: Querying,

@@ -6,14 +6,17 @@ import type { Field } from './source-fields.sql.ts';
 import type { Source } from './sources.ts';
 import type { FilterOperator } from './view-spec.ts';
 
-/** The statements for a block's rows. All names in them are those of the sources; sent values are parameters. */
+/**
+ * The statements for a block's rows. All identifiers in them come from the sources; values from the request are
+ * parameters.
+ */
 
 /**
  * The maximum number of scanned rows per query; a query that would scan more is refused
  * (docs/reference/views-and-lists.md#read).
  */
 export const scannedRowsMax = 20_000;
-/** The number of the first row too many: it is returned first, or last where the rows have the order of an index. */
+/** The number of the first row over the limit: it is returned first, or last if the rows have the order of an index. */
 const excess = fragment.raw(String(scannedRowsMax + 1));
 
 type Fragment = ReturnType<typeof fragment>;
@@ -31,16 +34,19 @@ export interface Comparison {
 export type Access =
   | { readonly by: 'tenant' }
   | { readonly by: 'field'; readonly comparison: Comparison }
-  /** The workspaces that a person sees, those within one, or both; with unfiled rows, where the person may see all. */
+  /**
+   * The filter by the workspaces that a person sees, by one workspace, or both; includes rows without a workspace if
+   * the person may see all.
+   */
   | { readonly by: 'places' };
 
-/** A query of one block, as far as it selects rows. */
+/** The part of a block's query that selects rows. */
 export interface Looking {
   readonly tenantId: string;
   readonly source: Source;
   readonly access: Access;
   readonly viewerId: string | null;
-  /** Only rows filed in this workspace or its descendants. */
+  /** Only rows of this workspace or its descendants. */
   readonly workspaceId: string | null;
   readonly comparisons: readonly Comparison[];
   /** The objects that external authorization grants, if it decides on each. */
@@ -72,7 +78,7 @@ function placesOf(looking: Looking): Fragment {
     select place.id from (${placesSeenBy(tenantId, viewerId)}) as place (id) where place.id in (${workspacesWithin(looking)})`;
 }
 
-/** Rows of the table as `t`, each found by an index; some are empty, where a joined row has none. */
+/** Rows of the table as `t`, each found by an index; empty if a joined row has none. */
 function found(looking: Looking): Fragment {
   const { tenantId, source, access } = looking;
   const table = fragment.table(source.table);
@@ -114,7 +120,7 @@ function foundInPlaces(looking: Looking): Fragment {
     (select t.* from ${ofTasks} union all select t.* from ${ofPlaces(condition`task_id is null`)}) as t where true`;
 }
 
-/** The workspace that a row is filed in, directly or through its task. */
+/** The workspace of a row, directly or through its task. */
 function placeOf({ filedBy }: Source): string {
   const ofTask = '(select workspace_id from tasks where id = t.task_id)';
   if (filedBy === 'workspace') return 't.workspace_id';
@@ -122,7 +128,7 @@ function placeOf({ filedBy }: Source): string {
 }
 
 /**
- * The scanned rows, numbered from 1 as `passed`, one more than the limit at most, with the expressions that the rest of
+ * The scanned rows, numbered from 1 as `passed`, at most one more than the limit, with the expressions that the rest of
  * the query needs: `f…` for the filters, and others by name.
  */
 function lookedAt(
@@ -218,7 +224,7 @@ export interface RowsPage {
   readonly rowsMax: number;
 }
 
-/** The rows of a page. The first row over the scan limit is among them, whatever its values are. */
+/** The rows of a page. They include the first row over the scan limit, regardless of its values. */
 export function findBlockRows(
   looking: Looking,
   { columns, keys, start, inOrder, rowsMax }: RowsPage,

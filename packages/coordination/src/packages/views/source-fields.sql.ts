@@ -9,13 +9,13 @@ import { columnTypes, type FieldType } from './field-values.ts';
 
 type Fragment = ReturnType<typeof fragment>;
 
-/** How an index finds rows by the values of a field. */
+/** An index lookup of rows by the values of a field. */
 export interface FieldIndex {
   /** The indexed expression, if it is not the field itself. */
   readonly expression: string;
   /** Whether the index has the rows of a single value in the source's own order. */
   readonly inOrder: boolean;
-  /** For a field of a related row: `v` are the values to find, for those of the field. */
+  /** For a field of a related row: the lookup, in which `v` are the requested values. */
   readonly valuesOf?: (tenantId: string, values: readonly unknown[]) => Fragment;
 }
 
@@ -25,7 +25,7 @@ export interface Field {
   readonly expression: string;
   /** The type of the expression, for comparisons. */
   readonly storedAs: string;
-  /** The words of a field that is stored as a position in this list. */
+  /** The values of a field that is stored as a position in this list. */
   readonly words?: readonly string[];
   readonly index?: FieldIndex;
 }
@@ -52,7 +52,7 @@ function field(type: FieldType, name: string, { column, expression, words, index
 const of = (type: FieldType) => (names: string) => names.split(' ').map((name) => field(type, name));
 const [texts, numbers, times, ids] = [of('text'), of('number'), of('time'), of('id')];
 
-/** Fields with an index that begins with the tenant, or with values that no other tenant has. */
+/** Fields with an index that starts with the tenant, or with values that are unique to a tenant. */
 function indexed(type: FieldType, names: string, inOrder = true): Field[] {
   return names
     .split(' ')

@@ -13,8 +13,8 @@ export interface Source {
   /** The permission to read its list. */
   readonly right: Permission;
   /**
-   * The column with the object of external authorization for each row, and its kind; `place` is the workspace, or the
-   * tenant for unfiled rows. Absent where authorization applies to the source as a whole.
+   * The column with the object of external authorization per row, and its kind; `place` is the workspace, or the tenant
+   * for rows without one. Absent if authorization applies to the source as a whole.
    */
   readonly judgedBy?: {
     readonly column: string;
@@ -24,7 +24,7 @@ export interface Source {
   readonly filedBy?: FiledBy & ('workspace' | 'task' | 'taskOrWorkspace');
   /** The column of the source's own order, newest first, then by id. */
   readonly orderedBy: string;
-  /** Whether an index has all rows of a tenant in that order. */
+  /** Whether an index contains all rows of a tenant in that order. */
   readonly isOrdered: boolean;
 }
 

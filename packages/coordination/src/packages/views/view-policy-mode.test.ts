@@ -8,7 +8,9 @@ import { done, makeTask, refused } from '../../testing/leases.ts';
 import { makeWorkspace } from '../../testing/organisation/workspaces.ts';
 import { blockOf, insertTestView } from '../../testing/packages/views.ts';
 
-/** CP_AUTHZ_MODE policy: a block shows what a decision point grants of its source, as the list of the source does. */
+/**
+ * CP_AUTHZ_MODE policy: a block shows the rows of its source that a decision point grants, like the list of the source.
+ */
 
 let baton: TestCoordination;
 let policy: TestPolicy;
@@ -32,7 +34,7 @@ async function walk(key: string, by: Actor, limit: number): Promise<string[]> {
   }
 }
 
-test('rows and sums are those of the objects that are listed, or granted one by one', async () => {
+test('rows and sums include only objects that are listed or granted individually', async () => {
   const tasks: { id: string }[] = [];
   for (let n = 0; n < 5; n += 1) tasks.push(await makeTask(baton));
   const key = await insertTestView(baton, baton.admin, [blockOf(), blockOf(counting)]);
@@ -49,7 +51,7 @@ test('rows and sums are those of the objects that are listed, or granted one by 
   await refused(query(key, writer), 403, 'permission_denied');
 });
 
-test('no cursor names a row that the point hides, however many there are', async () => {
+test('no cursor refers to a row that the decision point hides, regardless of their number', async () => {
   const hidden = await makeTask(baton, { title: 'hidden' });
   const copies = (count: number, title: string) =>
     baton.pool.run(sql`

@@ -59,11 +59,11 @@ export const ViewQuery = z
       .array(z.strictObject({ field: fieldName, direction: z.enum(['asc', 'desc']).optional() }))
       .max(5)
       .default([])
-      .describe('The default is the first sort of the block, otherwise newest first.'),
+      .describe('Defaults to the first sort of the block, or newest first if it has none.'),
     limit: z.int().min(1).max(200).default(50),
     cursor: z.string().min(1).max(8000).nullish(),
     workspaceId: Uuid.nullish().describe(
-      'Only rows filed in this workspace or its descendants; connections belong to the tenant.',
+      'Only rows of this workspace or its descendants; connections belong to the tenant.',
     ),
   })
   .meta({ id: 'ViewQuery' });

@@ -41,7 +41,7 @@ export const viewsApi = [
       'invocations, otherwise that of the same name; the rows are those that the list would show. At most 20,000 rows are scanned, those that ' +
       'a filter with `eq` or `in` finds by an index, or the newest until the page is full; a query that would scan more is ' +
       'refused. Rows without a value come last. A value of another type, a missing parameter and a parameter that the block ' +
-      'does not declare are 422 `validation_error`. With external authorization per row, a page may be short and still have a cursor; after 4,000 consecutive hidden rows, the query is refused.',
+      'does not declare return 422 `validation_error`. With external authorization per row, a page may be short and still have a cursor; after 4,000 consecutive hidden rows, the query is refused.',
     params,
     body: ViewQuery,
     returns: { 200: ViewRows },
@@ -55,7 +55,7 @@ export const viewsApi = [
       'invalid_cursor',
       'view_too_costly',
     ],
-    // Nothing changes, so no response has to be stored.
+    // The operation changes nothing, so no response has to be stored.
     idempotency: 'ignored',
     transaction: 'none',
     isList: true,

@@ -16,7 +16,7 @@ const titles = { de: 'Offene Aufgaben', 'de-AT': 'Offene Sachen', fr: 'Tâches' 
 const publish = (more: object = {}) =>
   insertTestView(baton, baton.admin, [blockOf()], { title: 'Open tasks', titles, ...more });
 
-/** Links a view to a package of its own. @returns the package's key */
+/** Links a view to a new package. @returns the package's key */
 async function link(key: string): Promise<string> {
   const { key: of } = await installSettings(baton, baton.admin, null);
   await baton.pool.run(sql`
@@ -25,7 +25,7 @@ async function link(key: string): Promise<string> {
   return of;
 }
 
-test('GET /views lists the views of the tenant by their keys, whole', async () => {
+test('GET /views lists all views of the tenant by key', async () => {
   const keys = [await publish(), await publish(), await publish()].sort();
   await insertTestView(baton, baton.otherAdmin, [blockOf()]);
   const anybody = await baton.actor({ permissions: ['org.read'] });
@@ -57,7 +57,7 @@ test('GET /views has titles in the requested language, or the default title', as
   assert.equal(await titleIn(''), 'Open tasks');
 });
 
-test('views have the link of their package, and ?package= finds them by it', async () => {
+test('views contain the link to their package, and ?package= filters by it', async () => {
   const [key, other] = [await publish(), await publish()];
   const of = await link(key);
   const { items } = await done(baton.admin.get(`/views?package=${of}`));
@@ -80,7 +80,7 @@ test('GET /views/{key} reads a view with its blocks', async () => {
   await refused(baton.admin.get('/views/No'), 400, 'invalid_request');
 });
 
-test('a view that was retired is not there', async () => {
+test('a retired view returns 404', async () => {
   const key = await publish();
   await baton.pool.run(sql`update views set status = 'retired' where key = ${key}`);
   await refused(baton.admin.get(`/views/${key}`), 404, 'not_found');

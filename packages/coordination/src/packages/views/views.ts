@@ -15,7 +15,7 @@ export async function listViews(
   { locale = '', package: packageKey }: ViewsQuery,
 ): Promise<ItemPage<ListedView>> {
   const asked = locale.toLowerCase();
-  // A request for de-AT also accepts de.
+  // A request for de-AT also accepts titles in de.
   const languages = [asked, asked.split('-')[0] as string];
   const rows = await db.rows(findViews(tenantId, packageKey ?? null, languages, viewsMax));
   return { items: rows.map(listedViewOf), nextCursor: null };

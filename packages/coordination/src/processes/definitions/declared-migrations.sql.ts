@@ -10,7 +10,7 @@ type NewMigration = Pick<
   'id' | 'tenant_id' | 'definition_key' | 'from_version' | 'to_version' | 'map'
 >;
 
-/** Instances of a version migrate to the newest version that names it. */
+/** Instances of a version migrate to the newest version that lists it. */
 export function upsertMigration(made: NewMigration) {
   return sql`
     insert into process_migrations as m (id, tenant_id, definition_key, from_version, to_version, map)

@@ -33,19 +33,19 @@ const same = [humanStep('look'), group('all', humanStep('sign'))];
 
 const cases: readonly [name: string, steps: object[], map: object, found: [string, string][]][] = [
   [
-    'a step that has become another kind',
+    'a step whose kind has changed',
     [{ id: 'wait', wait: 'PT1S' }, ...same.slice(1)],
     { look: 'wait' },
     [['element_kind_changed', 'look of version 1 was human, and wait is wait']],
   ],
   [
-    'an element that the version does not have',
+    'an element that is missing in the version',
     same,
     { none: 'look' },
     [['schema_violation', 'version 1 has no element none']],
   ],
   [
-    'two elements that become one',
+    'two elements that map to one',
     same,
     { sign: 'look' },
     [
@@ -87,7 +87,7 @@ for (const [name, steps, map, found] of cases)
     );
   });
 
-test('a version is named once, and a timer keeps its stage', async () => {
+test('a version is listed once, and a timer stays in its stage', async () => {
   const key = await publishProcess(baton.admin, first());
   const migrations = [
     { from: 1, to: 2, policy: 'migrate' },

@@ -45,7 +45,7 @@ export async function findMigrationProblems(
 
 const kindsOf = (spec: ProcessSpec) => new Map([...elementsOf(spec)].map(({ id, kind }) => [id, kind]));
 
-/** Undefined if it doesn't exist or is out of sight. */
+/** Undefined if it doesn't exist or the caller may not see it. */
 export async function findEarlierVersion(
   context: Context,
   key: string,
@@ -59,7 +59,7 @@ export async function findEarlierVersion(
 
 /**
  * Schedules the migration of instances to a version that is being published: the cost doesn't depend on their number.
- * @returns the versions that they come from
+ * @returns their current versions
  */
 export async function scheduleMigrations(
   context: Context,

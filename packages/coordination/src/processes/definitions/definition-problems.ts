@@ -13,7 +13,7 @@ import { findExportedOutputs, findReferenceProblems } from './references.ts';
 
 /** The problems of a definition, published or not (docs/reference/processes.md#problems). */
 
-/** Undefined for an invalid form. */
+/** Undefined if the definition is malformed. */
 export function hashDefinition({ spec }: ReadDefinition): string | undefined {
   return spec && canonicalHash(spec as unknown as Json, { fractions: 'allowed' });
 }
@@ -38,14 +38,14 @@ export async function findProblems(
   const references = await findReferenceProblems(context, spec, checked.calendars);
   const nobody =
     spec.identity === undefined
-      ? [problem('unknown_agent', '/identity', 'must name the agent that the process acts as')]
+      ? [problem('unknown_agent', '/identity', 'must specify the agent that the process acts as')]
       : [];
   const migrations = await findMigrationProblems(context, latest?.key, spec);
   const problems = [...found, ...nobody, ...checked.problems, ...migrations, ...references.problems];
   return { problems: reported(problems), calendars: references.calendars };
 }
 
-/** Parses and validates a definition as it was sent. */
+/** Parses and validates a definition from a request. */
 export async function validateDefinition(
   context: Context,
   sent: unknown,

@@ -5,12 +5,12 @@ import type { Page } from '@baton/kernel/http/paging';
 import { type SeenList, seenByPlace } from '../../service/sight/places.ts';
 import type { KeyedDefinitionRow, ProcessDefinitionRow } from './definition.ts';
 
-/** Creates a key, or waits for the transaction that is creating it. */
+/** Creates a key, or waits for a concurrent transaction that creates it. */
 export function insertProcessKey(tenantId: string, key: string) {
   return sql`insert into process_keys (tenant_id, key) values (${tenantId}, ${key}) on conflict do nothing`;
 }
 
-/** Locks a key; read its versions with a statement that begins later. */
+/** Locks a key; read its versions in a later statement. */
 export function lockProcessKey(tenantId: string, key: string) {
   return sql`select from process_keys where tenant_id = ${tenantId} and key = ${key} for update`;
 }
@@ -32,7 +32,7 @@ export interface NarrowVersionRow {
   created_by: string;
 }
 
-/** The versions whose authors currently see their own workspaces only. */
+/** The versions whose authors currently see only their own workspaces. */
 export function findNarrowVersions(tenantId: string) {
   return sql<NarrowVersionRow>`
     select d.key, d.version, d.created_by from process_definitions d
@@ -59,7 +59,7 @@ export type NewDefinition = Pick<
   | 'created_by'
 >;
 
-/** Makes room for the next version; the caller holds the lock of the key. */
+/** Removes the latest flag of the current version, before the next one; the caller holds the lock of the key. */
 export function updateLatestToEarlier(tenantId: string, key: string) {
   return sql`
     update process_definitions
@@ -117,7 +117,7 @@ export type DefinitionFilter = {
   readonly package_key: string | undefined;
 };
 
-/** The latest version of each key. @param governedBy only those that name this document in `governedBy` */
+/** The latest version of each key. @param governedBy only those that list this document in `governedBy` */
 export function listOfDefinitions(
   tenantId: string,
   filter: DefinitionFilter,

@@ -20,7 +20,7 @@ const specOf = (more: Record<string, unknown> = {}) => processSpec({ identity: {
 const publish = (key: string, spec: unknown, actor = baton.admin) =>
   actor.post('/process-definitions', { key, spec });
 
-test('publishes versions that never change, each above the one before', async () => {
+test('publishes immutable versions with increasing numbers', async () => {
   const key = newProcessKey();
   const first = await done(publish(key, specOf({ governedBy: ['policy-7'] })), 201);
   assert.match(first.definitionHash, /^sha256:[0-9a-f]{64}$/);
@@ -97,7 +97,7 @@ test('publishes versions that never change, each above the one before', async ()
   );
 });
 
-test('equivalent definitions have the same hash, with omitted defaults and other notations of numbers and letters', async () => {
+test('equivalent definitions have the same hash, with omitted defaults and different notations of numbers and letters', async () => {
   const key = newProcessKey();
   const due = { workhours: 7.5 };
   const calendar = `c${newId()}`;
@@ -217,7 +217,7 @@ test('pages of definitions and of versions follow each other', async () => {
   await refused(baton.admin.get('/process-definitions?cursor=odd'), 422, 'invalid_cursor');
 });
 
-test('an agent out of the author’s sight is an unknown one, whatever names it', async () => {
+test('an agent that the author may not see is unknown in every reference', async () => {
   const { person, mine, other } = await makeNarrowPerson(baton);
   const inside = (place: { id: string }) =>
     publishAgent(baton.admin, agentSpec({ work: { workspace: place.id } }));
@@ -237,7 +237,7 @@ test('an agent out of the author’s sight is an unknown one, whatever names it'
   assert.equal(await problemsWith(hidden, seen), 'unknown_agent');
 });
 
-test('unknown_agent, and permission_escalation for more than the caller may do', async () => {
+test('unknown_agent, and permission_escalation for permissions beyond those of the caller', async () => {
   const unknown = await refused(
     publish(newProcessKey(), specOf({ identity: { agent: 'nobody' } })),
     422,
@@ -260,7 +260,7 @@ test('unknown_agent, and permission_escalation for more than the caller may do',
   await done(publish(newProcessKey(), spec, able), 201);
 });
 
-test('the workspace must be there and in use: 404, workspace_archived', async () => {
+test('the workspace must exist and be active: 404, workspace_archived', async () => {
   const workspaceId = newId();
   assert.deepEqual(await refused(publish(newProcessKey(), specOf({ workspaceId })), 404, 'not_found'), {
     workspaceId,
@@ -270,7 +270,7 @@ test('the workspace must be there and in use: 404, workspace_archived', async ()
   await refused(publish(newProcessKey(), specOf({ workspaceId: workspace.id })), 422, 'workspace_archived');
 });
 
-test('a definition that is not there: 404, by key, version and in every path', async () => {
+test('a missing definition returns 404, by key, by version and in every path', async () => {
   const key = newProcessKey();
   const missing = { processDefinition: key };
   assert.deepEqual(await refused(baton.admin.get(`/process-definitions/${key}`), 404, 'not_found'), missing);
@@ -282,7 +282,7 @@ test('a definition that is not there: 404, by key, version and in every path', a
   await refused(baton.admin.get('/process-definitions/Not@key'), 404, 'not_found');
 });
 
-test('calendar_in_use: a calendar that a process in use leans on is not retired', async () => {
+test('calendar_in_use: a calendar that an active process uses is not retired', async () => {
   const calendar = `c${newId()}`;
   const spec = { displayName: 'x', timezone: 'UTC', years: [{ year: 2026 }] };
   await done(baton.admin.post('/calendars', { key: calendar, spec }), 201);
@@ -298,7 +298,7 @@ test('calendar_in_use: a calendar that a process in use leans on is not retired'
   assert.equal(problems[0].code, 'calendar_retired');
 });
 
-test('of concurrent publications of a version one succeeds, and the others get that version or a conflict', async () => {
+test('of concurrent publications of a version, one succeeds and the others get that version or a conflict', async () => {
   const key = newProcessKey();
   const answers = await Promise.all(
     Array.from({ length: 8 }, (_, n) => publish(key, specOf({ displayName: `Name ${n % 2}` }))),
@@ -309,7 +309,7 @@ test('of concurrent publications of a version one succeeds, and the others get t
   assert.equal(items.length, 1);
 });
 
-test('the worst definitions end, and others go on meanwhile', async () => {
+test('validation of the most expensive definitions terminates without blocking other requests', async () => {
   const long = `data.change == "${'x'.repeat(3970)}"`;
   const steps = (count: number, when: string, stage = 0) =>
     Array.from({ length: count }, (_, n) => ({ id: `s${stage}-${n}`, set: { change: '"x"' }, when }));
@@ -336,7 +336,7 @@ test('the worst definitions end, and others go on meanwhile', async () => {
     specOf({ stages: [stageOf('a', steps(60, `${'['.repeat(31)}1${']'.repeat(31)} == []`))] }),
   ];
   for (const spec of worst) {
-    // In time of this thread: others share the machine.
+    // Measured in CPU time of this thread, because other processes share the machine.
     const usedMs = () => process.threadCpuUsage().user / 1000;
     let held = 0;
     let since = usedMs();
@@ -347,11 +347,11 @@ test('the worst definitions end, and others go on meanwhile', async () => {
     const { status } = await publish(newProcessKey(), spec);
     clearInterval(watch);
     assert.ok([201, 422].includes(status), String(status));
-    assert.ok(held < 500, `held the event loop for ${held} ms`);
+    assert.ok(held < 500, `blocked the event loop for ${held} ms`);
   }
 });
 
-test('versions that are filed out of sight are not listed', async () => {
+test('versions in hidden workspaces are not listed', async () => {
   const [seen, hidden] = [await makeWorkspace(baton), await makeWorkspace(baton)];
   const key = newProcessKey();
   for (const [version, workspaceId] of [

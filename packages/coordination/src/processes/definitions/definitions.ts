@@ -139,7 +139,7 @@ export async function retireDefinition(
   return retired;
 }
 
-/** The open instances at a retirement: they continue with the version that they started with. */
+/** The open instances of a retired process, which continue with the version that they started with. */
 async function retirementOf(context: Context, row: KeyedDefinitionRow): Promise<RetiredProcess> {
   const byVersion = await openInstancesOf(context, row.key);
   const openInstances = byVersion.reduce((sum, { openInstances: open }) => sum + open, 0);

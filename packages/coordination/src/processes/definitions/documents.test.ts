@@ -8,7 +8,7 @@ import { makeNarrowPerson, makeWorkspace } from '../../testing/organisation/work
 import { newProcessKey, processSpec } from '../../testing/processes/processes.ts';
 import { publishAgent } from '../../testing/registry/agents.ts';
 
-// The documents that govern a process (docs/reference/processes.md#problems), where there is a memory service.
+// Tests the documents that govern a process (docs/reference/processes.md#problems), with a memory service.
 
 let started: WithMemory;
 let agent: string;
@@ -28,7 +28,7 @@ const store = (workspaceId: string, naturalKey: string) =>
     }),
   );
 
-/** The warnings about documents of a process, and of its step, that name them. */
+/** The warnings about the governing documents of a process and of its step. */
 async function warned(names: string[], ofStep: string[], actor: Actor = started.baton.admin) {
   const human = { taskType: 'task', title: 'Review {{ data.change }}' };
   const stages = [{ id: 'main', steps: [{ id: 'look', human, governedBy: ofStep }] }];
@@ -51,7 +51,7 @@ test('governed_by_unknown_document: a document that was never stored', async () 
   ]);
 });
 
-test('a document stored out of the sight of the author counts as missing', async () => {
+test('a document that the author may not see counts as missing', async () => {
   const { person, mine, other } = await makeNarrowPerson(started.baton);
   const [seen, hidden] = [`policy/${newId()}`, `policy/${newId()}`];
   await store(mine.id, seen);

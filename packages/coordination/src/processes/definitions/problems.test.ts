@@ -41,7 +41,7 @@ interface Problem {
   line?: number;
 }
 
-/** The problems of a definition that is refused for them. */
+/** The problems for which a definition is refused. */
 async function problemsOf(spec: unknown, actor: Actor = baton.admin): Promise<Problem[]> {
   const details = await refused(
     actor.post('/process-definitions', { key: newProcessKey(), spec }),
@@ -68,27 +68,27 @@ const rules = (...rows: readonly (readonly string[])[]) => ({
   rules: rows.map((when) => ruleRow(when, ['1'])),
 });
 const workdayBy = (key: string) => `cal.isWorkday(timestamp('2026-01-01T00:00:00Z'), '${key}')`;
-/** With an error, so that the test sees warnings beside errors. */
+/** Includes an error, so that the test sees warnings together with errors. */
 const refusedAnyway = (spec: Record<string, unknown>) => ({ ...spec, identity: undefined });
 const withWarning = (more: object) => refusedAnyway(processSpec({ owner: undefined, ...more }));
 
 const shapes: [string, Record<string, unknown>, string][] = [
   ['an unknown member', { odd: 1 }, 'schema_violation '],
-  ['a version that is no number above 0', { version: 0 }, 'schema_violation /version'],
+  ['a version that is not a positive number', { version: 0 }, 'schema_violation /version'],
   ['no stages', { stages: [] }, 'schema_violation /stages'],
   [
-    'a step of two kinds',
+    'a step with two kinds',
     withSteps(step('a', { wait: 'PT1S', set: { change: '"x"' } })),
     'schema_violation /stages/0/steps/0',
   ],
-  ['a step of no kind', withSteps({ id: 'a' }), 'schema_violation /stages/0/steps/0'],
+  ['a step without a kind', withSteps({ id: 'a' }), 'schema_violation /stages/0/steps/0'],
   ['an id with a capital', withSteps(look({ id: 'Look' })), 'schema_violation /stages/0/steps/0/id'],
   ['a duration of a month', withSteps(step('a', { wait: 'P1M' })), 'schema_violation /stages/0/steps/0/wait'],
-  ['an assignee of two kinds', { owner: [{ role: 'aa', expr: '"x"' }] }, 'schema_violation /owner/0'],
+  ['an assignee with two kinds', { owner: [{ role: 'aa', expr: '"x"' }] }, 'schema_violation /owner/0'],
   ['eleven assignees', { owner: Array(11).fill({ role: 'aa' }) }, 'schema_violation /owner'],
-  ['a due of two kinds', { due: { workdays: 1, duration: 'P1D' } }, 'schema_violation /due'],
+  ['a due date with two kinds', { due: { workdays: 1, duration: 'P1D' } }, 'schema_violation /due'],
   [
-    'a trigger of two kinds',
+    'a trigger with two kinds',
     { start: { on: { event: 'a.b', observation: 'c' }, key: '"x"' } },
     'schema_violation /start/on',
   ],
@@ -98,7 +98,7 @@ const shapes: [string, Record<string, unknown>, string][] = [
     'schema_violation /start/on/source',
   ],
   [
-    'an escalation to nobody',
+    'an escalation without recipients',
     withSteps(look({}, { escalations: [{ after: 'due', action: 'notify' }] })),
     'schema_violation /stages/0/steps/0/human/escalations/0/to',
   ],
@@ -108,17 +108,17 @@ const shapes: [string, Record<string, unknown>, string][] = [
     'schema_violation /stages/0/steps/0/human/escalations/0/error',
   ],
   [
-    'a call of two things',
+    'a call with two targets',
     withSteps(step('a', { call: { skill: 'a@1', process: 'b' } })),
     'schema_violation /stages/0/steps/0/call',
   ],
   [
-    'a fork of one branch',
+    'a fork with one branch',
     withSteps(step('a', { fork: { branches: [{ id: 'b', do: [end('c')] }] } })),
     'schema_violation /stages/0/steps/0/fork/branches',
   ],
-  ['data that is no schema', { data: { type: 'object', properties: 1 } }, 'schema_violation /data'],
-  ['data that is no object', { data: { type: 'string' } }, 'schema_violation /data'],
+  ['data that is not a schema', { data: { type: 'object', properties: 1 } }, 'schema_violation /data'],
+  ['data that is not an object', { data: { type: 'string' } }, 'schema_violation /data'],
   [
     'a form with a hostile pattern',
     withSteps(look({}, { form: { type: 'object', properties: { a: { pattern: '(a{500}){500}' } } } })),
@@ -155,7 +155,7 @@ const shapes: [string, Record<string, unknown>, string][] = [
     'unresolved_install_variable /displayName',
   ],
   [
-    'a reference to nothing',
+    'an unresolved reference',
     { data: { type: 'object', properties: { a: { $ref: '#/$defs/none' } } } },
     'unresolved_data_ref /data/properties/a',
   ],
@@ -470,7 +470,7 @@ for (const [code, spec, path] of problems)
     assert.ok(all.includes(`${code} ${path}`), all.join('\n'));
   });
 
-test('skill_input_missing: a required input that the call does not give', async () => {
+test('skill_input_missing: a required input that the call omits', async () => {
   const call = (input: object) => withSteps(step('a', { call: { skill, input } }));
   assert.deepEqual(await found(call({})), ['skill_input_missing /stages/0/steps/0/call/input']);
   assert.ok(!(await found(refusedAnyway(call({ id: '"x"' })))).some((one) => one.startsWith('skill_')));
@@ -502,7 +502,7 @@ for (const [code, more, path] of warnings)
     );
   });
 
-test('tables without a gap, an overlap or a rule that is never reached have no warning', async () => {
+test('tables without a gap, an overlap or an unreachable rule have no warning', async () => {
   const ranges = rules(['amount <= 1.0'], ['amount > 1.0 && amount < 5.0'], ['amount >= 5.0']);
   const two = {
     inputs: [
@@ -554,7 +554,7 @@ test('invalid_document: values other than objects, and numbers that would be rou
   assert.deepEqual(await found({ ...processSpec(), version: 2 ** 60 }), ['invalid_document /version']);
 });
 
-test('at most 50 problems of shape are reported, and none for a document that is too deep or too large', async () => {
+test('at most 50 schema problems are reported, and none for a document that is too deep or too large', async () => {
   const many = Array.from({ length: 80 }, (_, n) => ({ id: `Bad ${n}`, wait: 'PT1S' }));
   assert.equal((await found(withSteps(...many))).length, 50);
   let nested: object = { id: 'a', wait: 'PT1S' };
@@ -597,9 +597,9 @@ test('the output of a skill is checked against its field; a matching one is publ
   const fitting = [
     call({ change: 'step.result.image' }),
     call('change', shaped),
-    // A schema without `additionalProperties` allows more than it names.
+    // A schema without `additionalProperties` allows properties that it does not declare.
     call({ approved: 'step.result.more' }),
-    // A number of JSON is an integer or not, whatever the schema calls it.
+    // A JSON number is an integer or not, regardless of the type in the schema.
     call({ amount: 'step.result.seconds * 2' }),
     publish(
       look({ export: { as: { amount: 'step.result.hours + 1', approved: 'step.result.ok' } } }, { form }),
@@ -613,7 +613,7 @@ test('the output of a skill is checked against its field; a matching one is publ
         },
       ),
     ),
-    // The event that was heard is JSON: its time is a text.
+    // The received event is JSON, so its time is a string.
     publish(
       step(
         'hear',
@@ -629,7 +629,7 @@ test('the output of a skill is checked against its field; a matching one is publ
     await done(baton.admin.post('/process-definitions', { key: newProcessKey(), spec }), 201);
 });
 
-test('types that refer to each other in ever more ways are compared once', async () => {
+test('types with exponentially many mutual references are compared once', async () => {
   const levels = 60;
   const chain = (name: string) =>
     Array.from({ length: levels }, (_, n): [string, object] => {

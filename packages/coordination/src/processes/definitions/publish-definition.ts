@@ -51,8 +51,7 @@ interface Author {
 }
 
 /**
- * Locks a process against concurrent publication and retirement until the commit, also a process that doesn't exist
- * yet.
+ * Locks a process against concurrent publication and retirement until the commit, even one that doesn't exist yet.
  */
 export async function lockDefinition(context: Context, key: string): Promise<void> {
   const { db, tenantId } = context;
@@ -133,7 +132,7 @@ function* refusingSecrets(document: Json): Generator<void, void> {
 
 /**
  * The version that already exists, if it is the same.
- * @throws Refusal `process_version_conflict` for other content, or for a number that is not above the latest
+ * @throws Refusal `process_version_conflict` for different content, or for a number that is not higher than the latest
  */
 async function sameVersion(
   { db, tenantId }: Context,

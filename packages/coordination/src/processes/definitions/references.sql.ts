@@ -1,15 +1,15 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { JsonObject } from '@baton/values/wire';
 
-/** The objects that definitions name, by name. */
+/** Lookups of the objects that definitions refer to, by name. */
 
-/** The task types among these keys that tasks can have. */
+/** The given keys of task types that tasks can use. */
 export function findActiveTaskTypes(tenantId: string, keys: readonly string[]) {
   return sql<{ key: string }>`
     select distinct key from task_types where tenant_id = ${tenantId} and key = any (${keys}) and status = 'active'`;
 }
 
-/** The processes among these keys that a person sees. */
+/** The given keys of processes that a person sees. */
 export function findSeenProcesses(tenantId: string, viewerId: string, keys: readonly string[]) {
   return sql<{ key: string }>`
     select key from process_definitions

@@ -47,9 +47,9 @@ export interface References {
 
 /**
  * @param inExpressions keys of calendars in expressions, and their places; null for the calendar of the process
- * @param given what counts as existing
+ * @param given the objects that count as existing
  * @returns problems `unknown_task_type`, `unknown_agent`, `unknown_skill`, `skill_input_missing`, `unknown_calendar`,
- * `calendar_retired`, `schema_violation` for a called process that is out of sight, `sla_calendar_missing`,
+ * `calendar_retired`, `schema_violation` for a called process that the caller may not see, `sla_calendar_missing`,
  * `sla_calendar_without_hours`, `governed_by_unknown_document`, `governed_by_unchecked`
  */
 export async function findReferenceProblems(
@@ -92,7 +92,7 @@ async function taskTypeProblems(
   const rows = await db.rows(findActiveTaskTypes(tenantId, namesOf(named)));
   const known = new Set([...rows.map(({ key }) => key), ...given.taskTypes]);
   return absent(named, known).map(({ name, path }) =>
-    problem('unknown_task_type', path, `no active task type is named ${name}`),
+    problem('unknown_task_type', path, `no active task type has the key ${name}`),
   );
 }
 
@@ -125,7 +125,7 @@ async function agentProblems(
   ];
   const known = new Set([...(await findKnownAgents(context, namesOf(named))), ...given.agents]);
   return absent(named, known).map(({ name, path }) =>
-    problem('unknown_agent', path, `no agent is named ${name}`),
+    problem('unknown_agent', path, `no agent has the key ${name}`),
   );
 }
 
@@ -153,7 +153,7 @@ async function skillProblems(context: Context, elements: readonly PlacedStep[]):
   return calls.flatMap(({ name, input, path }) => {
     const skill = known.get(name);
     if (skill === undefined || skill.obstacle !== undefined)
-      return [problem('unknown_skill', `${path}/skill`, `no skill that can be called is named ${name}`)];
+      return [problem('unknown_skill', `${path}/skill`, `no callable skill has the name ${name}`)];
     return (wantedBy.get(name) ?? [])
       .filter((wanted) => !Object.hasOwn(input, wanted))
       .map((wanted) => problem('skill_input_missing', `${path}/input`, `${name} wants ${wanted}`));
@@ -176,8 +176,8 @@ export async function findExportedOutputs(
 }
 
 /**
- * An author who sees only some workspaces can't call a process of another one: a process out of sight is treated as
- * missing. Every other author may publish a process before the one that it calls.
+ * An author who sees only some workspaces can't call a process of another one: a hidden process is treated as missing.
+ * Every other author may publish a process before the one that it calls.
  */
 async function calledProblems(
   context: Context,
@@ -195,11 +195,11 @@ async function calledProblems(
   const seen = await db.rows(findSeenProcesses(tenantId, viewer, namesOf(named)));
   const known = new Set([...seen.map(({ key }) => key), ...given.processes]);
   return absent(named, known).map(({ name, path }) =>
-    problem('schema_violation', path, `no process is named ${name}`),
+    problem('schema_violation', path, `no process has the key ${name}`),
   );
 }
 
-/** The limit, because each input of an instance reads all of them. */
+/** Maximum number of calendars, because each input of an instance reads all of them. */
 const calendarsMax = 100;
 
 interface Leaning extends Named {
@@ -231,19 +231,19 @@ async function calendarProblems(
     const name = due?.calendar ?? spec.calendar;
     if (name === undefined)
       problems.push(
-        problem('sla_calendar_missing', path, 'working time requires a calendar, here or of the process'),
+        problem('sla_calendar_missing', path, 'working time requires a calendar, here or in the process'),
       );
     else leaning.push({ name, path, wantsHours: due?.workhours !== undefined });
   }
   for (const [key, path] of inExpressions) {
     const name = key ?? spec.calendar;
     if (name === undefined)
-      problems.push(problem('sla_calendar_missing', path, 'the process names no calendar'));
+      problems.push(problem('sla_calendar_missing', path, 'the process specifies no calendar'));
     else leaning.push({ name, path, wantsHours: false });
   }
   const named = namesOf(leaning);
   if (named.length > calendarsMax)
-    problems.push(problem('schema_violation', '', `names more than ${calendarsMax} calendars`));
+    problems.push(problem('schema_violation', '', `refers to more than ${calendarsMax} calendars`));
   const rows = leaning.length === 0 ? [] : await db.rows(findCalendarsOfKeys(tenantId, named));
   const known = new Map([...rows.map((row) => [row.key, row] as const), ...given.calendars]);
   problems.push(...leaning.flatMap((one) => problemsOfCalendar(one, known.get(one.name))));
@@ -258,7 +258,7 @@ function problemsOfCalendar(
   { name, path, wantsHours }: Leaning,
   calendar: { is_retired: boolean; has_hours: boolean } | undefined,
 ): ProcessProblem[] {
-  if (calendar === undefined) return [problem('unknown_calendar', path, `no calendar is named ${name}`)];
+  if (calendar === undefined) return [problem('unknown_calendar', path, `no calendar has the key ${name}`)];
   if (calendar.is_retired) return [problem('calendar_retired', path, `the calendar ${name} is retired`)];
   if (!wantsHours || calendar.has_hours) return [];
   return [problem('sla_calendar_without_hours', path, `the calendar ${name} has no working hours`)];
@@ -281,7 +281,7 @@ async function documentWarnings(
   const known = await findKnownDocuments(context, namesOf(named));
   if (known === undefined)
     return places.map(({ path }) =>
-      warning('governed_by_unchecked', path, 'these documents can not be verified without a memory service'),
+      warning('governed_by_unchecked', path, 'these documents cannot be verified without a memory service'),
     );
   return absent(named, known).map(({ name, path }) =>
     warning('governed_by_unknown_document', path, `no document ${name} was stored through Baton`),

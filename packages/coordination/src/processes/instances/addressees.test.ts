@@ -12,7 +12,8 @@ import { humanStep, setStep, startProcesses } from '../../testing/processes/proc
 import { agentSpec, linkAgent, publishAgent } from '../../testing/registry/agents.ts';
 import { makeRule, makeRuleWorker, observe, observed } from '../../testing/rules/rules.ts';
 
-// Tests the addressee of a step's task: nobody else may claim it, change the fields that the step reads, or complete it.
+// Tests the addressee of a step's task: no other principal may claim it, change the fields that the step reads, or
+// complete it.
 
 const { baton, worker, get, start } = await startProcesses();
 
@@ -32,7 +33,7 @@ const offered = async (actor: Actor) =>
 
 const isOffered = (taskId: string) => async (actor: Actor) => (await offered(actor)).includes(taskId);
 
-/** An instance whose first step is work of an agent: payments leave by what its run gives out. */
+/** An instance whose first step is the work of an agent; the output of its run determines payments. */
 async function startPayment() {
   const { key, revision } = await publishAgent(baton.admin, agentSpec());
   const payer = await linkAgent(baton, key);
@@ -48,7 +49,7 @@ async function startPayment() {
   return { key, payer, revision, typeKey, typeId, made, taskId };
 }
 
-test("an agent with every permission can neither claim, change nor complete the task of another agent's step", async () => {
+test("an agent with every permission cannot claim, change or complete the task of another agent's step", async () => {
   const { key, payer, revision, typeKey, typeId, made, taskId } = await startPayment();
   await insertTestType(baton, { key: typeKey, version: 2 });
   const mallory = await baton.actor();
@@ -116,7 +117,7 @@ test("an agent with every permission can neither claim, change nor complete the 
   assert.deepEqual([after.data.paid, after.openElements[0].id], [{ paid: 10 }, 'look']);
 });
 
-test('a rule completes the task of a step only in the name of whom it is for', async () => {
+test('a rule completes the task of a step only on behalf of its addressee', async () => {
   const { taskId } = await startPayment();
   const rules = makeRuleWorker(baton);
   const { key: otherKey } = await publishAgent(
@@ -141,7 +142,7 @@ test('a rule completes the task of a step only in the name of whom it is for', a
   );
 });
 
-test('a step for a person is done by them, or by a person with processes.operate, but not by an agent with it', async () => {
+test('a step for a person is done by that person, or by a person with processes.operate, but not by an agent with it', async () => {
   const [person, operator] = [
     await baton.actor({ kind: 'human' }),
     await baton.actor({
@@ -178,7 +179,7 @@ test('a step for a person is done by them, or by a person with processes.operate
   assert.deepEqual([after.status, after.data], ['completed', { first: { ok: false }, second: { ok: true } }]);
 });
 
-test('a step for a role is done by its holders in that place, whatever the task still requires', async () => {
+test('a step for a role is done by its holders in that workspace, regardless of further requirements of the task', async () => {
   const workspace = await makeWorkspace(baton);
   const [holder, other] = [await baton.actor(), await baton.actor()];
   const slug = `r-${newId()}`;
@@ -202,7 +203,7 @@ test('a step for a role is done by its holders in that place, whatever the task 
   assert.equal((await get(made.id)).status, 'completed');
 });
 
-test('a task that an escalation reassigns can not be finished by its former assignee, nor under their lease', async () => {
+test('a task that an escalation reassigns cannot be finished by its former assignee, nor under their lease', async () => {
   const [first, second] = [await baton.actor(), await baton.actor()];
   const escalations = [{ after: 'PT1H', action: 'reassign', to: [{ principal: second.principalId }] }];
   const step = humanStep('a', { assign: [{ principal: first.principalId }], escalations });
@@ -211,7 +212,7 @@ test('a task that an escalation reassigns can not be finished by its former assi
   const lease = await done(claim(first, taskId));
   const keys = { claimId: lease.id, fencingToken: lease.fencingToken };
   const run = await done(first.post(`/tasks/${taskId}:start-run`, keys), 201);
-  // A task that somebody holds is not given away.
+  // A claimed task is not reassigned.
   await done(first.post(`/claims/${lease.id}:release`, {}));
   await baton.pool.run(sql`
     update process_instances set state = jsonb_set(state, '{timers}', (
@@ -228,7 +229,7 @@ test('a task that an escalation reassigns can not be finished by its former assi
   assert.deepEqual((await get(made.id)).data, { n: 1 });
 });
 
-test('a lease that its holder may not use any more starts no run and ends none well', async () => {
+test('a lease that its holder may no longer use starts no run and completes none successfully', async () => {
   const workspace = await makeWorkspace(baton);
   const holder = await baton.actor();
   const slug = `r-${newId()}`;
@@ -250,7 +251,7 @@ test('a lease that its holder may not use any more starts no run and ends none w
   await isNotEligible(finish(holder, taskId, keys), addressee);
 });
 
-test('the task of a step whose assignee does not exist is only for a person with processes.operate', async () => {
+test('the task of a step whose assignee does not exist is reserved for a person with processes.operate', async () => {
   const anyone = await baton.actor();
   const made = await start(
     [humanStep('a', { assign: [{ expr: 'data.who' }, { principal: newId() }] })],
@@ -265,7 +266,7 @@ test('the task of a step whose assignee does not exist is only for a person with
   await done(finish(anyone, open.openElements[0].taskId));
 });
 
-test('tasks that steps waited for before there were addressees are for their assignee, else for the role they require', async () => {
+test('tasks of steps from versions before addressees belong to their assignee, or to the role that they require', async () => {
   const [person, other] = [await baton.actor(), await baton.actor()];
   const slug = `r-${newId()}`;
   const role = await done(baton.admin.post('/roles', { slug, name: 'Payers' }), 201);

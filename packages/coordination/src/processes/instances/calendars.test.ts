@@ -12,11 +12,11 @@ import {
 import { ruleRow } from '../../testing/processes/processes.ts';
 import { observe } from '../../testing/rules/rules.ts';
 
-// Calendars that only expressions name.
+// Tests calendars that only expressions refer to.
 
 const { baton, worker, agent, start, get, told } = await startProcesses();
 
-/** A calendar in which Monday is the one working day. */
+/** A calendar in which Monday is the only working day. */
 async function makeCalendar(): Promise<string> {
   const key = `c${newId()}`;
   const years = [2026, 2027].map((year) => ({ year }));
@@ -29,7 +29,7 @@ const monday = '2026-03-02T09:00:00Z';
 const later = (key: string, weeks: number) =>
   `string(cal.addWorkdays(timestamp('${monday}'), ${weeks}, '${key}'))`;
 
-test('a calendar that only an expression names is loaded for every place of an expression', async () => {
+test('a calendar that only an expression refers to is loaded for an expression in any position', async () => {
   const [key, other] = [await makeCalendar(), await makeCalendar()];
   const table = {
     id: 'plan',
@@ -59,7 +59,7 @@ test('a calendar that only an expression names is loaded for every place of an e
   );
 });
 
-test('the same for triggers, and for the task that reviews the instance', async () => {
+test('it is also loaded for triggers, and for the task that reviews the instance', async () => {
   const [key, kind] = [await makeCalendar(), `k-${newId()}`];
   const start = {
     on: { observation: kind, where: `cal.isWorkday(timestamp('${monday}'), '${key}')` },

@@ -16,7 +16,7 @@ import {
 import { agentSpec, linkAgent, publishAgent } from '../../testing/registry/agents.ts';
 import { until } from '../../testing/wait-until.ts';
 
-// Calls of agents and of other processes.
+// Tests calls of agents and of other processes.
 
 const { baton, worker, agent, get, publish, start, told } = await startProcesses();
 
@@ -52,7 +52,7 @@ test('an agent is assigned a task, and the output of its run is the result', asy
   assert.deepEqual([after.status, after.data.built], ['completed', { image: 'sha256:1' }]);
 });
 
-test('an agent that can not act is a fault that waits for an operator, or is caught', async () => {
+test('an agent that cannot act is a fault that waits for an operator, or is caught', async () => {
   const { key } = await publishAgent(baton.admin, agentSpec());
   const step = { id: 'build', call: { agent: key, taskType: 'task' } };
   const made = await start([step]);
@@ -66,7 +66,7 @@ test('an agent that can not act is a fault that waits for an operator, or is cau
   assert.equal(task.status, 'cancelled');
 });
 
-test('a called process begins with its inputs, and returns its outcome and its data', async () => {
+test('a called process starts with its inputs, and returns its outcome and its data', async () => {
   const child = await publish([
     setStep('twice', { n: 'data.n * 2' }),
     humanStep('look'),
@@ -102,7 +102,7 @@ test('a called process begins with its inputs, and returns its outcome and its d
   );
 });
 
-test('a failed child is an error of the step; one that is cancelled too', async () => {
+test('a failed or cancelled child is an error of the step', async () => {
   const failing = await publish([{ id: 'no', raise: { type: 'broken', status: 500, detail: 'it broke' } }]);
   const uncaught = await start([call(failing)]);
   const waiting = await publish([humanStep('look')]);
@@ -149,7 +149,7 @@ test('cancelling the caller cancels its called instance, which is compensated', 
   assert.equal((await told(childId, 'cancelled'))[0]?.['reason'], 'the step that called it has ended');
 });
 
-test('a call that takes too long is an error, and its instance is cancelled, begun or not', async () => {
+test('a call that times out is an error, and its instance is cancelled, whether it has started or not', async () => {
   const child = await publish([humanStep('look')]);
   const late = await start([call(child, { timeout: 'PT0.5S' })]);
   await worker.run();
@@ -167,7 +167,7 @@ test('a call that takes too long is an error, and its instance is cancelled, beg
   }
 });
 
-test('a call that can not start is a fault: missing, retired, with other data, a key that is taken', async () => {
+test('a call that cannot start is a fault: a missing or retired process, invalid data, a key in use', async () => {
   const child = await publish([humanStep('look')], {
     data: { type: 'object', properties: { n: { type: 'integer' } }, additionalProperties: false },
   });
@@ -208,7 +208,7 @@ test('a process that calls itself ends at the tenth call', async () => {
   assert.deepEqual(open, []);
 });
 
-test('a called instance is filed in the workspace of its caller, and a process out of sight can not be called', async () => {
+test('a called instance belongs to the workspace of its caller, and a hidden process cannot be called', async () => {
   const [seen, hidden] = [await makeWorkspace(baton), await makeWorkspace(baton)];
   const child = await publish([humanStep('look')], { workspaceId: hidden.id });
   const member = await baton.actor({ kind: 'human' });

@@ -3,14 +3,14 @@ import { test } from 'node:test';
 import { done, refused } from '../../testing/leases.ts';
 import { humanStep, setStep, startProcesses } from '../../testing/processes/process-instances.ts';
 
-// A cancel whose undoing fails: what is left to undo is not lost, and an operator decides.
+// Tests a cancel whose compensation fails: the remaining compensation is not lost, and an operator decides.
 
 const { baton, worker, start, get, act, told, complete } = await startProcesses();
 
 const cancel = (id: string, more: object = {}) => act(id, 'cancel', { reason: 'enough', ...more });
 const undoable = (id: string, ...onCompensate: object[]) => ({ ...setStep(id, { [id]: '1' }), onCompensate });
 
-/** An instance that is being cancelled, and waits for somebody who undoes its second step. */
+/** An instance that is being cancelled, and waits for a person to compensate its second step. */
 async function startUndoing() {
   const made = await start([
     undoable('one', setStep('undo-one', { one: '0' })),
@@ -23,7 +23,7 @@ async function startUndoing() {
   return cancelling;
 }
 
-/** Nobody will undo it: the task is cancelled. */
+/** The task is cancelled, so its step is not compensated. */
 async function giveUp(instance: any) {
   const [{ taskId }] = instance.openElements;
   const { version } = await done(baton.admin.get(`/tasks/${taskId}`));
@@ -55,7 +55,7 @@ for (const [verb, body] of [
   ['resume', {}],
   ['cancel', { reason: 'again' }],
 ] as const)
-  test(`a step that undoes and fails suspends the instance, and :${verb} tries it again`, async () => {
+  test(`a compensation step that fails suspends the instance, and :${verb} retries it`, async () => {
     const { id } = await giveUp(await startUndoing());
     const [{ cause, reason }] = (await told(id, 'suspended')) as any[];
     assert.deepEqual([cause, reason.split(':')[0]], ['input_failed', 'task_cancelled']);
@@ -79,7 +79,7 @@ test('an operator may skip it, and the remaining elements are compensated', asyn
   assert.deepEqual(await endOf(id), ['cancelled', 0, ['three', 'two', 'one']]);
 });
 
-test('a cancel without compensation ends the instance unchanged, and reports what was undone', async () => {
+test('a cancel without compensation ends the instance unchanged, and reports the compensated steps', async () => {
   const { id } = await giveUp(await startUndoing());
   await cancel(id, { compensate: false });
   assert.deepEqual(await endOf(id), ['cancelled', 1, ['three']]);
@@ -91,7 +91,7 @@ test('a repeated cancel does not change the one that is running', async () => {
   assert.deepEqual([again.status, again.openElements], ['running', openElements]);
 });
 
-test('an error that a step which undoes catches itself stops nothing', async () => {
+test('an error that a compensation step catches itself does not stop the compensation', async () => {
   const caught = {
     id: 'try',
     try: { do: [{ id: 'no', raise: { type: 'no' } }], catch: [{ do: [setStep('c', { c: '1' })] }] },

@@ -23,22 +23,23 @@ import {
 import { isLinked } from './people/identity.ts';
 
 /**
- * Instances that steps call (docs/reference/processes.md#steps): an order starts or ends each, in a transaction of its
- * own.
+ * Instances that steps call (docs/reference/processes.md#steps): an order starts or ends each of them in a separate
+ * transaction.
  */
 
 /** The maximum number of callers above a called instance. */
 const depthMax = 10;
 /** The maximum number of open instances in one tree of calls. */
 const openMax = 1000;
-/** A caller that names a version requires it: no migration changes the instance. */
+/** A caller that specifies a version requires it: no migration changes the instance. */
 const lastVersion = 2_147_483_647;
 
 type Of<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
 
 /**
- * Creates the instance that a step calls, in the name of the caller's agent, which needs processes.operate. It is filed
- * in its caller's workspace, so that nobody else sees its data; without one, in the workspace of its definition.
+ * Creates the instance that a step calls, on behalf of the caller's agent, which needs processes.operate. It belongs to
+ * its caller's workspace, so that only readers of the caller see its data; without one, to the workspace of its
+ * definition.
  * @throws Refusal `permission_denied`, `not_found`, `process_retired`, `invalid_process_data` and those of documents,
  * `process_instance_exists`, `process_definition_unusable` (its agent can't act, or calls are nested too deep)
  */
@@ -112,7 +113,7 @@ export function isEnd({ type }: Pick<EventRow, 'type'>): boolean {
   return ['process.completed', 'process.failed', 'process.cancelled'].includes(type);
 }
 
-/** How an instance ended, for the step that called it: an ended instance never changes again. */
+/** The result of an ended instance, for the step that called it. It never changes again. */
 export async function findChildEnd(
   { db, tenantId }: Context,
   { entity_id: id, payload }: EventRow,

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { assertTookLess } from '@baton/testing/depth';
 import { humanStep, setStep, startProcesses } from '../../testing/processes/process-instances.ts';
 
-// Tests the cost of the worst definition: the expressions of a text, and those of all consequences of one input,
-// share a bound.
+// Tests the cost of the most expensive definition: the expressions of a text, and those of all consequences of one
+// input, share a limit.
 
 const { start } = await startProcesses();
 
@@ -12,7 +12,7 @@ const { start } = await startProcesses();
 const dear = 'data.l.map(x, data.l.map(y, x + y)).size() > 0';
 const data = { l: Array.from({ length: 30 }, () => 1) };
 
-test('all expressions of a text share the cost limit of one', async () => {
+test('all expressions of a text share the cost limit of a single one', async () => {
   const title = (count: number) => ({
     title: Array.from({ length: count }, () => `{{ ${dear} }}`).join(' '),
   });
@@ -39,7 +39,7 @@ test('the expressions of one input share a cost limit, and the instance reports 
   assert.match(made.suspension.element, /^a-/);
 });
 
-test('a definition of as many steps as one input may lead to ends in one short transaction', async () => {
+test('a definition with the maximum number of steps per input ends in one short transaction', async () => {
   const stages = Array.from({ length: 50 }, (_, stage) => ({
     id: `s-${stage}`,
     steps: Array.from({ length: 98 }, (_step, n) => setStep(`a-${stage}-${n}`, { n: `${n}` })),
@@ -47,6 +47,6 @@ test('a definition of as many steps as one input may lead to ends in one short t
   const began = performance.now();
   const made = await start([], { stages });
   assert.deepEqual([made.status, made.data], ['completed', { n: 97 }]);
-  // Publishing included; 1 s on a quiet machine.
+  // Includes the publication; takes 1 s on an idle machine.
   assertTookLess(began, 20_000);
 });

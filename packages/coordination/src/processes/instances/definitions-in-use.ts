@@ -32,17 +32,17 @@ export interface PreparedDefinition {
   readonly schema: PreparedSchema;
   readonly environments: ProcessEnvironments;
   readonly programs: Map<string, Program>;
-  /** Every calendar that the definition names, once computed. */
+  /** Every calendar that the definition refers to; computed on first use. */
   calendarKeys: ReadonlySet<string> | undefined;
 }
 
-/** Definitions in the form that the engine uses: parsed once per process, since a version never changes. */
+/** Prepared definitions for the engine. Each version is parsed once per server process, since it never changes. */
 export interface DefinitionInUse extends PreparedDefinition {
   readonly row: Pick<ProcessDefinitionRow, 'key' | 'version' | 'workspace_id' | 'identity_agent'>;
 }
 
 /**
- * The cost limit of all expressions of one input, in limits of one expression: by default 500,000 steps, some 20 ms.
+ * The cost limit of all expressions of one input, in limits of one expression: by default 500,000 steps, about 20 ms.
  */
 const limitsOfInput = 50;
 /** The base cost of each evaluation: building its environment. */
@@ -52,7 +52,9 @@ const expressionSteps = 10;
 const keptCharactersMax = 4_194_304;
 const kept = new BoundedCache<DefinitionInUse>(keptCharactersMax);
 
-/** Readers of an instance may use its definition, whatever workspace that is filed in. @throws Refusal `not_found` */
+/**
+ * Readers of an instance may use its definition, regardless of the definition's workspace. @throws Refusal `not_found`
+ */
 export async function useDefinition(
   context: Context,
   key: string,
@@ -86,7 +88,7 @@ export async function toolsFor(context: Context, use: DefinitionInUse): Promise<
   return toolsOf(use, calendars, context.settings.CP_CEL_COST_LIMIT);
 }
 
-/** The calendars that a definition names, expressions included, in their current state. */
+/** The calendars that a definition refers to, including its expressions, in their current state. */
 export async function calendarsOf(
   context: Context,
   use: PreparedDefinition,
@@ -96,8 +98,8 @@ export async function calendarsOf(
 }
 
 /**
- * @param calendars those that the definition names, by key
- * @param check called before each expression: an error that it throws ends the input
+ * @param calendars the calendars of the definition, by key @param check called before each expression: an error that it
+ * throws ends the input
  */
 export function toolsOf(
   use: PreparedDefinition,
@@ -156,7 +158,7 @@ function programOf({ environments, programs }: PreparedDefinition, text: string,
   return made;
 }
 
-/** Parses each expression that may name a calendar. It yields so that other work can run. */
+/** Parses each expression that may refer to a calendar. It yields so that other work can run. */
 function* namingCalendars(use: PreparedDefinition): Generator<void, ReadonlySet<string>> {
   const { spec, steps } = use.definition;
   const keys = [spec.calendar, spec.due?.calendar, spec.retrospective?.due?.calendar];
@@ -193,7 +195,7 @@ export async function prepareTarget(context: Context, migration: MigrationRow): 
   };
 }
 
-/** A version that instances of an earlier one migrate to by the input `migrate`. */
+/** The target version of the input `migrate`. */
 export function migrationTarget(from: Definition, { definition, tools }: Version, map: ElementMap): Version {
   const plan = planMigration(from, definition, map);
   return { definition, tools: { ...tools, migrate: (m, input) => takeMigration(m, plan, input) } };

@@ -30,9 +30,9 @@ import { closeRecall, openObservation, openRecall, reportCase } from './memory-e
 import { addresseeOfNobody, findPeople, firstThatResolves } from './people/assignees.ts';
 import { findReminded } from './people/responsible.ts';
 
-/** Carries out the effects of steps, in the name of the identity agent (docs/reference/processes.md#engine). */
+/** Carries out the effects of steps, on behalf of the identity agent (docs/reference/processes.md#engine). */
 export interface Done {
-  /** What follows for the instance. */
+  /** The further inputs of the instance that result from effects. */
   readonly input?: Input;
   readonly tell?: ProcessEvent;
 }
@@ -119,7 +119,7 @@ async function openTask(
   await nameTask(context, taskId, ref, { ...(form !== null && { form }), context: given });
 }
 
-/** The task is named after its step; if a step is repeated, the newest task has the name. */
+/** The external name of the task is that of its step; if a step is repeated, the newest task has the name. */
 async function nameTask(
   context: Context,
   taskId: string,
@@ -133,7 +133,9 @@ async function nameTask(
   await putExternalReference(context, { entityType: 'task', entityId: taskId, ...name, metadata }, asProcess);
 }
 
-/** All names are removed first: two steps may exchange theirs. Data that the steps passed to their tasks stays. */
+/**
+ * All names are removed first, because two steps may exchange names. Data that the steps passed to their tasks remains.
+ */
 async function renameTasks(
   context: Context,
   row: InstanceRow,
@@ -210,7 +212,7 @@ async function closeCall(context: Context, callId: string): Promise<undefined> {
   });
 }
 
-/** Notifies the people that an escalation names; a task to be reassigned goes to the first one found. */
+/** Notifies the recipients of an escalation; a reassigned task goes to the first one found. */
 async function escalate(context: Context, row: InstanceRow, effect: Of<'escalate'>): Promise<Done> {
   const { element, level, action, taskId, to, otherwise } = effect;
   const { ids, unresolved } =

@@ -15,7 +15,7 @@ import {
 import { agentSpec, publishAgent } from '../../testing/registry/agents.ts';
 import { makeCallable } from '../../testing/results/invocations.ts';
 
-// All events that one act on an instance may write: the declarations of the endpoints are complete.
+// Tests that the endpoints declare all events that an operation on an instance may write.
 
 let baton: TestCoordination;
 let agent: Awaited<ReturnType<typeof makeProcessAgent>>;
@@ -38,12 +38,12 @@ const start = async (steps: object[], more: object = {}) =>
 const act = (id: string, verb: string, body: object) =>
   done(baton.admin.post(`/process-instances/${id}:${verb}`, body));
 const branch = (id: string, ...steps: object[]) => ({ id: `b-${id}`, do: steps });
-/** An act that is rejected at once, because its agent can't act. */
+/** A step that fails immediately, because its agent can't act. */
 const refusedCall = (id: string) => ({ id, call: { agent: unlinked, taskType: 'task' } });
 const vote = (id: string) => ({ id, approve: { approvers: [{ principal: person }] } });
 const suspend = (id: string) => ({ id, suspend: { reason: 'for the test' } });
 
-/** Steps that cause all writes that an instance can make without an event or a timer, and fail at the end. */
+/** Steps that cause every kind of write that an instance can make without an event or a timer, and fail at the end. */
 const everything = (): object[] => [
   { ...setStep('did', { d: '1' }), onCompensate: [setStep('undo', { d: '0' })] },
   { id: 'back', compensate: ['did'] },
@@ -119,7 +119,7 @@ const ofSteps = [
   'task.updated',
 ];
 
-/** The types of what an act wrote. */
+/** The types of the events that an operation wrote. */
 async function written<T>(doIt: () => Promise<T>): Promise<{ answer: T; types: string[] }> {
   const last = async () =>
     Number(
@@ -137,7 +137,7 @@ async function writes(types: readonly string[], doIt: () => Promise<unknown>): P
   assert.deepEqual((await written(doIt)).types, [...types].sort());
 }
 
-test('a start may write all that steps lead to', async () => {
+test('a start may write all events that its steps cause', async () => {
   const process = await publishProcess(baton.admin, specOf(agent.key, [], stages(...everything())));
   await writes(['process.started', ...ofSteps, ...inStages], () =>
     startProcessInstance(baton.admin, process, data),
@@ -148,7 +148,7 @@ test('a start may write all that steps lead to', async () => {
 
 test('so may a resume, which also ends a cancel that was suspended', async () => {
   const made = await start([], stages(suspend('gate'), ...everything()));
-  // Both stages were entered at the start; that one is entered by a resume is written below.
+  // Both stages were entered at the start; a stage entered by a resume follows below.
   const types = [
     'process.resumed',
     ...ofSteps,
@@ -225,7 +225,7 @@ test('a cancel writes the events of the compensation, and of the objects that it
   assert.deepEqual(statuses, ['cancelled', 'suspended', 'completed']);
 });
 
-test('suspending or cancelling a called instance that has not begun emits its start first', async () => {
+test('suspending or cancelling a called instance that has not started emits its start first', async () => {
   const key = await publishProcess(
     baton.admin,
     specOf(agent.key, [humanStep('a')], { due: { at: 'data.when' } }),

@@ -7,7 +7,7 @@ import { humanStep, startProcesses } from '../../testing/processes/process-insta
 import { agentSpec, linkAgent, publishAgent } from '../../testing/registry/agents.ts';
 import { makeRule, makeRuleWorker, observe, observed } from '../../testing/rules/rules.ts';
 
-// The form of a human step: its addressee reads it, and the task is completed only with a result that fits.
+// Tests the form of a human step: its addressee reads it, and the task is completed only with a valid result.
 
 const { baton, worker, get, start, complete } = await startProcesses();
 
@@ -65,7 +65,7 @@ test('the addressee, with permissions for tasks only, reads the form, its contex
   await refused(reader.get(`/tasks/${taskId}/form`), 403, 'permission_denied');
 });
 
-test('a completion whose result does not satisfy the form is refused and writes nothing; a valid one continues the process', async () => {
+test('a completion whose result does not match the form is refused and writes nothing; a valid one continues the process', async () => {
   const { made, taskId } = await startPacking();
   for (const [fields, error] of [
     [{}, missing],
@@ -116,7 +116,7 @@ test('a run that succeeds without the form fields stays running, with a live cla
   assert.deepEqual((await get(made.id)).data.parcel, { weight: 2 });
 });
 
-test('a rule completes the task of a step only with a result that fits', async () => {
+test('a rule completes the task of a step only with a valid result', async () => {
   const { taskId } = await startPacking();
   const permissions = ['tasks.read', 'tasks.write', 'observations.write'];
   const { key } = await publishAgent(baton.admin, agentSpec({ identity: { permissions } }));
@@ -140,7 +140,7 @@ test('a rule completes the task of a step only with a result that fits', async (
   await rules.close();
 });
 
-test('while a result is verified it can be changed to another that fits, and to nothing else', async () => {
+test('while a result is verified it can only be changed to another valid one', async () => {
   const { taskId } = await startPacking();
   const acceptance = [{ key: 'seen', kind: 'human', description: 'Somebody has seen it.', spec: {} }];
   await done(change(baton.admin, taskId, { acceptance, customFields: { weight: 1 } }));

@@ -15,7 +15,7 @@ const change = async (taskId: string, body: object) => {
   return done(baton.admin.patch(`/tasks/${taskId}`, body, { 'if-match': `task-${version}` }));
 };
 
-test('an event with the key of an instance suspends it, and another lets it go on', async () => {
+test('an event with the key of an instance suspends it, and another resumes it', async () => {
   const [stop, go] = [`stop-${newId()}`, `go-${newId()}`];
   const key = 'string(event.payload.data.change)';
   const onEvent = [
@@ -42,7 +42,7 @@ test('an event with the key of an instance suspends it, and another lets it go o
   assert.equal((await get(made.id)).status, 'completed');
 });
 
-test('without a key it is for the instance of the event, or the one whose open task it concerns', async () => {
+test('without a key an event goes to its own instance, or to the one whose open task it concerns', async () => {
   const onEvent = [
     {
       on: { event: 'task.updated', where: "event.entityType == 'task'" },
@@ -71,7 +71,7 @@ test('without a key it is for the instance of the event, or the one whose open t
   assert.deepEqual((await get(other.id)).data, {});
 });
 
-test('events of a handler that is at work are handled one after the other, in their order', async () => {
+test('events of a running handler are handled one after the other, in their order', async () => {
   const kind = `k-${newId()}`;
   const steps = [humanStep('look'), setStep('count', { n: 'data.n + 1' })];
   const onEvent = [{ on: { observation: kind }, key: 'string(event.payload.data.key)', do: steps }];
@@ -102,7 +102,7 @@ test('a handler that triggers itself is stopped, and waits for an operator', asy
   assert.ok(after.data.n < 20);
 });
 
-test('a caller can not pass an event off as that of an instance', async () => {
+test('a caller cannot forge an event of an instance', async () => {
   const onEvent = [{ on: { event: 'task.created' }, do: [setStep('s', { seen: 'event.entityId' })] }];
   const made = await start([{ id: 'wait', wait: 'PT1H' }], { onEvent });
   const task = { title: 'Not of a process' };
@@ -128,7 +128,7 @@ test('the events of an instance do not resume it repeatedly', async () => {
   assert.ok((await told(made.id, 'resumed')).length <= 12);
 });
 
-test('an event whose condition does not hold does nothing, and an instance without handlers does not take it', async () => {
+test('an event whose condition is false has no effect, and an instance without handlers does not receive it', async () => {
   const onEvent = [
     {
       on: { event: 'task.updated', where: "event.payload.priority == 'never'" },
@@ -146,7 +146,7 @@ test('an event whose condition does not hold does nothing, and an instance witho
   assert.deepEqual(waits, [{ wait_key: `own:${made.id}/event:task.updated` }]);
 });
 
-test('a discretionary step begins when its condition holds, and its stage waits for it', async () => {
+test('a discretionary step starts when its condition is true, and its stage waits for it', async () => {
   const kind = `k-${newId()}`;
   const correlate = [
     { on: { observation: kind }, key: 'string(event.payload.data.key)', set: { audit: 'true' } },
@@ -181,7 +181,7 @@ test('a discretionary step begins when its condition holds, and its stage waits 
   assert.deepEqual(await open(unwanted.id), ['later']);
 });
 
-test('a discretionary step that nothing begins is refused', async () => {
+test('a discretionary step that no event can start is refused', async () => {
   const stages = [{ id: 'main', steps: [humanStep('work')], discretionary: [humanStep('audit')] }];
   const sent = { key: `p-${newId()}`, spec: specOf(agent.key, [], { stages }) };
   const { problems } = await refused(baton.admin.post('/process-definitions', sent), 422, 'invalid_process');

@@ -76,7 +76,8 @@ export const ProcessInstance = z
       .strictObject({ element: z.string().nullable(), code: z.string(), reason: z.string() })
       .nullable()
       .meta({
-        description: 'Why the instance can not continue until it is resumed or the step is skipped.',
+        description:
+          'The reason why the instance cannot continue until it is resumed or the step is skipped.',
       }),
     kept: z.strictObject({ inputs: z.int().nonnegative(), passedOver: z.int().nonnegative() }).meta({
       description:
@@ -95,7 +96,7 @@ export const ProcessInstance = z
       )
       .meta({
         description:
-          'Objects that an ended step could not close: the close was refused with `code`. It is retried, with at most an hour between attempts, until it succeeds.',
+          'Objects that an ended step could not close: the close was refused with `code`. The close is retried, with at most an hour between attempts, until it succeeds.',
       }),
     startedAt: Timestamp,
     updatedAt: Timestamp,
@@ -156,7 +157,7 @@ export type InstanceRow = RowOf<
   }
 >;
 
-/** A row as shown at an instant: the overdue time grows by itself. */
+/** A row at an instant, which determines the overdue time. */
 export type ShownRow = InstanceRow & { now: string };
 
 export const instanceOf = wireMapper<ShownRow>()(ProcessInstance, {

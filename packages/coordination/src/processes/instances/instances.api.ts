@@ -57,7 +57,7 @@ const {
   ...ofSteps
 } = processEvents;
 /**
- * All events that a resumed instance may write at once, whatever its steps are: it continues until every list waits.
+ * All events that the resumption of any instance may write: it continues until every list waits.
  */
 const goingOn = [
   suspended,
@@ -82,7 +82,7 @@ export const processInstancesApi = [
     path: '/process-instances',
     summary: 'Start an instance of a process.',
     description:
-      'Starts an instance of the newest version. It acts as the agent that the definition names. The key of an ended instance may be reused.',
+      'Starts an instance of the newest version. It acts as the agent of the definition. The key of an ended instance may be reused.',
     permission: 'processes.operate',
     body: InstanceRequest,
     returns: { 201: ProcessInstance },

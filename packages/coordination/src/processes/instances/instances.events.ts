@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/http/service';
 import { Timestamp, Uuid } from '@baton/values/wire';
 
-/** The events of instances (docs/reference/journal.md#events); every payload begins with the same head. */
+/** The events of instances (docs/reference/journal.md#events); every payload starts with the same fields. */
 
 const head = {
   instanceId: Uuid,

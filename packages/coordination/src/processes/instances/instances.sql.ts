@@ -22,7 +22,7 @@ export type NewInstance = Pick<
   | 'state'
   | 'started_at'
 > &
-  // For an instance that a step of another calls.
+  // For an instance that a step of another instance calls.
   Partial<Pick<InstanceRow, 'parent_id' | 'root_id' | 'call_depth' | 'stays_until'>>;
 
 /**
@@ -99,7 +99,7 @@ export interface NewEntry {
   readonly actor_id: string | null;
   readonly event_id: string | null;
   readonly data: object;
-  /** For a line about an input: the complete input, for replays. */
+  /** The complete input, for replays; only in lines about inputs. */
   readonly input?: object;
 }
 
@@ -118,7 +118,7 @@ export function insertEntries(
       input jsonb)`;
 }
 
-/** Returns no row if the instance has taken this source before. */
+/** Returns no row if the instance has already processed this source. */
 export function insertInput(tenantId: string, instanceId: string, sourceRef: string, links = 0) {
   return sql<{ source_ref: string }>`
     insert into process_inputs (instance_id, source_ref, tenant_id, links)
@@ -134,7 +134,7 @@ export function findInput(tenantId: string, instanceId: string, sourceRef: strin
 }
 
 /**
- * Stores an input that an instance doesn't take now, or records that it was skipped; both once per source. The caller
+ * Stores an input that an instance can't process yet, or records that it was skipped; both once per source. The caller
  * holds the lock of the instance. Returns no row for a duplicate.
  * @param kept null for a skipped input
  */
@@ -159,7 +159,7 @@ export function storeOrSkip(
     returning i.*`;
 }
 
-/** Stores an input that was taken and rolled back by a fault. */
+/** Stores an input whose processing was rolled back after a fault. */
 export function updateToKept(tenantId: string, instanceId: string, sourceRef: string, kept: object) {
   return sql`
     with kept as (
@@ -184,7 +184,7 @@ export function findKept(tenantId: string, instanceId: string, rowsMax: number) 
     order by number limit ${rowsMax}`;
 }
 
-/** Deletes a pending input that is being taken. */
+/** Deletes a pending input, which the transaction processes. */
 export function updateToTaken(tenantId: string, instanceId: string, sourceRef: string, links: number) {
   return sql`
     with taken as (
@@ -197,7 +197,7 @@ export function updateToTaken(tenantId: string, instanceId: string, sourceRef: s
 
 export type CareValues = Pick<InstanceRow, 'journal_seq' | 'passed_over' | 'left_open'>;
 
-/** @param attendAt null: the worker has nothing to do for it; `now`: at once */
+/** @param attendAt null: the worker has no work for it; `now`: immediately */
 export function updateDueTime(tenantId: string, id: string, values: CareValues, attendAt: string | null) {
   return sql<InstanceRow>`
     update process_instances
@@ -231,7 +231,7 @@ export function replaceTimers(tenantId: string, instanceId: string, timers: read
     on conflict (id) do update set due_at = excluded.due_at where t.due_at <> excluded.due_at`;
 }
 
-/** Replaces the keys that events find an instance by. */
+/** Replaces the keys by which events find an instance. */
 export function replaceWaits(tenantId: string, instanceId: string, keys: readonly string[]) {
   return sql`
     with gone as (
@@ -250,7 +250,7 @@ export interface WaitingRow {
   identity_agent: string;
 }
 
-/** An event, in the form that finds the instances waiting for it. */
+/** The properties of an event that find the instances waiting for it. */
 export interface Awaited {
   /** The object of the event: `entity:<id>` and the like. */
   readonly own: readonly string[];
@@ -261,7 +261,7 @@ export interface Awaited {
   readonly blind: { readonly keys: readonly string[]; readonly versions: readonly number[] };
 }
 
-/** Instances that wait for an event and have not taken it yet, in the order of their ids. */
+/** Instances that wait for an event and have not processed it yet, ordered by id. */
 export function findWaiting(tenantId: string, { own, heard, sourceRef, blind }: Awaited, rowsMax: number) {
   return sql<WaitingRow>`
     select i.id, i.definition_key, i.definition_version, i.identity_agent
@@ -279,14 +279,17 @@ export function findWaiting(tenantId: string, { own, heard, sourceRef, blind }: 
     order by i.id limit ${rowsMax}`;
 }
 
-/** The keys among these that any instance waits for. */
+/** The given keys for which any instance waits. */
 export function findWaitedKeys(tenantId: string, keys: readonly string[]) {
   return sql<{ wait_key: string }>`
     select key as wait_key from unnest(${keys}::text[]) as key
     where exists (select from process_waits w where w.tenant_id = ${tenantId} and w.wait_key = key)`;
 }
 
-/** Some instances to migrate that no other process has. Each is removed from the list when it is tried. */
+/**
+ * Some instances to migrate that no other process has locked. Each is removed from the list when its migration is
+ * attempted.
+ */
 export function lockFreeOfVersion(tenantId: string, migration: MigrationRow, rowsMax: number) {
   const { definition_key: key, from_version: from, to_version: to } = migration;
   return sql<InstanceRow>`
@@ -315,7 +318,7 @@ export function updateVersion(tenantId: string, id: string, version: number, age
     returning *`;
 }
 
-/** Records that it could not migrate to this version or an earlier one. */
+/** Records that the instance could not migrate to this version or an earlier one. */
 export function updateToStaying(tenantId: string, id: string, version: number) {
   return sql<InstanceRow>`
     update process_instances set stays_until = ${version} where id = ${id} and tenant_id = ${tenantId}
@@ -338,7 +341,7 @@ export interface OrderRow {
   due_at: string;
 }
 
-/** A pending start is dropped when the instance is to end. */
+/** Deletes a pending start when the instance must end. */
 export function upsertOrder(tenantId: string, instanceId: string, act: OrderRow['act']) {
   return sql`
     insert into process_orders as o (instance_id, tenant_id, act) values (${instanceId}, ${tenantId}, ${act})
@@ -397,7 +400,7 @@ export function postponeRecall({ tenant_id, id }: RecallRow, waitSeconds: number
     where id = ${id} and tenant_id = ${tenant_id}`;
 }
 
-/** Changes no row if its result was taken, or nothing waits for it. */
+/** Changes no row if its result was processed, or no step waits for it. */
 export function deleteRecall(tenantId: string, id: string) {
   return sql`delete from process_recalls where id = ${id} and tenant_id = ${tenantId}`;
 }

@@ -29,7 +29,7 @@ const refuseAct = (
 const typesOf = async (id: string) =>
   (await eventsOf(baton, id)).map(({ type }) => type.replace('process.', ''));
 
-test('an instance runs through its steps, which its record, events and journal show', async () => {
+test('an instance runs through its steps, and its record, events and journal show them', async () => {
   const key = await publish([
     setStep('begin', { n: 'data.n + 1' }),
     { ...humanStep('ask'), when: 'data.n == 2' },
@@ -110,7 +110,7 @@ test('an instance runs through its steps, which its record, events and journal s
   );
 });
 
-test('POST refuses an unknown process, a retired one, wrong data, a taken key and an agent that can not act', async () => {
+test('POST refuses an unknown process, a retired one, invalid data, a key in use and an agent that cannot act', async () => {
   const schema = { type: 'object', properties: { n: { type: 'integer' } }, additionalProperties: false };
   const key = await publish([humanStep('a')], { data: schema });
   const post = (body: object) => baton.admin.post('/process-instances', { process: key, key: 'x', ...body });
@@ -151,7 +151,7 @@ test('POST refuses data too deep or too large and an archived workspace; lists r
     await refused(baton.admin.get(`${path}?cursor=foreign`), 422, 'invalid_cursor');
 });
 
-test('one of two who start the same key at once starts it', async () => {
+test('of two concurrent starts with the same key, one succeeds', async () => {
   const key = await publish([humanStep('a')]);
   const answers = await Promise.all(
     Array.from({ length: 6 }, () => baton.admin.post('/process-instances', { process: key, key: 'same' })),
@@ -159,7 +159,7 @@ test('one of two who start the same key at once starts it', async () => {
   assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 409, 409, 409, 409, 409]);
 });
 
-test('a start waits at most two seconds for another start with its key, and then reports that the key is busy', async () => {
+test('a start waits at most two seconds for a concurrent start with its key, and then returns that the key is busy', async () => {
   const key = await publish([humanStep('a')]);
   const begin = () => baton.admin.post('/process-instances', { process: key, key: 'same' });
   await baton.pool.transaction(async (tx) => {
@@ -242,7 +242,7 @@ test('an event starts an instance once; with a taken key it is recorded, and cor
   );
 });
 
-test('a step that can not be done suspends the instance, which is resumed or skipped', async () => {
+test('a step that cannot be done suspends the instance, which is resumed or skipped', async () => {
   const made = await start(
     [humanStep('a', { taskType: 'task' }), setStep('bad', { n: 'data.text + 1' }), setStep('c', { m: '1' })],
     {
@@ -274,7 +274,7 @@ test('a step that can not be done suspends the instance, which is resumed or ski
   );
 });
 
-test('an effect without permission is refused: the instance waits until its agent has it', async () => {
+test('an effect without permission is refused: the instance waits until its agent has the permission', async () => {
   const weak = await makeProcessAgent(baton, { permissions: ['tasks.read'] });
   const key = await publishProcess(baton.admin, specOf(weak.key, [humanStep('a')]));
   const made = await startProcessInstance(baton.admin, key);
@@ -309,7 +309,7 @@ test('people vote, and the quorum decides; the people who did the work do not vo
       ({ comment, requestedByPrincipalId }) => comment === 'May it go?' && requestedByPrincipalId === core,
     ),
   );
-  // The question is the core's: no agent takes it back, whatever it manages.
+  // The approval belongs to the system: no agent can withdraw it, regardless of its permissions.
   const bot = await baton.actor({ permissions: ['approvals.manage', 'claims.manage'] });
   await refused(bot.post(`/approvals/${open.approvalIds[0]}:cancel`), 403, 'permission_denied');
   for (const person of people.slice(0, 2)) {
@@ -337,7 +337,7 @@ test('timers are stored in rows and fire once, and a missed deadline is reported
     made.timers.map(({ element, state }: any) => [element, state]),
     [['w', 'pending']],
   );
-  // The instants lie in rows and in the state: a test moves both.
+  // The due times are stored in rows and in the state, so the test moves both.
   const makeDue = async () => {
     await baton.pool.run(sql`
       update process_instances set state = jsonb_set(state, '{timers}', (
@@ -367,7 +367,7 @@ test('timers are stored in rows and fire once, and a missed deadline is reported
   await refused(baton.admin.get('/process-instances?status=odd'), 422, 'invalid_status');
 });
 
-test('stages and open steps are shown in the order of the process, whatever they are called', async () => {
+test('stages and open steps are listed in the order of the process, regardless of their names', async () => {
   const branch = (id: string) => ({ id: `${id}-branch`, do: [humanStep(id)] });
   const stages = [
     {

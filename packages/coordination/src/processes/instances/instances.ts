@@ -36,7 +36,7 @@ import { agentOf, Identities } from './people/identity.ts';
 import { startInstance } from './start-instance.ts';
 import { migrateInstance, type Running, recordSkippedInputs, takeOrStore } from './take-input.ts';
 
-/** How long a start waits for a concurrent start with the same key. */
+/** The time that a start waits for a concurrent start with the same key. */
 const busyMsMax = 2000;
 
 /**
@@ -146,7 +146,7 @@ export async function suspendInstance(context: Context, id: string, given: strin
 }
 
 /**
- * Retries the input or migration that failed, and takes pending inputs.
+ * Retries the input or migration that failed, and processes pending inputs.
  * @throws Refusal as `suspendInstance`
  */
 export async function resumeInstance(
@@ -214,7 +214,7 @@ async function act(context: Context, running: Running, inputAt: InputAt): Promis
   return shown(context, await takeOrStore(context, running, inputAt(now), null));
 }
 
-/** The worker takes the pending inputs. */
+/** Schedules the instance for the worker, which processes the pending inputs. */
 async function goOn(context: Context, running: Running, inputAt: InputAt): Promise<ProcessInstance> {
   const { now } = (await context.db.row(readClock())) as { now: string };
   const row = await takeOrStore(context, running, inputAt(now), null);

@@ -20,7 +20,7 @@ import { until } from '../../testing/wait-until.ts';
 
 const { baton, worker, agent, get, act, complete } = await startProcesses();
 
-/** An instance that counts observations of a kind, and waits for a task. The events of its task have been taken. */
+/** An instance that counts observations of a kind, and waits for a task. The events of its task have been processed. */
 async function startCounting() {
   const kind = `k-${newId()}`;
   const count = { n: 'data.n + 1', last: 'event.payload.data.i' };
@@ -34,7 +34,7 @@ async function startCounting() {
   return { id: made.id as string, taskId: made.openElements[0].taskId as string, send };
 }
 
-/** The order in which an instance has counted. */
+/** The order in which an instance has counted observations. */
 async function countedBy(id: string): Promise<unknown[]> {
   const rows = await baton.pool.rows<{ last: number }>(sql`
     select (data ->> 'last')::int as last from process_instance_journal
@@ -43,7 +43,7 @@ async function countedBy(id: string): Promise<unknown[]> {
 }
 const upTo = (n: number) => Array.from({ length: n }, (_, i) => i + 1);
 
-test('a resume returns at once, and the worker takes the stored inputs in small parts and in order', async () => {
+test('a resume returns immediately, and the worker processes the stored inputs in small batches and in order', async () => {
   const { id, send } = await startCounting();
   await act(id, 'suspend', { reason: 'holiday' });
   await send(1, 45);
@@ -86,7 +86,7 @@ test('of concurrent resumes one succeeds, and two workers deliver each input onc
   assert.deepEqual(await countedBy(id), upTo(sent));
 });
 
-test('stored inputs are also taken when the instance is cancelled, and the compensation continues', async () => {
+test('stored inputs are also processed when the instance is cancelled, and the compensation continues', async () => {
   const undo = { ...humanStep('did'), onCompensate: [{ id: 'undo', wait: 'PT0.1S' }] };
   const process = await publishProcess(baton.admin, specOf(agent.key, [undo, humanStep('b')]));
   const made = await startProcessInstance(baton.admin, process);
@@ -128,7 +128,7 @@ test('a suspended instance skips inputs beyond a thousand, and records it; the e
   const resumed = await act(id, 'resume', {});
   assertTookLess(startedMs, 3000);
   assert.deepEqual([resumed.data.n, resumed.kept], [0, { inputs: 1001, passedOver: 0 }]);
-  // Taking a thousand takes seconds: the two that were not sent by the test are left.
+  // Processing a thousand takes seconds, so only the two that the test did not send remain.
   await baton.pool.run(sql`delete from process_inputs where instance_id = ${id} and source_ref in (
     select 'event:' || md5('e' || n)::uuid from generate_series(2, 1000) n)`);
   await baton.pool.run(sql`update process_instances set kept_inputs = 2 where id = ${id}`);
@@ -141,7 +141,7 @@ test('a suspended instance skips inputs beyond a thousand, and records it; the e
   assert.deepEqual(told.slice(1), [{ inputs: full.passedOver }]);
 });
 
-test('workers that are killed while an instance catches up take each input once', {
+test('workers that are killed while an instance catches up process each input once', {
   timeout: 120_000,
 }, async () => {
   const { id, send } = await startCounting();

@@ -14,7 +14,7 @@ import {
 import { startProcess } from '../../testing/programs/service-processes.ts';
 import { until } from '../../testing/wait-until.ts';
 
-// Workers in processes of their own, killed with SIGKILL while processes call each other, and write to memory.
+// Tests workers in separate processes, killed with SIGKILL while processes call each other and write to memory.
 
 const callers = byDepth(4, 8);
 const kills = byDepth(1, 3);
@@ -25,7 +25,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-test('each call is one instance that begins and ends once, whenever workers are killed', {
+test('each call is one instance that starts and ends once, regardless of killed workers', {
   timeout: 120_000,
 }, async () => {
   const agent = await makeProcessAgent(baton);
@@ -59,7 +59,7 @@ test('each call is one instance that begins and ends once, whenever workers are 
     await last.turns.run();
     await last.timers();
     return (await ended()) >= callers;
-  }, 'the end of all');
+  }, 'the end of all instances');
   await last.close();
   assert.equal(await ended(), callers);
   const data = await baton.pool.rows(sql`
@@ -74,7 +74,7 @@ test('each call is one instance that begins and ends once, whenever workers are 
   assert.deepEqual(await baton.pool.rows(sql`select instance_id from process_orders`), []);
 });
 
-test('each remember step writes one observation, whenever workers are killed', {
+test('each remember step writes one observation, regardless of killed workers', {
   timeout: 120_000,
 }, async () => {
   const agent = await makeProcessAgent(baton);

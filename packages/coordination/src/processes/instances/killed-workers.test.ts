@@ -16,7 +16,7 @@ import {
 import { startProcess } from '../../testing/programs/service-processes.ts';
 import { until } from '../../testing/wait-until.ts';
 
-// Workers in processes of their own, killed with SIGKILL at random moments while instances continue.
+// Tests workers in separate processes, killed with SIGKILL at random moments while instances continue.
 
 const instances = 6;
 const kills = byDepth(1, 2);
@@ -27,7 +27,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-test('each step is done once, whenever workers are killed', { timeout: 120_000 }, async () => {
+test('each step is done once, regardless of killed workers', { timeout: 120_000 }, async () => {
   const agent = await makeProcessAgent(baton);
   const steps = [
     humanStep('first'),
@@ -40,7 +40,7 @@ test('each step is done once, whenever workers are killed', { timeout: 120_000 }
   for (let n = 0; n < instances; n += 1)
     ids.push((await startProcessInstance(baton.admin, key, { n: 0 })).id);
   let isOver = false;
-  // A person who completes whatever is open.
+  // A person who completes all open tasks.
   const working = (async () => {
     while (!isOver) {
       const open = await baton.pool.rows<{ id: string; version: number }>(sql`
@@ -69,7 +69,7 @@ test('each step is done once, whenever workers are killed', { timeout: 120_000 }
     await last.turns.run();
     await last.timers();
     return (await ended()) >= instances;
-  }, 'the end of all');
+  }, 'the end of all instances');
   isOver = true;
   await working;
   await last.close();

@@ -12,7 +12,7 @@ import {
   startProcessInstance,
 } from '../../testing/processes/process-instances.ts';
 
-// Objects that an ended step could not close: they are shown, and the close is retried.
+// Tests objects that an ended step could not close: they are listed, and the close is retried.
 
 let baton: TestCoordination;
 let worker: ReturnType<typeof makeProcessWorker>;
@@ -38,7 +38,7 @@ const linesOf = async (id: string, name: string) =>
     .filter(({ reason }: any) => reason === name)
     .map(({ data }: any) => data);
 
-/** Has what an instance left open be due, and tries it. */
+/** Makes the unclosed objects of an instance due, and retries the close. */
 async function tryAgain(id: string): Promise<void> {
   await baton.pool.run(sql`
     update process_instances set attend_at = now() - interval '1 s', left_open = (
@@ -53,7 +53,7 @@ async function startWith(steps: object[]) {
   return { agent, made: await startProcessInstance(baton.admin, process) };
 }
 
-test('a task that its agent may not cancel any more is shown with the reason, and cancelled once it may', async () => {
+test('a task that its agent may no longer cancel is listed with the reason, and cancelled once the agent may', async () => {
   const { agent, made } = await startWith([humanStep('a')]);
   const [{ taskId }] = made.openElements;
   await grant(agent.principalId, ['tasks.read']);
@@ -81,7 +81,7 @@ test('a task that its agent may not cancel any more is shown with the reason, an
   assert.deepEqual(due, { attend_at: null });
 });
 
-test('an object that somebody else has closed is no longer listed, also if the agent changed', async () => {
+test('an object that another principal has closed is no longer listed, even if the agent changed', async () => {
   const { agent, made } = await startWith([humanStep('a')]);
   await done(baton.admin.post(`/agents/${agent.key}:retire`, { reason: 'old' }));
   const [{ id: taskId }] = (await cancel(made.id)).leftOpen;

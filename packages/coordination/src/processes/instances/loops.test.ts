@@ -12,7 +12,7 @@ import {
 } from '../../testing/processes/process-instances.ts';
 import { makeRule, makeRuleWorker, observe } from '../../testing/rules/rules.ts';
 
-// Processes that trigger themselves: at most ten links, then an instance is suspended with the reason.
+// Tests processes that trigger themselves: after at most ten links, an instance is suspended with the reason.
 
 const linksMax = 10;
 
@@ -26,7 +26,7 @@ const publish = (steps: object[], more: object) =>
   publishProcess(baton.admin, specOf(agent.key, steps, more));
 const startedBy = (on: object) => ({ start: { on, key: 'event.id' } });
 
-/** The status of all instances of a process, the oldest first, and why the last one waits. */
+/** The status of all instances of a process, oldest first, and the suspension reason of the last one. */
 async function instancesOf(process: string) {
   const { items } = await done(baton.admin.get(`/process-instances?definitionKey=${process}&limit=200`));
   return {
@@ -43,7 +43,7 @@ test('a process that its own observations start is stopped, and continues when a
   await observe(baton.admin, kind, {});
   await worker.run();
   const { ids, statuses, fault } = await instancesOf(process);
-  // One of the person, ten that followed, and the one that is stopped.
+  // One by the person, ten that followed, and the one that is stopped.
   assert.deepEqual([statuses, fault], [stopped(1 + linksMax), 'process_loop']);
   const last = ids.at(-1);
   assert.deepEqual([(await get(last)).kept.inputs, (await get(last)).openElements], [1, []]);
@@ -54,7 +54,7 @@ test('a process that its own observations start is stopped, and continues when a
   assert.deepEqual((await instancesOf(process)).statuses, stopped(2 * (1 + linksMax)));
 });
 
-test('so is one that starts on the end of its instances, on its tasks, or on being stopped', async () => {
+test('a process that starts on the end of its instances, on its tasks, or on being stopped is stopped too', async () => {
   const key = `p-${newId()}`;
   const own = `event.payload.definitionKey == '${key}'`;
   const triggers = [
@@ -101,7 +101,7 @@ test('two processes that start each other, with a pause and a called process bet
   assert.equal(all.length, 2 + linksMax);
 });
 
-test('a process and a work rule that cause each other are stopped', async () => {
+test('a process and a work rule that trigger each other are stopped', async () => {
   const [filed, found] = [`filed ${newId()}`, `found ${newId()}`];
   await makeRule(baton.admin, {
     trigger: { kind: 'event', type: 'task.created' },
@@ -140,7 +140,7 @@ test('an instance that correlates with its own observations is suspended', async
   assert.deepEqual([status, suspension.code, openElements[0].id], ['suspended', 'process_loop', 'open']);
 });
 
-test('long sequences that wait for their own results are no loop, and acts of others start a new chain', async () => {
+test('long sequences that wait for their own results are not a loop, and actions of others start a new chain', async () => {
   const [kind, other] = [`k-${newId()}`, `k-${newId()}`];
   const child = await publish([remember(other, 'x')], {});
   const follows = await publish([setStep('a', { n: '1' })], startedBy({ observation: kind }));

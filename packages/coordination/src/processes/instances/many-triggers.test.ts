@@ -13,8 +13,8 @@ import {
 } from '../../testing/processes/process-instances.ts';
 import { observe } from '../../testing/rules/rules.ts';
 
-// Many definitions that wait for the same event: each gets it, and the transaction that looks through them stays short,
-// since the readers of every tenant's journal wait for it.
+// Tests many definitions that wait for the same event: each gets it, and the transaction that evaluates them stays
+// short, since the readers of every tenant's journal wait for it.
 
 const { baton, worker, agent } = await startProcesses();
 

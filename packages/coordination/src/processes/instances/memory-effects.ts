@@ -17,7 +17,7 @@ import { deleteRecall, findArtifactsOfInstance, insertRecall } from './instances
 type Of<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
 type Assertions = { readonly [member: string]: unknown }[];
 
-/** The limit of all assertions of an observation, with room for the members around them. */
+/** Size limit of all assertions of an observation, which leaves room for its other members. */
 const assertions = { max: 200, bytesMax: 65_000 };
 const artifacts = { max: 40, titleCharactersMax: 100 };
 const source = 'process';

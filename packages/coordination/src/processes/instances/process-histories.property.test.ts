@@ -19,10 +19,10 @@ import { killAtRandom } from './testing/kill-workers.ts';
 import { actAtRandom, newKey, type Played, type Players, untilQuiet } from './testing/play-instances.ts';
 import { publishable, shortened, type World, withoutProblems } from './testing/playable.ts';
 
-// Random processes in the whole service, while its workers are killed, against a reference interpreter: each ends as
-// the interpreter predicts, has each effect once, and waits for something visible if it has not ended.
+// Tests random processes in the whole service, while its workers are killed, against a reference interpreter: each ends
+// as the interpreter predicts, has each effect once, and waits for a visible object if it has not ended.
 
-/** `npm run model -- process-histories 2000` runs so many. */
+/** `npm run model -- process-histories 2000` runs 2,000 of them. */
 const runs = Number(process.env['BATON_TEST_PROCESS_HISTORIES'] ?? byDepth(6, 60));
 const seed = Number(process.env['BATON_TEST_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 const batchMax = 20;
@@ -35,7 +35,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-test('random processes end as the interpreter predicts, whenever workers are killed', {
+test('random processes end as the interpreter predicts, regardless of killed workers', {
   timeout: 3_600_000,
 }, async () => {
   const random = numbersFrom(seed);
@@ -97,7 +97,7 @@ async function begin(random: Spec, world: World): Promise<Played> {
 }
 
 /**
- * Some do something at the same time, with any instance; then also while the agent can do nothing, or a voter has left.
+ * Several people act on random instances at the same time, also while the agent cannot act or a voter has left.
  */
 async function play(
   players: Players,
@@ -143,7 +143,7 @@ async function goOn(worker: Worker): Promise<void> {
   await worker.timers();
 }
 
-/** Numbers from 0 to below 1, the same for the same seed. */
+/** Pseudo-random numbers from 0 to below 1, determined by the seed. */
 function numbersFrom(first: number): () => number {
   let state = first >>> 0;
   return () => {

@@ -54,11 +54,14 @@ import { takeProcessTurn } from './process-turn.ts';
 import { migrateInstance, type Running, takeFromSource, takeOrStore } from './take-input.ts';
 
 const batchMax = 100;
-/** Timers that fire at the same time, each on a connection of its own. */
+/** Timers that fire at the same time, each on its own connection. */
 const timersAtOnce = 4;
 /** The worker's usual pause alone made timers 2.3 s late. */
 const timersPauseMs = 500;
-/** Inputs that an instance takes in one transaction, and its duration: readers of the journal wait for its end. */
+/**
+ * Maximum number of inputs that an instance processes in one transaction, and its maximum duration: readers of the
+ * journal wait for its end.
+ */
 const sliceMax = 20;
 const sliceMsMax = 200;
 /** Unclosed objects that are retried in one transaction. */
@@ -74,7 +77,7 @@ export function runProcesses(tools: Tools): Job {
   );
 }
 
-/** Fires due timers of instances, each in a transaction of its own, several at the same time. */
+/** Fires due timers of instances, each in its own transaction, several at the same time. */
 export function fireProcessTimers({ pool, command, log }: Tools): Job {
   const name = 'process-timers';
   const putOff = createPutOff(name, log);
@@ -106,7 +109,7 @@ export function fireProcessTimers({ pool, command, log }: Tools): Job {
 
 /**
  * Fires the next due timer of an instance: each due row fires one, and their purposes decide which is first.
- * @returns 1, or 0 if another process has the instance
+ * @returns 1, or 0 if another process has locked the instance
  */
 async function fireNextTimer(context: Context, { instance_id: id }: DueTimerRow): Promise<number> {
   const { db, tenantId } = context;
@@ -142,7 +145,7 @@ export function carryOutProcessOrders({ pool, command, log }: Tools): Job {
   );
 }
 
-/** @returns 1, or 0 if another process has the instance */
+/** @returns 1, or 0 if another process has locked the instance */
 async function carryOut(context: Context, { instance_id: id }: OrderRow): Promise<number> {
   const { db, tenantId } = context;
   const seen = await db.row(findInstance(tenantId, id));
@@ -165,7 +168,7 @@ async function carryOut(context: Context, { instance_id: id }: OrderRow): Promis
 
 const callerIsOver = 'the step that called it has ended';
 
-/** Takes pending inputs in order, until the instance is suspended again or has ended. */
+/** Processes pending inputs in order, until the instance is suspended again or has ended. */
 async function takeKept(context: Context, running: Running, at: string): Promise<InstanceRow> {
   const { db, tenantId } = context;
   const untilMs = performance.now() + sliceMsMax;
@@ -174,7 +177,7 @@ async function takeKept(context: Context, running: Running, at: string): Promise
   for (const kept of await db.rows(findKept(tenantId, row.id, sliceMax))) {
     if (row.status !== 'running' || performance.now() > untilMs) return row;
     const { source_ref: sourceRef, held } = kept;
-    // A person who resumes an instance that was stopped as a loop vouches for it: the chain starts again.
+    // A person who resumes an instance that was stopped as a loop accepts it, so the chain starts again.
     const links = kept.links > linksMax ? 0 : kept.links;
     if ((row.state.links ?? 0) > linksMax) row = { ...row, state: { ...row.state, links } };
     await db.run(updateToTaken(tenantId, row.id, sourceRef, links));
@@ -186,7 +189,7 @@ async function takeKept(context: Context, running: Running, at: string): Promise
   return row;
 }
 
-/** Processes instances with pending inputs or unclosed objects, each in a transaction of its own. */
+/** Processes instances with pending inputs or unclosed objects, each in its own transaction. */
 export function processDueInstances({ pool, command, log }: Tools): Job {
   const name = 'process-aftercare';
   return createDueJob<AttendedRow>(
@@ -199,7 +202,7 @@ export function processDueInstances({ pool, command, log }: Tools): Job {
   );
 }
 
-/** @returns 0 if another process has the instance; a whole batch if more can be done at once */
+/** @returns 0 if another process has locked the instance; a whole batch if more work is due */
 async function attend(context: Context, id: string): Promise<number> {
   const { db, tenantId } = context;
   const seen = await db.row(findInstance(tenantId, id));
@@ -243,7 +246,7 @@ export async function closeLeftOpen(context: Context, running: Running, at: stri
   return (await db.row(updateDueTime(tenantId, row.id, care, row.attend_at))) as InstanceRow;
 }
 
-/** @returns why it could not be closed; undefined if it was closed now or earlier */
+/** @returns the reason for a refusal; undefined if the object was closed now or earlier */
 async function refusalOf(
   context: Context,
   { agent, row }: Running,
@@ -264,7 +267,7 @@ async function refusalOf(
 
 /** Concurrent memory queries: each may take seconds. */
 const recallsMax = 20;
-/** Between the response of the memory service and its commit, on a busy machine. */
+/** Maximum time between the response of the memory service and its commit, on a busy machine. */
 const settleSecondsMax = 30;
 const waitSecondsMax = 30;
 
@@ -306,7 +309,7 @@ async function askForStep(
   return 1;
 }
 
-/** Delivered once, even if several workers received a result: the query is deleted in the same transaction. */
+/** A result is delivered once, even if several workers received it: the query is deleted in the same transaction. */
 async function takeAnswer(
   context: Context,
   { id: recallId, instance_id: instanceId, element }: RecallRow,
@@ -329,7 +332,9 @@ async function takeAnswer(
   await takeFromSource(context, running, input, `memory:${recallId}`);
 }
 
-/** Instances of one transaction: readers of the journal, and users of these instances, wait for its end. */
+/**
+ * Maximum number of instances per transaction: readers of the journal, and users of these instances, wait for its end.
+ */
 const migratedMax = 50;
 
 /**
@@ -348,7 +353,7 @@ export function migrateInstances({ pool, command, log }: Tools): Job {
   );
 }
 
-/** @returns a whole batch if more may be done at once */
+/** @returns a whole batch if more work may be due */
 async function migrateSome(context: Context, id: string): Promise<number> {
   const { db, tenantId } = context;
   const migration = await activeMigration(context, id);

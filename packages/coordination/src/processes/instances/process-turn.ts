@@ -40,18 +40,18 @@ import {
   triggeredBy,
 } from './triggered.ts';
 
-/** A turn ends after this many inputs, or this long: readers of the journal wait for its transaction. */
+/** Maximum number of inputs and maximum duration of a turn: readers of the journal wait for its transaction. */
 const inputsMax = 100;
 const turnMsMax = 500;
-/** The time before it in which the triggers of definitions are evaluated. */
+/** The time in which the triggers of definitions are evaluated, before the transaction. */
 const judgingMsMax = 200;
 const waitingMax = 100;
 
 /**
- * One turn of a tenant: its processes take the next events, and its cursor moves past them, in one transaction
+ * One turn of a tenant: its processes receive the next events, and its cursor moves past them, in one transaction
  * (docs/reference/processes.md#triggers). Triggers are evaluated first, for a bounded time; then the acting agents, the
  * turn and each instance are locked, in this order.
- * @returns whether more may follow at once; also false if another process has the tenant's turn
+ * @returns whether more events may be due; false also if another process has locked the tenant's turn
  */
 export async function takeProcessTurn(context: Context): Promise<boolean> {
   const before = await findPlace(context, processConsumer);
@@ -89,7 +89,7 @@ async function judgeEvents(
   return judged;
 }
 
-/** The instances that wait for an event without a trigger, and have not taken it. */
+/** The instances that wait for an event without a trigger, and have not processed it. */
 async function waitingFor(
   { db, tenantId }: Context,
   event: EventRow,
@@ -101,7 +101,10 @@ async function waitingFor(
   return (await db.rows(findWaiting(tenantId, awaited, waitingMax))).map((row) => concernOf(row));
 }
 
-/** The events that anything waits for: most events concern nothing, and cost two statements together. */
+/**
+ * The events for which a definition or an instance waits. Most events match none, so a whole batch costs two
+ * statements.
+ */
 async function wantedOf(context: Context, rows: readonly EventRow[]): Promise<EventRow[]> {
   const { db, tenantId } = context;
   const keys = [...new Set(rows.flatMap(keysOf))];
@@ -114,7 +117,7 @@ function keysOf(event: EventRow): string[] {
   return [...ownKeysOf(event), triggerKeyOf(event)];
 }
 
-/** Matches by the event's object, and by the instance that it comes from. */
+/** Matches by the event's object, and by the instance that caused it. */
 function ownKeysOf(event: EventRow): string[] {
   const keys = [`entity:${event.entity_id}`];
   const source = sourceOfEvent(event.correlation_id);
@@ -155,7 +158,7 @@ class ProcessTurn {
   async run({ rows, end, hasMore }: EventPage): Promise<boolean> {
     let reached = positionOf(this.#turn);
     for (const row of rows) {
-      // Events that concern nothing take time, too.
+      // Events without a match take time too.
       const isLate = performance.now() > this.#endsAtMs && isBehind(reached, this.#turn);
       if (!isLate && (await this.#deliver(row))) {
         reached = positionOf(row);
@@ -168,7 +171,7 @@ class ProcessTurn {
     return hasMore;
   }
 
-  /** @returns false if the turn ends before everything that the event concerns has taken it */
+  /** @returns false if the turn ends before all matching instances have processed the event */
   async #deliver(event: EventRow): Promise<boolean> {
     if (!this.#wanted.has(event)) return true;
     const judged = this.#judged.get(event);
@@ -225,7 +228,7 @@ class ProcessTurn {
     }
     const row = await db.row(lockInstance(tenantId, instanceId));
     if (row === undefined || (row.status !== 'running' && row.status !== 'suspended')) return;
-    // It may have migrated since the trigger was evaluated, and act as another agent now.
+    // The instance may have migrated since the trigger was evaluated, and now act as another agent.
     const use = await useDefinition(context, definitionKey, row.definition_version);
     const agent = await agentOf(context, this.#identities, row);
     const running = { row, definition: use.definition, tools: await toolsFor(context, use), agent };

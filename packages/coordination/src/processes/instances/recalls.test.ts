@@ -22,7 +22,7 @@ import { startProcess } from '../../testing/programs/service-processes.ts';
 import { observe } from '../../testing/rules/rules.ts';
 import { until } from '../../testing/wait-until.ts';
 
-// Memory queries and observations of steps.
+// Tests memory queries and observations of steps.
 
 let started: WithMemory;
 let baton: TestCoordination;
@@ -144,7 +144,7 @@ test('a query is retried while memory is unavailable; after the timeout, the pro
   assert.deepEqual(await questions(), [], 'no more queries');
 });
 
-test('a hostile result is refused, and a long one is shortened', async () => {
+test('a malicious result is refused, and a long one is truncated', async () => {
   const reasons: unknown[] = [];
   for (const answer of [
     { status: 400 },
@@ -206,7 +206,7 @@ test('an agent that may not read events sends no query, and one that may not obs
   );
 });
 
-test('a remember writes one observation in the name of the agent, which memory receives once', async () => {
+test('a remember step writes one observation on behalf of the agent, which memory receives once', async () => {
   const remember = {
     kind: 'release.done',
     content: 'Released {{ data.service }}',
@@ -240,7 +240,7 @@ test('a remember writes one observation in the name of the agent, which memory r
   );
 });
 
-test('memory receives the case of an instance when it begins, changes and ends, with its artifacts', async () => {
+test('memory receives the case of an instance when it starts, changes and ends, with its artifacts', async () => {
   const spec = {
     memory: {
       case: { kind: 'case', key: 'data.service', title: 'Change of {{ data.service }}' },
@@ -303,7 +303,7 @@ test('memory receives the case of an instance when it begins, changes and ends, 
   );
 });
 
-test('all expressions of a case share the cost limit of one', async () => {
+test('all expressions of a case share the cost limit of a single one', async () => {
   const costly = '{{ data.list.map(x, data.list.map(y, data.list.map(z, x + y + z).size()).size()).size() }}';
   const memorized = {
     memory: {
@@ -335,7 +335,7 @@ test('a cancelled instance is reported to memory, and reviewed', async () => {
   assert.deepEqual(items[0].metadata, { context: { status: 'cancelled', outcome: null } });
 });
 
-test('an event whose handler begins with resume resumes a suspended instance', async () => {
+test('an event whose handler starts with resume resumes a suspended instance', async () => {
   const kind = `go-${newId()}`;
   const other = `other-${newId()}`;
   const correlate = [

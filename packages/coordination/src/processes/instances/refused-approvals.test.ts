@@ -8,7 +8,7 @@ import {
   startProcesses,
 } from '../../testing/processes/process-instances.ts';
 
-// A vote whose next approval is refused, because the agent of the process has lost the permission.
+// Tests a vote whose next approval is refused, because the agent of the process has lost the permission.
 
 const { baton, worker, agent, get, start, told, act } = await startProcesses();
 
@@ -22,7 +22,7 @@ const approvalsOf = async (instanceId: string) =>
     select a.id, a.status, a.assigned_principal_id as who from approvals a join events e on e.entity_id = a.id
     where e.type = 'approval.requested' and e.correlation_id = ${`process:${instanceId}`} order by a.created_at, a.id`);
 
-test('votes from before a refusal count after a resume, nobody votes twice, and the entry is emitted once', async () => {
+test('votes before a refusal count after a resume, no person votes twice, and the entry is emitted once', async () => {
   const [first, second] = await Promise.all([1, 2].map(() => baton.actor({ kind: 'human' })));
   assert.ok(first && second);
   const approvers = [first, second].map(({ principalId }) => ({ principal: principalId }));

@@ -14,7 +14,7 @@ import {
 } from '../../testing/processes/process-instances.ts';
 import { observe } from '../../testing/rules/rules.ts';
 
-// Tests processes of people with limited visibility: which inputs they receive about objects that these people can't see.
+// Tests that processes of people with limited visibility receive no inputs about objects that these people can't see.
 
 let baton: TestCoordination;
 let worker: ReturnType<typeof makeProcessWorker>;
@@ -35,7 +35,7 @@ const get = (id: string) => done(baton.admin.get(`/process-instances/${id}`));
 const instancesOf = async (key: string) =>
   (await done(baton.admin.get(`/process-instances?definitionKey=${key}&limit=200`))).items as any[];
 
-test('events out of the sight of an author start none of their processes', async () => {
+test('events that an author may not see start none of the author’s processes', async () => {
   const observation = `k-${newId()}`;
   const start = {
     on: { observation },
@@ -59,7 +59,7 @@ test('events out of the sight of an author start none of their processes', async
   assert.deepEqual(await startedOf(ofAll), ['hidden', 'mine', 'nowhere']);
 });
 
-test('events out of the sight of an author neither correlate with their processes nor end a wait', async () => {
+test('events that an author may not see neither correlate with the author’s processes nor end a wait', async () => {
   const observation = `k-${newId()}`;
   const { person, mine, other } = narrow;
   const listening = { id: 'ear', listen: { any: [{ event: 'task.updated' }] }, export: { as: 'heard' } };

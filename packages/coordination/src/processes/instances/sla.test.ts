@@ -5,7 +5,7 @@ import { newId } from '@baton/values/ids';
 import { done, openSession } from '../../testing/leases.ts';
 import { humanStep, startProcesses } from '../../testing/processes/process-instances.ts';
 
-// The events of late work, their recipients and their order.
+// Tests the events of late work, their recipients and their order.
 
 const { baton, worker, start, get, told } = await startProcesses();
 
@@ -50,7 +50,7 @@ test('at the same instant, the warning is emitted first, then the breach, then t
   }
 });
 
-test('a warning and a breach name the owner of the process, and who has the task', async () => {
+test('a warning and a breach contain the owner of the process and the holder of the task', async () => {
   const [owner, worked] = [await actor(), await baton.actor()];
   const due = { duration: 'PT1H', warnBefore: 'PT1M' };
   const role = await makeRole(owner);

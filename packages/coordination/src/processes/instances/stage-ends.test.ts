@@ -15,13 +15,13 @@ import {
 import { agentSpec, linkAgent, publishAgent } from '../../testing/registry/agents.ts';
 import { observe } from '../../testing/rules/rules.ts';
 
-// The events of an instance are paired and in order, whatever ends it.
+// Tests that the events of an instance are paired and in order, regardless of the way it ends.
 
 const { baton, worker, agent, get, act, publish, start, complete, told } = await startProcesses();
 
 const typesOf = async (id: string) =>
   (await eventsOf(baton, id)).map(({ type }) => type.replace('process.', ''));
-/** Stages as `state`, and the events of stages with what ended the instance, in their order. */
+/** The stages with their state, and the events of stages and of the end of the instance, in order. */
 async function endOf(id: string) {
   const events = (await eventsOf(baton, id)).flatMap(({ type, payload }) => {
     const name = type.replace('process.', '');
@@ -31,18 +31,18 @@ async function endOf(id: string) {
   const { stages } = await get(id);
   return { states: stages.map(({ state }: { state: string }) => state), told: events };
 }
-/** With a condition, so that what comes behind it could be reached. */
+/** With a condition, so that the following steps are reachable. */
 const end = () => ({ id: 'end', when: 'instance.version == 1', complete: { outcome: 'done' } });
 const raise = { id: 'no', raise: { type: 'broken' } };
 const oneStage = (last: string) => ['stage_entered main', 'stage_exited main', last];
 
-test('a stage that a complete step ends as its last one is completed, also from inside of its last step', async () => {
+test('a stage whose last step is a complete step is completed, even if it is nested in the last step', async () => {
   const branches = (...lists: object[][]) => lists.map((steps, n) => ({ id: `branch-${n}`, do: steps }));
   const ends: [object[], string][] = [
     [[setStep('a', { n: '1' }), end()], 'completed'],
     [[{ id: 'in', do: [setStep('a', { n: '1' }), end()] }], 'completed'],
     [[{ id: 't', try: { do: [{ id: 'no', raise: { type: 'x' } }], catch: [{ do: [end()] }] } }], 'completed'],
-    // The other branch ends before.
+    // The other branch ends earlier.
     [
       [
         {
@@ -68,7 +68,7 @@ test('a stage that a complete step ends as its last one is completed, also from 
   }
 });
 
-test('a stage whose last step is done is completed, even if the instance ends before its next step begins', async () => {
+test('a stage whose last step is done is completed, even if the instance ends before its next step starts', async () => {
   const type = `go-${newId()}`;
   const listen = (id: string) => ({ id, listen: { any: [{ observation: type }] } });
   const fork = (mode: string, ...lists: object[][]) => ({
@@ -120,7 +120,7 @@ test('a stage that a later version renames is exited under its old name and ente
   });
 });
 
-test('every entered stage is exited: by a failure, by a cancel, and by the end of the instance', async () => {
+test('every entered stage is exited: after a failure, a cancel, and the end of the instance', async () => {
   const failed = await start([humanStep('open'), raise]);
   await complete(failed.openElements[0].taskId);
   await worker.run();
@@ -161,7 +161,7 @@ test('process.started is emitted once and before process.suspended, even if the 
   assert.equal((await typesOf(made.id)).at(-1), 'cancelled');
 });
 
-test('a called instance that can not start emits its start, and ends with its caller or by an operator', async () => {
+test('a called instance that cannot start emits its start, and ends with its caller or by an operator', async () => {
   const timers = [{ id: 'tick', at: 'timestamp(data.when)', do: [setStep('ticked', { n: '1' })] }];
   const key = await publish([setStep('a', { n: '1' })], { timers });
   const call = async () => {
@@ -183,7 +183,7 @@ test('a called instance that can not start emits its start, and ends with its ca
   assert.deepEqual(await typesOf(second.childId), ended);
 });
 
-test('a suspended instance whose task was refused names no task, until it is opened', async () => {
+test('a suspended instance whose task was refused has no task id until the task is opened', async () => {
   const { key: unlinked } = await publishAgent(baton.admin, agentSpec());
   const called = await start([{ id: 'build', call: { agent: unlinked, taskType: 'task' } }]);
   const powerless = await makeProcessAgent(baton, {

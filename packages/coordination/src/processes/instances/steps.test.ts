@@ -6,11 +6,11 @@ import { humanStep, setStep, startProcesses } from '../../testing/processes/proc
 import { claimCall, makeCallable } from '../../testing/results/invocations.ts';
 import { observe } from '../../testing/rules/rules.ts';
 
-// The effects of steps of each kind on the rest of the service, and their events.
+// Tests the effects of each kind of step on the rest of the service, and their events.
 
 const { baton, worker, agent, get, start, told, complete } = await startProcesses();
 
-test('a skill with external effects is called once in the name of the agent, and its result continues the process', async () => {
+test('a skill with external effects is called once on behalf of the agent, and its result continues the process', async () => {
   const executor = await baton.actor();
   const skill = await makeCallable(baton.admin, { name: `s-${newId()}`, sideEffects: 'external_write' });
   const call = { skill: `${skill.name}@${skill.version}`, input: { change: 'data.change' } };
@@ -38,7 +38,7 @@ test('a skill with external effects is called once in the name of the agent, and
   assert.deepEqual([after.status, after.data.released], ['completed', { ok: true }]);
 });
 
-test('a skill that fails is an error by its code: caught, or the end of the instance', async () => {
+test('a failed skill is an error with its code, which is caught or ends the instance', async () => {
   const executor = await baton.actor();
   const skill = await makeCallable(baton.admin, { name: `s-${newId()}` });
   const step = { id: 'check', call: { skill: `${skill.name}@${skill.version}` } };
@@ -87,7 +87,7 @@ test('an ended step closes the objects that it opened', async () => {
   assert.ok(left.some(([element, outcome]) => element === 'vote' && outcome === 'withdrawn'));
 });
 
-test('a cancelled task is an error; a task of a workspace is filed there, with its assignee', async () => {
+test('a cancelled task is an error; a task of a workspace is created there, with its assignee', async () => {
   const worked = await baton.actor({ kind: 'human' });
   const chain = [{ expr: "'nobody'" }, { principal: newId() }, { expr: 'data.who' }];
   const made = await start(
@@ -139,7 +139,7 @@ test('people who did the work of the instance may not vote, and a disabled perso
   );
 });
 
-test('milestones, moved timers, warnings and deadlines that can not be computed are reported', async () => {
+test('milestones, moved timers, warnings and deadlines that cannot be computed are reported', async () => {
   const later = (hours: number) => `'${new Date(Date.now() + hours * 3_600_000).toISOString()}'`;
   const stages = [
     {
@@ -185,7 +185,7 @@ test('milestones, moved timers, warnings and deadlines that can not be computed 
   assert.equal((await told(soon.id, 'sla_warning')).length, 1);
 });
 
-test('a step listens for an event that fits, of an instance that another one does not wake', async () => {
+test('a step waits for a matching event, and other events do not continue the instance', async () => {
   const kind = `k-${newId()}`;
   const listen = { any: [{ observation: kind, where: 'event.payload.data.n == data.n' }] };
   const [one, two] = [
@@ -197,7 +197,7 @@ test('a step listens for an event that fits, of an instance that another one doe
   assert.deepEqual([(await get(one.id)).status, (await get(two.id)).status], ['running', 'completed']);
 });
 
-test('an event of another tenant reaches no instance, and lists show none of it', async () => {
+test('an event of another tenant reaches no instance, and lists show no instance of another tenant', async () => {
   const other = await baton.actor({ tenantId: baton.otherTenantId });
   const made = await start([humanStep('a')]);
   const answer = await other.get(`/process-instances/${made.id}`);
@@ -205,7 +205,7 @@ test('an event of another tenant reaches no instance, and lists show none of it'
   assert.deepEqual((await done(other.get('/process-instances'))).items, []);
 });
 
-test('the steps after a skipped step or a suspend step run with the act of the operator', async () => {
+test('the steps after a skipped step or a suspend step run within the operator’s call', async () => {
   const missing = { id: 'call', call: { process: `p-${newId()}` } };
   const stages = [
     { id: 'one', steps: [missing, setStep('note', { noted: 'true' })] },

@@ -37,13 +37,17 @@ import { earliestOf, isClosing, type LeftOpen, leftOpenOf, refusalEntry } from '
 import { linksMax, linksOfStart, loopFault } from './loops/links.ts';
 import { namesOf } from './people/responsible.ts';
 
-/** How instances take inputs: in one transaction with all consequences (docs/reference/processes.md#engine). */
+/**
+ * The processing of inputs by instances, in one transaction with all consequences (docs/reference/processes.md#engine).
+ */
 
-/** Inputs that follow from one, because of what its effects found or were refused. */
+/** Maximum number of inputs that follow from one, because of results or refusals of its effects. */
 const followUpsMax = 20;
-/** Further inputs are skipped, and the journal records their number. */
+/** Maximum number of stored inputs; further ones are skipped, and the journal records their number. */
 const keptMax = 1000;
-/** An input that an open step waits for is stored beyond that limit: without it the instance would wait forever. */
+/**
+ * Maximum for inputs that an open step waits for, above the other limit: without them the instance would wait forever.
+ */
 const answersMax = 2000;
 /** The limit of an instance's unclosed objects; the journal also records those beyond it. */
 const leftOpenMax = 200;
@@ -64,9 +68,9 @@ export interface Running {
 /**
  * Delivers an external input to an instance, once per source. While the instance is suspended, or has earlier inputs
  * pending, the input is stored. An input with too long a chain of triggers suspends the instance.
- * @param led how many links led to the event; undefined for none
+ * @param led the number of links that led to the event; undefined for none
  * @param sourceRef `event:<id>`, `timer:<id>:<due>`
- * @returns the instance afterwards; undefined if it has taken the source before, or can store no more inputs
+ * @returns the instance afterwards; undefined if it has already processed the source, or can store no more inputs
  * @throws Error of the store, and a refusal because external authorization is unavailable
  */
 export async function takeFromSource(
@@ -98,7 +102,7 @@ export async function takeFromSource(
   return takeOrStore(context, running, input, sourceRef);
 }
 
-/** Whether an event activates a handler of the definition, besides the steps that wait for it. */
+/** Whether an event activates a handler of the definition, in addition to the steps that wait for it. */
 function acts(input: Input, definition: Definition, state: ProcessState): boolean {
   if (input.kind !== 'event') return false;
   if ((input.correlations ?? []).some((n) => definition.handlers[n]?.list !== undefined)) return true;
@@ -123,7 +127,7 @@ async function keepInput(
   return undefined;
 }
 
-/** With the version that selected it: the instance may have migrated by the time it is taken. */
+/** Includes the version that selected it, because the instance may have migrated before it is processed. */
 const keptOf = (input: Input, { version }: Definition): Input =>
   input.kind === 'event' ? { ...input, version } : input;
 
@@ -157,7 +161,7 @@ async function notePassed(
   return (await db.row(updateDueTime(tenantId, row.id, care, row.attend_at))) as InstanceRow;
 }
 
-/** Records in the journal how many inputs were skipped, and resets the count. */
+/** Records the number of skipped inputs in the journal, and resets the count. */
 export async function recordSkippedInputs(
   context: Context,
   row: InstanceRow,
@@ -204,7 +208,7 @@ export async function storeInputFirst(
 /**
  * Migrates an instance to a later version; if that fails, the instance is suspended with the reason and keeps its
  * version. The caller holds the lock of the instance.
- * @param agent that of the later version
+ * @param agent the agent of the later version
  */
 export async function migrateInstance(
   context: Context,
@@ -228,7 +232,7 @@ export async function migrateInstance(
   const { element, code, message } = taken;
   const where = element === null ? '' : ` at ${element}`;
   const reason = `version ${toVersion}${where}: ${code}: ${message}`.slice(0, 1000).toWellFormed();
-  // No element of its own is at fault, so none can be skipped.
+  // None of its elements caused the fault, so none can be skipped.
   const fault = { element: null, code: migrationFailed, reason };
   await take(context, { row, ...before, agent }, { kind: 'park', at, ...fault });
   return (await db.row(updateToStaying(tenantId, row.id, toVersion))) as InstanceRow;
@@ -277,7 +281,7 @@ interface Done {
   readonly leftOpen: LeftOpen[];
 }
 
-/** An instance's events name their cause, and share the correlation id of the instance. */
+/** An instance's events contain their cause, and share the correlation id of the instance. */
 async function causeOf(context: Context, { row }: Running, input: Input): Promise<Context> {
   const causationId = (input.kind === 'event' || input.kind === 'start') && input.event?.id;
   return {
@@ -392,7 +396,7 @@ function timersKeyOf(state: ProcessState): string {
   return JSON.stringify(counting.map(({ id, dueAt }) => ({ id, due_at: dueAt })));
 }
 
-/** Adds the refused acts to the instance's unclosed objects. */
+/** Adds the refused closes to the instance's unclosed objects. */
 async function noteLeftOpen(
   { db, tenantId }: Context,
   row: InstanceRow,

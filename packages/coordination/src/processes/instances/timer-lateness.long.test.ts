@@ -5,7 +5,7 @@ import { sql } from '@baton/kernel/database/sql';
 import { startProcesses, startProcessInstance } from '../../testing/processes/process-instances.ts';
 import { fireProcessTimers } from './process-jobs.ts';
 
-// Timers that are due within seconds, with the pauses that the worker makes. `npm run bench` does it with ten thousand.
+// Tests timers that are due within seconds, with the worker's real pauses. `npm run bench` measures ten thousand.
 
 const timers = 300;
 const withinMs = 3000;
@@ -15,7 +15,7 @@ const startsAtOnce = 8;
 const { baton, worker, publish } = await startProcesses();
 const job = fireProcessTimers(worker.tools);
 
-/** The total time that the machine delayed a trivial request beyond the usual. */
+/** The total time by which the machine delayed a trivial request beyond the usual. */
 function watchMachine() {
   let [isOver, stalledMs] = [false, 0];
   const watching = (async () => {
@@ -43,7 +43,7 @@ test('three hundred timers that are due within three seconds fire at most two se
       await startProcessInstance(baton.admin, process, {}, key);
   };
   await Promise.all(Array.from({ length: startsAtOnce }, startAll));
-  // The instants lie in rows and in the state: the test moves both.
+  // The due times are stored in rows and in the state, so the test moves both.
   await baton.pool.run(sql`
     with due as (
       select id, instance_id, date_trunc('milliseconds', clock_timestamp()) + make_interval(secs => 0.5 +

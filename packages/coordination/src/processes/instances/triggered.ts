@@ -18,11 +18,11 @@ import { type DefinitionInUse, toolsFor, useDefinition } from './definitions-in-
 import { findInput, findInstance, findOpenOfKey, type WaitingRow } from './instances.sql.ts';
 import { startedInstanceId } from './start-instance.ts';
 
-/** The instances that the triggers of definitions find for an event (docs/reference/processes.md#triggers). */
+/** Finds the instances that match an event by the triggers of definitions (docs/reference/processes.md#triggers). */
 
 const keyCharactersMax = 500;
 
-/** An instance of a definition that an event concerns or starts. */
+/** An instance that an event concerns or starts. */
 export interface Concern {
   readonly definitionKey: string;
   readonly version: number;
@@ -44,7 +44,7 @@ export interface JudgedGroup extends TriggerPlace {
   readonly fitting: readonly Fitting[];
 }
 
-/** The progress through the definitions that an event may concern. */
+/** The progress of evaluation through the definitions that an event may concern. */
 export interface JudgedEvent {
   /** The last version that an earlier turn evaluated. */
   readonly after: TriggerPlace | undefined;
@@ -56,7 +56,7 @@ export interface JudgedEvent {
 /**
  * Evaluates the triggers that an event may concern, after those that an earlier turn evaluated. Events that the author
  * of a version doesn't see match none of its triggers.
- * @param endsAtMs when to stop, in `performance.now()` time; at least one version is evaluated
+ * @param endsAtMs the end of the evaluation, in `performance.now()` time; at least one version is evaluated
  */
 export async function evaluateTriggers(
   context: Context,
@@ -96,7 +96,7 @@ async function fittingOf(
   return fitting;
 }
 
-/** The instances that matching triggers find or start, and that have not taken the event, each once. */
+/** The instances that matching triggers find or start, and that have not processed the event, without duplicates. */
 export async function triggeredBy(
   context: Context,
   event: EventRow,
@@ -194,10 +194,10 @@ async function keyOf(
   }
 }
 
-/** The source reference under which an instance takes an event once. */
+/** The source reference by which an instance processes an event only once. */
 export const sourceOf = ({ id }: EventRow) => `event:${id}`;
 
-/** An event in the form that definitions read. */
+/** An event in the format that definitions read. */
 export function rootOf(row: EventRow): EventRoot {
   return {
     id: row.id,

@@ -13,7 +13,7 @@ import {
   lockFreeOfVersion,
 } from './instances.sql.ts';
 
-// Twenty thousand instances that wait: neither the search for due timers nor an event reads those that it is not for.
+// Tests twenty thousand waiting instances: neither the search for due timers nor an event reads unrelated ones.
 
 const instances = 20_000;
 const due = 5;
@@ -50,7 +50,7 @@ interface PlanNode {
   Plans?: PlanNode[];
 }
 
-/** Rows that a statement touched in all its steps. */
+/** The number of rows that a statement read in all its plan nodes. */
 async function rowsReadBy({ text, values }: Statement<unknown>): Promise<number> {
   const explain = `explain (analyze, format json) ${text}`;
   const [plan] = await baton.pool.rows<{ 'QUERY PLAN': { Plan: PlanNode }[] }>({ text: explain, values });
@@ -66,7 +66,7 @@ test('due timers are found without those that are not due', async () => {
   assert.ok((await rowsReadBy(statement)) <= rowsReadMax);
 });
 
-test('the worker ignores an instance that has nothing left to do', async () => {
+test('the worker ignores an instance without pending work', async () => {
   const statement = findInstancesDue(['-infinity', '00000000-0000-0000-0000-000000000000'], 100);
   assert.equal((await baton.pool.rows(statement)).length, 0);
   assert.ok((await rowsReadBy(statement)) <= rowsReadMax);
@@ -90,7 +90,7 @@ test('an event finds the instance that waits for it, and any other event finds n
   assert.ok((await rowsReadBy(findKept(baton.tenantId, newId(), 100))) <= rowsReadMax);
 });
 
-test('of instances of a version some are found, and none where all were tried', async () => {
+test('some instances of a version are found, and none if all were attempted', async () => {
   const from = { definition_key: 'many', from_version: 1, to_version: 2 } as Parameters<
     typeof hasOfVersion
   >[1];

@@ -11,7 +11,7 @@ export interface TriggerRow {
   wait_key: string;
 }
 
-/** @param from versions whose instances migrate to this one: it also finds events that they have not taken yet */
+/** @param from versions whose instances migrate to this one: it also finds events that they have not processed yet */
 export function insertTriggers(
   tenantId: string,
   key: string,
@@ -36,7 +36,7 @@ export function deleteStarts(tenantId: string, key: string) {
     delete from process_triggers where tenant_id = ${tenantId} and definition_key = ${key} and kind = 'start'`;
 }
 
-/** The keys among these that any definition waits for. */
+/** The given keys for which any definition waits. */
 export function findTriggeringKeys(tenantId: string, keys: readonly string[]) {
   return sql<{ wait_key: string }>`
     select key as wait_key from unnest(${keys}::text[]) as key
@@ -50,8 +50,8 @@ export interface TriggerPlace {
 }
 
 /**
- * The triggers that an event at this position may match, after a place, at most `rowsMax`, in a fixed order. Versions
- * without an open instance correlate nothing.
+ * The triggers that an event at this position may match, after a given trigger, at most `rowsMax`, in a fixed order.
+ * Versions without an open instance correlate nothing.
  */
 export function findTriggers(
   tenantId: string,

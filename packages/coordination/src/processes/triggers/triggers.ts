@@ -22,7 +22,7 @@ import {
 
 export type { TriggerPlace, TriggerRow };
 
-/** The name of the cursor that the processes of a tenant share. */
+/** The name of the cursor shared by the processes of a tenant. */
 export const processConsumer = 'processes';
 /** Triggers read at once; a version has at most 41: one start, 20 that correlate and 20 that handle events. */
 const triggersMax = 200;
@@ -68,7 +68,7 @@ export interface TriggerGroup extends TriggerPlace {
 
 /**
  * The versions whose triggers an event may match, page by page, in a fixed order.
- * @param after where to continue; undefined: at the first
+ * @param after the version after which to continue; undefined: from the first
  */
 export async function* findTriggered(
   { db, tenantId }: Context,
@@ -122,7 +122,7 @@ export function storeTriggeredPlace(
   return db.run(place === undefined ? deleteTriggerPlace(tenantId) : upsertTriggerPlace(tenantId, id, place));
 }
 
-/** The keys of events among these that any definition of the tenant waits for. */
+/** The given event keys for which any definition of the tenant waits. */
 export async function listTriggeringKeys(
   { db, tenantId }: Context,
   keys: readonly string[],

@@ -8,7 +8,7 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { findActingAgent, findActiveAgents } from './acting-agents.sql.ts';
 
-/** Agents that a process or a work rule acts as, each under its own binding. */
+/** The agents as which processes and work rules act, each under its own binding. */
 
 /** An acting agent, with the credential that it uses. */
 export interface ActingAgent {
@@ -53,7 +53,7 @@ async function standing(context: Context, snapshot: CredentialSnapshot): Promise
   return caller && { snapshot, caller };
 }
 
-/** The keys among these that belong to agents that are visible to the caller and not retired. */
+/** The given keys of agents that are visible to the caller and not retired. */
 export async function findKnownAgents(
   context: Context,
   keys: readonly string[],
@@ -65,10 +65,10 @@ export async function findKnownAgents(
 }
 
 /**
- * Nobody can make an agent do what they may not do themselves.
+ * Prevents a requester from performing actions through an agent without the permissions for them.
  * @param held the rights of the requester: each set is an upper bound
  * @throws Refusal `unknown_agent` for an agent that is missing, retired, or not visible to the caller;
- * `permission_escalation` that names the missing permissions
+ * `permission_escalation` with the missing permissions
  */
 export async function requireMayActAs(
   context: Context,

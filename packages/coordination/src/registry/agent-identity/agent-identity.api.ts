@@ -33,7 +33,7 @@ export const agentIdentityApi = [
     path: '/agents/{key}/identity',
     summary: 'Link an identity to an agent.',
     description:
-      'Turns the agent into a principal with the rights of its spec. Linking the same identity again changes ' +
+      'Turns the agent into a principal with the permissions of its spec. Linking the same identity again changes ' +
       'nothing, except that it readmits a revoked one. The caller must hold the permissions of the agent, or be ' +
       'the service that published its current revision.',
     permission: 'agents.status.write',

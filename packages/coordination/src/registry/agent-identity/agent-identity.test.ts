@@ -35,7 +35,7 @@ const word = () => `w${newId()}`;
 const toldOf = async (id: string) =>
   (await eventsOf(baton, id)).map(({ type, payload }: any) => [type, payload]);
 
-/** A spec with one role, one capability and one skill of its own. */
+/** A spec with a new role, a new capability and a new skill. */
 async function granting(more: object = {}) {
   const role = await done(baton.admin.post('/roles', { slug: word(), name: 'R' }), 201);
   const capability = await done(baton.admin.post('/capabilities', { name: word() }), 201);
@@ -97,7 +97,7 @@ test('PUT identity creates the principal with binding, roles, capabilities and s
   await refused(baton.admin.get('/agents/me'), 404, 'not_found');
 });
 
-test('an agent reads the settings of the package that it came with, and needs no right for that', async () => {
+test('an agent reads the settings of the package that installed it, without any permission', async () => {
   const { key } = await publishAgent(baton.admin);
   const agent = await linkAgent(baton, key);
   const settings = async () => (await done(agent.get('/agents/me'))).packageSettings;
@@ -120,7 +120,7 @@ test('an agent reads the settings of the package that it came with, and needs no
   assert.deepEqual(details, { required: ['packages.settings.read'] });
 });
 
-test('publishing changes binding, roles, capabilities, skills and name of a linked agent at once', async () => {
+test('publishing immediately changes binding, roles, capabilities, skills and name of a linked agent', async () => {
   const before = await granting();
   const after = await granting({ displayName: 'Smith' });
   const { key } = await publishAgent(baton.admin, before.spec);
@@ -154,7 +154,7 @@ test('publishing changes binding, roles, capabilities, skills and name of a link
   await refused(publish(key, service), 409, 'agent_identity_conflict');
 });
 
-test('another identity, and one that is bound already, are conflicts', async () => {
+test('another identity, and one that is already bound, are conflicts', async () => {
   const { key } = await publishAgent(baton.admin);
   const identity = newIdentity(baton);
   await done(link(key, identity));
@@ -171,7 +171,7 @@ test('another identity, and one that is bound already, are conflicts', async () 
   await refused(replace(other.key, identity), 409, 'agent_identity_conflict');
 });
 
-test('the same identity again opens a revoked binding, with what the current spec grants', async () => {
+test('linking the same identity again restores a revoked binding, with the grants of the current spec', async () => {
   const { key } = await publishAgent(baton.admin);
   const identity = newIdentity(baton);
   const { principalId } = await done(link(key, identity));
@@ -204,7 +204,7 @@ test('the order of refusals: issuer, 404, retired, 403, not active, conflict', a
   await refused(link(key, newIdentity(baton)), 409, 'agent_identity_conflict');
 });
 
-test('a service links what it published itself with fewer permissions now, and nothing that others published', async () => {
+test('a service links agents that it published, even with fewer permissions now, but none that others published', async () => {
   const held: Permission[] = ['agents.manage', 'agents.status.write', ...agentPermissions];
   const installer = await baton.actor({ kind: 'service', permissions: held });
   const { key } = await publishAgent(installer);
@@ -224,7 +224,7 @@ test('a service links what it published itself with fewer permissions now, and n
   await done(link(key, newIdentity(baton), installer));
 });
 
-test('who sees own workspaces only links nothing', async () => {
+test('a person who sees only own workspaces links no agent', async () => {
   const person = await baton.actor({ kind: 'human' });
   await baton.pool.run(
     sql`update iam_bindings set visibility = 'members' where principal_id = ${person.principalId}`,
@@ -235,7 +235,7 @@ test('who sees own workspaces only links nothing', async () => {
   await refused(replace(key, newIdentity(baton), person), 403, 'visibility_escalation');
 });
 
-test('identity:replace closes the identity before and keeps the principal', async () => {
+test('identity:replace revokes the previous identity and keeps the principal', async () => {
   const { id, key } = await publishAgent(baton.admin, service);
   const before = await linkAgent(baton, key);
   await done(before.get('/agents/me'));
@@ -260,7 +260,7 @@ test('identity:replace closes the identity before and keeps the principal', asyn
   assert.equal((await toldOf(young.id)).at(-1)?.[0], 'iam_binding.updated');
 });
 
-test('identity:replace refuses in its order', async () => {
+test('identity:replace refuses in the documented order', async () => {
   await refused(replace(agentKey(), newIdentity(baton)), 404, 'not_found');
   const retired = await publishAgent(baton.admin);
   await done(baton.admin.post(`/agents/${retired.key}:retire`, { reason: 'x' }));
@@ -302,7 +302,7 @@ test('identity:replace takes over no roles, capabilities and skills that its cal
   }
 });
 
-test('the principal of an agent is changed by the registry alone', async () => {
+test('only the registry changes the principal of an agent', async () => {
   const { key } = await publishAgent(baton.admin);
   const { principalId, iamPrincipalId } = await linkAgent(baton, key);
   const path = `/principals/${principalId}`;

@@ -79,7 +79,7 @@ async function linkFirst(
   await changeAssignments(context, principalId, noAssignments, grants);
 }
 
-/** @throws Refusal `agent_identity_conflict` for an identity that is bound already, here or in another tenant */
+/** @throws Refusal `agent_identity_conflict` for an identity that is already bound, here or in another tenant */
 async function bind(
   context: Context,
   { key }: AgentRow,

@@ -21,7 +21,7 @@ export const agentRetirementApi = [
     returns: { 200: Agent },
     errors: ['not_found', 'cannot_disable_self'],
     emits: [...disableEvents, agentSecretDeleted, agentRetired],
-    example: { reason: 'Replaced by a better one.' },
+    example: { reason: 'Replaced by another agent.' },
     handlerLocksCaller: true,
     handle: ({ params, body }, context) => retireAgent(context, params.key, body.reason),
   }),

@@ -50,7 +50,7 @@ async function workingAgent(spec = agentSpec()) {
 }
 
 for (const kind of ['agent', 'service'])
-  test(`:retire ends all that an agent of kind ${kind} holds, in one transaction, with reason agent_retired`, async () => {
+  test(`:retire ends all claims, sessions and bindings of an agent of kind ${kind} in one transaction, with reason agent_retired`, async () => {
     const { id, key, actor, worker, revision } = await workingAgent(agentSpec({ identity: { kind } }));
     const claim = await claimTask(worker, (await makeTask(baton)).id);
     const run = await done(start(actor, claim, { agentRevisionId: revision.id }), 201);
@@ -89,7 +89,7 @@ for (const kind of ['agent', 'service'])
     await refused(baton.admin.post('/agents', { key, spec: agentSpec() }), 409, 'agent_retired');
   });
 
-test(':retire also revokes its delegations, fails what it runs for others and withdraws its calls', async () => {
+test(':retire also revokes its delegations, fails its runs for others and withdraws its calls', async () => {
   const permissions = [...agentPermissions, 'skills.invoke'];
   const { key, actor, worker, revision } = await workingAgent(agentSpec({ identity: { permissions } }));
   const human = await baton.actor({ kind: 'human' });
@@ -138,7 +138,7 @@ test('more claims than a first batch holds: the worker releases the others for t
   assert.deepEqual(reasons, [{ reason: 'agent_retired' }]);
 });
 
-test('an agent without a principal is retired too; nobody retires themselves; another tenant has no such agent', async () => {
+test('an agent without a principal is retired too; no agent retires itself; another tenant gets 404', async () => {
   const { key, id } = await publishAgent(baton.admin);
   await refused(retire(key, baton.otherAdmin), 404, 'not_found');
   await refused(retire(agentKey()), 404, 'not_found');
@@ -162,7 +162,7 @@ test('a legacy key of a retired agent gets principal_not_active', async () => {
   await refused(ask(), 403, 'principal_not_active');
 });
 
-test('a run of an agent names a revision of its own, in whatever way it is started; nobody else names one', async () => {
+test('a run of an agent references a revision of that agent, regardless of how it is started; other runs have none', async () => {
   const { key, actor, worker, revision } = await workingAgent();
   const other = await publishAgent(baton.admin);
   await done(baton.admin.post('/agents', { key, spec: agentSpec({ description: 'x' }) }), 201);
@@ -177,7 +177,7 @@ test('a run of an agent names a revision of its own, in whatever way it is start
     await refused(begin(), 422, 'agent_revision_required');
     await refused(begin(other.revision.id), 422, 'agent_revision_mismatch');
     await refused(begin(newId()), 422, 'agent_revision_mismatch');
-    // Before the task is looked up.
+    // Refused before the task is read.
     await refused(begin(newId(), { claimId: newId() }), 422, 'agent_revision_mismatch');
     await refused(
       actor.post(
@@ -205,7 +205,7 @@ test('a run of an agent names a revision of its own, in whatever way it is start
   await done(start(plain, claim), 201);
 });
 
-test('a task is given to an agent by its key, once an identity is linked and until it is retired', async () => {
+test('a task is assigned to an agent by its key, once an identity is linked and until it is retired', async () => {
   const { key } = await publishAgent(baton.admin);
   const give = (assigneeId: string) => baton.admin.post('/tasks', { title: 't', assigneeId });
   assert.deepEqual(await refused(give(`agent:${key}`), 422, 'unknown_agent'), { agentKey: key });

@@ -32,7 +32,7 @@ export const agentStatusApi = [
     id: 'getAgentStatus',
     method: 'GET',
     path: '/agents/{key}/status',
-    summary: 'Read the status of an agent, and when it was last seen.',
+    summary: 'Read the status of an agent, and the time of its last sign of life.',
     permission: 'agents.read',
     params: agentParams,
     returns: { 200: AgentStatus },

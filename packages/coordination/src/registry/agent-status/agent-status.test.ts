@@ -88,7 +88,7 @@ test('agent.status_changed is written when phase, reason, node or revision chang
   assert.deepEqual(places, [{ id: workspace.id }]);
 });
 
-test('an older observation is refused, an equal one accepted; one in the future is stored as now', async () => {
+test('an older observation is refused, an equal one accepted; a time in the future is stored as now', async () => {
   const { key } = await publishAgent(baton.admin);
   const observedAt = instant(30);
   await done(report(key, { observedAt }));
@@ -101,7 +101,7 @@ test('an older observation is refused, an equal one accepted; one in the future 
   await done(report(key, { observedAt: new Date().toISOString(), phase: 'pending' }));
 });
 
-test('of reports that come in any order and at once, the latest observation stays', async () => {
+test('of concurrent reports in any order, the latest observation is kept', async () => {
   const { id, key } = await publishAgent(baton.admin);
   const rounds = 40;
   const ages = Array.from({ length: rounds }, (_, n) => n + 1).sort(() => Math.random() - 0.5);
@@ -127,7 +127,7 @@ test('a heartbeat of a session is a sign of life too', async () => {
   assert.equal((await done(baton.admin.get(`/agents/${key}/status`))).lastSeenAt, heartbeatAt);
 });
 
-test('needs agents.status.write; the agent must be there, and may be retired', async () => {
+test('requires agents.status.write; the agent must exist, and may be retired', async () => {
   const { key } = await publishAgent(baton.admin);
   const node = await baton.actor({ permissions: ['agents.status.write'] });
   await done(report(key, {}, node));

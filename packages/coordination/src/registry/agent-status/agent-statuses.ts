@@ -20,8 +20,8 @@ import {
 } from './agent-status.ts';
 
 /**
- * Records the status of an agent. Of two reports the one observed later counts, in whatever order they arrive. Reports
- * about a retired agent are accepted too, since they show when it stopped.
+ * Records the status of an agent. The report with the later observation wins, regardless of the order of arrival.
+ * Reports about a retired agent are accepted too, since they show when it stopped.
  * @throws Refusal `not_found`, `stale_status_report`
  */
 export async function reportAgentStatus(
@@ -70,7 +70,7 @@ export async function getAgentStatus(context: Context, key: string): Promise<Age
   return (await findAgentStatuses(context, [key])).get(key) ?? fail('not_found', { agent: key });
 }
 
-/** The statuses of the agents that the tenant has among these, by key. */
+/** The statuses of the tenant's agents with these keys, by key. */
 export async function findAgentStatuses(
   { db, tenantId }: Context,
   keys: readonly string[],

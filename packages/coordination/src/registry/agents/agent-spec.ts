@@ -9,7 +9,7 @@ export const specBytesMax = 262_144;
 export const replicasMax = 20;
 export const agentStates = ['running', 'stopped'] as const;
 
-/** In characters; the form accepts whatever fits into a request, because longer texts have a code of their own. */
+/** In characters; the schema accepts any length that fits into a request, because longer texts have a separate code. */
 export const textMax = { displayName: 200, description: 2000, any: 65_536 } as const;
 const requestCharactersMax = 1_048_576;
 
@@ -21,7 +21,7 @@ function uniqueList<Item extends z.ZodType>(item: Item, itemsMax: number, itemsM
     .array(item)
     .min(itemsMin)
     .max(itemsMax)
-    .refine((items) => new Set(items).size === items.length, 'must name each once');
+    .refine((items) => new Set(items).size === items.length, 'must not contain duplicates');
 }
 
 const word = z.string().min(1).max(200);
@@ -99,7 +99,7 @@ const AgentSkillsSpec = z
       200,
     )
       .default([])
-      .describe('The skills that it may request, as name@version.'),
+      .describe('The skills that the agent may request, as name@version.'),
   })
   .meta({ id: 'AgentSkillsSpec' });
 

@@ -31,7 +31,7 @@ export async function changeAgentState(
   return showAgent(context, row);
 }
 
-/** Marks the agent's row, which is locked, as retired. */
+/** Marks the agent's row, which the caller has locked, as retired. */
 export async function markRetired(
   { db, tenantId, caller }: Context,
   { id }: AgentRow,

@@ -55,9 +55,7 @@ const AgentRecord = z.strictObject({
   state: z.enum(agentStates),
   replicas: z.int(),
   currentRevision: z.int().positive(),
-  principalId: Uuid.nullable().describe(
-    'The principal that the agent acts as, set when an identity is linked.',
-  ),
+  principalId: Uuid.nullable().describe('The principal of the agent, set when an identity is linked.'),
   workspaceId: Uuid.nullable(),
   retiredAt: Timestamp.nullable(),
   retiredBy: Uuid.nullable(),
@@ -128,7 +126,7 @@ export type AgentRow = RowOf<
   }
 >;
 
-/** The objects that a spec names, by id. */
+/** The objects that a spec refers to, by id. */
 export interface AgentGrants {
   readonly roleIds: readonly string[];
   readonly capabilityIds: readonly string[];

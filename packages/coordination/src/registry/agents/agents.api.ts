@@ -70,7 +70,7 @@ export const agentsApi = [
       'one is equal apart from `state` and `placement.replicas`, which are applied in both cases. The binding ' +
       'and the roles of a linked agent are updated in the same transaction. A caller can only grant an agent ' +
       'rights that it has: roles, capabilities and skills need org.manage, connections need connections.manage. ' +
-      'For an existing agent the caller also needs the rights that the agent keeps regardless of the revision: ' +
+      'For an existing agent the caller also needs the permissions that the agent keeps regardless of the revision: ' +
       'the permissions of its API keys, org.manage if roles, capabilities or skills were assigned to it ' +
       'directly, and agents.secrets.manage if the revision names stored secrets.',
     permission: 'agents.manage',
@@ -134,7 +134,7 @@ export const agentsApi = [
     path: '/agents/me',
     summary: 'Read the calling agent.',
     description:
-      'Its runs start with `revision.id` as their `agentRevisionId`. Needs no permission; returns 404 for a ' +
+      'Its runs start with `revision.id` as their `agentRevisionId`. Requires no permission; returns 404 for a ' +
       'caller that is not an agent of the registry, whose runs have no `agentRevisionId`.',
     returns: { 200: OwnAgent },
     errors: ['not_found'],

@@ -32,7 +32,7 @@ export const agentStateChanged = defineEvent(
   }),
 );
 
-/** `releasedClaims` counts the claims that the retirement ends; some may be released after the event. */
+/** `releasedClaims` is the number of claims that the retirement ends; some may be released after the event. */
 export const agentRetired = defineEvent(
   'agent.retired',
   'agent',

@@ -27,7 +27,7 @@ after(() => baton.close());
 const outcomesOf = (answers: readonly Answer[]) =>
   answers.map(({ status, body }) => (status < 300 ? String(status) : body.error.code)).sort();
 
-test('two first publishes of one key make one agent: with one spec 201 and 200, with two the revisions 1 and 2', async () => {
+test('two concurrent first publishes of a key create one agent: equal specs return 201 and 200, different ones revisions 1 and 2', async () => {
   for (let round = 0; round < rounds; round += 1) {
     const [same, twice] = [agentKey(), agentKey()];
     const specs = [agentSpec({ description: 'one' }), agentSpec({ description: 'other' })];
@@ -49,7 +49,7 @@ test('two first publishes of one key make one agent: with one spec 201 and 200, 
   }
 });
 
-test('many publishes of a linked agent at once: revisions without gaps, and its binding is that of the last', async () => {
+test('concurrent publishes of a linked agent: revisions without gaps, and the binding of the last one', async () => {
   const { key } = await publishAgent(baton.admin);
   const { principalId } = await linkAgent(baton, key);
   const pairs = [['tasks.read'], ['events.read'], ['goals.read'], ['rules.read']];
@@ -69,7 +69,7 @@ test('many publishes of a linked agent at once: revisions without gaps, and its 
   assert.deepEqual(binding.permissions, revision.spec.identity.permissions);
 });
 
-test('a publish against a retirement comes before it or is refused; a retired agent has no live binding', async () => {
+test('a publish concurrent with a retirement precedes it or is refused; a retired agent has no live binding', async () => {
   for (let round = 0; round < rounds; round += 1) {
     const { key } = await publishAgent(baton.admin);
     const { principalId } = await linkAgent(baton, key);
@@ -90,7 +90,7 @@ test('a publish against a retirement comes before it or is refused; a retired ag
   }
 });
 
-test('two identities to one agent, and one identity to two agents: one of the two is linked', async () => {
+test('concurrent links of two identities to one agent, or one identity to two agents: one succeeds', async () => {
   for (let round = 0; round < rounds; round += 1) {
     const [one, other] = [await publishAgent(baton.admin), await publishAgent(baton.admin)];
     const toOne = await Promise.all([
@@ -116,7 +116,7 @@ test('two identities to one agent, and one identity to two agents: one of the tw
   }
 });
 
-test('a link against a retirement: either order leaves no live principal', async () => {
+test('a link concurrent with a retirement leaves no live principal in either order', async () => {
   for (let round = 0; round < rounds; round += 1) {
     const { key, id } = await publishAgent(baton.admin);
     const [linked, retired] = await Promise.all([
@@ -134,7 +134,7 @@ test('a link against a retirement: either order leaves no live principal', async
   }
 });
 
-test('claims that are taken while the agent is retired end with it', async () => {
+test('claims that are granted while the agent is retired end with it', async () => {
   for (let round = 0; round < rounds; round += 1) {
     const { key } = await publishAgent(baton.admin);
     const agent = await linkAgent(baton, key);

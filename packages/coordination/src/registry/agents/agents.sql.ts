@@ -25,7 +25,7 @@ export type NewAgent = SpecifiedValues & {
 };
 
 /**
- * Inserts a key that was never used; returns no row if it was. A concurrent insert of the same key waits for the
+ * Inserts a new key; returns no row if the key was ever used. A concurrent insert of the same key waits for the
  * commit.
  */
 export function insertAgent(agent: NewAgent) {
@@ -113,7 +113,7 @@ export function findRevision(tenantId: string, agentId: string, revision: number
     where r.agent_id = ${agentId} and r.revision = ${revision} and r.tenant_id = ${tenantId}`;
 }
 
-/** The newest revisions whose specs fit into this size together, and at least one. */
+/** The newest revisions whose specs fit into this total size, but at least one. */
 export function findRevisions(
   tenantId: string,
   agentId: string,

@@ -93,7 +93,7 @@ test('the first POST of a key creates the agent with revision 1 and writes its e
   );
 });
 
-test('an equal spec returns 200 and writes nothing, in any order of its keys; another one is the next revision', async () => {
+test('an equal spec returns 200 and writes nothing, in any order of its keys; a different one is the next revision', async () => {
   const first = await publishAgent(baton.admin, placed());
   const { identity, displayName, ...sections } = placed();
   const again = await publish({ ...sections, displayName, identity }, first.key);
@@ -188,7 +188,7 @@ test('a page of revisions ends once its specs reach 4 MiB, and continues by curs
   );
 });
 
-test('state and replicas are outside of the hash: changed alone they write agent.state_changed and no revision', async () => {
+test('state and replicas are excluded from the hash: changing only them writes agent.state_changed and no revision', async () => {
   const { id, key, revision } = await publishAgent(baton.admin, placed());
   const { status, body } = await publish({ ...placed({ replicas: 5 }), state: 'stopped' }, key);
   assert.deepEqual(
@@ -239,7 +239,7 @@ test(':validate previews a publication, refuses the same requests, and writes no
   await refused(ask(placed()), 409, 'agent_retired');
 });
 
-test('a spec may only name existing objects, and the details name the place of a missing one', async () => {
+test('a spec may only refer to existing objects, and the details contain the path of a missing one', async () => {
   const role = await done(baton.admin.post('/roles', { slug: word(), name: 'R' }), 201);
   const workspace = await makeWorkspace(baton);
   const ofWorkspace = await done(
@@ -277,7 +277,7 @@ test('a spec may only name existing objects, and the details name the place of a
       );
 });
 
-test('a workspace by slug or id, or that of its project, is where the agent is filed', async () => {
+test('an agent belongs to the workspace given by slug or id, or to that of its project', async () => {
   const workspace = await makeWorkspace(baton);
   const template = await done(baton.admin.post('/project-templates', { key: word(), displayName: 'T' }), 201);
   const project = await done(
@@ -292,7 +292,7 @@ test('a workspace by slug or id, or that of its project, is where the agent is f
   assert.equal(items.length, 3);
 });
 
-test('skills are called by who may call skills, and a type that a skill executes needs that skill', async () => {
+test('a spec with skills requires skills.invoke, and a type that a skill executes requires that skill', async () => {
   const skill = await makeCallable(baton.admin);
   const pinned = `${skill.name}@${skill.version}`;
   const permissions = [...agentPermissions, 'skills.invoke'];
@@ -330,7 +330,7 @@ test('skills are called by who may call skills, and a type that a skill executes
     );
 });
 
-test('a caller cannot grant an agent rights that it lacks: permissions, roles, capabilities, skills, connections', async () => {
+test('a caller cannot grant an agent what it lacks itself: permissions, roles, capabilities, skills, connections', async () => {
   const may = (...more: Permission[]) =>
     baton.actor({ permissions: ['agents.manage', ...agentPermissions, ...more] });
   const poor = await may();
@@ -374,7 +374,7 @@ test('a caller cannot grant an agent rights that it lacks: permissions, roles, c
     await refused(publish(agentSpec(sections), agentKey(), rich), 422, 'unknown_reference');
 });
 
-test('faults of shape are 400', async () => {
+test('a malformed spec returns 400', async () => {
   const wrong: object[] = [
     agentSpec({ identity: { kind: 'human' } }),
     agentSpec({ identity: { permissions: [] } }),
@@ -407,7 +407,7 @@ test('faults of shape are 400', async () => {
     await publishAgent(baton.admin, agentSpec({ executor: { kind: 'script', image } }));
 });
 
-test('texts and documents: too long, too deep, no secrets, no fractions', async () => {
+test('texts and documents are refused if too long, too deep, or with secrets or fractions', async () => {
   let deep: object = {};
   for (let level = 0; level < 25; level += 1) deep = { deep };
   const big = Object.fromEntries([1, 2, 3, 4, 5].map((n) => [`p${n}`, 'x'.repeat(60_000)]));
@@ -474,7 +474,7 @@ test('texts in another normal form have the same hash', async () => {
   assert.equal((await publish(agentSpec({ displayName: 'Cafe\u0301' }), key)).status, 200);
 });
 
-test('lists by status, state and workspace, newest first; with include=status what was reported', async () => {
+test('lists by status, state and workspace, newest first; with include=status also the reported status', async () => {
   const [first, second] = [await publishAgent(baton.admin), await publishAgent(baton.admin, placed())];
   await done(baton.admin.patch(`/agents/${first.key}/state`, { state: 'stopped' }));
   await done(baton.admin.post(`/agents/${first.key}:retire`, { reason: 'x' }));
@@ -535,7 +535,7 @@ test('PATCH state changes state and replicas; stored values write nothing', asyn
   await refused(change({ state: 'running' }), 409, 'agent_retired');
 });
 
-test('permissions: agents.read reads, agents.manage changes', async () => {
+test('permissions: agents.read to read, agents.manage to change', async () => {
   const { key } = await publishAgent(baton.admin);
   const reader = await baton.actor({ permissions: ['agents.read'] });
   await done(reader.get('/agents'));
@@ -554,7 +554,7 @@ test('permissions: agents.read reads, agents.manage changes', async () => {
   assert.deepEqual(await checked(key, reader), [false, 'permission_denied']);
 });
 
-test('an agent out of sight is neither listed, read nor published again', async () => {
+test('a hidden agent is neither listed, read nor published again', async () => {
   const [mine, other] = [await makeWorkspace(baton), await makeWorkspace(baton)];
   const person = await baton.actor({ kind: 'human' });
   await done(baton.admin.post(`/workspaces/${mine.id}/members`, { principalId: person.principalId }), 201);

@@ -7,8 +7,8 @@ import type { AgentSpec } from './agent-spec.ts';
 import { findFurtherAssignments } from './references.sql.ts';
 
 /**
- * A caller can't grant an agent what it could not grant a principal. See docs/reference/agents.md#publish.
- * @returns its permissions, each once, in alphabetical order
+ * A caller can't grant an agent more than it could grant a principal. See docs/reference/agents.md#publish. @returns
+ * the permissions without duplicates, in alphabetical order
  * @throws Refusal `invalid_permissions`, `permissions_not_allowed_for_kind`, `permission_escalation` {missing} or
  * {path}
  */
@@ -30,7 +30,7 @@ export function requireMayGrant({ caller }: Context, spec: AgentSpec): Permissio
 
 /**
  * Requires that the caller could assign the roles, capabilities and skills itself.
- * @param besides items that are exempt, because the caller is checked for them elsewhere
+ * @param besides exempt items, for which the caller is checked elsewhere
  * @throws Refusal `permission_escalation` {path}
  */
 export async function requireMayUseAssignments(

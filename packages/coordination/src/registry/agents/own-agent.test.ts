@@ -12,7 +12,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-test('an agent without agents.read learns its revision from /agents/me, starts a run, and takes up the next revision', async () => {
+test('an agent without agents.read reads its revision from /agents/me, starts a run, and adopts the next revision', async () => {
   const permissions = ['sessions.open', 'tasks.claim', 'tasks.read'];
   const { key } = await publishAgent(baton.admin, agentSpec({ identity: { permissions } }));
   const agent = await linkAgent(baton, key);

@@ -37,7 +37,7 @@ import { findStoredSecret } from './references.sql.ts';
 import { requireSpecReferences, type SpecReferences } from './references.ts';
 import { type CheckedSpec, changedFields, checkSpec } from './spec-checks.ts';
 
-/** A valid spec, with the objects that it names. */
+/** A valid spec, with the objects that it refers to. */
 interface JudgedSpec {
   readonly spec: AgentSpec;
   readonly permissions: readonly Permission[];
@@ -45,7 +45,7 @@ interface JudgedSpec {
   readonly checked: CheckedSpec;
 }
 
-/** The same with the package that it comes from. */
+/** The same, with its package. */
 type SourcedSpec = JudgedSpec & { readonly source: RevisionSource };
 
 /**
@@ -53,7 +53,7 @@ type SourcedSpec = JudgedSpec & { readonly source: RevisionSource };
  * of a linked agent are updated in the same transaction. See docs/reference/agents.md#publish.
  * @returns the agent, and whether a revision was created
  * @throws Refusal `agent_retired`, `agent_identity_conflict`, those of `judgeSpec` and `requireMayInstruct`,
- * `not_found` for one out of sight
+ * `not_found` for a hidden agent
  */
 export async function publishAgent(
   context: Context,
@@ -111,9 +111,9 @@ function requirePublishable(agent: AgentRow, { identity }: AgentSpec): void {
 }
 
 /**
- * A revision instructs an agent. Its binding gets exactly what the revision grants. The agent keeps everything else:
- * the API keys of its principal, direct assignments, and the stored secrets that the revision names. Only a caller who
- * could grant these may publish the revision.
+ * A revision instructs an agent. The binding gets exactly the grants of the revision, but the agent also keeps the API
+ * keys of its principal, direct assignments, and the stored secrets in the revision. Only a caller who could grant
+ * these may publish the revision.
  * @param current the previous revision
  * @throws Refusal `permission_escalation` {missing} or {path}
  */
@@ -146,8 +146,7 @@ async function lockAgentToPublish(
 }
 
 /**
- * Locks an agent, and first the principal that it acts as, so that a retirement either precedes or follows this
- * command.
+ * Locks the principal of an agent and then the agent, so that a retirement either precedes or follows this command.
  * @returns undefined when the tenant has no such agent
  * @throws Refusal `not_found` for an agent that the caller may not see
  */
@@ -170,7 +169,7 @@ function valuesOf({ spec, references }: JudgedSpec): SpecifiedValues {
   return { kind: identity.kind, displayName, state, replicas: replicasOf(spec), workspaceId, work };
 }
 
-/** @returns undefined when the key was taken meanwhile */
+/** @returns undefined when another request has created the key meanwhile */
 async function publishFirst(context: Context, key: string, judged: SourcedSpec): Promise<Agent | undefined> {
   const { db, tenantId, caller } = context;
   const values = valuesOf(judged);
@@ -207,7 +206,7 @@ async function publishNext(
 const movesState = ({ state, replicas }: AgentRow, spec: AgentSpec): boolean =>
   state !== spec.state || replicas !== replicasOf(spec);
 
-/** Writes to the agent's stream that it starts or stops, or its number of replicas. */
+/** Writes the event of a changed state or number of replicas to the agent's stream. */
 export function emitStateChange(context: Context, before: AgentRow, after: AgentRow): void {
   const { id: entityId, workspace_id: workspaceId, key, state, replicas } = after;
   const previous = { previousState: before.state, previousReplicas: before.replicas };
@@ -251,7 +250,7 @@ async function addRevision(
   return (await db.row(findRevision(tenantId, agentId, revision))) as RevisionRow;
 }
 
-/** The rights that a published spec grants, each once, in alphabetical order. */
+/** The permissions that a published spec grants, without duplicates, in alphabetical order. */
 export const permissionsOf = (spec: AgentSpec | undefined): Permission[] =>
   [...new Set(spec?.identity.permissions)].sort() as Permission[];
 

@@ -30,7 +30,7 @@ export function findTypesOfKeys(tenantId: string, keys: readonly string[]) {
 /**
  * A role, a capability or a skill that was assigned directly to a principal and that its agent's revision doesn't
  * grant.
- * @returns its place in a spec, such as `/identity/roles`; no row if there is none
+ * @returns its place in a spec, such as `/identity/roles`; no row if none exists
  */
 export function findFurtherAssignments(
   tenantId: string,
@@ -50,7 +50,7 @@ export function findFurtherAssignments(
     limit 1`;
 }
 
-/** Returns one of these names for which the agent has a value. */
+/** Returns one of the given names for which the agent has a stored value. */
 export function findStoredSecret(tenantId: string, agentId: string, names: readonly string[]) {
   return sql<{ name: string }>`
     select name from agent_secrets

@@ -15,10 +15,10 @@ import {
   findWorkspacesOfSlug,
 } from './references.sql.ts';
 
-/** The objects that a spec names, resolved. */
+/** The resolved objects of a spec. */
 export interface SpecReferences {
   readonly grants: AgentGrants;
-  /** The place of its work: its workspace, or that of its project. */
+  /** The workspace of the agent, or that of its project. */
   readonly workspaceId: string | null;
 }
 

@@ -73,7 +73,7 @@ export const ConnectionTypeRef = z
 export const ConnectionTypeVersion = z
   .string()
   .max(100)
-  .regex(/@/, 'must name a version: key@version')
+  .regex(/@/, 'must contain a version: key@version')
   .transform(refOf)
   .meta({ description: 'key@version.' });
 

@@ -32,7 +32,7 @@ export const connectionTypesApi = [
     summary: 'Publish a version of a connection type.',
     description:
       'A connection type describes how to connect to a family of systems. Versions never change: returns 200 ' +
-      'when this version has the same content already, else 201. `invalid_connection_type` names the field.',
+      'when this version already has the same content, otherwise 201. `invalid_connection_type` contains the field.',
     permission: 'connections.manage',
     body: ConnectionTypeRequest,
     returns: { 200: ConnectionType, 201: ConnectionType },

@@ -15,7 +15,7 @@ export interface NewType {
   createdBy: string;
 }
 
-/** Returns no row when the tenant has this version. */
+/** Returns no row when the tenant already has this version. */
 export function insertType(made: NewType) {
   return sql<ConnectionTypeRow>`
     insert into connection_types (id, tenant_id, key, version, spec, spec_hash, created_by)
@@ -89,13 +89,13 @@ export interface NewApp {
   typeKey: string;
   clientId: string;
   secretName: string;
-  /** The version whose token address the secret was entered for. */
+  /** The version for whose token address the secret was entered. */
   typeVersion: number;
-  /** The version number that was read before; 0 if there was none. */
+  /** The previously read version number; 0 if none existed. */
   versionBefore: number;
 }
 
-/** Returns no row if a concurrent request was first. */
+/** Returns no row if a concurrent request changed it first. */
 export function insertOauthApp({ tenantId, typeKey, clientId, secretName, typeVersion }: NewApp) {
   return sql<OauthAppRow>`
     insert into connection_oauth_apps (tenant_id, type_key, client_id, secret_name, type_version)
@@ -104,7 +104,7 @@ export function insertOauthApp({ tenantId, typeKey, clientId, secretName, typeVe
     returning *`;
 }
 
-/** Returns no row if a concurrent request was first. */
+/** Returns no row if a concurrent request changed it first. */
 export function updateOauthApp(app: NewApp) {
   return sql<OauthAppRow>`
     update connection_oauth_apps

@@ -28,7 +28,7 @@ const newSecret = () => {
   return secret;
 };
 
-test('a version is published once: 201, then 200 for the same content, 409 for another; its event names how it connects', async () => {
+test('a version is published once: 201, then 200 for the same content, 409 for different content; its event contains the auth method', async () => {
   const key = `t${newId()}`;
   const spec = { ...tokenSpec, settingsSchema: { type: 'object', properties: { rate: { minimum: 0.5 } } } };
   const made = await publish(spec, key);
@@ -55,7 +55,7 @@ test('a version is published once: 201, then 200 for the same content, 409 for a
   );
 });
 
-test('two that publish one version at the same time make one', async () => {
+test('two concurrent publications of a version create one', async () => {
   const key = `t${newId()}`;
   const answers = await Promise.all(Array.from({ length: 8 }, () => publish(tokenSpec, key)));
   assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 200, 200, 200, 200, 200, 200, 201]);
@@ -64,13 +64,13 @@ test('two that publish one version at the same time make one', async () => {
 for (const [name, spec, field] of [
   ['no display name', { auth: ['token'] }, 'spec.displayName'],
   ['an unknown field', { ...tokenSpec, zebra: 1 }, 'spec.zebra'],
-  ['no way to connect', { ...tokenSpec, auth: [] }, 'spec.auth'],
+  ['no authentication method', { ...tokenSpec, auth: [] }, 'spec.auth'],
   ['a way twice', { ...tokenSpec, auth: ['token', 'token'] }, 'spec.auth'],
   ['an unknown way', { ...tokenSpec, auth: ['magic'] }, 'spec.auth.0'],
   ['oauth2 without its section', { ...tokenSpec, auth: ['oauth2'] }, 'spec.oauth2'],
   ['the section without oauth2', { ...tokenSpec, oauth2 }, 'spec.oauth2'],
   [
-    'an address that is no https',
+    'an address without https',
     { ...oauthSpec, oauth2: { ...oauth2, authorizeUrl: 'http://p.example/' } },
     'spec.oauth2.authorizeUrl',
   ],
@@ -95,17 +95,17 @@ for (const [name, spec, field] of [
     'spec.oauth2.tokenUrlTemplate',
   ],
   [
-    'a placeholder that nothing fills',
+    'a placeholder without a value',
     { ...oauthSpec, oauth2: { ...oauth2, tokenUrlTemplate: 'https://{account}/' } },
     'spec.oauth2.accountParam',
   ],
   [
-    'a host that anybody may name',
+    'a host that any caller may choose',
     { ...oauthSpec, oauth2: { ...oauth2, tokenUrlTemplate: 'https://{account}/', accountParam: 'shop' } },
     'spec.accountField.pattern',
   ],
   [
-    'the state as the account',
+    'the state parameter as the account',
     { ...oauthSpec, oauth2: { ...oauth2, accountParam: 'state' } },
     'spec.oauth2.accountParam',
   ],
@@ -117,39 +117,43 @@ for (const [name, spec, field] of [
   ['a scope twice', { ...oauthSpec, oauth2: { ...oauth2, scopes: ['a', 'a'] } }, 'spec.oauth2.scopes'],
   ['an unknown style', { ...oauthSpec, oauth2: { ...oauth2, authStyle: 'none' } }, 'spec.oauth2.authStyle'],
   [
-    'a pattern that is none',
+    'an invalid pattern',
     { ...tokenSpec, accountField: { title: 'A', pattern: '(' } },
     'spec.accountField.pattern',
   ],
   [
-    'a pattern that looks ahead',
+    'a pattern with a lookahead',
     { ...tokenSpec, accountField: { title: 'A', pattern: '(?=a)' } },
     'spec.accountField.pattern',
   ],
   [
-    'a pattern that grows',
+    'a pattern with exponential size',
     { ...tokenSpec, accountField: { title: 'A', pattern: '(a{100}){100}' } },
     'spec.accountField.pattern',
   ],
-  ['a schema of no object', { ...tokenSpec, settingsSchema: { type: 'string' } }, 'spec.settingsSchema'],
   [
-    'a schema that is none',
+    'a schema of another type than object',
+    { ...tokenSpec, settingsSchema: { type: 'string' } },
+    'spec.settingsSchema',
+  ],
+  [
+    'an invalid schema',
     { ...tokenSpec, settingsSchema: { type: 'object', required: 1 } },
     'spec.settingsSchema',
   ],
   [
-    'a reference to elsewhere',
+    'an external reference',
     { ...tokenSpec, settingsSchema: { type: 'object', $ref: 'https://x.example/' } },
     'spec.settingsSchema',
   ],
   ['a default key with capitals', { ...tokenSpec, defaultKey: 'Main' }, 'spec.defaultKey'],
 ] as const)
-  test(`a type with ${name} is refused, naming ${field}`, async () => {
+  test(`a type with ${name} is refused with field ${field}`, async () => {
     const details = await refused(publish(spec), 422, 'invalid_connection_type');
     assert.equal(details.field, field);
   });
 
-test('a text shaped like a credential is refused with its place; property names may be those of secrets', async () => {
+test('a text shaped like a credential is refused with its path; property names may be those of secrets', async () => {
   const secret = `ghp_${'a1B2'.repeat(8)}`;
   const spec = {
     ...tokenSpec,
@@ -173,14 +177,14 @@ test('a schema of more than 64 KiB is refused, and so are deep ones and rounded 
   await refused(publish({ ...tokenSpec, settingsSchema: rounded }), 422, 'invalid_document');
 });
 
-test('a key or a version out of range is 400', async () => {
+test('a key or a version out of range returns 400', async () => {
   await refused(publish(tokenSpec, 'Upper'), 400, 'invalid_request');
   await refused(publish(tokenSpec, 'x'.repeat(64)), 400, 'invalid_request');
   await refused(publish(tokenSpec, 'ok', 0), 400, 'invalid_request');
   await refused(publish(tokenSpec, 'ok', 1_000_000_000), 400, 'invalid_request');
 });
 
-test('the key reads the newest version, key@version that one, and anything else is absent', async () => {
+test('the key returns the newest version, key@version that version, and any other text 404', async () => {
   const key = await makeType(baton.admin);
   await done(publish({ ...tokenSpec, displayName: 'Later' }, key, 7), 201);
   const read = async (ref: string) => (await done(baton.admin.get(`/connection-types/${ref}`))).version;
@@ -209,7 +213,7 @@ test('the list is filtered by key and status; an unknown status and cursor are r
   await refused(baton.admin.get('/connection-types?cursor=nonsense'), 422, 'invalid_cursor');
 });
 
-test('a status only goes forward, with the version of the row; the same one changes nothing', async () => {
+test('a status only moves forward, with the version of the row; setting the same one changes nothing', async () => {
   const key = await makeType(baton.admin);
   const patch = (status: unknown, version: number, ref = `${key}@1`) =>
     baton.admin.patch(`/connection-types/${ref}`, { status }, { 'if-match': `"connection-type-${version}"` });
@@ -235,7 +239,7 @@ test('a status only goes forward, with the version of the row; the same one chan
   ]);
 });
 
-test('the application of a type is set, replaced and read without its secret, which is in the store alone', async () => {
+test('the application of a type is set, replaced and read without its secret, which only the store has', async () => {
   const key = await makeType(baton.admin, oauthSpec);
   const path = `/connection-types/${key}/oauth-app`;
   const none = { type: key, configured: false, clientId: null, updatedAt: null };
@@ -260,7 +264,7 @@ test('the application of a type is set, replaced and read without its secret, wh
   ]);
 });
 
-test('an application is refused for an absent type, one without OAuth, and while the store is away', async () => {
+test('an application is refused for a missing type, one without OAuth, and while the store is unavailable', async () => {
   const put = (key: string) =>
     baton.admin.put(`/connection-types/${key}/oauth-app`, { clientId: 'x', clientSecret: newSecret() });
   await refused(put('absent'), 404, 'not_found');
@@ -276,7 +280,7 @@ test('an application is refused for an absent type, one without OAuth, and while
   assert.equal((await done(baton.admin.get(`/connection-types/${key}/oauth-app`))).configured, false);
 });
 
-test('of two concurrent writes of an application one is refused, and the pair of the other remains', async () => {
+test('of two concurrent writes of an application one is refused, and the values of the other remain', async () => {
   const key = await makeType(baton.admin, oauthSpec);
   const path = `/connection-types/${key}/oauth-app`;
   const [arrived, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -299,7 +303,7 @@ test('of two concurrent writes of an application one is refused, and the pair of
   assert.equal((await done(baton.admin.get(path))).clientId, winner);
 });
 
-test('a key with another secret is the same request: the stored response, without another call of the store', async () => {
+test('a key with another secret returns the stored response, without another call to the store', async () => {
   const key = await makeType(baton.admin, oauthSpec);
   const path = `/connection-types/${key}/oauth-app`;
   const headers = { 'idempotency-key': newId() };

@@ -36,7 +36,7 @@ const OauthSpec = z
       .regex(/^[A-Za-z0-9_.-]{1,100}$/)
       .nullable()
       .default(null)
-      .describe('The callback parameter in which the provider names the account.'),
+      .describe('The callback parameter that contains the account.'),
     authStyle: z
       .enum(['in_params', 'in_header'])
       .default('in_params')
@@ -58,7 +58,7 @@ const AccountField = z
   })
   .meta({ id: 'ConnectionTypeAccount' });
 
-/** How to connect to the members of a family of systems. See docs/reference/connections.md#connection-types. */
+/** The connection to a family of systems. See docs/reference/connections.md#connection-types. */
 export const ConnectionTypeSpec = z
   .strictObject({
     displayName: title,
@@ -78,7 +78,7 @@ export type ConnectionTypeSpec = z.output<typeof ConnectionTypeSpec>;
 
 export type OauthOfType = NonNullable<ConnectionTypeSpec['oauth2']>;
 
-/** Leaves room for the fields besides the schema. */
+/** Leaves room for the fields other than the schema. */
 const specBytesMax = 2 * documentBytesMax;
 const errorsMax = 20;
 /** The callback's own parameters. */
@@ -86,7 +86,7 @@ const ownParameters = ['state', 'code', 'error', 'error_description', 'error_uri
 
 /**
  * Validates the spec of a type: first its form, then secrets in its texts.
- * @param allowedHosts hosts that may be named with http
+ * @param allowedHosts hosts that may be used with http
  * @throws Refusal `payload_too_large`, `payload_too_deep`, `invalid_document`, `invalid_connection_type` with `field`,
  * `secret_material_rejected` with `errors`
  */
@@ -112,7 +112,7 @@ export function isAccountOf({ accountField, oauth2 }: ConnectionTypeSpec, accoun
 }
 
 /**
- * The place to which the application's secret is sent: scheme, host and port of the token address. If the account is
+ * The destination of the application's secret: scheme, host and port of the token address. If the account is
  * part of the host, the pattern of accounts is part of the result, because a wider pattern would allow other hosts.
  * @returns a text to compare and to display
  */
@@ -126,21 +126,22 @@ const whole = (pattern: string) => `^(?:${pattern})$`;
 
 function checkOauth({ auth, oauth2, accountField }: ConnectionTypeSpec, hosts: readonly string[]): void {
   if (auth.includes('oauth2') !== (oauth2 !== null))
-    refuse('spec.oauth2', 'is there exactly when auth names it');
+    refuse('spec.oauth2', 'must be present if and only if auth includes it');
   if (oauth2 === null) return;
   const { authorizeUrl, tokenUrlTemplate, accountParam } = oauth2;
   if (!isAddress(authorizeUrl, hosts)) refuse('spec.oauth2.authorizeUrl', 'must be an https address');
   const parts = tokenUrlTemplate.split('{account}');
   const tokenUrl = parts.join('account');
   if (parts.length > 2 || /[{}]/.test(tokenUrl) || !isAddress(tokenUrl, hosts))
-    refuse('spec.oauth2.tokenUrlTemplate', 'must be an https address with {account} once at most');
+    refuse('spec.oauth2.tokenUrlTemplate', 'must be an https address that contains {account} at most once');
   if (accountParam !== null && ownParameters.includes(accountParam))
     refuse('spec.oauth2.accountParam', 'is a parameter of the callback itself');
   if (parts.length === 1) return;
-  if (accountParam === null) refuse('spec.oauth2.accountParam', 'is needed where an address holds {account}');
+  if (accountParam === null)
+    refuse('spec.oauth2.accountParam', 'is required if an address contains {account}');
   // Otherwise a callback could send the client's secret to a host that an attacker chooses.
   if (accountField?.pattern == null)
-    refuse('spec.accountField.pattern', 'is needed where an address holds {account}');
+    refuse('spec.accountField.pattern', 'is required if an address contains {account}');
 }
 
 function isAddress(text: string, allowedHosts: readonly string[]): boolean {
@@ -160,7 +161,7 @@ function checkPattern(pattern: string): void {
   try {
     compilePattern(whole(pattern));
   } catch {
-    refuse(field, 'is no pattern that can be used');
+    refuse(field, 'is not a valid pattern');
   }
 }
 
@@ -176,7 +177,7 @@ function checkSettingsSchema(schema: JsonObject): void {
   }
 }
 
-/** Texts shaped like a credential, anywhere in the spec. Property names may be those of secrets. */
+/** Finds texts shaped like a credential anywhere in the spec. Property names may be those of secrets. */
 function refuseSecrets(spec: JsonObject): void {
   const errors: { path: string; match: string }[] = [];
   for (const { path, value } of nodesOf(spec)) {

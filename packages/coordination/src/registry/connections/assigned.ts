@@ -9,12 +9,12 @@ import {
 } from './assigned.sql.ts';
 import { type Connection, type ConnectionRow, connectionOf } from './connection.ts';
 
-/** The connections of each agent: those that its current spec names. See docs/reference/connections.md#connections. */
+/** The connections of agents: those in their current specs. See docs/reference/connections.md#connections. */
 
 /** Maximum number of agents in the response for a connection. */
 const agentsMax = 200;
 
-/** The keys among these that the tenant has. */
+/** The given keys that exist in the tenant. */
 export async function findConnectionKeys(
   { db, tenantId }: Context,
   keys: readonly string[],
@@ -45,8 +45,7 @@ export async function listOwnConnections(context: Context): Promise<{ items: Con
 }
 
 /**
- * @throws Refusal `not_found` for a connection that the caller's spec does not name, and for a caller that is not an
- * agent
+ * @throws Refusal `not_found` for a connection that is not in the caller's spec, and for a caller that is not an agent
  */
 export async function getOwnConnection(context: Context, key: string): Promise<Connection> {
   const row = await findOwnConnection(context, key);

@@ -6,7 +6,7 @@ export interface NewAuthorization {
   connectionId: string;
   stateHash: string;
   initiatedBy: CredentialSnapshot;
-  /** The application in whose name the request was made. */
+  /** The application on whose behalf the request was made. */
   secretName: string;
   lifeSeconds: number;
 }
@@ -19,7 +19,7 @@ export function updateAuthorizationEpoch(tenantId: string, connectionId: string)
     returning authorization_epoch as epoch`;
 }
 
-/** Replaces an older one. */
+/** Replaces an earlier authorization. */
 export function upsertAuthorization(made: NewAuthorization & { epoch: number }) {
   return sql<{ expires_at: string }>`
     insert into connection_authorizations (connection_id, tenant_id, state_hash, epoch, initiated_by, secret_name,
@@ -39,7 +39,7 @@ export interface ConsumedRow {
   epoch: number;
   initiated_by: CredentialSnapshot;
   secret_name: string;
-  /** Whether it had not expired. */
+  /** Whether the authorization had not expired. */
   is_live: boolean;
 }
 

@@ -15,7 +15,7 @@ import { getConnectionRow, lockConnectionRow } from './connections.ts';
 export interface BegunAuthorization {
   readonly url: string;
   readonly stateHash: string;
-  /** The application in whose name the request is made. */
+  /** The application on whose behalf the request is made. */
   readonly secretName: string;
 }
 

@@ -57,7 +57,7 @@ async function failedWith(id: string): Promise<unknown> {
   return events.filter(({ type }) => type === 'connection.authorization_failed').at(-1)?.payload['reason'];
 }
 
-test('a person agrees at the provider, comes back, and the connection is active: the tokens are in the store alone', async () => {
+test('a person consents at the provider and returns, and the connection is active: only the store has the tokens', async () => {
   const { id, key, type } = await makeOauthConnection(baton.admin, provider);
   const begun = await authorize(key);
   assert.equal(begun.headers.get('cache-control'), 'no-store');
@@ -107,7 +107,7 @@ test('a person agrees at the provider, comes back, and the connection is active:
   assert.equal(authorized?.actor_id, baton.admin.principalId);
 });
 
-test('a client that shows its secret in a header is encoded as in a form', async () => {
+test('a client that sends its secret in a header encodes it as in a form', async () => {
   const { key } = await makeOauthConnection(baton.admin, headerProvider);
   const { query } = headerProvider.agree((await done(authorize(key))).authorizeUrl);
   assert.equal((await comeBack(query)).status, 200);
@@ -128,7 +128,7 @@ for (const [more, seconds] of [
     else assert.ok(Math.abs(Date.parse(expiresAt) - Date.now() - seconds * 1000) < 20_000, expiresAt);
   });
 
-test('a state serves once, an older one is void, and so are foreign and malformed ones: invalid_state, and nothing is written', async () => {
+test('a state works once; used, older, foreign and malformed ones return invalid_state, and write nothing', async () => {
   const { id, key } = await makeOauthConnection(baton.admin, provider);
   const [older, newer] = [await begin(key), await begin(key)];
   const asked = provider.asked.length;
@@ -151,7 +151,7 @@ test('an expired state is consumed and void', async () => {
   assert.equal(await statusOf(key), 'pending');
 });
 
-test('the address with the page of the settings gets the result, and never the code', async () => {
+test('the configured page receives the result, but never the code', async () => {
   const page = 'https://console.example/connected?from=baton';
   const other = await baton.another({ CP_CONNECTIONS_RETURN_URL: page });
   const { key } = await makeOauthConnection(baton.admin, provider);
@@ -168,20 +168,20 @@ test('the address with the page of the settings gets the result, and never the c
   assert.equal(await locationOf(denied), `${page}&result=invalid_state`);
 });
 
-describe('what a provider answers that gives no token is oauth_exchange_failed, soon, and the connection stays as it is:', () => {
+describe('a provider response without a token is oauth_exchange_failed, within the timeout, and the connection does not change:', () => {
   const token = newToken();
   for (const [name, behaviour] of [
     ['an error', { status: 400 }],
     ['an error with 200', { status: 200, body: '{"error":"bad_verification_code"}' }],
     ['no JSON', { body: 'access_token=x&token_type=bearer' }],
-    ['a token that is no text', { body: '{"access_token":7}' }],
+    ['a token that is not a string', { body: '{"access_token":7}' }],
     ['a token with a line end', { body: JSON.stringify({ access_token: `${token}\r\nx: y` }) }],
     ['a token of 9 KB', { body: JSON.stringify({ access_token: token.repeat(300) }) }],
-    ['an answer of 2 MB', { body: `{"access_token":"${token}","x":"${'x'.repeat(2_000_000)}"}` }],
+    ['a response of 2 MB', { body: `{"access_token":"${token}","x":"${'x'.repeat(2_000_000)}"}` }],
     ['a redirect', { status: 307, headers: { location: '/elsewhere' } }],
     ['a packed answer', { body: 'x', headers: { 'content-encoding': 'gzip' } }],
     ['no answer', { delayMs: 60_000 }],
-    ['an answer that never ends', { tricklesEveryMs: 50 }],
+    ['a response that never ends', { tricklesEveryMs: 50 }],
     ['a lost connection', { hangsUp: true }],
   ] as const)
     test(name, async () => {
@@ -202,7 +202,7 @@ describe('what a provider answers that gives no token is oauth_exchange_failed, 
     });
 });
 
-test('a token address that is not public is not called, whatever its type contains', async () => {
+test('a token address that is not public is not called, regardless of its type', async () => {
   const tokenUrlTemplate = provider.url.replace('http:', 'https:').replace('127.0.0.1', 'localhost');
   const oauth2 = { ...(provider.spec()['oauth2'] as object), tokenUrlTemplate };
   const { id, key } = await makeOauthConnection(baton.admin, provider, { oauth2 });
@@ -217,7 +217,7 @@ for (const [more, reason] of [
   ['', 'provider_error'],
   ['code=', 'provider_error'],
 ] as const)
-  test(`a provider that sends back "${more}" has failed it: ${reason}`, async () => {
+  test(`a provider that returns "${more}" fails the authorization: ${reason}`, async () => {
     const { id, key, type } = await makeOauthConnection(baton.admin, provider);
     const { state } = await begin(key);
     assert.equal((await comeBack(`?state=${state}&${more}`)).status, 400);
@@ -226,7 +226,7 @@ for (const [more, reason] of [
     assert.deepEqual(failed?.payload, { key, type, reason, initiatedBy: baton.admin.principalId });
   });
 
-describe('an account that the provider names', () => {
+describe('an account from the provider', () => {
   const accountField = { title: 'Shop', pattern: '127\\.0\\.0\\.[0-9]+' };
   const oauth2 = () => ({
     ...(provider.spec()['oauth2'] as object),
@@ -266,14 +266,14 @@ describe('an account that the provider names', () => {
     });
 });
 
-describe("an application's secret goes to no other scheme, host or port than the one for which it was entered:", () => {
+describe("an application's secret is sent only to the scheme, host and port for which it was entered:", () => {
   const publish = (actor: Actor, key: string, version: number, spec: object) =>
     done(actor.post('/connection-types', { key, version, spec }), 201);
   const putApp = (type: string, more: object = {}) => {
     const { clientId, clientSecret } = provider;
     return baton.admin.put(`/connection-types/${type}/oauth-app`, { clientId, clientSecret, ...more });
   };
-  /** The same type, with token addresses of somebody else; the person is still sent to the provider itself. */
+  /** The same type, with token addresses of an attacker; the person is still sent to the real provider. */
   const moved = (tokenUrlTemplate: string, more: object = {}) =>
     provider.spec({ oauth2: { ...(provider.spec()['oauth2'] as object), tokenUrlTemplate }, ...more });
 
@@ -283,7 +283,7 @@ describe("an application's secret goes to no other scheme, host or port than the
       kind: 'agent',
       permissions: ['connections.manage', 'connections.read'],
     });
-    // Of somebody else, and this process may reach it.
+    // An attacker's address, which this process may reach.
     const theirs = headerProvider;
     const asked = theirs.asked.length;
     await publish(agent, type, 2, moved(`${theirs.url}/token`));
@@ -305,7 +305,7 @@ describe("an application's secret goes to no other scheme, host or port than the
     await refused(authorize(before.key), 409, 'secret_address_changed');
   });
 
-  test('a person names the version that they saw, so that one published meanwhile does not get the secret', async () => {
+  test('a person specifies the version that they saw, so that one published meanwhile does not get the secret', async () => {
     const type = await makeType(baton.admin, provider.spec());
     await publish(baton.admin, type, 2, moved('https://evil.example/token'));
     await refused(putApp(type, { typeVersion: 3 }), 404, 'not_found');
@@ -335,7 +335,7 @@ describe("an application's secret goes to no other scheme, host or port than the
     ],
     ['another port', () => provider.spec(), () => moved(`http://${headerProvider.host}/token`), false],
     [
-      'the port that https has anyway',
+      'the default port of https',
       () => moved('https://P.example/a'),
       () => moved('https://p.example:443/b'),
       true,
@@ -366,7 +366,7 @@ describe("an application's secret goes to no other scheme, host or port than the
     ],
   ];
   for (const [name, first, second, isSame] of cases)
-    test(`${name} ${isSame ? 'takes the same secret' : 'needs it again'}`, async () => {
+    test(`${name} ${isSame ? 'uses the same secret' : 'requires the secret again'}`, async () => {
       const type = await makeType(baton.admin, first());
       await done(putApp(type));
       await publish(baton.admin, type, 2, second());
@@ -377,14 +377,14 @@ describe("an application's secret goes to no other scheme, host or port than the
       await done(authorize(key));
     });
 
-  test('a secret of which nobody knows for what it was entered is sent nowhere', async () => {
+  test('a secret without a recorded address is never sent', async () => {
     const { key, type } = await makeOauthConnection(baton.admin, provider);
     await baton.pool.run(sql`update connection_oauth_apps set type_version = null where type_key = ${type}`);
     await refused(authorize(key), 409, 'secret_address_changed');
   });
 });
 
-test('who began it and may no longer connect anything has not connected it', async () => {
+test('a person who has lost the permission to connect since the start cannot complete it', async () => {
   const { id, key } = await makeOauthConnection(baton.admin, provider);
   const person = await baton.actor({ kind: 'human', permissions: ['connections.manage'] });
   for (const change of [
@@ -402,7 +402,7 @@ test('who began it and may no longer connect anything has not connected it', asy
   }
 });
 
-test('who loses the right while the provider answers has not connected it either', async () => {
+test('a person who loses the permission while the provider responds cannot complete it either', async () => {
   const { id, key } = await makeOauthConnection(baton.admin, provider);
   const person = await baton.actor({ kind: 'human', permissions: ['connections.manage'] });
   const { query } = await begin(key, person);
@@ -417,7 +417,7 @@ test('who loses the right while the provider answers has not connected it either
   assert.deepEqual(secrets, []);
 });
 
-test('an application that was replaced, and a type that was disabled meanwhile, make it fail', async () => {
+test('an application that was replaced or a type that was disabled meanwhile makes the callback fail', async () => {
   const { id, key, type } = await makeOauthConnection(baton.admin, provider);
   const first = await begin(key);
   await done(
@@ -432,7 +432,7 @@ test('an application that was replaced, and a type that was disabled meanwhile, 
   assert.equal(await failedWith(id), 'auth_not_supported');
 });
 
-test('without the key that opens the secrets it is secret_store_unavailable', async () => {
+test('without the key of the secrets the callback returns secret_store_unavailable', async () => {
   const { id, key } = await makeOauthConnection(baton.admin, provider);
   const { query } = await begin(key);
   const other = await baton.another({ CP_SECRET_STORE_KEY_FILE: '' });
@@ -479,7 +479,7 @@ test(':authorize refuses in the documented order', async () => {
   await refused(authorize(key), 422, 'unknown_connection_type');
 });
 
-test('a repeated :authorize is answered without the address', async () => {
+test('a repeated :authorize returns no address', async () => {
   const { key } = await makeOauthConnection(baton.admin, provider);
   const headers = { 'idempotency-key': newId() };
   const post = () => baton.admin.post(`/connections/${key}:authorize`, {}, headers);

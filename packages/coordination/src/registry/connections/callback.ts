@@ -20,7 +20,7 @@ import { lockConnectionRow } from './connections.ts';
 import { activateConnection, putCredential } from './credentials.ts';
 import { exchangeCode, NoToken, type OauthTokens } from './provider.ts';
 
-/** The provider's callback parameters; the account has the name that the type gives it. */
+/** The provider's callback parameters; the type defines the name of the account parameter. */
 export type CallbackQuery = Readonly<Record<string, unknown>>;
 
 /** A returned authorization, and its result at the provider. */
@@ -42,8 +42,8 @@ const exchanges = {
 };
 
 /**
- * Handles the redirect of a person back from a provider. The state is consumed first, so it works only once; provider
- * and store are called while no lock is held. See docs/reference/connections.md#callback.
+ * Handles the redirect from a provider. The state is consumed first, so it works only once; provider and store are
+ * called without holding a lock. See docs/reference/connections.md#callback.
  */
 export async function callbackAround(
   query: CallbackQuery,
@@ -102,7 +102,7 @@ async function outcomeOf(
     if (error instanceof Refusal && error.code === 'secret_address_changed')
       return { reason: 'oauth_app_not_configured' };
     if (!(error instanceof NoToken)) throw error;
-    context.log.warn({ connectionId: connection.id, reason: error.message }, 'a provider gave no token');
+    context.log.warn({ connectionId: connection.id, reason: error.message }, 'a provider returned no token');
     return { reason: 'oauth_exchange_failed' };
   } finally {
     turns.leave();
@@ -120,8 +120,8 @@ function accountIn(query: CallbackQuery, { spec }: ConnectionTypeRow): string | 
 }
 
 /**
- * The person who began it, if they may still connect it. A grant of the decision point remains valid for the lifetime
- * of the state. In a transaction this locks the principal.
+ * The person who started the authorization, if they may still connect it. A grant of the decision point remains valid
+ * for the lifetime of the state. In a transaction this locks the principal.
  */
 async function initiatorOf(
   context: Context,
@@ -135,8 +135,8 @@ async function initiatorOf(
 }
 
 /**
- * Records the result in the name of the person who began it. A connection that was revoked, connected or redirected
- * again meanwhile stays unchanged.
+ * Records the result on behalf of the person who started the authorization. A connection that was revoked, connected or
+ * redirected again meanwhile stays unchanged.
  */
 export async function finishAuthorization(
   context: Context,
@@ -177,7 +177,7 @@ const headers = {
   'x-content-type-options': 'nosniff',
 };
 
-/** 303 to the configured page; without one a line of text, with 200 if the connection is active, else 400. */
+/** 303 to the configured page; without one a line of text, with 200 if the connection is active, otherwise 400. */
 function answerOf({ settings }: Context, callback: CallbackResult): Answer {
   const { CP_CONNECTIONS_RETURN_URL: page } = settings;
   if (page !== '') {

@@ -9,7 +9,7 @@ import { auths, ConnectionKey } from '../connection-types/type-spec.ts';
 export const connectionStatuses = ['pending', 'active', 'expired', 'revoked'] as const;
 export type ConnectionStatus = (typeof connectionStatuses)[number];
 
-/** Why a callback connected nothing. See docs/reference/connections.md#connections. */
+/** The reason for a failed callback. See docs/reference/connections.md#connections. */
 export const callbackReasons = [
   'consent_denied',
   'provider_error',
@@ -28,14 +28,14 @@ const settings = freeObjectOf(documentBytesMax).describe("Must match the type's 
 export const ConnectionRequest = z
   .strictObject({
     type: ConnectionKey.describe('The key of its type; the newest active version is used.'),
-    key: ConnectionKey.optional().describe("The type's defaultKey when absent, else its key."),
+    key: ConnectionKey.optional().describe("Defaults to the type's defaultKey, or to its key."),
     displayName: displayName.optional(),
     settings: settings.optional(),
   })
   .meta({ id: 'ConnectionRequest' });
 export type ConnectionRequest = z.output<typeof ConnectionRequest>;
 
-/** Null is not a valid value of any of these fields: 400. */
+/** Null is not a valid value for any of these fields and returns 400. */
 export const ConnectionChange = z
   .strictObject({
     displayName: displayName.optional(),
@@ -119,7 +119,7 @@ export type Connection = z.infer<typeof Connection>;
 export const UsedConnection = z
   .strictObject({
     ...Connection.shape,
-    agents: z.array(z.string()).describe('The keys of the agents whose specs name it, the first 200.'),
+    agents: z.array(z.string()).describe('The keys of the first 200 agents whose specs contain it.'),
   })
   .meta({ id: 'UsedConnection' });
 export type UsedConnection = z.infer<typeof UsedConnection>;

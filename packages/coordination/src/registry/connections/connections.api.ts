@@ -90,7 +90,7 @@ export const connectionsApi = [
     path: '/connections/{key}/status',
     summary: 'Report whether the other system still accepts a connection.',
     description:
-      'Only for agents whose spec names the connection; for all others the response is ' +
+      'Only for agents whose spec contains the connection; all others get ' +
       '`connection_not_assigned`. A report that was checked before the last one, or before the credential was ' +
       'set, is refused. `connection.status_changed` is written when the connection has expired.',
     permission: 'connections.status.write',
@@ -112,7 +112,7 @@ export const connectionsApi = [
     id: 'listOwnConnections',
     method: 'GET',
     path: '/agents/me/connections',
-    summary: 'List the connections that the spec of the calling agent names, by key.',
+    summary: 'List the connections in the spec of the calling agent, by key.',
     returns: { 200: OwnConnections },
     errors: ['not_found'],
     handle: (_, context) => listOwnConnections(context),
@@ -121,7 +121,7 @@ export const connectionsApi = [
     id: 'getOwnConnection',
     method: 'GET',
     path: '/agents/me/connections/{key}',
-    summary: 'Read a connection that the spec of the calling agent names.',
+    summary: 'Read a connection in the spec of the calling agent.',
     params,
     returns: { 200: Connection },
     errors: ['not_found'],
@@ -178,9 +178,9 @@ export const connectionsApi = [
     path: '/connections:callback',
     summary: 'Receive the redirect from a provider.',
     description:
-      'Needs no credential: the state identifies the person who began it, and works once. Redirects with 303 to ' +
+      'Requires no credential: the state identifies the person who started it, and works once. Redirects with 303 to ' +
       'CP_CONNECTIONS_RETURN_URL with `connection`, `result` (active, failed, invalid_state) and `reason`; ' +
-      'without that setting returns a line of text, with 200 for active, else 400.',
+      'without that setting returns a line of text, with 200 for active, otherwise 400.',
     auth: 'none',
     looseQuery: 'kept',
     query: { state: text, code: text, error: text },

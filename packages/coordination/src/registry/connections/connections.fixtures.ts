@@ -15,9 +15,11 @@ const ownConnection = defineObject({
 export default defineFixtures({
   objects: [connection, ownConnection],
   operations: {
-    reportConnectionStatus: { excluded: 'Needs an agent that has it: covered by reporting.test.ts.' },
-    listOwnConnections: { excluded: 'Needs an agent of the registry: covered by reporting.test.ts.' },
-    getOwnConnection: { excluded: 'Needs an agent of the registry: covered by reporting.test.ts.' },
+    reportConnectionStatus: {
+      excluded: 'Needs an agent with the connection: covered by report-status.test.ts.',
+    },
+    listOwnConnections: { excluded: 'Needs an agent of the registry: covered by report-status.test.ts.' },
+    getOwnConnection: { excluded: 'Needs an agent of the registry: covered by report-status.test.ts.' },
     createConnection: async ({ get }) => ({ body: { type: (await get(connectionType)).key, settings: {} } }),
   },
 });

@@ -38,7 +38,7 @@ const begin = async (key: string) =>
 const read = (key: string) => done(baton.admin.get(`/connections/${key}`));
 const storedFor = (id: string) => [...vault.values.keys()].filter((at) => at.includes(`/connections/${id}/`));
 
-/** Everything that is left over counts as due, and is deleted. */
+/** Makes all leftover entries due, and deletes them. */
 async function deleteLeftovers(): Promise<void> {
   await baton.pool.run(sql`update secret_leftovers set due_at = now() - interval '1 s'`);
   const { tools, close } = makeWorkerTools(baton);
@@ -50,7 +50,7 @@ async function deleteLeftovers(): Promise<void> {
   assert.deepEqual(await baton.pool.rows(sql<{ name: string }>`select name from secret_leftovers`), []);
 }
 
-test('of many that come back with one state at once, one connects', async () => {
+test('of many concurrent callbacks with one state, one connects', async () => {
   const { id, key } = await makeOauthConnection(baton.admin, provider);
   for (let round = 0; round < byDepth(5, 50); round += 1) {
     const { query } = await begin(key);
@@ -63,7 +63,7 @@ test('of many that come back with one state at once, one connects', async () => 
   assert.deepEqual(storedFor(id), [(await read(key)).secretRef]);
 });
 
-test('a connection that is revoked while the provider answers stays revoked, and its tokens are deleted', async () => {
+test('a connection that is revoked while the provider responds stays revoked, and its tokens are deleted', async () => {
   const { id, key } = await makeOauthConnection(baton.admin, provider);
   const { query } = await begin(key);
   provider.beforeAnswer = async () => {
@@ -90,7 +90,7 @@ test('a token that is stored while the provider responds remains', async () => {
   assert.deepEqual(storedFor(id), [secretRef]);
 });
 
-test('concurrent tokens and revocations leave what the record contains, and nothing else', async () => {
+test('concurrent tokens and revocations leave only the recorded credential in the store', async () => {
   const { id, key } = await makeConnection(baton.admin);
   for (let round = 0; round < byDepth(10, 100); round += 1) {
     const answers = await Promise.all([
@@ -107,7 +107,7 @@ test('concurrent tokens and revocations leave what the record contains, and noth
   }
 });
 
-test('a revocation that began before a new token takes that one too', async () => {
+test('a revocation that started before a new token deletes that token too', async () => {
   const { id, key } = await makeConnection(baton.admin);
   const put = () => baton.admin.put(`/connections/${key}/token`, { account: 'a', token: newToken() });
   await done(put());
@@ -122,7 +122,7 @@ test('a revocation that began before a new token takes that one too', async () =
   assert.deepEqual(storedFor(id), []);
 });
 
-test('a process that ends between the store and the record leaves nothing in the store', async () => {
+test('a process that dies between the store and the record leaves no entry in the store', async () => {
   const { id, key } = await makeConnection(baton.admin);
   // The record can't be written: as after kill -9, only the store has the token.
   await baton.pool.run(sql`alter table connections add constraint no check (status <> 'active') not valid`);
@@ -137,7 +137,7 @@ test('a process that ends between the store and the record leaves nothing in the
   assert.deepEqual(storedFor(id), []);
 });
 
-test('what is left over waits while the store is away, and a command that comes too late is refused', async () => {
+test('cleanup waits while the store is unavailable, and a late command is refused', async () => {
   const { id, key } = await makeConnection(baton.admin);
   vault.beforeAnswer = async () => {
     await baton.pool.run(sql`update secret_leftovers set due_at = now() - interval '1 s'`);

@@ -82,7 +82,7 @@ export function updateToRevoked(tenantId: string, id: string, message: string | 
     returning *`;
 }
 
-/** Changes no row if a concurrent change was first. */
+/** Changes no row if a concurrent change committed first. */
 export function updateToExpired(tenantId: string, id: string) {
   return sql<ConnectionRow>`
     update connections
@@ -99,7 +99,7 @@ export function isStaleCheck(tenantId: string, id: string, checkedAt: string) {
     from connections where id = ${id} and tenant_id = ${tenantId}`;
 }
 
-/** A check confirmed the stored status. */
+/** Records a check that confirmed the stored status. */
 export function updateToChecked(tenantId: string, id: string, checkedAt: string) {
   return sql<ConnectionRow>`
     update connections set last_checked_at = least(${checkedAt}::timestamptz, clock_timestamp())
@@ -107,7 +107,7 @@ export function updateToChecked(tenantId: string, id: string, checkedAt: string)
     returning *`;
 }
 
-/** The other system no longer accepts the credential. */
+/** Records that the other system no longer accepts the credential. */
 export function updateToLost(
   tenantId: string,
   id: string,

@@ -31,7 +31,7 @@ const told = async (id: string) =>
   (await eventsOf(baton, id)).map(({ type, payload }) => ({ type, payload }));
 const storedFor = (id: string) => [...vault.values].filter(([at]) => at.includes(`/connections/${id}/`));
 
-test('a connection takes the newest active version of its type, and is pending', async () => {
+test('a connection uses the newest active version of its type, and is pending', async () => {
   const type = await makeType(baton.admin, { ...tokenSpec, settingsSchema, defaultKey: `d${newId()}` });
   await done(
     baton.admin.post('/connection-types', { key: type, version: 5, spec: { ...tokenSpec, settingsSchema } }),
@@ -74,7 +74,7 @@ test("without a key it has the type's default key", async () => {
   assert.equal((await done(baton.admin.post('/connections', { type }), 201)).key, defaultKey);
 });
 
-test('an absent type, and one without an active version, is unknown', async () => {
+test('a missing type, and one without an active version, is unknown', async () => {
   await refused(baton.admin.post('/connections', { type: 'absent' }), 422, 'unknown_connection_type');
   const type = await makeType(baton.admin);
   const headers = { 'if-match': 'connection-type-1' };
@@ -106,7 +106,7 @@ test('settings are refused by size, then for secrets, then by the schema of the 
   );
 });
 
-test('settings that are too large, too deep, or hold a rounded integer are refused when they are made and changed', async () => {
+test('settings that are too large, too deep, or contain a rounded integer are refused on creation and change', async () => {
   const type = await makeType(baton.admin);
   const { key } = await makeConnection(baton.admin, type);
   let nested: object = {};
@@ -122,7 +122,7 @@ test('settings that are too large, too deep, or hold a rounded integer are refus
   }
 });
 
-test('a change raises the version and names what changed; equal values change nothing', async () => {
+test('a change raises the version and lists the changed fields; equal values change nothing', async () => {
   const type = await makeType(baton.admin, { ...tokenSpec, settingsSchema });
   const { id, key } = await makeConnection(baton.admin, type, { settings: { project: 'A' } });
   const patch = (change: unknown, version = 1) =>
@@ -181,7 +181,7 @@ test('the list is filtered by type and status; an unknown status and cursor are 
   await refused(baton.admin.get('/connections?cursor=nonsense'), 422, 'invalid_cursor');
 });
 
-test('a token connects, is in the store alone, and a later one takes its place', async () => {
+test('a token connects, is only in the store, and is replaced by a later one', async () => {
   const { id, key, type } = await makeConnection(baton.admin);
   const [first, second] = [newToken(), newToken()];
   const put = (token: string, more: object = {}) =>
@@ -235,7 +235,7 @@ test('a token is refused if the type accepts none, for an invalid account, an ex
   assert.equal((await done(baton.admin.get(`/connections/${key}`))).status, 'pending');
 });
 
-test('revoked, the credential is deleted first; again, nothing happens; a token connects it again', async () => {
+test('a revocation first deletes the credential; repeated, it changes nothing; a token connects again', async () => {
   const { id, key, type } = await makeConnection(baton.admin);
   const put = () => baton.admin.put(`/connections/${key}/token`, { account: 'a', token: newToken() });
   await done(put());
@@ -264,7 +264,7 @@ test('revoked, the credential is deleted first; again, nothing happens; a token 
   await refused(baton.admin.post('/connections/absent:revoke', {}), 404, 'not_found');
 });
 
-test('a pending connection is revoked while the store is away: it holds nothing', async () => {
+test('a pending connection can be revoked while the store is unavailable: it has no credential', async () => {
   const { key } = await makeConnection(baton.admin);
   vault.behave({ hangsUp: true });
   assert.equal((await done(baton.admin.post(`/connections/${key}:revoke`, {}))).status, 'revoked');

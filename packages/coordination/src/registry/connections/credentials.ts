@@ -53,7 +53,7 @@ export async function putToken(
   });
 }
 
-/** Writes a credential under a new name that nothing uses yet. @throws Refusal `secret_store_unavailable` */
+/** Writes a credential under a new, unused name. @throws Refusal `secret_store_unavailable` */
 export function putCredential(
   context: Context,
   connectionId: string,
@@ -112,7 +112,7 @@ export async function revokeConnection(
   if (before.status === 'revoked') return connectionOf(before);
   const secret = secretOf(before);
   if (deleted !== undefined && deleted.secret.name === secret?.name) await secrets.apply(db, deleted);
-  // Somebody connected again meanwhile: that credential is deleted too.
+  // The connection was connected again meanwhile: that credential is deleted too.
   else if (secret !== undefined) await dropSecret(context, secret);
   const message = reason === undefined ? null : eventText(reason);
   const row = (await db.row(updateToRevoked(tenantId, before.id, message))) as ConnectionRow;

@@ -40,7 +40,7 @@ export interface OauthTokens {
 export interface CodeExchange {
   readonly oauth2: NonNullable<ConnectionTypeSpec['oauth2']>;
   readonly app: AppSecret;
-  /** In the form that the type requires. */
+  /** In the format that the type requires. */
   readonly account: string | null;
   readonly code: string;
   readonly proof: string;
@@ -50,7 +50,7 @@ export interface CodeExchange {
 /**
  * Exchanges a code at the provider's token endpoint (RFC 6749, section 4.1.3). The address came through the API, so the
  * request follows the rules for outbound requests (docs/reference/README.md#outbound-requests): public hosts over
- * https, no redirect, one timeout for everything, a response of at most 64 KiB.
+ * https, no redirect, a single timeout, a response of at most 64 KiB.
  * @throws NoToken on any other response or failure of the provider
  */
 export async function exchangeCode(

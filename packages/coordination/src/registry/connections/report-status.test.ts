@@ -18,7 +18,7 @@ const read = (key: string) => done(baton.admin.get(`/connections/${key}`));
 const connect = (key: string) =>
   done(baton.admin.put(`/connections/${key}/token`, { account: 'acme', token: newToken() }));
 
-/** A connected account, and an agent that has it. */
+/** A connected account, and an agent with this connection. */
 async function makeUsed() {
   const { id, key } = await makeConnection(baton.admin);
   await connect(key);
@@ -27,7 +27,7 @@ async function makeUsed() {
   return { id, key, agentKey, spec, agent: await linkAgent(baton, agentKey) };
 }
 
-test('an agent reads the connections that its spec names, and no others; the connection lists its agents', async () => {
+test('an agent reads only the connections in its spec; the connection lists its agents', async () => {
   const { key, agentKey, agent, spec } = await makeUsed();
   const { key: other } = await makeConnection(baton.admin);
   const { agents, ...record } = await read(key);
@@ -47,13 +47,13 @@ test('an agent reads the connections that its spec names, and no others; the con
   );
 });
 
-test('a retired agent has no connection any more', async () => {
+test('a retired agent no longer has a connection', async () => {
   const { key, agentKey } = await makeUsed();
   await done(baton.admin.post(`/agents/${agentKey}:retire`, { reason: 'x' }));
   assert.deepEqual((await read(key)).agents, []);
 });
 
-test('a report that a connection works writes when it was checked; one that it has expired writes an event', async () => {
+test('a report of a working connection stores the time of the check; one of an expired connection writes an event', async () => {
   const { id, key, agent } = await makeUsed();
   const report = (body: object) => agent.put(`/connections/${key}/status`, body);
   const { version } = await read(key);
@@ -61,7 +61,7 @@ test('a report that a connection works writes when it was checked; one that it h
   const checked = await done(report({ status: 'active', checkedAt }));
   assert.deepEqual([checked.status, checked.lastCheckedAt, checked.version], ['active', checkedAt, version]);
   const later = await done(report({ status: 'active', checkedAt: '2999-01-01T00:00:00Z' }));
-  assert.ok(Date.parse(later.lastCheckedAt) <= Date.now() + 1000, 'the future counts as now');
+  assert.ok(Date.parse(later.lastCheckedAt) <= Date.now() + 1000, 'a future time counts as now');
   const message = `Response with token: ${'abcd'.repeat(8)}`;
   await new Promise((done) => setTimeout(done, 20));
   const lost = await done(
@@ -91,7 +91,7 @@ test('a report that a connection works writes when it was checked; one that it h
   );
 });
 
-test('refusals come in the documented order', async () => {
+test('refusals are returned in the documented order', async () => {
   const { key, agent } = await makeUsed();
   const { key: foreign } = await makeConnection(baton.admin);
   const report = (body: object, to = key) => agent.put(`/connections/${to}/status`, body);
@@ -125,7 +125,7 @@ test('refusals come in the documented order', async () => {
   );
 });
 
-test('of reports at once the latest check stays, and a connection expires once', async () => {
+test('of concurrent reports the latest check is kept, and a connection expires once', async () => {
   const { id, key, agent } = await makeUsed();
   const base = Date.now();
   const answers = await Promise.all(

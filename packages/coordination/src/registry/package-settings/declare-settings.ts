@@ -15,7 +15,7 @@ const Declaration = z.strictObject({
 
 /**
  * @param sent the spec of a document of kind Settings
- * @throws Refusal those of a JSON Schema and of a document; ZodError for another form
+ * @throws Refusal those of a JSON Schema and of a document; ZodError for a malformed spec
  */
 export function readDeclaration(sent: JsonObject): SettingsDeclaration {
   const { title, schema, uischema } = Declaration.partial({ uischema: true }).parse(sent);

@@ -47,7 +47,7 @@ export const packageSettingsApi = [
     path: '/packages/{key}/settings',
     summary: 'Replace the settings of a package.',
     description:
-      'The values must match the schema of the package. A text whose schema has `x-ref` names an object of the ' +
+      'The values must match the schema of the package. A string whose schema has `x-ref` refers to an object of the ' +
       'tenant: a principal, workspace or project by its id, a role by its slug, a capability or skill by its ' +
       'name, a taskType, artifactType or calendar by its key. Values equal to the current ones create no ' +
       'version.',

@@ -97,7 +97,7 @@ export function findSettingsVersions(tenantId: string, key: string, page: Page) 
   return pageQuery(query, newestFirst, page);
 }
 
-/** The positions, from 1, of the named objects that the tenant does not have. */
+/** The positions, from 1, of the references to missing objects. */
 export function findUnknownNames(tenantId: string, named: readonly NamedObject[]) {
   const [kinds, values] = [named.map(({ kind }) => kind), named.map(({ value }) => value)];
   return sql<{ n: number }>`

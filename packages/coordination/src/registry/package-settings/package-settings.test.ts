@@ -33,7 +33,7 @@ const limits = {
 };
 
 describe('GET /packages/{key}/settings', () => {
-  test('answers what was set, and what counts: the same over the defaults', async () => {
+  test('returns the set values, and the effective ones: the set values merged over the defaults', async () => {
     const key = await install(limits);
     const { status, body, headers } = await baton.admin.get(pathOf(key));
     assert.equal(status, 200);
@@ -56,7 +56,7 @@ describe('GET /packages/{key}/settings', () => {
     assert.equal((await done(reader.get(pathOf(key)))).canManage, false);
   });
 
-  test('refuses what is not installed, of another tenant, or without settings', async () => {
+  test('refuses a package that is not installed, of another tenant, or without settings', async () => {
     const foreign = (await installSettings(baton, baton.otherAdmin)).key;
     const bare = await install(null);
     for (const path of ['', '/versions']) {
@@ -73,7 +73,7 @@ describe('GET /packages/{key}/settings', () => {
 });
 
 describe('PUT /packages/{key}/settings', () => {
-  test('sets all of them, keeps each version, and writes package.settings_changed', async () => {
+  test('replaces all settings, keeps each version, and writes package.settings_changed', async () => {
     const key = await install(limits);
     const first = await put(key, { days: 1, mail: { from: 'b@example.com' } });
     assert.deepEqual([first.status, first.headers.get('etag')], [200, '"package-settings-1"']);
@@ -117,7 +117,7 @@ describe('PUT /packages/{key}/settings', () => {
     actorId: baton.admin.principalId,
   });
 
-  test('the same values again make no version and no event', async () => {
+  test('the same values again create no version and no event', async () => {
     const key = await install();
     assert.equal((await done(put(key, {}))).version, 0);
     await done(put(key, { a: 1, b: [1] }));
@@ -141,7 +141,7 @@ describe('PUT /packages/{key}/settings', () => {
     await refused(send({ 'if-match': 'task-1' }), 400, 'invalid_if_match');
   });
 
-  test('refuses secrets, what does not fit the schema, and documents out of bounds', async () => {
+  test('refuses secrets, values that do not match the schema, and documents beyond the limits', async () => {
     const key = await install(limits);
     const secret = await refused(put(key, { days: 'no', api_key: 'x' }), 422, 'secret_material_rejected');
     assert.deepEqual(secret, { field: 'values', path: '/api_key' });
@@ -157,7 +157,7 @@ describe('PUT /packages/{key}/settings', () => {
     assert.equal((await done(baton.admin.get(pathOf(key)))).version, 0);
   });
 
-  test('refuses what names no object of the tenant', async () => {
+  test('refuses references to objects missing in the tenant', async () => {
     const kinds = [
       'principal',
       'workspace',
@@ -188,7 +188,7 @@ describe('PUT /packages/{key}/settings', () => {
     await refused(put(key, many, 1), 422, 'settings_invalid');
   });
 
-  test('of two that change the same version at once one is refused', async () => {
+  test('of two concurrent changes of the same version one is refused', async () => {
     const key = await install();
     for (let version = 0; version < 10; version += 1) {
       const answers = await Promise.all([1, 2, 3, 4].map((n) => put(key, { version, n }, version)));

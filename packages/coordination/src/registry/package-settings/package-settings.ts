@@ -10,7 +10,7 @@ export const PackageSettingsItem = z
     package: z.string(),
     title: z.string(),
     packageVersion: z.string(),
-    version: z.int().min(0).meta({ description: '0 until somebody sets them.' }),
+    version: z.int().min(0).meta({ description: '0 until the settings are set.' }),
     ...updated,
   })
   .meta({ id: 'PackageSettingsItem' });
@@ -95,7 +95,7 @@ export type SettingsVersionRow = {
   created_at: string;
 };
 
-/** The settings that a package declares, as they may be stored. */
+/** Validated settings of a package, ready to be stored. */
 export interface SettingsDeclaration {
   readonly title: string;
   readonly schema: JsonObject;

@@ -60,7 +60,7 @@ function withDefaults(
   return set === undefined && counted.length === 0 ? undefined : Object.fromEntries(counted);
 }
 
-/** A text of the settings that names an object of the tenant: `"x-ref": "role"` in its schema. */
+/** A string in the settings that refers to an object of the tenant: `"x-ref": "role"` in its schema. */
 export interface NamedObject {
   readonly kind: string;
   readonly value: string;
@@ -68,7 +68,7 @@ export interface NamedObject {
   readonly path: string;
 }
 
-/** The texts that name objects, in properties and lists of the schema. */
+/** The strings that refer to objects, in properties and lists of the schema. */
 export function namedObjects(schema: JsonObject, values: JsonObject): NamedObject[] {
   const found: NamedObject[] = [];
   collect(schema, schema, values, '', found);

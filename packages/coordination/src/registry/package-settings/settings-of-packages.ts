@@ -150,7 +150,7 @@ export async function requireFit(context: Context, schema: JsonObject, values: J
   if (errors.length > 0) fail('settings_invalid', { errors });
   const named = namedObjects(schema, values);
   if (named.length > namesMax)
-    fail('settings_invalid', { errors: [{ path: '', message: `names more than ${namesMax} objects` }] });
+    fail('settings_invalid', { errors: [{ path: '', message: `refers to more than ${namesMax} objects` }] });
   if (named.length === 0) return;
   const unknown = new Set(
     (await context.db.rows(findUnknownNames(context.tenantId, named))).map(({ n }) => n),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { FreeObject, type JsonObject, Uuid } from '@baton/values/wire';
 import { skillProtocols, skillStatuses } from '../../organisation/skills/skill.ts';
 
-/** Why a tool is callable or not. Tools that governance or a grant refuses are omitted without a reason. */
+/** The reason why a tool is callable or not. Tools that governance or a grant refuses are omitted without a reason. */
 const toolReasons = [
   'assigned_and_protocol_supported',
   'not_assigned',
@@ -37,7 +37,7 @@ export type Tool = z.infer<typeof Tool>;
 export const ToolView = z
   .strictObject({
     catalogRevision: z.string().meta({ description: 'Changes with every skill of the tenant.' }),
-    policyRevision: z.string().meta({ description: 'Changes with what the caller may use.' }),
+    policyRevision: z.string().meta({ description: 'Changes with the tools that the caller may use.' }),
     viewHash: z
       .string()
       .meta({ description: 'Hash of both revisions, the query, the limit and the cursor: the ETag.' }),

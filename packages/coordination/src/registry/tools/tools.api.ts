@@ -17,7 +17,7 @@ export const toolsApi = [
     description:
       'Tools are the skills that are assigned to the caller and not disabled. `query` has up to 8 words, which ' +
       'name or description must all contain. A tool that the session cannot call has `visible` false. The ETag ' +
-      'changes with the catalog and with what the caller may use; a matching If-None-Match returns 304.',
+      'changes with the catalog and with the permitted tools; a matching If-None-Match returns 304.',
     permission: 'tasks.read',
     query: { query: QueryWord.optional(), runId },
     paging: true,
@@ -34,7 +34,7 @@ export const toolsApi = [
     path: '/tools/{ref}',
     summary: 'Read a tool with the schema of its inputs.',
     description:
-      'A name alone selects the newest active version, else the newest one. Properties of the schema that are ' +
+      'A name alone selects the newest active version, or without one the newest. Properties of the schema that are ' +
       'named like a secret are omitted, and listed.',
     permission: 'tasks.read',
     params: { ref: SkillRef },

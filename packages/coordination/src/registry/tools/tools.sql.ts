@@ -14,12 +14,12 @@ export interface ToolPolicyRow {
   /** Null if the run is not the caller's. */
   task_id: string | null;
   workspace_id: string | null;
-  /** `name@version` each; null if nobody launched the run. */
+  /** `name@version` each; null if the run was not launched by a principal. */
   granted: string[] | null;
   harness_protocols: string[];
 }
 
-/** A harness has one protocol, or a few. */
+/** Maximum number of protocols; a harness supports a few. */
 const sessionsMax = 200;
 
 /**
@@ -102,7 +102,7 @@ export function findTools(filter: ToolFilter, terms: readonly string[], page: Pa
   return pageQuery(query, newestFirst, page);
 }
 
-/** Finds a tool by its id, by name and version, or by name: the newest active version, else the newest. */
+/** Finds a tool by its id, by name and version, or by name: the newest active version, or without one the newest. */
 export function findTool(
   { tenantId, principalId, protocols, granted }: ToolFilter,
   { id, name, version }: { id: string | null; name: string | null; version: string | null },

@@ -34,7 +34,7 @@ const namesOf = async (actor: Actor, query = '') =>
   (await done(actor.get(`/tools${query}`))).items.map(({ name }: { name: string }) => name);
 
 describe('GET /tools', () => {
-  test('lists the skills of the caller that are not disabled, newest first, with the view that they make', async () => {
+  test('lists the skills of the caller that are not disabled, newest first, with the hashes of the view', async () => {
     const agent = await baton.actor();
     const first = await give(agent, { description: 'x'.repeat(300) });
     const second = await give(agent, { protocol: 'opencode', version: '2.0' });
@@ -68,7 +68,7 @@ describe('GET /tools', () => {
     assert.equal((await done(agent.get('/tools'))).items[0].summary, '🙂'.repeat(200));
   });
 
-  test('is paginated, and the view hash covers whether there is more', async () => {
+  test('is paginated, and the view hash depends on the existence of further pages', async () => {
     const agent = await baton.actor();
     const names: string[] = [];
     for (let n = 0; n < 3; n += 1) names.unshift((await give(agent)).name);
@@ -87,7 +87,7 @@ describe('GET /tools', () => {
     await refused(agent.get(`/tools?cursor=x&runId=${newId()}`), 422, 'invalid_cursor');
   });
 
-  test('finds words in name or description, whatever their case; % and _ are themselves', async () => {
+  test('finds words in name or description, ignoring case; % and _ are literal', async () => {
     const agent = await baton.actor();
     const named = async (name: string, description: string) => {
       await give(agent, { name, description });
@@ -119,7 +119,7 @@ describe('GET /tools', () => {
     assert.deepEqual(await find('🙂'.repeat(200)), []);
   });
 
-  test('is 304 while catalogue and policy are the same, and not after either changed', async () => {
+  test('returns 304 while catalogue and policy are unchanged, but not after either changed', async () => {
     const agent = await baton.actor();
     const skill = await give(agent);
     const tagOf = async () => (await agent.get('/tools')).headers.get('etag') as string;
@@ -147,7 +147,7 @@ describe('GET /tools', () => {
     assert.notEqual((await other.get('/tools')).headers.get('etag'), tag);
   });
 
-  test('shows what the live sessions can not call as not visible; none named is no filter', async () => {
+  test('shows tools that the live sessions cannot call as not visible; no protocol is no filter', async () => {
     const agent = await baton.actor();
     for (const protocol of ['mcp', 'http']) await give(agent, { protocol });
     const seen = async () =>
@@ -165,7 +165,7 @@ describe('GET /tools', () => {
 });
 
 describe('with a run', () => {
-  test('counts the session of the run, and refuses the run of somebody else', async () => {
+  test('uses the session of the run, and refuses the run of another principal', async () => {
     const [worker, other] = [await makeWorker(baton), await makeWorker(baton)];
     await give(worker.actor);
     const { run } = await makeRun(baton, worker);
@@ -181,7 +181,7 @@ describe('with a run', () => {
     }
   });
 
-  test('leaves out what the projects above its task do not allow', async () => {
+  test('omits tools that the projects above its task do not allow', async () => {
     const worker = await makeWorker(baton);
     const names = [];
     for (const protocol of ['mcp', 'http']) names.push((await give(worker.actor, { protocol })).name);
@@ -204,7 +204,7 @@ describe('with a run', () => {
     await done(worker.actor.get(`/tools/${hidden}`));
   });
 
-  test('leaves out what the handle of a launched run does not grant', async () => {
+  test('omits tools that the handle of a launched run does not grant', async () => {
     const [parent, child] = [await makeWorker(baton), await makeWorker(baton)];
     const [one, two] = [await give(parent.actor), await give(parent.actor)];
     for (const { id: skillId } of [one, two])
@@ -216,7 +216,7 @@ describe('with a run', () => {
     await refused(child.actor.get(`/tools/${two.id}?runId=${run.id}`), 404, 'tool_not_found');
   });
 
-  test('is not there for a person who does not see its task any more', async () => {
+  test('returns 404 for a person who no longer sees its task', async () => {
     const person = await baton.actor({ kind: 'human' });
     const worker = { actor: person, sessionId: await openSession(person) };
     const { workspaceId } = await makeProject(baton);
@@ -231,7 +231,7 @@ describe('with a run', () => {
 });
 
 describe('GET /tools/{ref}', () => {
-  test('answers by id, name and version, or name: the newest active version, else the newest', async () => {
+  test('returns a tool by id, by name and version, or by name: the newest active version, or the newest', async () => {
     const agent = await baton.actor();
     const name = `many ${newId()}`;
     const versions = [];
@@ -246,7 +246,7 @@ describe('GET /tools/{ref}', () => {
     assert.equal(await read(`${name}@3`), third.id);
   });
 
-  test('what is absent and what the caller may not use look alike', async () => {
+  test('a missing tool and a forbidden one return the same response', async () => {
     const agent = await baton.actor();
     const [taken, disabled] = [await makeSkill(), await give(agent)];
     await disable(disabled.id);
@@ -278,7 +278,7 @@ describe('GET /tools/{ref}', () => {
     assert.deepEqual((await done(agent.get(`/tools/${called.id}`))).inputSchema, { required: ['a'] });
   });
 
-  test('leaves out of the schema what is no keyword, defaults, examples and what is named like a secret', async () => {
+  test('omits from the schema unknown keywords, defaults, examples and properties named like a secret', async () => {
     const agent = await baton.actor();
     const text = { type: 'string' };
     const inputSchema = {
@@ -317,7 +317,7 @@ describe('GET /tools/{ref}', () => {
     assert.equal(JSON.stringify(inputSchema), '{"properties":{"__proto__":{"type":"string"}}}');
   });
 
-  test('refuses a schema of more than 32 KiB, and takes the deepest and widest that can be stored', async () => {
+  test('refuses a schema of more than 32 KiB, and accepts the deepest and widest that can be stored', async () => {
     const agent = await baton.actor();
     const large = await give(agent, { inputSchema: { title: 'z'.repeat(33_000) } });
     const details = await refused(agent.get(`/tools/${large.id}`), 422, 'invalid_tool_schema');
@@ -333,7 +333,7 @@ describe('GET /tools/{ref}', () => {
 });
 
 describe('a thousand tools', () => {
-  test('a page takes one query, a view that is known none, however many tools there are', async () => {
+  test('a page takes one query and a known view none, regardless of the number of tools', async () => {
     const agent = await baton.actor();
     await baton.pool.run(sql`
       with made as (
@@ -362,7 +362,7 @@ describe('a thousand tools', () => {
   });
 });
 
-/** Calls the handler on the store, and counts its statements and the rows that their plans touched. */
+/** Calls the handler on the store, and counts its statements and the rows that their plans read. */
 async function callOn(
   { principalId, tenantId }: Actor,
   { ifNoneMatch }: { ifNoneMatch?: string | undefined },

@@ -26,7 +26,7 @@ const queryTermsMax = 8;
 
 /**
  * A page of the caller's tools, newest first; with a run of the caller, those that the projects above the run's task
- * and the grant of its handle allow. A view that the caller has already returns 304 without reading its tools. See
+ * and the grant of its handle allow. A view that the caller already has returns 304 without reading its tools. See
  * docs/reference/agents.md#tools.
  * @throws Refusal `invalid_tool_query`, `invalid_cursor`, `not_found`
  */
@@ -68,7 +68,7 @@ export function termsIn(query: string): string[] {
 /**
  * A tool with the schema of its inputs. A missing tool and one that the caller may not use are indistinguishable.
  * @param ref an id, a name, or `name@version`
- * @throws Refusal `not_found` for a run of somebody else, `tool_not_found`, `invalid_tool_schema`
+ * @throws Refusal `not_found` for a run of another principal, `tool_not_found`, `invalid_tool_schema`
  */
 export async function getTool(context: Context, ref: string, runId: string | undefined): Promise<ToolDetail> {
   const { filter, harnessProtocols } = await toolPolicy(context, runId);

@@ -36,7 +36,7 @@ type ApprovalSubject = z.infer<typeof ApprovalSubject>;
 
 const subjectChanged = z.boolean().meta({
   description:
-    'Whether the task, or what would follow from the decision, has changed since the subject was recorded.',
+    'Whether the task, or the outcome of the decision, has changed since the subject was recorded.',
 });
 
 const common = {
@@ -98,7 +98,7 @@ export const Approval = z
       description: 'Fields of the snapshot that have another value now, such as `customFields`.',
     }),
     current: ApprovalSubject.nullable().meta({
-      description: 'The present subject, if it has changed. Also null if it is now larger than 64 KiB.',
+      description: 'The current subject, if it has changed. Also null if it is now larger than 64 KiB.',
     }),
   })
   .meta({ id: 'Approval' });
@@ -125,7 +125,7 @@ export const ApprovalDecision = z
     comment,
     subjectDigest: z.string().max(subjectDigestCharactersMax).nullish().meta({
       description:
-        'Digest of the subject that the decider was shown. Required if the subject has changed since the request.',
+        'Digest of the subject shown to the decider. Required if the subject has changed since the request.',
     }),
   })
   .meta({ id: 'ApprovalDecision' });

@@ -24,7 +24,7 @@ const request = endpoint({
   path: '/approvals',
   summary: 'Request approval from a person.',
   description:
-    'Requests approval from one principal, or from the holders of a role. A gate holds its task back: nobody can ' +
+    'Requests approval from one principal, or from the holders of a role. A gate holds its task back: no principal can ' +
     'claim or complete the task until the gate is decided or cancelled. The service records what the decider is ' +
     'shown as the subject (at most 64 KiB).',
   permission: 'approvals.manage',
@@ -56,7 +56,7 @@ const get = endpoint({
   path: '/approvals/{id}',
   summary: 'Read an approval.',
   description:
-    'Returns the recorded subject. If it has changed, `current` is the current subject and `changedFields` names ' +
+    'Returns the recorded subject. If it has changed, `current` is the current subject and `changedFields` lists ' +
     'the differences.',
   permission: 'approvals.read',
   params,
@@ -70,7 +70,7 @@ const deciders = endpoint({
   id: 'listTaskDeciders',
   method: 'GET',
   path: '/tasks/{ref}/deciders',
-  summary: 'List the people and roles that a request for approval of a task can be addressed to.',
+  summary: 'List the possible addressees of an approval request for a task: people and roles.',
   description:
     'People with the permission `approvals.decide` who can see the task, and the roles that they hold there. At most 20 of each. With CP_AUTHZ_MODE=policy, these are only the people whose binding has the permission; `hasMore` is always true.',
   permission: 'approvals.manage',
@@ -143,7 +143,7 @@ const cancel = endpoint({
   path: '/approvals/{id}:cancel',
   summary: 'Cancel a request for approval.',
   description:
-    "Opens a gate. Somebody else's gate can be cancelled only by a person who may decide it. A request that a " +
+    'Opens a gate. A gate requested by another principal can be cancelled only by a person who may decide it. A request that a ' +
     'task type, rule, process or verification declares can be cancelled by such a person, or by a person with ' +
     '`claims.manage`. Cancelling again changes nothing.',
   permission: 'approvals.manage',

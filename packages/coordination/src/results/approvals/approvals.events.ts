@@ -11,7 +11,7 @@ const decided = z.strictObject({
   comment: z.string().nullable(),
   /** The channel of the decide-only token. See docs/reference/access.md#tokens-for-one-decision. */
   channel: z.string().nullable(),
-  /** The decided subject; null for requests from before subjects were recorded. */
+  /** The decided subject; null for requests that predate recorded subjects. */
   subjectDigest: z.string().nullable(),
 });
 

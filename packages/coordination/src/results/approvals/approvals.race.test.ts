@@ -23,7 +23,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-/** Through a second process on the same store. */
+/** Sends the request through a second process on the same store. */
 const elsewhere = (actor: Actor, path: string, body: object = {}) =>
   sendRequest(`${second.url}/api/v1${path}`, 'POST', { token: actor.token, body });
 
@@ -42,7 +42,7 @@ async function pendingGatesOf(taskId: string): Promise<number | undefined> {
   return (await baton.pool.row(statement))?.pending_gates;
 }
 
-test('of two deciders at once exactly one wins, with one event, and the gate opens once', async () => {
+test('of two concurrent deciders exactly one wins, with one event, and the gate opens once', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const { taskId, id } = await makeGate();
     const answers = await Promise.all([
@@ -58,7 +58,7 @@ test('of two deciders at once exactly one wins, with one event, and the gate ope
   }
 });
 
-test('of a decision and a cancel at once exactly one wins', async () => {
+test('of a concurrent decision and cancel exactly one wins', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const { taskId, id } = await makeGate();
     const answers = await Promise.all([
@@ -72,7 +72,7 @@ test('of a decision and a cancel at once exactly one wins', async () => {
   }
 });
 
-test('a claim beside the decision of the last gate is granted after it or refused for it, never before', async () => {
+test('a claim concurrent with the decision of the last gate is granted after it or refused, never granted before', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const { taskId, id } = await makeGate();
     const [decided, claimed] = await Promise.all([
@@ -89,7 +89,7 @@ test('a claim beside the decision of the last gate is granted after it or refuse
   }
 });
 
-test('of a claim and a new gate at once, a gate that comes first refuses the claim', async () => {
+test('of a concurrent claim and new gate, a gate that is created first refuses the claim', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const { id: taskId } = await makeTask(baton);
     const body = { task: taskId, gate: true, assignedPrincipalId: person.principalId };

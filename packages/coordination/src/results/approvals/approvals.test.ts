@@ -34,7 +34,7 @@ const claim = (taskId: string) =>
 const complete = (taskId: string) =>
   baton.admin.post(`/tasks/${taskId}:complete`, {}, { 'if-match': 'task-1' });
 
-test('POST returns the whole record, and the event names the request and its addressee', async () => {
+test('POST returns the whole record, and the event contains the request and its addressee', async () => {
   const task = await makeTask(baton, { title: 'Deploy with password=abcdefghijklmnopqrst' });
   const other = await baton.actor({ kind: 'human' });
   const comment = 'May this go to production?';
@@ -113,7 +113,7 @@ test('a contradictory request is refused with the defect', async () => {
   await request({ task: task.id });
 });
 
-test('objects that a request names must exist: task, artifact, workspace, role, principals, in this order', async () => {
+test('referenced objects of a request must exist: task, artifact, workspace, role, principals, in this order', async () => {
   const order = ['task', 'artifactId', 'workspaceId', 'assignedPrincipalId'];
   const unknown: Record<string, unknown> = { excludedPrincipals: [newId()] };
   for (const name of order) unknown[name] = newId();
@@ -135,7 +135,7 @@ test('objects that a request names must exist: task, artifact, workspace, role, 
     assert.deepEqual(await refused(ask(body), 404, 'not_found'), { principalId });
 });
 
-test('texts and lists have bounds: 4000 characters, 100 principals', async () => {
+test('texts and lists have limits: 4000 characters, 100 principals', async () => {
   const excluded = Array(101).fill(baton.admin.principalId);
   await refused(ask({ assignedPrincipalId: newId(), comment: 'x'.repeat(4001) }), 400, 'invalid_request');
   await refused(ask({ assignedPrincipalId: newId(), excludedPrincipals: excluded }), 400, 'invalid_request');
@@ -169,7 +169,7 @@ test('another tenant sees no approval, and decides none', async () => {
     await refused(act(id, verb, baton.otherAdmin), 404, 'not_found');
 });
 
-test('approve and reject record who decided, when, and why; the decision counts once', async () => {
+test('approve and reject record the decider, time and reason; the decision counts once', async () => {
   for (const [verb, status] of [
     ['approve', 'approved'],
     ['reject', 'rejected'],
@@ -213,7 +213,7 @@ test('approve and reject record who decided, when, and why; the decision counts 
   }
 });
 
-test("without a comment of the decision only the requester's is returned", async () => {
+test("without a comment of the decider only the requester's is returned", async () => {
   const { id } = await request({ comment: 'may I?' });
   const { comment, decisionComment } = await done(act(id, 'approve'));
   assert.deepEqual([comment, decisionComment], ['may I?', null]);
@@ -224,7 +224,7 @@ test('only the assigned person decides: an excluded one gets that refusal first'
   const { id } = await request({ excludedPrincipals: [excluded.principalId] });
   await refused(act(id, 'approve', excluded), 403, 'separation_of_duties_violation');
   await refused(act(id, 'reject', excluded), 403, 'separation_of_duties_violation');
-  // The requester, with all rights, is not the addressee.
+  // The requester has all permissions, but is not the addressee.
   await refused(act(id, 'approve', baton.admin), 403, 'not_eligible');
   const powerless = await baton.actor({ kind: 'human', permissions: ['approvals.manage'] });
   await refused(act(id, 'approve', powerless), 403, 'permission_denied');
@@ -268,14 +268,14 @@ test('a role is held in the whole tenant, in the workspace of the approval, or a
     [aside.id, false],
   ] as const) {
     const { id, workspaceId } = await requestBy({ task: task.id });
-    assert.equal(workspaceId, child.id, "the task's, when none is named");
+    assert.equal(workspaceId, child.id, "the task's, if none is specified");
     await refused(act(id, 'approve', holder), 403, 'not_eligible');
     await assign(roleId, heldIn);
     if (mayDecide) await done(act(id, 'approve', holder));
     else await refused(act(id, 'approve', holder), 403, 'not_eligible');
     await revoke(heldIn);
   }
-  // A workspace above the task's can be named: then the role has to be held there, or above.
+  // An ancestor of the task's workspace can be specified: then the role must be held there or above.
   const { id } = await requestBy({ task: task.id, workspaceId: root.id });
   await assign(roleId, child.id);
   await refused(act(id, 'approve', holder), 403, 'not_eligible');
@@ -286,7 +286,7 @@ test('a role is held in the whole tenant, in the workspace of the approval, or a
   for (const workspaceId of [below.id, aside.id])
     assert.equal(await why({ workspaceId }), 'not_above_the_task');
   assert.equal(await why({ workspaceId: root.id, task: (await makeTask(baton)).id }), 'not_above_the_task');
-  // Without a task any workspace can be named; without a workspace only the whole tenant counts.
+  // Without a task any workspace can be specified; without a workspace only a tenant-wide role counts.
   assert.equal((await requestBy({ workspaceId: aside.id })).workspaceId, aside.id);
   const nowhere = await requestBy({});
   await refused(act(nowhere.id, 'approve', holder), 403, 'not_eligible');
@@ -294,7 +294,7 @@ test('a role is held in the whole tenant, in the workspace of the approval, or a
   await done(act(nowhere.id, 'approve', holder));
 });
 
-test('an approval names the artifact that it is about', async () => {
+test('an approval contains its artifact', async () => {
   const task = await makeTask(baton);
   const body = { type: 'report', name: 'Findings', task: task.id };
   const { id: artifactId } = await done(baton.admin.post('/artifacts', body), 201);
@@ -303,7 +303,7 @@ test('an approval names the artifact that it is about', async () => {
   assert.equal((await eventsOf(baton, approval.id))[0]?.payload['artifactId'], artifactId);
 });
 
-test('cancel: for requesters with the right, once, with its event', async () => {
+test('cancel: for requesters with the permission, once, with its event', async () => {
   const { id } = await request();
   const manager = await baton.actor({ permissions: ['approvals.manage'] });
   const cancelled = await done(act(id, 'cancel', manager, { comment: 'no longer' }));
@@ -324,7 +324,7 @@ test('cancel: for requesters with the right, once, with its event', async () => 
   await refused(act(id, 'approve'), 409, 'approval_already_decided');
 });
 
-test("somebody else's gate is cancelled only by a person who may decide it, the own one by its requester", async () => {
+test('the gate of another principal is cancelled only by a person who may decide it, the own one by its requester', async () => {
   const task = await makeTask(baton);
   const manages = ['approvals.manage', 'approvals.decide'] as const;
   const agent = await baton.actor({ permissions: ['approvals.manage'] });
@@ -360,7 +360,7 @@ test('a pending gate refuses a reclaim of a dead claim', async () => {
   await done(reclaim());
 });
 
-test('a pending gate holds its task back from claim, completion and available work, and every one must open', async () => {
+test('a pending gate holds its task back from claim, completion and available work, and every gate must open', async () => {
   const task = await makeTask(baton);
   const isAvailable = async () =>
     (await done(worker.actor.get('/work/available?limit=200'))).items.some(
@@ -384,18 +384,18 @@ test('a pending gate holds its task back from claim, completion and available wo
   assert.equal(
     (await done(baton.admin.get(`/tasks/${task.id}`))).status,
     'todo',
-    'a rejection closes nothing',
+    'a rejection does not close the task',
   );
   await done(claim(task.id));
 });
 
-test('a request that is no gate holds nothing back', async () => {
+test('a request that is not a gate does not hold its task back', async () => {
   const task = await makeTask(baton);
   await request({ task: task.id });
   await done(claim(task.id));
 });
 
-test('a claim from before the gate stays live, but its run completes nothing', async () => {
+test('a claim from before the gate stays live, but its run cannot complete the task', async () => {
   const task = await makeTask(baton);
   const { claimId, fencingToken } = await claimTask(worker, task.id);
   const held = { claimId, fencingToken };
@@ -411,7 +411,7 @@ test('a claim from before the gate stays live, but its run completes nothing', a
   await done(worker.actor.post(`/runs/${run.id}:succeed`));
 });
 
-test('the refusal of a claim comes in its order: prerequisites, gates, another claim', async () => {
+test('a claim is refused in this order: prerequisites, gates, another claim', async () => {
   const [task, prerequisite] = [await makeTask(baton), await makeTask(baton)];
   const other = await makeWorker(baton);
   await claimTask(other, task.id);
@@ -429,7 +429,7 @@ test('the refusal of a claim comes in its order: prerequisites, gates, another c
   await done(act(gate.id, 'cancel', baton.admin));
 });
 
-test('a refusal names at most 50 gates, the oldest first', async () => {
+test('a refusal lists at most 50 gates, the oldest first', async () => {
   const task = await makeTask(baton);
   const ids: string[] = [];
   for (let count = 0; count < 52; count += 1) ids.push((await gateOn(task.id)).id);
@@ -437,7 +437,7 @@ test('a refusal names at most 50 gates, the oldest first', async () => {
   assert.deepEqual(pendingApprovals, ids.slice(0, 50));
 });
 
-test('each tenant has one principal of the core itself', async () => {
+test('each tenant has one principal for the core itself', async () => {
   const rows = await baton.pool.rows<{ kind: string; tenants: number }>(sql`
     select p.kind, count(distinct t.id)::integer as tenants from tenants t
     join principals p on p.id = t.core_principal_id and p.tenant_id = t.id group by p.kind`);

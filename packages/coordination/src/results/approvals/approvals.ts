@@ -41,7 +41,7 @@ export async function requestApproval(
   const task = await taskOfRequest(context, request);
   if (request.artifactId != null) await getArtifactRow(context, request.artifactId);
   const workspaceId = await workspaceOfRequest(context, request, task);
-  // A request in an ancestor of its task's workspace concerns the task's workspace, too.
+  // A request in an ancestor of its task's workspace concerns the task's workspace too.
   await requireMayFile(
     context,
     'approvals.manage',

@@ -6,9 +6,9 @@ import { fail } from '../errors.ts';
 
 /**
  * Refuses callers who may not decide an approval. The requester may, unless the request excludes them: a requester
- * could cancel the gate as well. A check of a task can't be decided by somebody who worked on the task or requested its
+ * could also cancel the gate. A check of a task can't be decided by a person who worked on the task or requested its
  * completion. See docs/reference/approvals.md#deciders.
- * @throws Refusal `permission_denied` for an agent or a service, whatever was granted to it,
+ * @throws Refusal `permission_denied` for an agent or a service, regardless of its grants,
  * `separation_of_duties_violation`, `not_eligible`
  */
 export async function requireMayDecide(context: Context, approval: DecidedBy): Promise<void> {
@@ -19,7 +19,7 @@ export async function requireMayDecide(context: Context, approval: DecidedBy): P
   if (!(await isAddressee(context, approval, principalId))) fail('not_eligible', { approvalId: approval.id });
 }
 
-/** The credential for later actions; a token that only decides leaves the person's own rights for them. */
+/** The credential for later actions; for a decide-only token, the person's own permissions. */
 export function credentialOfDecider(caller: Caller): CredentialSnapshot {
   const { permissionsAfter = caller.permissions } = caller;
   return snapshotOf({ ...caller, permissions: permissionsAfter });

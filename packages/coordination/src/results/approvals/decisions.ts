@@ -27,8 +27,8 @@ import { presentSubjectOf } from './present-subjects.ts';
 
 /**
  * Approves or rejects: of two deciders one wins, and a gate opens in either case. The approved subject is the requested
- * one or the one that `subjectDigest` names, so a person approves what they saw. It is compared under the task's lock.
- * See docs/reference/approvals.md#approve-and-reject.
+ * one or the one with `subjectDigest`, so a person approves what they saw. It is compared under the task's lock. See
+ * docs/reference/approvals.md#approve-and-reject.
  * @param ifMatch the version that the decider saw; -1 for any
  * @throws Refusal `permission_denied`, `not_found`, `version_conflict`, `approval_already_decided`,
  * `separation_of_duties_violation`, `not_eligible`, `approval_subject_changed`, `payload_too_large`,
@@ -55,7 +55,7 @@ export async function decideApproval(
     await requirePreconditions(context, approval, gate?.preconditions?.approved ?? []);
   const declared = gate?.outcomes[status] ?? [];
   const outcomeStatus = declared.length > 0 ? 'pending' : null;
-  // Only a subject that the decider named replaces the requested one.
+  // Only a subject with the decider's digest replaces the requested one.
   const named = present.subject?.digest === subjectDigest ? present.subject : undefined;
   const otherSubject = named?.digest === approval.subject_digest ? undefined : named;
   const row = await end(context, approval, { status, decidedBy, comment, outcomeStatus, otherSubject });
@@ -112,9 +112,9 @@ function note(context: Context, row: ApprovalRow, status: 'approved' | 'rejected
 }
 
 /**
- * Cancels a request, which opens its gate. Somebody else's gate, and every request that a type, a rule, a process or a
- * verification declares, can be cancelled only by a person who may decide it; a declared one also by a person with
- * `claims.manage`. Cancelling again changes nothing.
+ * Cancels a request, which opens its gate. A gate of another requester, and every request that a type, a rule, a
+ * process or a verification declares, can be cancelled only by a person who may decide it; a declared one also by a
+ * person with `claims.manage`. Cancelling again changes nothing.
  * @throws Refusal `not_found`, `approval_already_decided`, `permission_denied`, `separation_of_duties_violation`,
  * `not_eligible`
  */
@@ -139,7 +139,7 @@ async function requireMayCancel(context: Context, approval: ApprovalRow): Promis
   if (isDeclared || (gate && !isOwn)) await requireMayDecide(context, approval);
 }
 
-/** Cancels a pending request in the name of the core when its origin has ended. */
+/** Cancels a pending request on behalf of the core when its origin has ended. */
 export async function withdrawApproval(context: Context, approvalId: string): Promise<void> {
   const approval = await lockApprovalRow(context, approvalId);
   if (approval.status !== 'pending') return;
@@ -168,7 +168,7 @@ async function cancelLockedApproval(
   return row;
 }
 
-/** The gates that the task's type declares; gates have no names of their own yet, so all are the default one. */
+/** The gates that the task's type declares; gates have no names yet, so all are the default one. */
 async function declaredGateOf(
   context: Context,
   { gate, task_id: taskId }: ApprovalRow,

@@ -83,7 +83,7 @@ async function onlyPeopleCancel(gate: any, other: any) {
   assert.equal((await done(cancel(other.id, person))).status, 'cancelled');
 }
 
-/** The gate on the task that follows from a completed one, which the agent completes. */
+/** The gate on the follow-up task of one that the agent completes. */
 async function completedByAgent() {
   const typeKey = `declares-${crypto.randomUUID().slice(0, 8)}`;
   await insertTestType(baton, { key: typeKey, completionSchema: { onComplete: { actions: [ensured()] } } });
@@ -104,7 +104,7 @@ test('of a completed task, requested by its type', async () => {
   assert.deepEqual(
     [event?.actor_id, event?.payload['requestedBy']],
     [worker.actor.principalId, await corePrincipalOf(baton)],
-    'the event names its cause and its owner',
+    'the event contains its cause and its owner',
   );
   await onlyPeopleCancel(gate, await completedByAgent());
 });
@@ -121,7 +121,7 @@ test('of a decision, requested by its type', async () => {
   await onlyPeopleCancel(await decided(), await decided());
 });
 
-/** The gate on the task of a rule that the agent itself wrote. */
+/** The gate on the task of a rule that the agent wrote itself. */
 async function askedByRule() {
   const kind = `asked.${crypto.randomUUID()}`;
   const fields = { title: 'May it go?', approver: person.principalId };
@@ -140,7 +140,7 @@ test('of a rule, also of one that the agent wrote', async () => {
   await onlyPeopleCancel(gate, await askedByRule());
 });
 
-test('those that are pending at the upgrade become the core’s, and the agent’s own stay its own', async () => {
+test('declared requests pending at the upgrade become the core’s, and the agent’s own stay its own', async () => {
   const { actor } = worker;
   const ofRule = await askedByRule();
   const body = { assignedPrincipalId: person.principalId };
@@ -183,7 +183,7 @@ test('of a verification', async () => {
   await onlyPeopleCancel(gate, await verified());
 });
 
-test('a task that no person can be shown fails its verification', async () => {
+test('a task whose subject cannot be shown fails its verification', async () => {
   const task = await makeTask(baton, {
     description: 'x'.repeat(70_000),
     acceptance: [checkBy('human', { spec: { approver: person.principalId } })],
@@ -194,7 +194,7 @@ test('a task that no person can be shown fails its verification', async () => {
   assert.deepEqual([attempt.status, attempt.results[0].reason], ['failed', 'no_decision']);
 });
 
-test('an approved check of a verification is requested again while the attempt is open, and not after it', async () => {
+test('an approved check of a verification is requested again while the attempt is open, but not afterwards', async () => {
   const external = { ...checkBy('external_state'), key: 'external' };
   const task = await makeTask(baton, {
     acceptance: [checkBy('human', { spec: { approver: person.principalId } }), external],

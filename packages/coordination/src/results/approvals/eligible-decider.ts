@@ -19,7 +19,7 @@ export const EligibleDeciders = z
           'For `requiredRoleId`: roles that at least one such person holds in the tenant, in the workspace of the ' +
           'task or in an ancestor. Sorted by slug.',
       }),
-    hasMore: z.boolean().meta({ description: 'Whether there are more people or roles than listed.' }),
+    hasMore: z.boolean().meta({ description: 'Whether more people or roles exist than listed.' }),
   })
   .meta({ id: 'EligibleDeciders' });
 export type EligibleDeciders = z.infer<typeof EligibleDeciders>;

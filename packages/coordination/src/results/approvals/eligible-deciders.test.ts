@@ -37,7 +37,7 @@ async function makeRole(holderId: string, { filedIn, heldIn }: { filedIn?: strin
   return role;
 }
 
-test('eligible deciders are listed by name and id: people with approvals.decide or admin, nobody else', async () => {
+test('eligible deciders are listed by name and id: only people with approvals.decide or admin', async () => {
   const task = await makeTask(baton);
   const one = await person();
   const others = [
@@ -105,7 +105,7 @@ test('a person who may not see the task is not listed', async () => {
   );
 });
 
-test('roles are listed that an eligible decider holds where the task is', async () => {
+test('lists roles that an eligible decider holds in the workspace of the task', async () => {
   const above = await makeWorkspace(baton);
   const below = await makeWorkspace(baton, { parentId: above.id });
   const elsewhere = await makeWorkspace(baton);

@@ -9,7 +9,7 @@ import { findEligibleDeciders } from './eligible-deciders.sql.ts';
 
 /**
  * The people who could decide about a task, and their roles, for callers who may request an approval. A decision point
- * may grant rights that no binding shows, so `hasMore` is true whenever one is configured.
+ * may grant permissions that no binding contains, so `hasMore` is true whenever one is configured.
  * @throws Refusal `not_found`, `permission_denied`
  */
 export async function listEligibleDeciders(context: Context, ref: TaskRef): Promise<EligibleDeciders> {

@@ -11,7 +11,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-/** Adds people who were made after all others. */
+/** Adds people who were created after all others. */
 async function addPeople(count: number, permission: string): Promise<void> {
   await baton.pool.run(sql`
     with made as (
@@ -33,7 +33,7 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-/** The rows that the nodes of a plan went through. */
+/** The number of rows that the nodes of a plan read. */
 function rowsRead(node: PlanNode): number {
   const ofNode = (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'];
   return (node.Plans ?? []).reduce((sum, child) => sum + rowsRead(child), ofNode);
@@ -62,7 +62,7 @@ test('few deciders among many people are found without reading the others', asyn
   assert.ok(rows < 200, `${rows} rows are read`);
 });
 
-test('the owner comes first, however many newer deciders there are; hasMore is true', async () => {
+test('the owner comes first, regardless of the number of newer deciders; hasMore is true', async () => {
   const owner = await baton.actor({ kind: 'human', permissions: ['approvals.decide'] });
   const task = await makeTask(baton, { ownerId: owner.principalId });
   await addPeople(1001, 'approvals.decide');

@@ -10,7 +10,7 @@ import { outcomeTester } from '../../testing/results/outcomes.ts';
 
 let baton: TestCoordination;
 let person: Actor;
-/** Neither works on the tasks nor requests the approvals. */
+/** A principal that neither works on the tasks nor requests the approvals. */
 let ci: Actor;
 let tester: ReturnType<typeof outcomeTester>;
 before(async () => {
@@ -31,7 +31,7 @@ const observe = (body: object, actor = ci) =>
   done(actor.post('/observations', { kind, content: 'The pipeline is done.', ...body }), 201);
 const approve = (id: string) => person.post(`/approvals/${id}:approve`);
 
-/** Why an approval is refused, without kind and reason, which are those of the declaration. */
+/** The failed preconditions of a refusal, without kind and reason, which equal the declaration. */
 async function causesOf(id: string): Promise<object[]> {
   const { failed } = (await refused(approve(id), 409, 'approval_precondition_failed')) as { failed: any[] };
   return failed.map(({ kind: told, reason: why, ...failure }) => {
@@ -55,7 +55,7 @@ const gate = (observation: object = {}, more: { condition?: object; task?: objec
     },
   );
 
-test('the newest observation of the kind about the task satisfies the precondition, if its condition holds', async () => {
+test('the newest observation of the kind about the task satisfies the precondition, if its condition is true', async () => {
   const { id, task } = await gate({}, { condition: isGreen });
   const other = await makeTask(baton);
   await observe({ task: other.id, data: { result: 'green' } });
@@ -78,7 +78,7 @@ test('the newest observation of the kind about the task satisfies the preconditi
   assert.equal((await tester.decide(id)).status, 'approved');
 });
 
-test('an observation counts whose event is archived, and one whose event was pruned is missing', async () => {
+test('an observation with an archived event counts, and one whose event was pruned is missing', async () => {
   const { id, task } = await gate({}, { condition: isGreen });
   const { eventId } = await observe({ task: task.id, data: { result: 'red' } });
   await archiveThrough(baton.pool, baton.tenantId, eventId, 1000);
@@ -97,7 +97,7 @@ test('a superseded observation does not count', async () => {
   await done(approve(id));
 });
 
-test('a required source must be that of the observation', async () => {
+test('a required source must match that of the observation', async () => {
   const { id, task } = await gate({ source: 'ci:main' });
   await observe({ task: task.id });
   await observe({ task: task.id, source: 'ci:fork' });
@@ -107,7 +107,7 @@ test('a required source must be that of the observation', async () => {
   await done(approve(id));
 });
 
-test('an external object is found wherever it was observed, by its full name', async () => {
+test('an external object is found by its full name, regardless of where it was observed', async () => {
   const ref = { system: 'github', id: '$.task.customFields.pr!' };
   const { id } = await gate({ externalRef: ref }, { task: { customFields: { pr: 417 } } });
   for (const externalRef of [
@@ -132,7 +132,7 @@ test('a task that is required together with an object must match too', async () 
   await done(approve(id));
 });
 
-test('a precondition without a value or a task, or that cannot be compared, keeps the gate closed, and the refusal names all', async () => {
+test('a precondition without a value or a task, or with incomparable values, keeps the gate closed, and the refusal lists all', async () => {
   const preconditions = [
     { observation: { kind, externalRef: { system: 'github', id: '$.task.customFields.pr!' } }, reason },
     { observation: { kind, task: '$.task.customFields.other' }, reason },
@@ -160,7 +160,7 @@ test('a rejection and a cancellation need no observation', async () => {
   await done(baton.admin.post(`/approvals/${cancelled.id}:cancel`));
 });
 
-test('the agent’s own observation opens nothing, whatever source it names, and hides none of CI’s', async () => {
+test('the agent’s own observation opens no gate, regardless of its source, and hides no observation of CI', async () => {
   const worker = await makeWorker(baton);
   const { id, task } = await gate({ source: 'ci:main' }, { condition: isGreen });
   // It worked on the task before the gate was requested.
@@ -179,7 +179,11 @@ test('the agent’s own observation opens nothing, whatever source it names, and
   const red = await observe({ ...green, data: { result: 'red' } });
   await observe({ ...green, supersedes: red.eventId }, worker.actor);
   const wrong = [{ index: 0, cause: 'condition_not_met', observationId: red.id }];
-  assert.deepEqual(await causesOf(asked.id), wrong, 'the newest of CI, which the agent can’t supersede');
+  assert.deepEqual(
+    await causesOf(asked.id),
+    wrong,
+    'the newest observation of CI, which the agent can’t supersede',
+  );
   await observe({ ...green, supersedes: red.eventId });
   assert.equal((await done(approve(asked.id))).status, 'approved');
 });
@@ -201,7 +205,7 @@ test('an observation of the first requester opens no gate that the core requests
 });
 
 longTest(
-  'ten thousand observations from other sources neither hide the required one longer than documented nor cost much',
+  'ten thousand observations from other sources do not hide the required one longer than documented and cost little',
   async () => {
     const { id, task } = await gate({ source: 'ci:main' });
     await observe({ task: task.id, source: 'ci:main' });

@@ -16,7 +16,7 @@ import type { Observable } from '../observations/observation.ts';
 import { findNewest } from '../observations/observations.ts';
 import { findPartiesOfApproval } from '../provers/provers.ts';
 
-/** A precondition that does not hold, with the observation that it was checked against. */
+/** A failed precondition, with the observation against which it was checked. */
 interface Failure {
   cause:
     | 'unresolved_expression'
@@ -96,7 +96,7 @@ async function observableOf(
   }
 }
 
-/** @throws UnresolvedExpression if it is neither a text nor a number */
+/** @throws UnresolvedExpression if it is neither a string nor a number */
 async function resolveText(text: string, lookup: Lookup): Promise<string> {
   const value = await valueOfText(text, lookup);
   if ((typeof value !== 'string' && typeof value !== 'number') || value === '')

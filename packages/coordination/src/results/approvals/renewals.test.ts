@@ -9,7 +9,7 @@ import { outcomeTester } from '../../testing/results/outcomes.ts';
 import { evaluationsOf, makeRule, makeRuleWorker, observe, observed } from '../../testing/rules/rules.ts';
 
 /**
- * Attempts to bypass an approval: each change of the approved subject is requested again. See
+ * Tests attempts to bypass an approval: each change of the approved subject is requested again. See
  * docs/reference/trust.md#a-person-approves-what-they-saw.
  */
 let baton: TestCoordination;
@@ -67,7 +67,7 @@ test('a pending request of the agent’s own covers no change, and cancels none'
   await refused(agent.post(`/approvals/${again[0].id}:cancel`), 403, 'permission_denied');
 });
 
-test('a newer approval by somebody whom an earlier one excludes covers no change of theirs', async () => {
+test('a newer approval by a person whom an earlier one excludes does not cover their own changes', async () => {
   const other = await baton.actor({ kind: 'human' });
   const role = await done(baton.admin.post('/roles', { slug: 'signers', name: 'Signers' }), 201);
   for (const { principalId } of [person, other])
@@ -87,7 +87,7 @@ test('a newer approval by somebody whom an earlier one excludes covers no change
   await refused(approve(again.id, other), 403, 'separation_of_duties_violation');
 });
 
-test('a change that a rule makes in the decider’s name is not a decision', async () => {
+test('a change that a rule makes on behalf of the decider is not a decision', async () => {
   const rules = makeRuleWorker(baton);
   const typeKey = 'paid-by-rule';
   await insertTestType(baton, { key: typeKey });
@@ -117,7 +117,7 @@ test('a change that a rule makes in the decider’s name is not a decision', asy
   await refused(claim(task.id), 409, 'approval_required');
 });
 
-test('values that an outcome reads elsewhere count as of the decision, and not after it', async () => {
+test('values that an outcome reads from other objects count as of the decision, not afterwards', async () => {
   const origin = await makeTask(baton, { title: 'ACME' });
   const body = '$.task.artifact[invoice].metadata.amount to $.spawnedBy.title';
   const { id, task } = await tester.gate({ approved: [{ comment: { body } }] });
@@ -167,7 +167,7 @@ test('a changed and then rejected task is not completed by the earlier approval'
 describe('a manual call', () => {
   const code = 'skill_side_effect_not_authorized';
 
-  test('is not permitted by an approval with an outcome: the worker executes that, and nothing else', async () => {
+  test('is not permitted by an approval with an outcome: the worker executes only that outcome', async () => {
     const skill = await makeCallable(baton.admin, { sideEffects: 'external_write' });
     const other = await makeCallable(baton.admin, { sideEffects: 'external_write' });
     const inputs = { to: '$.task.customFields.to' };

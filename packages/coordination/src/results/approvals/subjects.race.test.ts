@@ -76,12 +76,12 @@ test('of two concurrent changes after an approval, one approval is requested aga
       items.map(({ supersedesApprovalId }: any) => supersedesApprovalId),
       [id],
     );
-    // Otherwise the outcomes of all rounds are due in the next test: more than one cycle does.
+    // Otherwise the outcomes of all rounds are due in the next test, more than one cycle can process.
     await tester.work();
   }
 });
 
-test('of two deciders who saw two states, the one who saw the present one approves', async () => {
+test('of two deciders who saw different states, the one who saw the current state approves', async () => {
   const other = await baton.actor({ kind: 'human' });
   const role = await done(baton.admin.post('/roles', { slug: 'payers', name: 'Payers' }), 201);
   for (const { principalId } of [person, other])

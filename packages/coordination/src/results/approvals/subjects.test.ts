@@ -19,8 +19,8 @@ import { claimCall, makeCallable } from '../../testing/results/invocations.ts';
 import { outcomeTester } from '../../testing/results/outcomes.ts';
 
 /**
- * A decision concerns the requested subject (docs/reference/approvals.md#subjects): an agent tries, a person decides,
- * and the effect is checked.
+ * Tests that a decision concerns the requested subject (docs/reference/approvals.md#subjects): an agent attempts a
+ * change, a person decides, and the effect is checked.
  */
 let baton: TestCoordination;
 let person: Actor;
@@ -69,7 +69,7 @@ const pendingOf = async (taskId: string) =>
 const claim = (taskId: string) => agent.post(`/tasks/${taskId}:claim`, { sessionId: worker.sessionId });
 const callOf = async (skill: any) => (await done(claimCall(executor, skill))).invocation;
 
-/** As anybody computes it who was shown the snapshot. */
+/** Computes the digest as a client that received the snapshot does. */
 function digestOf(snapshot: unknown): string {
   const sorted = (_: string, value: unknown) =>
     typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -148,7 +148,7 @@ test("a change after the approval doesn't reach the executor, and is requested a
   assert.deepEqual(await refused(complete(), 409, 'approval_required'), held);
   await refused(agent.post(`/approvals/${again.id}:cancel`), 403, 'permission_denied');
   assert.equal((await read(again.id)).subject.snapshot.task.customFields.to, 'Mallory');
-  // Once is enough: the pending one shows that its subject has changed.
+  // One request is sufficient: the pending one shows that its subject has changed.
   await done(patch(task.id, { customFields: { to: 'Trudy', amount: 1 } }));
   assert.deepEqual(
     (await pendingOf(task.id)).map(({ id }: any) => id),
@@ -242,13 +242,13 @@ test('the subject is shown to the decider, and every client can compute its dige
     },
   });
   assert.deepEqual(await read(made.id), made);
-  // The first request was before the relation and the artifact.
+  // The first request precedes the relation and the artifact.
   assert.deepEqual((await read(id)).changedFields, ['outcome']);
   const plain = await done(baton.admin.post('/approvals', { assignedPrincipalId: person.principalId }), 201);
   assert.deepEqual(plain.subject.snapshot, { task: null, artifact: null, outcome: null });
 });
 
-test('each field that is shown counts, and status, evidence and owner do not', async () => {
+test('each displayed field counts, but status, evidence and owner do not', async () => {
   const { id, task } = await tester.gate({});
   const change = async (body: object) => {
     await done(patch(task.id, body));
@@ -271,7 +271,7 @@ test('each field that is shown counts, and status, evidence and owner do not', a
   assert.deepEqual(await change({ acceptance: [check] }), ['acceptance']);
 });
 
-test('a person approves what the client showed, also when it is a renewed request', async () => {
+test('a person approves what the client showed, also for a renewed request', async () => {
   const { id, task } = await payment();
   const { subject } = await read(id);
   await done(patch(task.id, { customFields: mallory }));
@@ -289,7 +289,7 @@ test('a person approves what the client showed, also when it is a renewed reques
   assert.equal((await done(approve(id, { subjectDigest: subject.digest }))).requestedSubject, null);
 });
 
-test('a rejection is never refused for that, and triggers the requested outcome unless the digest names the present one', async () => {
+test('a rejection is never refused for a change, and triggers the requested outcome unless the digest is that of the current subject', async () => {
   const said = async (withDigest: boolean) => {
     const rejected = [{ comment: { body: 'No: $.task.title' } }];
     const { id, task } = await tester.gate({ rejected }, { task: { title: 'requested' } });
@@ -302,7 +302,7 @@ test('a rejection is never refused for that, and triggers the requested outcome 
   assert.deepEqual([await said(false), await said(true)], ['No: requested', 'No: changed']);
 });
 
-test('If-Match names the version that was shown', async () => {
+test('If-Match contains the version that was shown', async () => {
   const { id } = await tester.gate({});
   const { headers } = await person.get(`/approvals/${id}`);
   assert.equal(headers.get('etag'), '"approval-1"');
@@ -338,7 +338,7 @@ test('a subject has at most 64 KiB: a larger one is not requested, and one that 
   assert.equal((await pendingOf(task.id))[0].subjectChanged, true);
   await refused(approve(id), 422, 'payload_too_large');
   await done(person.post(`/approvals/${id}:reject`));
-  // Expressions may make much of little.
+  // Expressions may expand small values into large ones.
   const body = '$.task.description '.repeat(400).trim();
   const many = tester.gate({ approved: [{ comment: { body } }] }, { task: { description: 'y'.repeat(300) } });
   await assert.rejects(many, /422/);
@@ -368,7 +368,7 @@ test('the outcome shows the values that it reads from many artifacts, the task a
   assert.equal(await shownNow(), `${numbers} or {"n":1} `);
 });
 
-test('an outcome that reads more than 4 MiB of artifacts is not shown, however little of it is written out', async () => {
+test('an outcome that reads more than 4 MiB of artifacts is not shown, even if its result is small', async () => {
   const types = Array.from({ length: 70 }, (_, n) => `large${n}`);
   const body = types.map((type) => `$.task.artifact[${type}].metadata.a|truncate:1`).join('');
   const { id, task } = await tester.gate({ approved: [{ comment: { body } }] });
@@ -380,7 +380,7 @@ test('an outcome that reads more than 4 MiB of artifacts is not shown, however l
   await refused(approve(id), 422, 'payload_too_large');
 });
 
-test('a request from before subjects were recorded is approved by the digest of what is shown', async () => {
+test('a request that predates recorded subjects is approved by the digest of the displayed subject', async () => {
   const task = await makeTask(baton);
   const request = { task: task.id, gate: true, assignedPrincipalId: person.principalId };
   const { id } = await done(baton.admin.post('/approvals', request), 201);
@@ -399,7 +399,7 @@ describe('a change after the approval', () => {
     return made;
   }
 
-  test('of title, description, acceptance or a custom field that the outcome reads renews the request, of others not', async () => {
+  test('of title, description, acceptance or a custom field that the outcome reads renews the request; of others it does not', async () => {
     const check = { key: 'seen', kind: 'human', description: 'Somebody has seen it.' };
     for (const [change, asksAgain] of [
       [{ title: 'Other' }, true],
@@ -415,7 +415,7 @@ describe('a change after the approval', () => {
     }
   });
 
-  test('by a person who could decide renews nothing; by one who is excluded, or no addressee, it does', async () => {
+  test('by a person who could decide does not renew the request; by an excluded person or a non-addressee it does', async () => {
     const { task } = await approved();
     await done(patch(task.id, { title: 'By the decider' }, person));
     assert.deepEqual(await pendingOf(task.id), []);
@@ -482,7 +482,7 @@ describe('a change after the approval', () => {
     assert.deepEqual([await reopened({ title: 'Other' }), await reopened({ priority: 'low' })], [1, 0]);
   });
 
-  test('leaves a running run its claim, and completes nothing', async () => {
+  test('leaves a running run its claim, but does not let it complete the task', async () => {
     const { task } = await approved();
     const { claimId, fencingToken } = await claimTask(worker, task.id);
     const run = await done(agent.post(`/tasks/${task.id}:start-run`, { claimId, fencingToken }), 201);
@@ -539,7 +539,7 @@ describe('a change after the approval', () => {
   });
 });
 
-test('events carry digests and no snapshot', async () => {
+test('events contain digests and no snapshot', async () => {
   const { id, task } = await payment();
   await done(approve(id));
   await done(patch(task.id, { customFields: mallory }));

@@ -92,7 +92,7 @@ test('types that a browser would run are attachments, and no name can end the he
   assert.equal((await download(baton, baton.admin, long.id)).status, 200);
 });
 
-test('a read is recorded before the first byte; HEAD, and a read that fails, are not', async () => {
+test('a read is recorded before the first byte; HEAD and a failed read are not', async () => {
   const task = await makeTask(baton);
   const other = await makeTask(baton);
   const bytes = freshBytes();
@@ -131,7 +131,7 @@ test('a read is recorded before the first byte; HEAD, and a read that fails, are
   assert.equal((await readsOf(artifact.id)).length, 1);
 });
 
-test('without bytes it is 404 content_not_found, after a purge 410 content_purged, both before the store is called', async () => {
+test('without bytes it returns 404 content_not_found, after a purge 410 content_purged, both before the store is called', async () => {
   const { id } = await done(baton.admin.post('/artifacts', { type: 'report', name: 'Findings' }), 201);
   assert.deepEqual(await refused(read(id), 404, 'content_not_found'), { artifactId: id });
   const stored = await storeArtifact(baton, freshBytes());
@@ -159,7 +159,7 @@ test('tasks.read alone permits only inputs: 403, and without forTask before ever
   assert.equal((await readsOf(artifact.id)).length, 0);
 });
 
-test("another tenant's bytes are 404", async () => {
+test("another tenant's bytes return 404", async () => {
   const { id } = await storeArtifact(baton, freshBytes());
   for (const absent of [id, newId()]) {
     await refused(read(absent, '', baton.otherAdmin), 404, 'not_found');
@@ -210,7 +210,7 @@ test('a purge keeps bytes that another artifact or a live upload shares', async 
   };
   assert.equal(await deletedBy(first.id), false);
   assert.deepEqual((await download(baton, baton.admin, second.id)).bytes, bytes);
-  // The upload could still be named.
+  // The upload can still be referenced.
   assert.equal(await deletedBy(second.id), false);
   const third = await make();
   await baton.pool.run(sql`delete from artifact_uploads where id = ${contentRef.slice(5)}`);
@@ -251,7 +251,7 @@ test("a purge succeeds even if its object can't be deleted; the sweep retries th
   await baton.pool.run(sql`delete from artifact_uploads`);
   const file = await fileOf(artifact.id);
   await rm(file);
-  // A folder in the place of the object.
+  // A folder replaces the object.
   await mkdir(file);
   await done(purge(artifact.id));
   await until(async () => {

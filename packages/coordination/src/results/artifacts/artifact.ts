@@ -6,7 +6,7 @@ import type { Tables } from '../../service/schema.ts';
 import { TaskRef } from '../../work/tasks/task-ref.ts';
 
 export const contentStates = ['none', 'stored', 'purged'] as const;
-/** Artifacts of these types prove findings of the core, which alone records them. */
+/** Artifacts of these types prove findings of the core, and only the core records them. */
 export const coreTypes: readonly string[] = ['verification', 'skill_result'];
 
 /** A result: an immutable record, and optional bytes that can be purged. See docs/reference/artifacts.md. */

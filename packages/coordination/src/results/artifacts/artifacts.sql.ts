@@ -8,7 +8,7 @@ export function findArtifact(tenantId: string, id: string) {
   return sql<ArtifactRow>`select * from artifacts where id = ${id} and tenant_id = ${tenantId}`;
 }
 
-/** Whether an artifact is one of the inputs that a task would get now. */
+/** Whether an artifact is one of the current inputs of a task. */
 export function isInputOf(artifactId: string, taskId: string) {
   return sql<{ found: boolean }>`
     select exists (select from task_inputs(${taskId}) i where i.artifact_id = ${artifactId}) as found`;

@@ -67,7 +67,7 @@ test('POST returns 201 with the whole record and writes artifact.created v2', as
   assert.deepEqual(await done(baton.admin.get(`/artifacts/${id}`)), { id, createdAt, ...rest });
 });
 
-test('the types that prove findings of the core are recorded by the core alone', async () => {
+test('types that prove findings of the core are recorded only by the core', async () => {
   const task = await makeTask(baton);
   const agent = await baton.actor({ permissions: ['artifacts.write', 'tasks.read'] });
   const content = {
@@ -88,13 +88,13 @@ test('without a task, content and metadata it belongs to the tenant', async () =
   assert.deepEqual([taskId, runId, workspaceId, uri, content, metadata], [null, null, null, null, null, {}]);
 });
 
-test('runId without task takes the task of the run', async () => {
+test('runId without a task uses the task of the run', async () => {
   const { task, run } = await makeRun();
   const artifact = await done(create({ runId: run.id }), 201);
   assert.deepEqual([artifact.taskId, artifact.runId], [task.id, run.id]);
 });
 
-test('a revision is a new record that names the one it supersedes', async () => {
+test('a revision is a new record that references the one it supersedes', async () => {
   const task = await makeTask(baton);
   const first = await done(create({ task: task.id }), 201);
   const second = await done(create({ task: task.id, supersedesArtifactId: first.id }), 201);
@@ -141,7 +141,7 @@ test('refuses in the order type, name, content, superseded, task, run, mismatch,
   await done(create(wrong), 201);
 });
 
-test('a type or name that is too long, and a content reference beside uri or content, are 422', async () => {
+test('a type or name that is too long, and a content reference with uri or content, return 422', async () => {
   await refused(create({ type: 'x'.repeat(201) }), 422, 'invalid_type');
   await refused(create({ name: 'x'.repeat(501) }), 422, 'invalid_name');
   await done(create({ type: 'x'.repeat(200), name: 'x'.repeat(500), uri: `u:${'x'.repeat(1998)}` }), 201);
@@ -152,7 +152,7 @@ test('a type or name that is too long, and a content reference beside uri or con
   await refused(create({ contentRef: `cref_${newId()}` }), 422, 'content_ref_not_found');
 });
 
-test('documents are guarded: shape, size, depth, secrets', async () => {
+test('documents are validated: schema, size, depth, secrets', async () => {
   for (const field of ['content', 'metadata']) {
     assert.deepEqual(await refused(create({ [field]: [] }), 422, 'invalid_document'), { field });
     await refused(create({ [field]: { text: 'x'.repeat(65_536) } }), 422, 'payload_too_large');
@@ -182,7 +182,7 @@ test('without artifacts.write no response reveals ids: 403 before every lookup',
     });
 });
 
-test("another tenant's artifact, task and run are 404", async () => {
+test("another tenant's artifact, task and run return 404", async () => {
   const { task, run } = await makeRun();
   const artifact = await done(create({}), 201);
   await refused(baton.otherAdmin.get(`/artifacts/${artifact.id}`), 404, 'not_found');

@@ -54,7 +54,7 @@ export async function createArtifact(context: Context, request: NewArtifact): Pr
   return artifact;
 }
 
-/** Records the result of a passed verification in the name of the caller. @returns the id of the artifact */
+/** Records the result of a passed verification on behalf of the caller. @returns the id of the artifact */
 export async function recordVerification(
   context: Context,
   task: Pick<Task, 'id' | 'publicId' | 'workspaceId'>,
@@ -72,7 +72,7 @@ export async function recordVerification(
   return row.id;
 }
 
-/** Records the result of a skill's call for a task in the name of its executor. @returns the id of the artifact */
+/** Records the result of a skill's call for a task on behalf of its executor. @returns the id of the artifact */
 export async function recordSkillResult(
   context: Context,
   call: { id: string; workspace_id: string | null; task_id: string; run_id: string | null },

@@ -5,8 +5,8 @@ const active =
 const nameCharactersMax = 255;
 
 /**
- * The content-disposition of a response: active types are saved, not displayed. The name is written in `filename*`,
- * where everything but letters, digits and a few marks is escaped, so the name can't end the header.
+ * The content-disposition of a response: active types are saved, not displayed. The name is written in `filename*`, in
+ * which all characters except letters, digits and a few marks are escaped, so the name can't end the header.
  */
 export function contentDisposition(name: string, mediaType: string): string {
   const [essence = ''] = mediaType.split(';', 1);

@@ -35,7 +35,7 @@ const relate = (from: string, toTask: string, type: string) =>
   baton.admin.post(`/tasks/${from}/relations`, { toTask, type });
 const complete = (id: string) => baton.admin.post(`/tasks/${id}:complete`, {}, { 'if-match': 'task-1' });
 
-/** Tasks that are in the queue although an input is missing, or aren't although they could be claimed. */
+/** Tasks that are in the queue although an input is missing, or are not in it although they could be claimed. */
 const misplaced = () =>
   baton.pool.rows(sql`
     select t.id, t.lacks_input, missing_inputs(t.id) as missing, q.task_id is not null as is_queued
@@ -44,7 +44,7 @@ const misplaced = () =>
       or (t.active_claim_id is null and (q.task_id is not null) <> (
         t.category in ('backlog', 'active', 'blocked') and t.open_prerequisites = 0 and not t.lacks_input))`);
 
-test('whatever is recorded, replaced, purged, related and completed at once, the queue has the tasks whose inputs are there', async () => {
+test('under concurrent records, replacements, purges, relations and completions, the queue has the tasks with all inputs', async () => {
   for (let round = 0; round < rounds; round += 1) {
     const [author, other, parent] = await Promise.all([1, 2, 3].map(() => makeTask(baton)));
     assert.ok(author !== undefined && other !== undefined && parent !== undefined);
@@ -80,7 +80,7 @@ test('whatever is recorded, replaced, purged, related and completed at once, the
   }
 });
 
-/** Holds a command open behind its relation of `from` to `toTask`. */
+/** Holds a command open after it has added the relation of `from` to `toTask`. */
 const whileRelating = (
   from: string,
   toTask: string,
@@ -93,7 +93,7 @@ const whileRelating = (
     await act(tx);
   });
 
-test('an artifact that is recorded while a relation to its task is being added is found by one of the two', async () => {
+test('an artifact that is recorded while a relation to its task is added is found by one of the two commands', async () => {
   const [needy, parent] = [await makeTask(baton, { typeKey: 'memo' }), await makeTask(baton)];
   let recorded: ReturnType<typeof record> | undefined;
   await whileRelating(needy.id, parent.id, async (tx) => {
@@ -104,7 +104,7 @@ test('an artifact that is recorded while a relation to its task is being added i
   assert.deepEqual(await misplaced(), []);
 });
 
-test('a type that is changed while an artifact is being recorded waits for nobody and leaves no task out of the queue', async () => {
+test('a type change during the recording of an artifact does not wait and leaves no task out of the queue', async () => {
   const parent = await makeTask(baton);
   const [related, bare] = [await insertMemo(), await insertMemo()];
   await done(relate(related, parent.id, 'parent'), 201);

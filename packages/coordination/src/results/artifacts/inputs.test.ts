@@ -44,7 +44,7 @@ const isAvailable = async (id: string) => {
 const draft = { key: 'draft', type: 'paper', from: 'depends_on' };
 const plan = { key: 'plan', type: 'plan', from: 'parent' };
 
-/** A review with a done prerequisite, a parent and an origin that have brought nothing yet. */
+/** A review with a done prerequisite, a parent and an origin that have no artifacts yet. */
 async function makeReview() {
   const [review, author, parent, origin] = [
     await makeTask(baton, { typeKey: 'review' }),
@@ -154,7 +154,7 @@ test('a task that is migrated to a type with required inputs is held back by the
   assert.equal(await isAvailable(task.id), false);
 });
 
-test('with tasks.read alone an input of the named task is read, optional ones too, and nothing else', async () => {
+test('tasks.read alone permits reads of inputs of the specified task, optional ones too, but no other artifacts', async () => {
   const { review, author, parent, origin } = await makeReview();
   const reader = await baton.actor({ permissions: ['tasks.read'] });
   const bytes = freshBytes();

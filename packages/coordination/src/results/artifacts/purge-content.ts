@@ -15,8 +15,8 @@ import { findArtifact, lockArtifact, updateArtifactToPurged } from './artifacts.
 export type Doomed = ContentName[];
 
 /**
- * Purges when the store is reachable, and deletes the bytes after the commit. If that fails, the bytes can no longer be
- * read, and the sweep deletes them.
+ * Purges when the store is reachable, and deletes the bytes after the commit. If the deletion fails, the bytes can no
+ * longer be read, and the sweep deletes them.
  * @throws Refusal `content_store_unavailable`
  */
 export async function purgeAround(

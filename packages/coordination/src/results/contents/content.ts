@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Timestamp } from '@baton/values/wire';
 import type { ContentFacts } from '../content-store.ts';
 
-/** Uploaded bytes that no artifact names yet. See docs/reference/artifacts.md#upload. */
+/** Uploaded bytes that no artifact references yet. See docs/reference/artifacts.md#upload. */
 export const ArtifactUpload = z
   .strictObject({
     contentRef: z

@@ -8,9 +8,9 @@ export const contentsApi = [
     id: 'uploadArtifactContent',
     method: 'PUT',
     path: '/artifact-contents',
-    summary: 'Upload bytes, which an artifact then names by `contentRef`.',
+    summary: 'Upload bytes, which an artifact then references by `contentRef`.',
     description:
-      'The body is stored unchanged, with its Content-Type. Bytes that no artifact names are deleted some time ' +
+      'The body is stored unchanged, with its Content-Type. Bytes that no artifact references are deleted some time ' +
       'after `expiresAt`.',
     permission: 'artifacts.write',
     bytes: true,

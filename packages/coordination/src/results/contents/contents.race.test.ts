@@ -38,7 +38,7 @@ async function everyStoredArtifactIsReadable(): Promise<void> {
   for (const { id, content } of stored) assert.ok(content !== null && files.has(content), id);
 }
 
-test('a reference used while the sweep forgets its upload is either refused or keeps its bytes', async () => {
+test('a reference used while the sweep deletes its upload is either refused or keeps its bytes', async () => {
   const seen = { 201: 0, 422: 0 };
   for (let round = 0; round < raceRounds; round += 1) {
     const { contentRef } = await done(upload(baton, baton.admin, freshBytes()), 201);
@@ -52,7 +52,7 @@ test('a reference used while the sweep forgets its upload is either refused or k
   await everyStoredArtifactIsReadable();
 });
 
-test('uploads of the same bytes at once, through two processes, are one object', async () => {
+test('concurrent uploads of the same bytes, through two processes, create one object', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const bytes = freshBytes();
     const before = (await filesOf(baton)).length;
@@ -81,7 +81,7 @@ test('bytes that are concurrently purged, swept and uploaded can be read through
   await everyStoredArtifactIsReadable();
 });
 
-test('a purge against a reference to the same bytes: the new artifact keeps them', async () => {
+test('a purge concurrent with a reference to the same bytes: the new artifact keeps them', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const bytes = freshBytes();
     const first = await storeArtifact(baton, bytes);
@@ -101,7 +101,7 @@ test('a purge against a reference to the same bytes: the new artifact keeps them
   await everyStoredArtifactIsReadable();
 });
 
-test('of purges of one artifact at once one writes the event', async () => {
+test('of concurrent purges of one artifact, one writes the event', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const { id } = await storeArtifact(baton, freshBytes());
     const answers = await Promise.all(

@@ -97,7 +97,7 @@ export function findExpiredUploads(except: readonly string[], batchMax: number) 
     limit ${batchMax}`;
 }
 
-/** Locks uploads together with their objects; skips those that are locked already. */
+/** Locks uploads together with their objects; skips locked ones. */
 export function lockUploads(ids: readonly string[]) {
   return sql<{ id: string; content_id: string }>`
     select u.id, u.content_id from artifact_uploads u join artifact_contents c on c.id = u.content_id

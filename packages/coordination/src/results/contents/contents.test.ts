@@ -33,7 +33,7 @@ function chunked(chunks: readonly Uint8Array[]): ReadableStream<Uint8Array> {
   return ReadableStream.from(chunks);
 }
 
-/** A connection that has sent the head of a PUT and whatever else it is given. */
+/** Opens a connection and sends the head of a PUT with the given headers. */
 function putBySocket(
   headers: Record<string, string>,
   actor?: Actor,
@@ -91,7 +91,7 @@ test('an upload becomes the bytes of any number of artifacts of its uploader', a
   }
 });
 
-test('an unknown, foreign, malformed or expired reference is 422 content_ref_not_found', async () => {
+test('an unknown, foreign, malformed or expired reference returns 422 content_ref_not_found', async () => {
   const { contentRef } = await done(put(freshBytes()), 201);
   const colleague = await baton.actor();
   await refused(create(contentRef, colleague), 422, 'content_ref_not_found');
@@ -105,7 +105,7 @@ test('an unknown, foreign, malformed or expired reference is 422 content_ref_not
   await refused(create(contentRef), 422, 'content_ref_not_found');
 });
 
-test('the same bytes are kept once in a tenant, and apart from those of other tenants', async () => {
+test('the same bytes are stored once per tenant, separate from those of other tenants', async () => {
   const bytes = freshBytes();
   const before = (await filesOf(baton)).length;
   const [first, second] = [
@@ -119,7 +119,7 @@ test('the same bytes are kept once in a tenant, and apart from those of other te
   assert.equal(await rowsOf('writing'), 0);
 });
 
-test('a Content-Type that is missing, malformed or longer than 255 characters is 400', async () => {
+test('a Content-Type that is missing, malformed or longer than 255 characters returns 400', async () => {
   for (const type of ['', 'text', `text/${'x'.repeat(251)}`, 'text/plain, text/html', 'a/b; ü'])
     assert.deepEqual(await refused(put(freshBytes(), { 'content-type': type }), 400, 'invalid_request'), {
       errors: [{ loc: 'header.content-type', message: 'A media type of at most 255 characters is required' }],
@@ -145,7 +145,7 @@ test('a compressed body, an unknown query and a malformed key are refused before
   assert.equal((await filesOf(baton)).length, files);
 });
 
-test('more bytes than allowed are 413, declared or not, and nothing of them remains', async () => {
+test('more bytes than allowed return 413, declared or not, and no part of them remains', async () => {
   const files = (await filesOf(baton)).length;
   const exact = await done(put(freshBytes(bytesMax)), 201);
   assert.equal(exact.sizeBytes, bytesMax);
@@ -173,7 +173,7 @@ test('the bytes of a caller without credential or permission are never read', as
   }
 });
 
-test('a key stores the answer; the same key with other bytes or another type is 409', async () => {
+test('a key stores the response; the same key with other bytes or another type returns 409', async () => {
   const bytes = freshBytes();
   const key = { 'idempotency-key': newId() };
   const first = await put(bytes, key);
@@ -188,7 +188,7 @@ test('a key stores the answer; the same key with other bytes or another type is 
   assert.equal(await rowsOf('writing'), 0);
 });
 
-test('a client that breaks off leaves nothing behind', async () => {
+test('a client that disconnects leaves no data', async () => {
   const files = (await filesOf(baton)).length;
   const { socket } = putBySocket({ 'content-length': '100000' }, baton.admin);
   socket.write('x'.repeat(50_000));
@@ -198,7 +198,7 @@ test('a client that breaks off leaves nothing behind', async () => {
   await until(async () => (await rowsOf('writing')) === 0);
 });
 
-test('twenty stalled uploads hold no database connection, and block nobody', async () => {
+test('twenty stalled uploads hold no database connection and block no request', async () => {
   const files = (await filesOf(baton)).length;
   const slow = Array.from({ length: 20 }, () => putBySocket({ 'content-length': '100000' }, baton.admin));
   for (const { socket } of slow) socket.write('x');
@@ -219,7 +219,7 @@ test('twenty stalled uploads hold no database connection, and block nobody', asy
   await until(async () => (await rowsOf('writing')) === 0);
 });
 
-test('more than 96 transfers of a tenant at once are 503 with Retry-After', async () => {
+test('more than 96 concurrent transfers of a tenant return 503 with Retry-After', async () => {
   const slow = Array.from({ length: 96 }, () =>
     putBySocket({ 'content-length': '100000' }, baton.otherAdmin),
   );
@@ -233,7 +233,7 @@ test('more than 96 transfers of a tenant at once are 503 with Retry-After', asyn
   await done(put(freshBytes(), {}, baton.otherAdmin), 201);
 });
 
-test('without a store, and with one that fails, PUT is 503 content_store_unavailable', async () => {
+test('without a store, and with one that fails, PUT returns 503 content_store_unavailable', async () => {
   for (const CP_ARTIFACT_FOLDER of ['', '/dev/null/none']) {
     const { url, close } = await baton.another({ CP_ARTIFACT_FOLDER });
     await refused(upload({ url }, baton.admin, freshBytes()), 503, 'content_store_unavailable');

@@ -42,7 +42,7 @@ export async function removeNow(context: Context, store: ContentStore, name: Con
   await attempt(context, name, () => removeDoomed(context, store, name));
 }
 
-/** Deletes the bytes first: after a crash between the two, the row still leads to the object. */
+/** Deletes the bytes first: after a crash between the two, the row still references the object. */
 export async function removeDoomed(
   { db }: Pick<Context, 'db'>,
   store: ContentStore,

@@ -69,7 +69,7 @@ async function openPart(folder: string, path: string): Promise<FileHandle> {
   return open(partOf(path), 'wx', fileMode);
 }
 
-/** Makes the names in a folder survive a crash. */
+/** Syncs a folder, so that its names survive a crash. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {

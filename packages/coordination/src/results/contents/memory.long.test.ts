@@ -55,7 +55,7 @@ async function upAndDown(bytes: number): Promise<void> {
   assert.equal(await digestOf(response.body as unknown as AsyncIterable<Uint8Array>), sha256);
 }
 
-test('100 MiB up and down raise the process by less than 64 MiB, and hold the event loop for less than 0.25 s', async () => {
+test('transfers of 100 MiB grow the process by less than 64 MiB, and block the event loop for less than 0.25 s', async () => {
   await upAndDown(8 * mebibyte);
   const { rssBytes: startBytes } = await service.measure();
   await upAndDown(sizeBytes);

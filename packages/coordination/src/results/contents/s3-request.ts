@@ -44,7 +44,7 @@ const connectionsMax = 64;
 const callMsMax = 600_000;
 const emptySha256 = createHash('sha256').digest('hex');
 
-/** SHA-256 in the form that the signer requires. */
+/** SHA-256 with the interface that the signer requires. */
 class Sha256 {
   readonly #hash: Pick<Hash, 'digest'> & { update(data: string | Uint8Array): unknown };
 
@@ -73,7 +73,9 @@ function readable(data: SourceData): string | Uint8Array {
   return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 }
 
-/** Sends signed requests to one bucket, each within its timeouts. Paths name the bucket, which every store supports. */
+/**
+ * Sends signed requests to one bucket, each within its timeouts. Uses path-style addresses, which every store supports.
+ */
 export function createS3Client(settings: S3Settings): S3Client {
   const endpoint = new URL(settings.CP_S3_ENDPOINT_URL);
   const isSecure = endpoint.protocol === 'https:';
@@ -162,7 +164,7 @@ function answerTo(
 
 const refusalBytesMax = 16_384;
 
-/** Status and code of a refusal, for the log; its other texts may repeat the request. */
+/** Status and code of a refusal, for the log; other parts of the response may repeat the request. */
 async function refusalOf(answer: IncomingMessage): Promise<string> {
   let text = '';
   try {
@@ -171,7 +173,7 @@ async function refusalOf(answer: IncomingMessage): Promise<string> {
       if (text.length > refusalBytesMax) break;
     }
   } catch {
-    // The status alone is enough.
+    // The status alone is sufficient.
   }
   const code = /<Code>(\w{1,100})<\/Code>/.exec(text)?.[1];
   return code === undefined ? `${answer.statusCode}` : `${answer.statusCode} ${code}`;

@@ -10,7 +10,7 @@ import { createS3Client } from './s3-request.ts';
 /**
  * Stores objects in an S3-compatible store, as `<tenant>/<id>`. S3 requires the length of an object before its first
  * byte, and its digest for the signature, so the bytes are buffered in an unlinked file: a slow client holds no
- * connection to the store, and a crash leaves nothing behind.
+ * connection to the store, and a crash leaves no file.
  * @param settings.CP_ARTIFACT_FOLDER the folder of that file; the system's temporary folder when empty
  */
 export function createS3Store(settings: Settings): ContentStore {
@@ -60,7 +60,7 @@ export function createS3Store(settings: Settings): ContentStore {
   };
 }
 
-/** A file that exists only as long as it is open. */
+/** A file that exists only while it is open. */
 function openNameless(folder: string): Promise<FileHandle> {
   return failing(async () => {
     await mkdir(folder, { recursive: true, mode: 0o700 });

@@ -26,7 +26,7 @@ const storeOf = (env: Record<string, string>) =>
 
 async function* chunksOf(bytes: Buffer, count = 3): AsyncGenerator<Buffer> {
   const length = Math.ceil(bytes.length / count);
-  // Copies: a store may reuse the memory of the bytes that it has received.
+  // Yields copies, because a store may reuse the memory of the bytes that it has received.
   for (let at = 0; at < bytes.length; at += length) yield Buffer.from(bytes.subarray(at, at + length));
 }
 
@@ -36,7 +36,7 @@ async function bytesOf(stream: Readable): Promise<Buffer> {
 
 const nameOf = () => ({ tenantId: newId(), id: newId() });
 
-/** What every store does. */
+/** Tests for every store. */
 function storeTests(get: () => ContentStore): void {
   test('written objects can be read repeatedly', async () => {
     for (const size of [0, 1, 300_000, 8_000_000]) {
@@ -49,7 +49,7 @@ function storeTests(get: () => ContentStore): void {
     }
   });
 
-  test('an absent object, and one of another size, are a failure of the store', async () => {
+  test('a missing object, and one of another size, are a failure of the store', async () => {
     const name = nameOf();
     await assert.rejects(get().open(name, 5), ContentStoreFailed);
     await get().write(name, chunksOf(freshBytes(5)));
@@ -64,7 +64,7 @@ function storeTests(get: () => ContentStore): void {
     await assert.rejects(get().open(name, 5), ContentStoreFailed);
   });
 
-  test('an upload that breaks off is no object', async () => {
+  test('an interrupted upload creates no object', async () => {
     const name = nameOf();
     const broken = (async function* () {
       yield freshBytes(100);
@@ -98,10 +98,10 @@ describeLong("Debian's OpenStack Swift by its S3 interface", { skip: swiftMissin
   before(async () => {
     swift = await startSwift(async (env) => {
       const client = createS3Client(readCoordinationSettings(env));
-      // 409: an earlier try made it.
+      // 409: an earlier attempt created it.
       (await client.send({ method: 'PUT', expected: [200, 409] })).resume();
       client.close();
-      // The server of objects may come up after that of buckets.
+      // The object server may start after the container server.
       const probing = storeOf(env);
       await probing.write(nameOf(), chunksOf(freshBytes(1))).finally(() => probing.close());
     });
@@ -130,7 +130,7 @@ describeLong("Debian's OpenStack Swift by its S3 interface", { skip: swiftMissin
     }
   });
 
-  test('the service uploads, reads and purges there, and keeps nothing in the folder', async () => {
+  test('the service uploads, reads and purges in the S3 store, and keeps no files in the folder', async () => {
     const baton = await startCoordination(swift.env);
     try {
       const bytes = freshBytes(3_000_000);
@@ -154,7 +154,7 @@ describeLong("Debian's OpenStack Swift by its S3 interface", { skip: swiftMissin
   });
 });
 
-describe('an S3 store that does not answer', () => {
+describe('an S3 store that does not respond', () => {
   let server: Server;
   let hold: 'head' | 'body';
   before(async () => {
@@ -209,7 +209,7 @@ describe('an S3 store that does not answer', () => {
   });
 });
 
-test('settings that could only fail later stop the start', () => {
+test('settings that would fail later prevent the start', () => {
   const whole = {
     CP_S3_ENDPOINT_URL: 'https://s3.example',
     CP_S3_ACCESS_KEY_ID: 'key',

@@ -60,7 +60,7 @@ test('an unused upload expires, and its bytes are deleted', async () => {
   );
 });
 
-test('bytes that an artifact or another upload has stay, also where another tenant has the same', async () => {
+test('bytes that an artifact or another upload references are kept, even if another tenant has the same bytes', async () => {
   const bytes = freshBytes();
   const artifact = await storeArtifact(baton, bytes);
   await done(upload(baton, baton.otherAdmin, bytes), 201);
@@ -74,7 +74,7 @@ test('bytes that an artifact or another upload has stay, also where another tena
   assert.deepEqual(await filesOf(baton, baton.otherTenantId), []);
 });
 
-test('the remains of an upload after a crash are deleted after an hour, and not before', async () => {
+test('the leftovers of an upload after a crash are deleted after an hour, not earlier', async () => {
   const [young, old] = [newId(), newId()];
   const store = openContentStore(worker.tools.settings);
   for (const id of [young, old]) {

@@ -14,8 +14,8 @@ import { discardUnreferenced, removeDoomed } from './discard-contents.ts';
 
 const batchMax = 100;
 /**
- * The bytes of an upload arrive within 600 s and are in the store within another 600 s; after that the upload is
- * complete or lost.
+ * The bytes of an upload arrive within 600 s and are stored within another 600 s; after that the upload is complete or
+ * lost.
  */
 const writingSecondsMax = 3600;
 /** After this many consecutive failures the store counts as unavailable; each attempt may last until its timeout. */
@@ -25,7 +25,7 @@ type Tools = Pick<JobTools<Context>, 'pool' | 'log'> & Pick<Context, 'contents'>
 
 /**
  * Deletes expired uploads and the bytes that nothing references. A reference that is used concurrently keeps its bytes.
- * A failure is postponed and doesn't block the others. See docs/reference/artifacts.md#storage.
+ * A failed deletion is retried later and doesn't block the others. See docs/reference/artifacts.md#storage.
  */
 export function deleteUnreferencedContents({ pool, log, contents }: Tools): Job {
   const name = 'contents';
@@ -41,7 +41,7 @@ export function deleteUnreferencedContents({ pool, log, contents }: Tools): Job 
   };
 }
 
-/** Handles a batch in one transaction; if that fails, each upload in its own. */
+/** Processes a batch in one transaction; if that fails, each upload in its own. */
 async function forgetExpiredUploads(pool: Pool, putOff: PutOff): Promise<number> {
   const due = await pool.rows(findExpiredUploads(putOff.waiting(), batchMax));
   if (due.length === 0) return 0;

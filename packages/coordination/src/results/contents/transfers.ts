@@ -3,7 +3,7 @@ import { type ContentStore, ContentStoreFailed } from '../content-store.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 
-/** Concurrent uploads and downloads of a process; each holds a file or a connection to the store. */
+/** Maximum number of concurrent uploads and downloads of a process; each holds a file or a connection to the store. */
 const transfersMax = { all: 256, tenant: 96 };
 
 const limitOf = (subject: string, runningMax: number) =>
@@ -19,7 +19,7 @@ const limits = {
 export const transfers = {
   begin({ tenantId }: Context): { end(): void } {
     const turns = new Turns([limits.tenant, tenantId], [limits.all, '']);
-    // Never a promise: without a queue, the call either succeeds or refuses.
+    // Never a promise: without a queue, it either returns a slot or refuses immediately.
     void turns.enter();
     let ended = false;
     return {

@@ -58,7 +58,7 @@ function write(
 /**
  * Records stored bytes as an upload of the caller. A tenant stores equal bytes once: if they exist, the new ones are
  * left for removal. See docs/reference/artifacts.md#upload.
- * @throws Refusal `content_store_unavailable` when the bytes were given up meanwhile
+ * @throws Refusal `content_store_unavailable` when the bytes were discarded meanwhile
  */
 export async function createUpload(
   context: Context,

@@ -18,7 +18,7 @@ import { invocationFailed, invocationRetryScheduled, invocationSucceeded } from 
 /**
  * Accepts the output of an attempt. An output that violates the contract fails the call without a retry, since another
  * executor would not do better.
- * @throws Refusal `invalid_document` for an output that is no object
+ * @throws Refusal `invalid_document` for an output that is not an object
  */
 export async function takeOutput(
   context: Context,
@@ -48,7 +48,7 @@ function violationOf(skill: CallableSkill, output: unknown): InvocationError | u
   return { code, message: 'The output does not match the contract.', details };
 }
 
-/** A small invalid output is kept for debugging the skill. */
+/** A small invalid output is stored for debugging the skill. */
 function rejectedOf(output: JsonObject): JsonObject {
   const { bytes, depth } = measureDocument(output);
   const isKept = bytes <= keptOutputBytesMax && depth <= 20;
@@ -91,7 +91,7 @@ async function succeed(
   return ended;
 }
 
-/** The content of the artifact: a small output as a whole, else its size; the call has the full output. */
+/** The content of the artifact: a small output as a whole, otherwise its size; the call has the full output. */
 function resultOf({ id }: InvocationRow, { name, version }: CallableSkill, output: JsonObject): JsonObject {
   const about = { invocationId: id, skill: name, version };
   const { bytes, depth, nodes } = measureDocument({ ...about, output });
@@ -99,7 +99,7 @@ function resultOf({ id }: InvocationRow, { name, version }: CallableSkill, outpu
   return isSmall ? { ...about, output } : { ...about, outputBytes: measureDocument(output).bytes };
 }
 
-/** Requeues the call if the contract allows another attempt, else ends it. */
+/** Requeues the call if the contract allows another attempt, otherwise ends it. */
 export async function failAttempt(
   context: Context,
   row: InvocationRow,
@@ -155,7 +155,7 @@ function aboutOf(
   return { skillId, skill: eventText(name), version, attempt, taskId, runId };
 }
 
-/** Omits its details, which may repeat the request. */
+/** Omits the details of the error, which may repeat the request. */
 function shownError({ code, message }: InvocationError) {
   return { code, message: eventText(message) };
 }

@@ -27,11 +27,11 @@ import { pagesReadBy } from '../../testing/work/pages-read.ts';
 import { lockNextPending } from './claim-invocation.sql.ts';
 
 /**
- * Nobody who worked on a task executes the call that verifies it. See
+ * Tests that no principal that worked on a task executes the call that verifies it. See
  * docs/reference/trust.md#nobody-proves-their-own-work.
  */
 const barredCalls = byDepth(4000, 40_000);
-/** The heads of the queue, a step over each set of barred principals, and the calls behind them. */
+/** Rows read: the heads of the queue, one step per set of barred principals, and the calls after them. */
 const pagesMax = 160;
 
 let baton: TestCoordination;
@@ -53,7 +53,7 @@ const attemptOf = async (id: string) => (await done(baton.admin.get(`/tasks/${id
 const checkOf = (skill: { name: string; version: string }) =>
   checkBy('deterministic', { spec: { skill: `${skill.name}@${skill.version}`, expect: { passed: true } } });
 
-/** A task of the worker's that the skill verifies. */
+/** A task of the worker that the skill verifies. */
 async function judged(skill: any, by: Worker = worker, more: object = {}) {
   const { task, run } = await makeRun(baton, by, { task: { acceptance: [checkOf(skill)], ...more } });
   await done(by.actor.post(`/runs/${run.id}:succeed`, {}));
@@ -61,7 +61,7 @@ async function judged(skill: any, by: Worker = worker, more: object = {}) {
   return { task, callId: (await attemptOf(task.id)).skillInvocationId as string };
 }
 
-test('the agent is not offered the call that verifies its task, and is refused by name; another executes it', async () => {
+test('the agent is not offered the call that verifies its task, and is refused when it requests the call; another executes it', async () => {
   const skill = await makeCallable(baton.admin);
   const { task, callId } = await judged(skill);
   assert.equal((await claimCall(worker.actor, skill)).status, 204);
@@ -87,7 +87,7 @@ test('the agent is not offered the call that verifies its task, and is refused b
   assert.notEqual((await done(baton.admin.get(`/tasks/${task.id}`))).status, 'done');
 });
 
-test('nor is a principal that only claimed the task, nor an agent that requested its completion; a retry stays barred', async () => {
+test('principals that only claimed the task or requested its completion are not offered it either; a retry stays barred', async () => {
   const calls = makeCallWorker(baton);
   const skill = await makeCallable(baton.admin, {
     contract: { retryPolicy: { maxAttempts: 5 }, idempotency: 'natural' },
@@ -124,21 +124,21 @@ test('a person with restricted visibility is not offered the call that verifies 
   assert.deepEqual(await refused(named(), 403, 'not_eligible'), { invocationId: callId, taskId: task.id });
   const behind = await done(invoke(baton.admin, skill), 201);
   assert.equal((await done(claimCall(person, skill))).invocation.id, behind.id);
-  // Invisible calls count as missing: no response reveals that there is a call, or whom it bars.
+  // Invisible calls count as missing: no response reveals that a call exists, or which principals it bars.
   const other = await makeWorkspace(baton);
   await baton.pool.run(sql`update tasks set workspace_id = ${other.id} where id = ${task.id}`);
   assert.equal((await named()).status, 204);
   assert.equal((await done(claimCall(executor, skill))).invocation.id, callId);
 });
 
-test('a call for the agent’s task that verifies nothing can be executed by the agent', async () => {
+test('a call for the agent’s task that is not a verification can be executed by the agent', async () => {
   const skill = await makeCallable(baton.admin);
   const { task } = await makeRun(baton, worker);
   const call = await done(invoke(baton.admin, skill, { taskId: task.id }), 201);
   assert.equal((await done(claimCall(worker.actor, skill))).invocation.id, call.id);
 });
 
-/** As many calls like this one, requested before it. */
+/** Inserts the given number of copies of a call, requested before it. */
 const copyOf = (id: string, count: number, barred: readonly string[]) =>
   baton.pool.run(sql`
     insert into skill_invocations (id, tenant_id, skill_id, requested_by_kind, requested_by_ref, authority_principal_id,
@@ -149,7 +149,7 @@ const copyOf = (id: string, count: number, barred: readonly string[]) =>
       available_at - make_interval(secs => n), ${barred}::uuid[]
     from skill_invocations cross join generate_series(1, ${count}) n where id = ${id}`);
 
-test('any number of calls from which it is barred delays no later call, and costs one lookup', async () => {
+test('any number of calls from which an executor is barred delays no later call, and costs one lookup', async () => {
   const skill = await makeCallable(baton.admin);
   const { callId } = await judged(skill);
   const { principalId } = worker.actor;
@@ -174,7 +174,7 @@ test('any number of calls from which it is barred delays no later call, and cost
   assert.deepEqual(
     [taken.length, taken.slice(3)],
     [5, [plain.id, other]],
-    'oldest first, all that it may take',
+    'oldest first, all calls that it may claim',
   );
 
   const others = { ...reach, principalId: baton.admin.principalId };

@@ -14,13 +14,13 @@ export function findLosses([notedAt, id]: QueuePosition, rowsMax: number) {
     order by noted_at, id limit ${rowsMax}`;
 }
 
-/** Returns no row when another worker has it, or when it is done. */
+/** Returns no row when another worker has locked it, or when it is done. */
 export function lockFreeLoss(tenantId: string, id: string) {
   return sql<BasisLossRow>`
     select * from basis_losses where id = ${id} and tenant_id = ${tenantId} for update skip locked`;
 }
 
-/** The next live calls of the subject, in the order of their ids, each with the basis that it lost. */
+/** The next live calls of the subject, ordered by id, each with the basis that it lost. */
 export function findCallsOfSubject(
   tenantId: string,
   loss: BasisLossRow,

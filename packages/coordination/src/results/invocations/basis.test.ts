@@ -11,7 +11,9 @@ import {
   runningCall,
 } from '../../testing/results/invocations.ts';
 
-/** How calls end that lost their basis: at a claim, and by a worker. See docs/reference/skills.md#lost-basis. */
+/**
+ * Tests the end of calls that lost their basis: at a claim, and by a worker. See docs/reference/skills.md#lost-basis.
+ */
 let baton: TestCoordination;
 let worker: ReturnType<typeof makeCallWorker>;
 let executor: Actor;
@@ -32,7 +34,7 @@ const losses = () => baton.pool.rows(sql<{ id: string }>`select id from basis_lo
 const revokeBinding = ({ principalId }: Actor) =>
   baton.pool.run(sql`update iam_bindings set status = 'revoked' where principal_id = ${principalId}`);
 
-/** A pending and a running call in the name of a new agent, perhaps in a run. */
+/** A pending and a running call on behalf of a new agent, optionally in a run. */
 async function twoCalls(inRun = false) {
   const agent = await makeWorker(baton);
   const skill = await makeCallable(baton.admin, { contract: { retryPolicy: { maxAttempts: 3 } } });
@@ -48,7 +50,7 @@ type Calls = Awaited<ReturnType<typeof twoCalls>>;
 const endings: Record<string, [inRun: boolean, end: (calls: Calls) => Promise<unknown>, reason: string]> = {
   'its skill is disabled': [false, ({ skill }) => change(skill, { status: 'disabled' }), 'skill_disabled'],
   'its credential is revoked': [false, ({ agent }) => revokeBinding(agent.actor), 'credential_inactive'],
-  'its credential may not call skills any more': [
+  'its credential may no longer call skills': [
     false,
     ({ agent }) =>
       baton.pool.run(sql`
@@ -154,7 +156,7 @@ test('a disable withdraws the calls of the principal, returns their number, and 
   assert.deepEqual(await losses(), []);
 });
 
-test('what nobody calls leaves no note for the worker', async () => {
+test('changes that affect no call leave no entry for the worker', async () => {
   const agent = await baton.actor();
   const skill = await makeCallable(baton.admin);
   await revokeBinding(agent);
@@ -162,7 +164,7 @@ test('what nobody calls leaves no note for the worker', async () => {
   assert.deepEqual(await losses(), []);
 });
 
-test('calls that wait follow the endpoint of their skill: into its new queue, at once or by the worker', async () => {
+test('pending calls follow the endpoint of their skill into its new queue, immediately or by the worker', async () => {
   const at = (host: string) => `https://${host}.example.com`;
   const claim = (host: string) =>
     executor.post('/skill-invocations:claim', { protocols: ['http'], httpOrigins: [at(host)] });

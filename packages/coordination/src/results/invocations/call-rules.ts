@@ -19,7 +19,7 @@ import { payloadBytesMax } from './invocation.ts';
 import { invocationRequested } from './invocations.events.ts';
 import { hasPendingCalls, insertInvocation } from './invocations.sql.ts';
 
-/** Gives executors time to claim pending calls. */
+/** Extra time for executors to claim pending calls. */
 const retryAfterSeconds = 5;
 
 /** A callable skill. */
@@ -58,7 +58,10 @@ export function requireContractRights(
   if (missing.length > 0) fail('skill_permission_denied', { missing, resource });
 }
 
-/** The permissions that a binding grants without the decision point; null if there is none and all of them count. */
+/**
+ * The permissions that a binding grants without the decision point; null without a decision point, when all of them
+ * count.
+ */
 export function namesOfBindings({ authorities }: Context): readonly Permission[] | null {
   return authorities === undefined ? null : permissionNames.filter(isDecidedHere);
 }
@@ -76,9 +79,9 @@ export interface Call {
 }
 
 /**
- * Stores a call in the caller's name and writes its event.
- * @returns undefined if another call took the key or used the basis meanwhile, or the skill was disabled
- * @throws Refusal `rate_limited` where CP_SKILL_INVOCATIONS_PENDING_MAX calls of the tenant wait
+ * Stores a call on behalf of the caller and writes its event. @returns undefined if another call used the key or the
+ * basis meanwhile, or the skill was disabled
+ * @throws Refusal `rate_limited` if CP_SKILL_INVOCATIONS_PENDING_MAX calls of the tenant are pending
  */
 export async function writeCall(context: Context, call: Call): Promise<InvocationRow | undefined> {
   const { db, tenantId, caller } = context;

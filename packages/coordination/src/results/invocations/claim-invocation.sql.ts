@@ -1,7 +1,7 @@
 import { part, sql } from '@baton/kernel/database/sql';
 import type { InvocationRow } from '../../leases/invocations/invocation-row.ts';
 
-/** The executor and what it can execute; null restricts nothing. */
+/** The executor and the calls that it can execute; null means no restriction. */
 export interface ExecutorReach {
   principalId: string;
   protocols: readonly string[];
@@ -13,10 +13,10 @@ export interface ExecutorReach {
   invocationId: string | null;
 }
 
-/** The permissions that count as a binding grants them when a decision point decides the others; null for all. */
+/** The permissions that the binding determines when a decision point decides the others; null for all. */
 export type NamesOfBindings = readonly string[] | null;
 
-/** The fields that the rights of a call are evaluated from. */
+/** The fields from which the permissions of a call are evaluated. */
 export type CallRightsRow = Pick<InvocationRow, 'credential' | 'workspace_id'> & { needed: string[] };
 
 /** The permissions that a call still needs, and the requester with its credential. */
@@ -45,14 +45,15 @@ const headsOfQueueMax = 20;
 const headsMax = 100;
 
 /**
- * Locks the oldest pending call that an executor can execute and that nobody else has locked. It steps from queue to
- * queue of the tenant by the index, so that a queue for other executors costs one index lookup, however long it is. A
+ * Locks the oldest pending call that an executor can execute and that is not locked. It steps from queue to queue of
+ * the tenant by the index, so that a queue for other executors costs one index lookup, regardless of its length. A
  * separate subquery reads the clock, which makes it a condition of the index: calls that await a retry are not read
  * either.
  *
- * Calls that verify the executor's own work are skipped. If they are at the head of a queue, an index of their own
- * steps over the sets of barred principals in that queue: one lookup for each set, however many calls have it. There
- * are as many sets as groups of agents that worked on one task together, and at most CP_SKILL_INVOCATIONS_PENDING_MAX.
+ * Calls that verify the executor's own work are skipped. If they are at the head of a queue, a separate index steps
+ * over the sets of barred principals in that queue: one lookup per set, regardless of its number of calls. The number
+ * of sets equals the number of groups of agents that worked on a task together, at most
+ * CP_SKILL_INVOCATIONS_PENDING_MAX.
  */
 export function lockNextPending(tenantId: string, reach: ExecutorReach) {
   return sql<{ id: string }>`
@@ -122,14 +123,14 @@ export function lockNextPending(tenantId: string, reach: ExecutorReach) {
 }
 
 /**
- * `lockNextPending` for an executor with restricted visibility: it steps from queue to queue of each visible place, so
- * that pending calls elsewhere cost nothing, however many there are. A call for a task is visible if the task is. It
- * stays in the queue of the place where it was requested: after a move of the task, only executors who see both
- * places get it.
+ * `lockNextPending` for an executor with restricted visibility: it steps from queue to queue of each visible workspace,
+ * so that pending calls elsewhere cost nothing, regardless of their number. A call for a task is visible if the task
+ * is. It stays in the queue of the workspace in which it was requested: after a move of the task, only executors who
+ * see both workspaces get it.
  *
- * Calls of tasks that moved out of view, and calls that verify the executor's own work, are skipped one by one. Both
- * are few: a queue has at most CP_SKILL_INVOCATIONS_PENDING_MAX calls, and these persons executed or saw each of the
- * tasks.
+ * Calls of tasks that moved out of view, and calls that verify the executor's own work, are skipped individually. Their
+ * number is small: a queue has at most CP_SKILL_INVOCATIONS_PENDING_MAX calls, and these people executed or saw each of
+ * the tasks.
  * @param viewerId whose visibility applies
  */
 export function lockNextVisiblePending(tenantId: string, reach: ExecutorReach, viewerId: string) {
@@ -171,8 +172,8 @@ export function lockNextVisiblePending(tenantId: string, reach: ExecutorReach, v
 }
 
 /**
- * `lockNextPending` for one call by its id: it waits for a lock, because no other call will do.
- * @param viewerId whose visibility applies; null for a viewer who sees everything
+ * `lockNextPending` for one call by its id: it waits for a lock, because no other call is acceptable. @param viewerId
+ * the viewer whose visibility applies; null for a viewer who sees everything
  */
 export function lockNamedPending(tenantId: string, reach: ExecutorReach, viewerId: string | null) {
   return sql<{ id: string; task_id: string | null; is_barred: boolean }>`
@@ -191,8 +192,8 @@ export function lockNamedPending(tenantId: string, reach: ExecutorReach, viewerI
 }
 
 /**
- * Assigns a locked call to an executor with a new lease. Returns no row when its basis was lost, or when its skill has
- * moved to another queue.
+ * Assigns a locked call to an executor with a new lease. Returns no row when the call has lost its basis, or when its
+ * skill has moved to another queue.
  * @param leaseSeconds the requested lease; null for the contract's timeout plus 30 s
  */
 export function updateToRunning(
@@ -215,7 +216,7 @@ export function updateToRunning(
     returning i.*`;
 }
 
-/** Why a locked call was not assigned to an executor. */
+/** The reason why a locked call was not assigned to an executor. */
 export function findObstacle(tenantId: string, id: string, named: NamesOfBindings) {
   return sql<{ lost: string | null }>`
     select lost_basis(id, ${named}::text[]) as lost from skill_invocations where id = ${id} and tenant_id = ${tenantId}`;
@@ -230,7 +231,7 @@ export function updateQueueOf(tenantId: string, ids: readonly string[]) {
       and (s.target <> i.target or s.audience <> i.audience)`;
 }
 
-/** Proof of a call's lease: the executor, its token and, if it names one, its session. */
+/** Proof of a call's lease: the executor, its token and, if sent, its session. */
 export interface ShownLease {
   principalId: string;
   fencingToken: number;

@@ -20,7 +20,7 @@ function wakeWaiters(tenantId: string, { id, approvalId }: Ending) {
     )`;
 }
 
-/** Ends a locked call with its output and wakes whatever waits for it. */
+/** Ends a locked call with its output and wakes its waiters. */
 export function updateToSucceeded(
   tenantId: string,
   ending: Ending,
@@ -37,7 +37,7 @@ export function updateToSucceeded(
     returning *`;
 }
 
-/** Ends a locked call that failed and wakes whatever waits for it. */
+/** Ends a locked call that failed and wakes its waiters. */
 export function updateToFailed(
   tenantId: string,
   ending: Ending,
@@ -74,7 +74,7 @@ export function findDueLeases([leaseExpiresAt, id]: QueuePosition, rowsMax: numb
     order by lease_expires_at, id limit ${rowsMax}`;
 }
 
-/** Locks a call whose lease has expired, unless it is locked already. */
+/** Locks a call whose lease has expired, unless it is already locked. */
 export function lockFreeExpired(tenantId: string, id: string) {
   return sql<InvocationRow>`
     select * from skill_invocations

@@ -48,7 +48,7 @@ const looksMax = 20;
  * Assigns the executor the oldest call that it can execute, under a lease and with the next fencing token. First it
  * ends a few expired leases of the tenant. If a decision point decides permissions, it decides about the requester of
  * the call; without its decision no call is assigned. See docs/reference/skills.md#executors.
- * @returns undefined if there is no such call
+ * @returns undefined if no call matches
  * @throws Refusal `invalid_protocol`, `invalid_executor_endpoint`, `policy_unavailable`, those of `requireLiveSession`,
  * `not_eligible` for a named call that verifies a task on which the executor worked
  */
@@ -71,7 +71,7 @@ export async function claimInvocation(
 }
 
 /**
- * @param viewerId whose visibility applies; null for a viewer who sees everything
+ * @param viewerId the viewer whose visibility applies; null for a viewer who sees everything
  * @throws Refusal `not_eligible` for a named call that verifies a task on which the caller worked
  */
 async function lockPending(
@@ -125,7 +125,7 @@ async function take(
 }
 
 /**
- * Whether the decision point, if there is one, still allows the call. No lock or connection is held during the request.
+ * Whether the decision point, if configured, still allows the call. No lock or connection is held during the request.
  */
 async function isStillAllowed(context: Context, id: string): Promise<boolean> {
   if (context.authorities === undefined) return true;

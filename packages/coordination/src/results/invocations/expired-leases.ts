@@ -33,7 +33,10 @@ export function requeueExpiredCalls({ pool, command, log }: JobTools<Context>): 
   );
 }
 
-/** The same for a few calls of a tenant when one of its executors claims work, so that nothing waits for the worker. */
+/**
+ * The same for a few calls of a tenant when one of its executors claims work, so that calls need not wait for the
+ * worker.
+ */
 export async function expireLeasesOfTenant(context: Context): Promise<void> {
   for (const row of await context.db.rows(lockExpiredOfTenant(context.tenantId, lapsedAtClaimMax)))
     await lapse(context, row);

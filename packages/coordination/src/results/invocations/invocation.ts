@@ -35,7 +35,7 @@ export const SkillInvocation = z
     }),
     idempotencyKey: z.string().nullable(),
     status: z.enum(invocationStatuses),
-    attempt: z.int().meta({ description: 'How often an executor has claimed it.' }),
+    attempt: z.int().meta({ description: 'The number of times that an executor has claimed the call.' }),
     maxAttempts: z.int(),
     availableAt: Timestamp,
     output: FreeObject.nullable(),
@@ -61,10 +61,10 @@ export const SkillInvocation = z
   .meta({ id: 'SkillInvocation' });
 export type SkillInvocation = z.infer<typeof SkillInvocation>;
 
-/** The body schema doesn't check even the type: the document's rules have codes of their own. */
+/** The body schema doesn't check even the type: the document checks have separate codes. */
 const payload = z.unknown().meta({ type: 'object', 'x-maxBytes': payloadBytesMax });
 const sessionId = Uuid.nullish();
-/** Accepts tokens that no executor ever had: they are stale. */
+/** Accepts tokens that were never issued: they are refused as stale. */
 const fencingToken = z.int();
 const leaseSeconds = z.int().min(1).max(2_147_483_647).nullish();
 
@@ -101,7 +101,7 @@ export const InvocationClaim = z
   .meta({ id: 'SkillInvocationClaim' });
 export type InvocationClaim = z.output<typeof InvocationClaim>;
 
-/** A claimed call, with the skill in the form to call. */
+/** A claimed call, with the data needed to call the skill. */
 export const ClaimedInvocation = z
   .strictObject({
     invocation: SkillInvocation,

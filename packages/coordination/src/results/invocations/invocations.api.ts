@@ -88,12 +88,12 @@ export const invocationsApi = [
     path: '/skill-invocations:claim',
     summary: 'Claim the oldest pending call that the executor can execute.',
     description:
-      'Returns 204 when there is none. The lease is `leaseSeconds`, else the timeout of the contract plus 30 s, ' +
+      'Returns 204 when no call matches. The lease is `leaseSeconds`, or by default the timeout of the contract plus 30 s, ' +
       'from 10 s to 3600 s. ' +
-      'A queue never delays executors of another. A call that has lost its basis is cancelled instead of ' +
+      'A queue never delays executors of other queues. A call that has lost its basis is cancelled instead of ' +
       'returned. A person whose bindings grant `members` only gets calls of visible workspaces and of the tenant ' +
-      'itself. A call that verifies a task is not offered to anybody who worked on the task, nor to an agent or ' +
-      'service that requested its completion; naming it returns 403 `not_eligible`.',
+      'itself. A call that verifies a task is not offered to principals that worked on the task, nor to an agent or ' +
+      'service that requested its completion; claiming it by id returns 403 `not_eligible`.',
     permission: 'skills.execute',
     body: InvocationClaim,
     returns: { 200: ClaimedInvocation, 204: null },
@@ -146,7 +146,7 @@ export const invocationsApi = [
     summary: 'Complete a call with its output.',
     description:
       'An output that violates the contract also returns 200: the call has then failed with ' +
-      '`output_contract_violation`, and `error.details` holds `rejectedOutput` up to 64 KiB, else ' +
+      '`output_contract_violation`, and `error.details` contains `rejectedOutput` up to 64 KiB, otherwise ' +
       '`rejectedOutputBytes`. The result of a call for a task is recorded as an artifact of type `skill_result`.',
     permission: 'skills.execute',
     params: idParams,

@@ -39,12 +39,12 @@ const endsOf = async (id: string) =>
     .filter(({ type }) => /_(succeeded|failed|cancelled)$/.test(type))
     .map(({ type }) => type);
 
-test('a late success against the retry: one of them counts, and the record agrees with the journal', async () => {
+test('a late success concurrent with the retry: one of them counts, and the record agrees with the journal', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const call = await runningCall(executors[0] as Actor, baton.admin, retried);
     const { id, fencingToken } = call;
     await endCallLease(baton, id);
-    // The lease lasts for a moment more in every second round, so that both orders happen.
+    // The lease is slightly longer in every second round, so that both orders occur.
     if (round % 2 === 0)
       await baton.pool.run(sql`
         update skill_invocations set lease_expires_at = clock_timestamp() + interval '4 ms' where id = ${id}`);
@@ -66,7 +66,7 @@ test('a late success against the retry: one of them counts, and the record agree
   }
 });
 
-test('of a cancel and a success one wins', async () => {
+test('of a concurrent cancel and success one wins', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const { id, fencingToken } = await runningCall(executors[0] as Actor, baton.admin, retried);
     const [cancelled, completed] = await Promise.all([
@@ -85,13 +85,13 @@ test('of a cancel and a success one wins', async () => {
   }
 });
 
-test('two executors at expiry: one takes the call over, with a higher token, and the first is refused', async () => {
+test('two executors at expiry: one takes over the call with a higher token, and the first is refused', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const { id, fencingToken } = await runningCall(executors[0] as Actor, baton.admin, retried);
     await endCallLease(baton, id);
     const claims = await Promise.all([1, 2].map((index) => claimCall(executors[index] as Actor, retried)));
     const taken = claims.filter(({ status }) => status === 200);
-    // Both may find the row locked by the other, which is going to take it or has just put it back.
+    // Each may find the row locked by the other, which is about to claim it or has just released it.
     assert.ok(taken.length <= 1, `round ${round}`);
     const [first] = taken.length === 1 ? taken : [await claimCall(executors[1] as Actor, retried)];
     assert.equal(first?.status, 200, `round ${round}`);
@@ -105,7 +105,7 @@ test('two executors at expiry: one takes the call over, with a higher token, and
   }
 });
 
-test('the same key over two processes is one call', async () => {
+test('the same key in two processes creates one call', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const body = { inputs: { round }, idempotencyKey: `same-${round}` };
     const send = ({ url }: { url: string }) =>
@@ -127,7 +127,7 @@ test('the same key over two processes is one call', async () => {
   }
 });
 
-test('many executors empty a queue: every call is taken once', async () => {
+test('many executors empty a queue: every call is claimed once', async () => {
   const skill = await makeCallable(baton.admin);
   const calls = await Promise.all(
     Array.from({ length: 40 }, async () => (await done(invoke(baton.admin, skill), 201)).id),
@@ -144,7 +144,7 @@ test('many executors empty a queue: every call is taken once', async () => {
   assert.deepEqual(taken.toSorted(), calls.toSorted());
 });
 
-test('a disabled skill and a call of it at the same time: no call of it is left to be taken', async () => {
+test('a disable concurrent with a call of the skill leaves no claimable call', async () => {
   for (let round = 0; round < byDepth(10, 200); round += 1) {
     const skill = await makeCallable(baton.admin);
     const [called] = await Promise.all([

@@ -22,9 +22,9 @@ export interface NewInvocation {
 }
 
 /**
- * Locks the skill against being disabled until the commit. Returns no row when it is disabled, when the key names a
- * call already, or when the basis was used. A task can't be claimed while it is verified, so everybody who worked on it
- * is known by now.
+ * Locks the skill against being disabled until the commit. Returns no row when the skill is disabled, when the key
+ * already identifies a call, or when the basis was used. A task can't be claimed while it is verified, so all
+ * principals that worked on it are known by now.
  */
 export function insertInvocation(call: NewInvocation) {
   const basis = call.basis === null ? null : JSON.stringify(call.basis);
@@ -48,7 +48,7 @@ export function insertInvocation(call: NewInvocation) {
     returning *`;
 }
 
-/** Whether the tenant has at least this many pending calls; counts no further, by the index of the queues. */
+/** Whether the tenant has at least this many pending calls; stops counting there, using the index of the queues. */
 export function hasPendingCalls(tenantId: string, calls: number) {
   return sql<{ has: boolean }>`
     select count(*) >= ${calls}::integer as has from (
@@ -92,8 +92,8 @@ export function findToolRights(tenantId: string, runId: string, skillId: string)
 
 /**
  * The use of a skill that an approval permits: its gate's task, and whether it was used for this version. If the
- * decider was shown an outcome of the decision, the approval permits nothing else: a worker executes the outcome of the
- * task's type, and the verification that of a check.
+ * decider was shown an outcome of the decision, the approval permits only that outcome: a worker executes the outcome
+ * of the task's type, and the verification that of a check.
  */
 export function findApprovalBasis(tenantId: string, approvalId: string, skillId: string) {
   return sql<{ task_id: string | null; is_approved: boolean; is_terminal: boolean; is_used: boolean }>`

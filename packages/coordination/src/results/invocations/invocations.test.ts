@@ -49,7 +49,7 @@ async function metric(name: string): Promise<number> {
 const deniedTools = () => metric('tool_invocation_denied_total');
 
 describe('POST /skills/{ref}:invoke', () => {
-  test('answers 201 with the call and writes skill.invocation_requested', async () => {
+  test('returns 201 with the call and writes skill.invocation_requested', async () => {
     const skill = await makeCallable(baton.admin, {
       contract: { timeoutSeconds: 20, retryPolicy: { maxAttempts: 3, backoffSeconds: 7 } },
     });
@@ -91,7 +91,7 @@ describe('POST /skills/{ref}:invoke', () => {
     ]);
   });
 
-  test('a name is its newest active version, else the newest deprecated; a pinned version is taken whatever its status', async () => {
+  test('a name selects its newest active version, or the newest deprecated one; a pinned version is used regardless of its status', async () => {
     const first = await makeCallable(baton.admin, { version: '1' });
     const second = await makeCallable(baton.admin, { name: first.name, version: '2' });
     const call = async (ref: string) => (await done(invoke(baton.admin, { id: ref }), 201)).skillId;
@@ -109,7 +109,7 @@ describe('POST /skills/{ref}:invoke', () => {
     await refused(baton.otherAdmin.post(`/skills/${first.id}:invoke`, {}), 404, 'not_found');
   });
 
-  test('a key names one call of its principal, even when the skill was disabled since', async () => {
+  test('a key identifies one call of its principal, even after the skill was disabled', async () => {
     const skill = await makeCallable(baton.admin);
     const idempotencyKey = newId();
     const body = { inputs: { a: 1, b: [2] }, idempotencyKey };
@@ -128,7 +128,7 @@ describe('POST /skills/{ref}:invoke', () => {
     await refused(invoke(baton.admin, skill, other), 409, 'idempotency_key_reuse');
   });
 
-  test('what cannot be called is refused by its reason', async () => {
+  test('a skill that cannot be called is refused with the reason', async () => {
     const reasonOf = async (more: object) => {
       const skill = await done(baton.admin.post('/skills', { name: newId(), ...more }), 201);
       return (await refused(invoke(baton.admin, skill), 409, 'skill_not_invocable')).reason;
@@ -137,7 +137,7 @@ describe('POST /skills/{ref}:invoke', () => {
     assert.equal(await reasonOf({ protocol: 'opencode' }), 'protocol_not_invocable');
   });
 
-  test('a contract may demand a key of its own in the body: 400', async () => {
+  test('a contract may require a key in the body: 400 without it', async () => {
     const skill = await makeCallable(baton.admin, { contract: { idempotency: 'required' } });
     const header = { 'idempotency-key': newId() };
     await refused(
@@ -171,7 +171,7 @@ describe('POST /skills/{ref}:invoke', () => {
     await refused(call({ n: 1, list: Array.from({ length: 5000 }, () => 1) }), 422, 'payload_too_large');
   });
 
-  test('a body is optional, and its fields are bounded', async () => {
+  test('a body is optional, and its fields have limits', async () => {
     const skill = await makeCallable(baton.admin);
     assert.deepEqual((await done(baton.admin.post(`/skills/${skill.id}:invoke`), 201)).inputs, {});
     for (const body of [
@@ -213,7 +213,7 @@ describe('a call in a run', () => {
     await done(baton.admin.post(`/principals/${agent.actor.principalId}/skills`, { skillId: skill.id }), 201);
   });
 
-  test('is one of the run and of its task', async () => {
+  test('belongs to the run and to its task', async () => {
     const { task, run } = await makeRun(baton, agent);
     const call = await done(invoke(agent.actor, skill, { runId: run.id }), 201);
     assert.deepEqual(
@@ -222,7 +222,7 @@ describe('a call in a run', () => {
     );
   });
 
-  test('refuses an unknown run, that of somebody else, one that has ended, and one of another task', async () => {
+  test('refuses an unknown run, one of another principal, one that has ended, and one of another task', async () => {
     await refused(invoke(agent.actor, skill, { runId: newId() }), 404, 'not_found');
     const { run } = await makeRun(baton, agent);
     const stranger = await refused(invoke(baton.admin, skill, { runId: run.id }), 403, 'run_owner_mismatch');
@@ -238,7 +238,7 @@ describe('a call in a run', () => {
     assert.equal(over.status, 'cancelled');
   });
 
-  test('uses the skills of its principal only, and the refusal is counted', async () => {
+  test('uses only the skills of its principal, and the refusal is counted', async () => {
     const { run } = await makeRun(baton, agent);
     const before = await deniedTools();
     const other = await makeCallable(baton.admin);
@@ -262,7 +262,7 @@ describe('a call in a run', () => {
     assert.equal(await deniedTools(), before + 1);
   });
 
-  test('inside of a launched run it names the run, and its handle is the ceiling', async () => {
+  test('inside of a launched run it must specify the run, and its handle is the upper limit', async () => {
     const parent = await makeWorker(baton);
     const given = await makeCallable(baton.admin);
     const give = (actor: Actor, { id: skillId }: any) =>
@@ -300,7 +300,7 @@ describe('a call in a run', () => {
   });
 });
 
-describe('a skill with effects outside', () => {
+describe('a skill with external effects', () => {
   const external = (more: object = {}) =>
     makeCallable(baton.admin, { sideEffects: 'external_write', ...more });
   const gateOf = async (task: { id: string }, how?: string) => {
@@ -397,7 +397,7 @@ describe('POST /skill-invocations:claim', () => {
     );
   });
 
-  test('answers 204 where nothing waits that the executor can execute', async () => {
+  test('returns 204 if no pending call matches the executor', async () => {
     const endpoint = 'https://tools.example.com:8443/deploy';
     const http = {
       protocol: 'http',
@@ -422,7 +422,7 @@ describe('POST /skill-invocations:claim', () => {
     assert.equal((await done(claim({ ...fitting, invocationId: id }))).invocation.id, id);
   });
 
-  test('an executor of MCP servers is found by origin; what names none is for every one', async () => {
+  test('a call for an MCP server matches executors by origin; one without an origin matches all', async () => {
     const mcp = { protocol: 'mcp', entrypoint: 'search', endpoint: 'https://mcp.example.com/sse' };
     const [there, here] = [
       await makeCallable(baton.admin, { implementation: mcp }),
@@ -440,7 +440,7 @@ describe('POST /skill-invocations:claim', () => {
     assert.equal(await of({}), own.id);
   });
 
-  test('refuses an unknown protocol, what is no origin, and the session of somebody else', async () => {
+  test('refuses an unknown protocol, an invalid origin, and the session of another principal', async () => {
     const claim = (more: object) =>
       executor.post('/skill-invocations:claim', { protocols: ['http'], ...more });
     const known = await refused(claim({ protocols: ['soap'] }), 422, 'invalid_protocol');
@@ -472,7 +472,7 @@ describe('POST /skill-invocations:claim', () => {
       await refused(claim(body), 400, 'invalid_request');
   });
 
-  test('clamps the lease: 10 s at least, 3600 s and twice the time of the contract at most', async () => {
+  test('clamps the lease: at least 10 s, at most 3600 s and twice the timeout of the contract', async () => {
     const skill = await makeCallable(baton.admin, { contract: { timeoutSeconds: 3600 } });
     const short = await makeCallable(baton.admin, { contract: { timeoutSeconds: 1 } });
     const leased = async (which: any, more: object) => {
@@ -490,12 +490,12 @@ describe('POST /skill-invocations:claim', () => {
 });
 
 describe('under the lease', () => {
-  test('a heartbeat lets it go on, never past twice the time of the contract and 30 s', async () => {
+  test('a heartbeat extends it, at most to twice the timeout of the contract plus 30 s', async () => {
     const skill = await makeCallable(baton.admin, { contract: { timeoutSeconds: 100 } });
     const { id, fencingToken, startedAt } = await runningCall(executor, baton.admin, skill);
     const beaten = await done(act(executor, id, 'heartbeat', { fencingToken, leaseSeconds: 200 }));
     assert.ok(beaten.heartbeatAt !== null);
-    // The statement reads the clock for each of the two, and both are rounded to milliseconds.
+    // The statement reads the clock twice, and both values are rounded to milliseconds.
     const leaseMs = Date.parse(beaten.leaseExpiresAt) - Date.parse(beaten.heartbeatAt);
     assert.ok(Math.abs(leaseMs - 200_000) <= 1, `${leaseMs}`);
     const capped = await done(act(executor, id, 'heartbeat', { fencingToken, leaseSeconds: 3000 }));
@@ -568,7 +568,7 @@ describe('under the lease', () => {
     });
   });
 
-  test('the metrics count what ended, by its result', async () => {
+  test('the metrics count ended calls by result', async () => {
     const results = ['succeeded', 'failed', 'retried', 'cancelled'];
     const counts = () =>
       Promise.all(results.map((result) => metric(`skill_invocation_attempts_total{result="${result}"}`)));
@@ -608,7 +608,7 @@ describe('under the lease', () => {
     });
   });
 
-  test('a bad output fails the call: small it is kept, else its size', async () => {
+  test('an invalid output fails the call: a small one is stored, otherwise its size', async () => {
     const skill = await makeCallable(baton.admin, { contract: { outputs: { required: ['passed'] } } });
     const end = async (output: unknown) => {
       const { id, fencingToken } = await runningCall(executor, baton.admin, skill);
@@ -637,7 +637,7 @@ describe('under the lease', () => {
     await refused(act(executor, id, 'complete', { fencingToken, output: 'text' }), 422, 'invalid_document');
   });
 
-  test('a retryable failure goes back into the queue after the pause, as often as the contract allows', async () => {
+  test('a retryable failure is requeued after the delay, up to the number of attempts in the contract', async () => {
     const retryPolicy = { maxAttempts: 2, backoffSeconds: 90 };
     const skill = await makeCallable(baton.admin, { contract: { retryPolicy } });
     const { id, fencingToken } = await runningCall(executor, baton.admin, skill);
@@ -675,7 +675,7 @@ describe('under the lease', () => {
     ]);
   });
 
-  test('a failure that is not retryable ends the call; secrets in its text are not kept', async () => {
+  test('a failure that is not retryable ends the call; secrets in its text are not stored', async () => {
     const skill = await makeCallable(baton.admin, { contract: { retryPolicy: { maxAttempts: 5 } } });
     const { id, fencingToken } = await runningCall(executor, baton.admin, skill);
     const fail = (error: object) =>
@@ -695,8 +695,8 @@ describe('under the lease', () => {
   });
 });
 
-describe('a lease that runs out', () => {
-  test('is noticed by the worker: back into the queue, then failed with lease_expired', async () => {
+describe('a lease that expires', () => {
+  test('is detected by the worker: requeued, then failed with lease_expired', async () => {
     const retryPolicy = { maxAttempts: 2 };
     const skill = await makeCallable(baton.admin, { contract: { retryPolicy } });
     const { id, fencingToken } = await runningCall(executor, baton.admin, skill);
@@ -784,7 +784,7 @@ describe('GET and :cancel', () => {
   });
 });
 
-test('a claim finds the lease of another call over: without an attempt left, that call has failed', async () => {
+test('a claim ends the expired lease of another call: without an attempt left, that call has failed', async () => {
   const skill = await makeCallable(baton.admin, { contract: { retryPolicy: { maxAttempts: 1 } } });
   const { id } = await runningCall(executor, baton.admin, skill);
   await endCallLease(baton, id);

@@ -7,7 +7,7 @@ import { findInvocation } from './invocations.sql.ts';
 
 /**
  * Reads a call, for its requester, its executor, and all who execute skills.
- * @throws Refusal `not_found`, also for anyone else
+ * @throws Refusal `not_found`, also for any other caller
  */
 export async function getInvocation(context: Context, id: string): Promise<SkillInvocation> {
   const row = await getInvocationRow(context, id);

@@ -64,7 +64,7 @@ export async function invokeSkill(
   return refuseRival(context, request, basis);
 }
 
-/** Another call took the key or the basis between the check and the insert, or the skill was disabled. */
+/** Another call used the key or the basis between the check and the insert, or the skill was disabled. */
 async function refuseRival(context: Context, request: InvocationRequest, basis: AuthorizationBasis | null) {
   const earlier = await findRepeated(context, request);
   if (earlier !== undefined) return repeat(earlier, request);
@@ -86,7 +86,7 @@ function isNamedBy(ref: string, { skill_id: id, skill, version }: NamedInvocatio
   return [id, skill, `${skill}@${version}`].includes(ref);
 }
 
-/** @throws Refusal `idempotency_key_reuse` if the key names a call of another skill or with other inputs */
+/** @throws Refusal `idempotency_key_reuse` if the key identifies a call of another skill or with other inputs */
 function repeat(
   earlier: InvocationRow | undefined,
   { inputs, idempotencyKey }: InvocationRequest,
@@ -120,7 +120,7 @@ async function requireCeiling(
 }
 
 /**
- * The place of the call: its task, else that of its run.
+ * The task of the call: the requested one, or that of its run.
  * @throws Refusal `permission_denied`, `not_found`, `invocation_mismatch`
  */
 async function placeOf(
@@ -138,8 +138,8 @@ async function placeOf(
 }
 
 /**
- * A run uses the skills that its principal has and, if it was launched, those that its handle grants, of the protocols
- * that the projects above its task allow.
+ * A run uses the skills of its principal, limited by the protocols that the projects above its task allow and, if it
+ * was launched, by the grants of its handle.
  */
 async function requireTool(context: Context, run: LiveRunRow, skill: CallableSkill): Promise<void> {
   const rights = await context.db.row(findToolRights(context.tenantId, run.id, skill.id));

@@ -27,7 +27,7 @@ const grantTo = (actor: Actor, ...actions: string[]) =>
 const read = (id: string) => done(baton.admin.get(`/skill-invocations/${id}`));
 const required = { requiredPermissions: ['tasks.write'] };
 
-test('a call of whom the point alone grants it is given to an executor, whatever becomes of the names of the binding', async () => {
+test('a call that only the decision point grants is assigned to an executor, regardless of the binding’s permissions', async () => {
   const skill = await makeCallable(baton.admin, { contract: required });
   const caller = await baton.actor({ permissions: ['skills.invoke', 'org.read'] });
   grantTo(caller, 'skills.invoke', 'tasks.write');
@@ -44,9 +44,9 @@ test('a call of whom the point alone grants it is given to an executor, whatever
 
 for (const [what, left] of [
   ['to call skills', ['tasks.write']],
-  ['what the contract needs', ['skills.invoke']],
+  ['the permissions of the contract', ['skills.invoke']],
 ] as const)
-  test(`no executor gets the call of whom the point does not allow ${what} any more, and others are given`, async () => {
+  test(`no executor gets a call whose requester the point no longer allows ${what}, but other calls are assigned`, async () => {
     const skill = await makeCallable(baton.admin, { contract: required });
     const caller = await baton.actor();
     grantTo(caller, 'skills.invoke', 'tasks.write');
@@ -61,7 +61,7 @@ for (const [what, left] of [
     );
   });
 
-test('while the point does not answer no call is given, and none is ended', async () => {
+test('while the decision point does not respond, no call is assigned, and none is ended', async () => {
   const skill = await makeCallable(baton.admin);
   const caller = await baton.actor();
   const executor = await baton.actor();
@@ -78,7 +78,7 @@ test('while the point does not answer no call is given, and none is ended', asyn
   assert.equal((await done(claimCall(executor, skill))).invocation.id, call.id);
 });
 
-test('a closed binding ends calls in this mode too, and a key goes by its names', async () => {
+test('a closed binding ends calls in this mode too, and a key is limited to its permissions', async () => {
   const skill = await makeCallable(baton.admin, { contract: required });
   const caller = await baton.actor();
   mode.grant(() => true);

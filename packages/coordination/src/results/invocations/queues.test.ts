@@ -9,9 +9,12 @@ import { invoke, makeCallable } from '../../testing/results/invocations.ts';
 import { pagesReadBy } from '../../testing/work/pages-read.ts';
 import { lockNextPending, lockNextVisiblePending } from './claim-invocation.sql.ts';
 
-/** A queue of others costs a claim one look, however long it is (see docs/reference/skills.md#executors): 100,000 read no page more. */
+/**
+ * Tests that a queue for other executors costs a claim one lookup, regardless of its length (see
+ * docs/reference/skills.md#executors): 100,000 calls read no additional page.
+ */
 const foreignCalls = byDepth(8000, 40_000);
-/** Steps from queue to queue, and the few calls at the head of the own one; four queues read 40. */
+/** Buffers for the steps from queue to queue, and the few calls at the head of the own queue; four queues read 40. */
 const pagesMax = 120;
 
 let baton: TestCoordination;
@@ -27,7 +30,7 @@ const http = (origin: string, auth: object | null = null) =>
     implementation: { protocol: 'http', endpoint: `${origin}/call`, entrypoint: null, auth },
   });
 
-/** As many calls like this one, requested before it. */
+/** Inserts the given number of copies of a call, requested before it. */
 const copyOf = ({ id }: { id: string }, count: number) =>
   baton.pool.run(sql`
     insert into skill_invocations (id, tenant_id, skill_id, requested_by_kind, requested_by_ref, authority_principal_id,
@@ -38,7 +41,7 @@ const copyOf = ({ id }: { id: string }, count: number) =>
       available_at - make_interval(secs => n)
     from skill_invocations cross join generate_series(1, ${count}) n where id = ${id}`);
 
-test('calls of other protocols, origins and audiences, and those that wait for their retry, slow no claim', async () => {
+test('calls of other protocols, origins and audiences, and those that await a retry, slow down no claim', async () => {
   const own = { audience: 'own' };
   const [mine, elsewhere, foreign, mcp] = await Promise.all([
     http('https://own.example.com', own),
@@ -48,7 +51,7 @@ test('calls of other protocols, origins and audiences, and those that wait for t
   ]);
   for (const skill of [elsewhere, foreign, mcp])
     await copyOf(await done(invoke(baton.admin, skill), 201), foreignCalls / 4);
-  // Of the own queue, but for later.
+  // Calls of the own queue that are due later.
   const later = await done(invoke(baton.admin, mine), 201);
   await baton.pool.run(sql`
     update skill_invocations set available_at = available_at + interval '1 day' where id = ${later.id}`);
@@ -68,7 +71,7 @@ test('calls of other protocols, origins and audiences, and those that wait for t
   const { invocation } = await done(executor.post('/skill-invocations:claim', asked));
   assert.equal(invocation.id, wanted.id);
   assert.equal((await executor.post('/skill-invocations:claim', asked)).status, 204);
-  // Nor does another tenant without own rows read any of them.
+  // Another tenant without own rows reads none of them either.
   const others = await pagesReadBy(
     baton.pool,
     lockNextPending(baton.otherTenantId, { ...reach, httpOrigins: null, audiences: null }),
@@ -76,7 +79,7 @@ test('calls of other protocols, origins and audiences, and those that wait for t
   assert.ok(others <= pagesMax, `${others} pages`);
 });
 
-test('calls of hidden workspaces slow no claim of a person with a narrow sight', async () => {
+test('calls of hidden workspaces slow down no claim of a person with limited visibility', async () => {
   const { person, mine, other } = await makeNarrowPerson(baton);
   const skill = await http('https://sight.example.com');
   const callIn = async (workspaceId: string) =>

@@ -9,9 +9,9 @@ import type { SkillInvocation } from './invocation.ts';
 import { invocationOf } from './invocation.ts';
 import { findInvocationOfKey, findNamedInvocation } from './invocations.sql.ts';
 
-/** A call that the core requests in the name of `context.caller`. */
+/** A call that the core requests on behalf of `context.caller`. */
 export interface InternalCall {
-  /** The id of the new call, if the requester chose it before. */
+  /** The id of the new call, if the requester has already chosen it. */
   readonly id?: string;
   /** `ref` is the id of the origin: an evaluation of a rule, an attempt of a verification, an approval. */
   readonly requestedBy: {
@@ -28,9 +28,9 @@ export interface InternalCall {
   readonly idempotencyKey?: string | null;
   /** The task that gets the result as an artifact; its workspace gets the events. */
   readonly task?: { readonly id: string; readonly workspaceId: string | null } | null;
-  /** The place of the events if there is no task. */
+  /** The workspace of the events for a call without a task. */
   readonly workspaceId?: string | null;
-  /** The basis for external effects; without it a skill that has them is refused. */
+  /** The basis for external effects; required for a skill that has them. */
   readonly basis?: AuthorizationBasis | null;
 }
 
@@ -78,7 +78,7 @@ export async function requestInvocation(context: Context, asked: InternalCall): 
   return fail('skill_not_invocable', { reason: 'disabled' });
 }
 
-/** How a call ended, or its current status. */
+/** The end of a call, or its current status. */
 export type InvocationEnd = Pick<
   SkillInvocation,
   'id' | 'skillId' | 'status' | 'output' | 'error' | 'artifactId'

@@ -6,7 +6,7 @@ import { makeNarrowPerson } from '../../testing/organisation/workspaces.ts';
 import { claimCall, invoke, makeCallable } from '../../testing/results/invocations.ts';
 
 let baton: TestCoordination;
-/** Executes calls, and sees the workspace `mine` but not `other`. */
+/** A person who executes calls, and sees the workspace `mine` but not `other`. */
 let person: Actor;
 let mine: { id: string };
 let other: { id: string };
@@ -17,7 +17,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-/** A call for a task in a workspace; null: for none. */
+/** A call for a task in a workspace; null for no workspace. */
 async function callIn(skill: { id: string }, workspaceId: string | null): Promise<{ id: string }> {
   const task = workspaceId === null ? {} : { taskId: (await makeTask(baton, { workspaceId })).id };
   return done(invoke(baton.admin, skill, { inputs: { of: workspaceId }, ...task }), 201);
@@ -40,7 +40,7 @@ test('a person with restricted visibility gets no call of a hidden workspace, ne
   assert.equal((await done(claimCall(wide, skill))).invocation.id, hidden.id);
 });
 
-test('the oldest visible call comes first, whichever queue it is in', async () => {
+test('the oldest visible call comes first, regardless of its queue', async () => {
   const skills = [await makeCallable(baton.admin), await makeCallable(baton.admin)];
   const [first, second] = skills as [any, any];
   const calls = [

@@ -14,7 +14,7 @@ import { namesOfBindings } from './call-rules.ts';
 import { updateQueueOf } from './claim-invocation.sql.ts';
 
 const batchMax = 50;
-/** Number of calls of one subject that one transaction examines. */
+/** Maximum number of calls of one subject that one transaction examines. */
 const callsMax = 200;
 
 /**
@@ -34,7 +34,7 @@ export function withdrawCalls({ pool, command, log }: JobTools<Context>): Job {
   );
 }
 
-/** @returns the number of examined calls, at least 1; 0 if another worker has the entry */
+/** @returns the number of examined calls, at least 1; 0 if another worker has locked the entry */
 async function lookAt(context: Context, lossId: string): Promise<number> {
   const { db, tenantId } = context;
   const loss = await db.row(lockFreeLoss(tenantId, lossId));

@@ -10,7 +10,7 @@ const assertionBytesMax = 65_536;
 const entityKeyForm = /^(?=.{3,256}$)[a-z][a-z0-9._-]*:\S+$/;
 const instantForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/i;
 
-/** The optional fields of an observation besides its references, each only if present. */
+/** The optional fields of an observation except its references, each only if present. */
 export interface ObservedFacts {
   kind: string;
   content: string;

@@ -3,7 +3,7 @@ import { Timestamp, Uuid } from '@baton/values/wire';
 import { documentBytesMax } from '../../service/documents.ts';
 import { TaskRef } from '../../work/tasks/task-ref.ts';
 
-/** Bounds of the request's form; the bound of each field is stricter and has the code `observation_invalid`. */
+/** Limits in the request schema; the limit of each field is stricter and has the code `observation_invalid`. */
 const text = z.string().max(2000);
 
 const Entity = z.strictObject({
@@ -20,7 +20,7 @@ const Fact = z.strictObject({
   confidence: z.number().nullish(),
 });
 
-/** The observation in terms of the memory service: an entity, or a relation between two. */
+/** The observation in the format of the memory service: an entity, or a relation between two. */
 export const Assertion = z
   .discriminatedUnion('assert', [
     z.strictObject({ assert: z.literal('entity'), entity: Entity }),
@@ -29,7 +29,7 @@ export const Assertion = z
   .meta({ id: 'Assertion' });
 export type Assertion = z.infer<typeof Assertion>;
 
-/** An unknown kind is refused with the code for values, not for the form. */
+/** An unknown kind is refused with the code for values, not with a schema error. */
 const UnknownAssertion = z
   .looseObject({ assert: text.refine((kind) => kind !== 'entity' && kind !== 'fact') })
   .meta({ 'x-maxBytes': documentBytesMax });
@@ -37,7 +37,7 @@ export type SentAssertion = Assertion | z.infer<typeof UnknownAssertion>;
 
 export const ObservedRef = z
   .strictObject({ system: text, id: text, url: z.string().max(4000).nullish() })
-  .meta({ description: 'system has at most 128 characters, id 512, url 2048.' });
+  .meta({ description: '`system` has at most 128 characters, `id` 512, `url` 2048.' });
 
 /** A fact for the journal. See docs/reference/memory.md#observations. */
 export const NewObservation = z
@@ -78,7 +78,7 @@ export const RecordedObservation = z
     recordedAt: Timestamp,
     deduplicated: z
       .boolean()
-      .meta({ description: 'Whether it was recorded before; then nothing was written.' }),
+      .meta({ description: 'Whether the observation already existed; then nothing was written.' }),
   })
   .meta({ id: 'RecordedObservation' });
 export type RecordedObservation = z.infer<typeof RecordedObservation>;
@@ -89,6 +89,6 @@ export interface Observable {
   source: string | undefined;
   taskId: string | undefined;
   externalRef: { system: string; id: string } | undefined;
-  /** The principals whose observations prove nothing. */
+  /** The principals whose observations do not count as proof. */
   barred: readonly string[];
 }

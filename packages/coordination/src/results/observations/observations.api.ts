@@ -10,7 +10,7 @@ export const observationsApi = [
     path: '/observations',
     summary: 'Publish a fact in the journal.',
     description:
-      'Observations are read through the journal. To name a task or a run, the caller also needs tasks.read. A ' +
+      'Observations are read through the journal. A reference to a task or a run also requires tasks.read. A ' +
       'repetition with the same source and dedupKey by the same author returns 200 and writes nothing.',
     permission: 'observations.write',
     body: NewObservation,

@@ -13,7 +13,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-test('of the same source and key at once, through two processes, exactly one event is written', async () => {
+test('of concurrent requests with the same source and key, through two processes, exactly one event is written', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const dedupKey = newId();
     const answers = await Promise.all(

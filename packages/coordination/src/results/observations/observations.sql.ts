@@ -8,7 +8,7 @@ export type ObservationRow = RowOf<Tables['observations']>;
 
 export type NewObservationValues = Omit<ObservationRow, 'recorded_at'>;
 
-/** Returns no row when the same author has recorded the same already; waits for a concurrent insert. */
+/** Returns no row when the same author has already recorded the observation; waits for a concurrent insert. */
 export function insertObservation(values: NewObservationValues) {
   return sql<ObservationRow>`
     insert into observations (id, event_id, tenant_id, created_by, kind, source, dedup_key, task_id, run_id, workspace_id,
@@ -43,7 +43,7 @@ const candidatesMax = 1000;
 
 /**
  * The newest observation about a task that no later one supersedes; none if the newest 1,000 don't match. An
- * observation from a non-prover supersedes none of a prover, and is returned only if there is none of a prover.
+ * observation from a non-prover supersedes none of a prover, and is returned only without one of a prover.
  */
 export function findNewestOfTask(tenantId: string, { kind, source, taskId, barred }: Observable) {
   return sql<FoundObservation>`

@@ -24,7 +24,9 @@ const observe = (body: object, by = baton.admin) =>
 const invalid = async (body: object, field: string) =>
   assert.deepEqual(await refused(observe(body), 422, 'observation_invalid'), { field });
 
-/** The events of an observation, once the journal's readers have them: a transaction of another test may hold them back. */
+/**
+ * The events of an observation. Polls until readers see them, because a transaction of another test may hold them back.
+ */
 async function readJournal(id: string) {
   let items: any[] = [];
   await until(async () => {
@@ -34,7 +36,7 @@ async function readJournal(id: string) {
   return items;
 }
 
-test('POST returns 201 with ids and time, and publishes what was given', async () => {
+test('POST returns 201 with ids and time, and publishes the given fields', async () => {
   const { body, status } = await observe({});
   assert.equal(status, 201);
   const { id, eventId, recordedAt, ...rest } = body;
@@ -101,7 +103,7 @@ test('every optional field is in the payload when it was given', async () => {
   assert.equal(items[0].workspaceId, workspace.id);
 });
 
-test('the same source and key of the same author is 200 with the first ids, and writes nothing', async () => {
+test('the same source and key of the same author returns 200 with the first ids, and writes nothing', async () => {
   const key = { source: 'ci', dedupKey: newId() };
   const first = await done(observe(key), 201);
   const again = await observe({ ...key, kind: 'ci.failed', content: 'Something else.', task: newId() });
@@ -118,7 +120,7 @@ test('the same source and key of the same author is 200 with the first ids, and 
   await done(observe(key, baton.otherAdmin), 201);
 });
 
-test('a value outside of its bounds is 422 observation_invalid with the field', async () => {
+test('a value out of range returns 422 observation_invalid with the field', async () => {
   for (const kind of ['', 'Ci', '.ci', 'a'.repeat(129), 'a b']) await invalid({ kind }, 'kind');
   for (const content of ['', ' \n', 'x'.repeat(65_537)]) await invalid({ content }, 'content');
   await invalid({ data: Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`k${n}`, n])) }, 'data');
@@ -174,7 +176,7 @@ test('a value outside of its bounds is 422 observation_invalid with the field', 
   );
 });
 
-test('an unknown field, a wrong type and a missing field are 400, a document that is none 422', async () => {
+test('an unknown field, a wrong type and a missing field return 400, an invalid document 422', async () => {
   for (const body of [
     { zebra: 1 },
     { content: 1 },
@@ -213,7 +215,7 @@ test('suspected secrets are refused, in content, data, assertions and references
     assert.deepEqual(await refused(observe(body), 422, 'secret_material_rejected'), details);
 });
 
-test("its references must exist in the tenant, and the session be the caller's", async () => {
+test("its references must exist in the tenant, and the session must be the caller's", async () => {
   const { actor, sessionId } = await makeWorker(baton);
   const task = await makeTask(baton);
   const { id: claimId, fencingToken } = await claimTask({ actor, sessionId }, task.id);
@@ -235,7 +237,7 @@ test("its references must exist in the tenant, and the session be the caller's",
   await invalid({ task: other.id, runId: run.id }, 'runId');
 });
 
-test('it needs observations.write, and tasks.read to name a task or a run', async () => {
+test('it requires observations.write, and tasks.read to refer to a task or a run', async () => {
   const writer = await baton.actor({ permissions: ['observations.write'] });
   await done(observe({}, writer), 201);
   const task = await makeTask(baton);

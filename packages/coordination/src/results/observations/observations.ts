@@ -29,7 +29,7 @@ import {
 /**
  * Publishes a fact in the journal. Repeating the same source and key by the same author writes nothing, also when
  * requests are concurrent. See docs/reference/memory.md#observations.
- * @param knownId the id of the new observation, if the caller chose it before
+ * @param knownId the id of the new observation, if the caller has already chosen it
  * @throws Refusal `permission_denied`, `observation_invalid`, those of documents, `not_found`, `child_grant_exceeded`
  */
 export async function recordObservation(
@@ -129,8 +129,8 @@ async function requireObservation(context: Context, eventId: string): Promise<vo
 }
 
 /**
- * The newest observation of a key, with the payload of its event; undefined if there is none. It is from a prover,
- * unless there is none of a prover.
+ * The newest observation of a key, with the payload of its event; undefined if none exists. Observations from provers
+ * take precedence.
  */
 export async function findNewest(
   { db, tenantId }: Context,

@@ -12,7 +12,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-test('an observation about a run is seen by those who see its task: in the journal, and as evidence', async () => {
+test('an observation about a run is visible to those who see its task: in the journal, and as evidence', async () => {
   const { person, mine, other } = await makeNarrowPerson(baton);
   const worker = await makeWorker(baton);
   const told = [];
@@ -33,7 +33,7 @@ test('an observation about a run is seen by those who see its task: in the journ
   assert.deepEqual(
     payload,
     { kind: 'finding', content: seen.content, runId: seen.runId },
-    'only what was given',
+    'only the given fields',
   );
   const task = await makeTask(baton, { workspaceId: mine.id });
   const cite = (observationId: string) => {

@@ -27,9 +27,9 @@ export interface Subject {
 export const waitingCodes: readonly string[] = ['task_claimed', 'approval_required'];
 
 /**
- * Executes one action of a decision in the name of the decider. An action without effect is skipped, and `skipped`
+ * Executes one action of a decision on behalf of the decider. An action without effect is skipped, and `skipped`
  * gives the reason.
- * @throws Refusal, UnresolvedExpression, ActionFault: why it can't be executed, or not yet (`waitingCodes`)
+ * @throws Refusal, UnresolvedExpression, ActionFault: the reason why it can't be executed, or not yet (`waitingCodes`)
  */
 export async function executeDecisionAction(
   acting: Context,

@@ -22,15 +22,15 @@ import {
   updateOutcome,
 } from './outcomes.sql.ts';
 
-/** Consecutive unexpected failures before an outcome fails, and the delays between them. */
+/** Maximum number of consecutive unexpected failures of an outcome, and the delays between them. */
 const failuresMax = 8;
 const pauseSecondsMin = 2;
 const pauseSecondsMax = 300;
 
 /**
- * Executes the outcome of a decision as far as possible, in one transaction and in the name of the decider. See
+ * Executes the outcome of a decision as far as possible, in one transaction and on behalf of the decider. See
  * docs/reference/approvals.md#outcomes.
- * @returns 1, or 0 if another transaction has locked a task or the outcome: it stays due
+ * @returns 1, or 0 if another transaction has locked a task or the outcome: the outcome stays due
  */
 export async function executeOutcome(context: Context, approvalId: string): Promise<number> {
   const { db, tenantId } = context;
@@ -59,7 +59,7 @@ export async function executeOutcome(context: Context, approvalId: string): Prom
 }
 
 /**
- * The tasks that the actions name, so that all are locked at once; an action without a valid task fails in its turn.
+ * The tasks of all actions, so that they are locked at once; an action without a valid task fails when it is executed.
  */
 async function targetsOf(context: Context, outcome: OutcomeOfApprovalRow, task: Task): Promise<string[]> {
   const lookup = lookupOfOutcome(context, outcome, task);
@@ -81,7 +81,7 @@ async function targetsOf(context: Context, outcome: OutcomeOfApprovalRow, task: 
   return ids;
 }
 
-/** The values of the expressions at the decision. Decisions from before these were stored resolve them now. */
+/** The values of the expressions at the decision. Decisions that predate stored values resolve them now. */
 function lookupOfOutcome(context: Context, outcome: OutcomeOfApprovalRow, task: Task): Lookup {
   const now = lookupOf(context, task, { approval: approvalOf(outcome) });
   return outcome.expression_values === null ? now : lookupIn(outcome.expression_values, now);
@@ -137,7 +137,7 @@ async function doActions(acting: Context, outcome: OutcomeOfApprovalRow, subject
   emit(acting, outcomeExecuted, aboutOf(outcome), payload);
 }
 
-/** Schedules the next attempt. The event is written once for each wait, not for each attempt. */
+/** Schedules the next attempt. The event is written once per wait, not per attempt. */
 async function defer(
   acting: Context,
   outcome: OutcomeOfApprovalRow,

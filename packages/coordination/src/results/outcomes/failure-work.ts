@@ -6,8 +6,8 @@ import type { Context } from '../context.ts';
 import type { OutcomeOfApprovalRow } from './outcome.ts';
 
 /**
- * Creates a task for the decider of a failed outcome, in the name of the core itself: in the approval's workspace, or
- * without a workspace if that one takes no tasks.
+ * Creates a task for the decider of a failed outcome, on behalf of the core itself: in the approval's workspace, or
+ * without a workspace if that one accepts no tasks.
  * @returns the id of the task; null if none could be created
  */
 export async function createFailureTask(

@@ -6,7 +6,7 @@ import { done, eventsOf, refused } from '../../testing/leases.ts';
 import { claimCall, makeCallable } from '../../testing/results/invocations.ts';
 import { outcomeTester } from '../../testing/results/outcomes.ts';
 
-/** Skills that decisions call (see docs/reference/approvals.md#outcomes). */
+/** Tests skills that decisions call (see docs/reference/approvals.md#outcomes). */
 let baton: TestCoordination;
 let person: Actor;
 let executor: Actor;
@@ -39,7 +39,7 @@ async function called(skill: any, more: object = {}, others: object[] = []) {
   return { id, task, call: (await done(claimCall(executor, skill))).invocation };
 }
 
-test('the decider calls the skill; the outcome waits, then reacts to the end and goes on', async () => {
+test('the skill is called on behalf of the decider; the outcome waits, then reacts to the end and continues', async () => {
   const skill = await makeCallable(baton.admin);
   const onSuccess = [comment('$.invocation.skill $.invocation.status: $.invocation.output.url')];
   const onFailure = [comment('never')];
@@ -68,7 +68,7 @@ test('the decider calls the skill; the outcome waits, then reacts to the end and
     ],
   );
   await end(call, 'complete', { output: { url: 'https://here' } });
-  // The end of the call wakes the outcome: no time has to pass.
+  // The end of the call wakes the outcome without a delay.
   await tester.work();
   const executed = await tester.outcome(id);
   assert.equal(executed.outcomeStatus, 'executed');
@@ -85,7 +85,7 @@ test('the decider calls the skill; the outcome waits, then reacts to the end and
   assert.deepEqual(await eventTypes(id), ['approval.outcome_deferred', 'approval.outcome_executed']);
 });
 
-test('a failure with reactions is no failure of the outcome', async () => {
+test('a failure with reactions does not fail the outcome', async () => {
   const skill = await makeCallable(baton.admin);
   const onFailure = [comment('$.invocation.error.code: $.invocation.error.message')];
   const failed = await called(skill, { onFailure });
@@ -128,7 +128,7 @@ test('a failure without reactions fails the outcome; a replay calls again', asyn
   assert.deepEqual([lastError.code, lastError.details.error.code], ['skill_failed', 'broken']);
 });
 
-test('a call that takes too long is cancelled, and the outcome fails', async () => {
+test('a call that times out is cancelled, and the outcome fails', async () => {
   const skill = await makeCallable(baton.admin);
   const { id, call } = await called(skill);
   const later = (seconds: number) =>
@@ -144,7 +144,7 @@ test('a call that takes too long is cancelled, and the outcome fails', async () 
   assert.equal((await done(baton.admin.get(`/skill-invocations/${call.id}`))).status, 'cancelled');
 });
 
-test('a call that is refused fails the outcome by the code of the refusal', async () => {
+test('a refused call fails the outcome with the code of the refusal', async () => {
   const skill = await makeCallable(baton.admin, { contract: { inputs: { required: ['branch'] } } });
   const { id } = await tester.gate({ approved: [{ invokeSkill: { skill: skill.name } }] });
   await tester.decide(id);
@@ -152,13 +152,13 @@ test('a call that is refused fails the outcome by the code of the refusal', asyn
   assert.equal((await tester.outcome(id)).lastError.code, 'invalid_skill_inputs');
 });
 
-test('the decision itself is the basis of a skill with effects outside', async () => {
+test('the decision itself is the basis of a skill with external effects', async () => {
   const skill = await makeCallable(baton.admin, { sideEffects: 'external_write' });
   const { id, call } = await called(skill);
   assert.deepEqual(call.authorizationBasis, { kind: 'approval', approvalId: id });
 });
 
-test('a task type names skills that can be called: with effects outside pinned, and never on a rejection', async () => {
+test('a task type specifies callable skills: pinned if they have external effects, and never for a rejection', async () => {
   let types = 0;
   const declare = (skill: string, outcome = 'approved') => {
     const outcomes = { [outcome]: [comment('first'), { invokeSkill: { skill } }] };

@@ -23,7 +23,7 @@ export type CallStep =
   | { is: 'failed'; result: ActionResult; error: ActionError };
 
 /**
- * Calls a skill in the name of the decider, or checks the call that was requested before. A failure with declared
+ * Calls a skill on behalf of the decider, or checks the call that was already requested. A failure with declared
  * reactions doesn't fail the outcome. See docs/reference/approvals.md#outcomes.
  */
 export async function executeCall(

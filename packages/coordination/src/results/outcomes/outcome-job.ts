@@ -9,7 +9,7 @@ import { type DueOutcomeRow, findDueOutcomes } from './outcomes.sql.ts';
 const batchMax = 50;
 
 /**
- * Executes the outcomes of decisions, each in a transaction of its own. An outcome that fails unexpectedly is retried
+ * Executes the outcomes of decisions, each in its own transaction. An outcome that fails unexpectedly is retried
  * after a delay, without blocking the others. See docs/reference/approvals.md#outcomes.
  */
 export function executeDueOutcomes({ pool, command, log }: JobTools<Context>): Job {

@@ -51,7 +51,7 @@ export type OutcomeRow = RowOf<
   }
 >;
 
-/** An outcome with the fields of its approval that it needs. */
+/** An outcome with the required fields of its approval. */
 export type OutcomeOfApprovalRow = OutcomeRow &
   Pick<
     ApprovalRow,

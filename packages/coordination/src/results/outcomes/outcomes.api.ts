@@ -12,7 +12,7 @@ export const outcomesApi = [
     path: '/approvals/{id}/outcome',
     summary: 'Read the outcome of a decision and its progress.',
     description:
-      "The task's type declares the outcome. A worker executes it in the name of the decider; it waits while a " +
+      "The task's type declares the outcome. A worker executes it on behalf of the decider; it waits while a " +
       'task that it changes is claimed or held back.',
     permission: 'approvals.read',
     params,

@@ -39,7 +39,7 @@ test('with two concurrent workers and a replay, each action is executed once', a
   }
 });
 
-test('of an outcome that completes a task and a claim at once, the task is completed without a claim, or the outcome waits', async () => {
+test('with an outcome that completes a task and a concurrent claim, the task is completed without a claim, or the outcome waits', async () => {
   const worker = await makeWorker(baton);
   for (let round = 0; round < raceRounds; round += 1) {
     const { id, task } = await tester.gate({ approved: [{ completeTask: {} }] });

@@ -32,7 +32,7 @@ export function findDueOutcomes([nextAttemptAt, approvalId]: QueuePosition, rows
     order by next_attempt_at, approval_id limit ${rowsMax}`;
 }
 
-/** Locks an outcome if it is due and not locked already. */
+/** Locks an outcome if it is due and not already locked. */
 export function lockDueOutcome(tenantId: string, approvalId: string) {
   return sql<OutcomeOfApprovalRow>`
     select o.*, a.task_id, a.workspace_id, a.outcome_status, a.decision_by_principal_id, a.decision_at, a.decision_comment
@@ -69,7 +69,7 @@ export interface OutcomeProgress {
   actions: readonly ActionResult[];
   /** Whether this counts as an attempt; a check of a claim that is still live does not. */
   isAttempt: boolean;
-  /** Unexpected failures in a row. */
+  /** Consecutive unexpected failures. */
   failures: number;
   lastError: ActionResult['error'];
   /** Seconds until the next attempt; null for an outcome that ends. */
@@ -95,7 +95,7 @@ export function updateOutcome(tenantId: string, approvalId: string, progress: Ou
     from outcome where a.id = outcome.approval_id`;
 }
 
-/** Makes it due now and resets its failures. */
+/** Makes the outcome due now and resets its failures. */
 export function updateOutcomeToReplay(tenantId: string, approvalId: string, credential: CredentialSnapshot) {
   return sql`
     with outcome as (

@@ -57,7 +57,7 @@ test('a decision without an outcome returns one with null fields', async () => {
   await refused(replay(id, baton.otherAdmin), 404, 'not_found');
 });
 
-test('the worker executes the outcome of the decision, in the name of the decider, and in order', async () => {
+test('the worker executes the outcome of the decision, on behalf of the decider, and in order', async () => {
   const approved = [
     {
       ensureWork: {
@@ -153,7 +153,7 @@ test('the worker executes the outcome of the decision, in the name of the decide
   await refused(replay(id), 409, 'outcome_not_replayable');
 });
 
-test('a rejection has the outcome that is declared for it, also on another task', async () => {
+test('a rejection has its declared outcome, also on another task', async () => {
   const spawner = await makeTask(baton);
   const { id, task } = await tester.gate({
     approved: [{ completeTask: {} }],
@@ -204,7 +204,7 @@ test('while the task is claimed the outcome is deferred, and checked again', asy
     ['executed', 'not_executed'],
   );
   const inSeconds = (Date.parse(deferred.nextAttemptAt) - Date.now()) / 1000;
-  assert.ok(inSeconds > 5 && inSeconds <= 15.5, `looks again in ${inSeconds} s`);
+  assert.ok(inSeconds > 5 && inSeconds <= 15.5, `checks again in ${inSeconds} s`);
   const [event] = await outcomeEvents(id);
   assert.deepEqual(
     [event?.type, event?.payload],
@@ -284,7 +284,7 @@ test('a failed action ends the outcome: completed actions remain, the decider ge
   const core = await baton.pool.row<{ id: string }>(sql`
     select core_principal_id as id from tenants where id = ${baton.tenantId}`);
   assert.equal(work.createdBy, core?.id);
-  // Nobody but the decider and an administrator has it tried again.
+  // Only the decider and an administrator can retry it.
   const stranger = await baton.actor({ kind: 'human', permissions: ['approvals.decide'] });
   await refused(replay(id, stranger), 403, 'not_eligible');
   const agent = await baton.actor({ permissions: ['approvals.decide'] });
@@ -292,7 +292,7 @@ test('a failed action ends the outcome: completed actions remain, the decider ge
   assert.equal((await done(replay(id, baton.admin))).outcomeStatus, 'pending');
   await untilFailed(id);
   const [, again] = await outcomeEvents(id);
-  assert.equal(again?.payload['failureWorkTaskId'], failureWorkTaskId, 'work is filed once');
+  assert.equal(again?.payload['failureWorkTaskId'], failureWorkTaskId, 'the task is created once');
   await insertTestType(baton, { key: typeKey });
   const replayed = await done(replay(id));
   assert.deepEqual([replayed.outcomeStatus, replayed.lastError], ['pending', null]);
@@ -309,7 +309,7 @@ test('a failed action ends the outcome: completed actions remain, the decider ge
   );
 });
 
-test('each kind of failure has the code of the call that would be refused', async () => {
+test('each kind of failure has the error code of the corresponding call', async () => {
   const failures: [object, string][] = [
     [{ completeTask: { task: 'TASK-999999' } }, 'not_found'],
     [{ transition: { status: 'absent' } }, 'status_not_in_lifecycle'],
@@ -350,7 +350,7 @@ test("the decider's credential must still be active, and permit the actions", as
   }
 });
 
-test("a token that only decides leaves the person's rights to the outcome", async () => {
+test("with a decide-only token, the outcome uses the person's permissions", async () => {
   const { id, task } = await tester.gate({ approved: [{ completeTask: {} }] });
   const claims = { sub: person.iamPrincipalId, tenant_id: baton.tenantId, purpose_ref: `approval:${id}` };
   const token = await baton.issuer.sign({ ...claims, scope: ['control-plane:decide'] });
@@ -360,7 +360,7 @@ test("a token that only decides leaves the person's rights to the outcome", asyn
   assert.equal((await tester.task(task.id)).status, 'done');
 });
 
-test('an outcome that completes a task with checks opens an attempt in its name', async () => {
+test('an outcome that completes a task with checks opens an attempt on behalf of the decider', async () => {
   const acceptance = [{ key: 'human', kind: 'human', description: 'look' }];
   const { id, task } = await tester.gate(
     { approved: [{ completeTask: {} }, { completeTask: {} }] },
@@ -411,7 +411,7 @@ test('an unexpected failure is retried after delays that double, eight times, an
   assert.equal(
     (await done(baton.admin.get(`/tasks/${task.id}/comments`))).items.length,
     0,
-    'each try was undone',
+    'each attempt was rolled back',
   );
   assert.equal((await outcomeEvents(id))[0]?.payload['failedAction'], null);
   await baton.pool.run(sql`drop trigger break_outcome on approvals`);

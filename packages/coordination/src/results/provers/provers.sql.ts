@@ -1,6 +1,6 @@
 import { sql } from '@baton/kernel/database/sql';
 
-/** The principals that worked on a task: the holders of its claims, under which its runs were. */
+/** The principals that worked on a task: the holders of its claims, which include those of its runs. */
 export function findWorkersOf(tenantId: string, taskId: string) {
   return sql<{ id: string }>`
     select distinct holder_id as id from claims where task_id = ${taskId} and tenant_id = ${tenantId}`;
@@ -22,7 +22,7 @@ export function findRequestersOf(tenantId: string, approvalId: string) {
     where v.requester_id is not null`;
 }
 
-/** Those of the principals that hold a role in the whole tenant, in a workspace, or in an ancestor. */
+/** Returns the given principals that hold a role in the whole tenant, in a workspace, or in an ancestor. */
 export function findHoldersAmong(
   tenantId: string,
   roleId: string,

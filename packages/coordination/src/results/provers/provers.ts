@@ -4,14 +4,14 @@ import { findHoldersAmong, findRequestersOf, findWorkersOf } from './provers.sql
 
 /** The principals whose evidence counts for a task. */
 export interface Provers {
-  /** The principal that the check names. */
+  /** The principal that the check specifies. */
   readonly principalId: string | null;
-  /** The role that a prover must hold where the task is. */
+  /** The role that a prover must hold in the workspace of the task. */
   readonly roleId: string | null;
   readonly workspaceId: string | null;
   /**
    * Holders of the task's claims and the requester of its completion: their evidence doesn't count, unless the check
-   * names them.
+   * specifies them.
    */
   readonly barred: readonly string[];
 }
@@ -40,7 +40,7 @@ export async function findPartiesOfApproval(
 }
 
 /**
- * The principals that may prove something about a task.
+ * The principals that may provide evidence about a task.
  * @param requesterId the requester of the completion; null for a declaration
  * @param spec the `prover` of the check's spec: `{principalId}` or `{roleId}`
  */
@@ -55,7 +55,7 @@ export async function findProvers(
   return { principalId, roleId, workspaceId: task.workspaceId, barred };
 }
 
-/** Those of the principals that may prove it. */
+/** Returns the given principals whose evidence counts. */
 export async function proversAmong(
   { db, tenantId }: Context,
   { principalId, roleId, workspaceId, barred }: Provers,

@@ -23,7 +23,7 @@ after(async () => {
   await baton.close();
 });
 
-test('under a decision, a change and two evaluations at once, a call has the approved inputs, or waits for approval', async () => {
+test('with a concurrent decision, change and two evaluations, a call has the approved inputs, or waits for approval', async () => {
   const seen = new Set<string>();
   for (let round = 0; round < raceRounds; round += 1) {
     const skill = await makeCallable(baton.admin, { sideEffects: 'external_write' });

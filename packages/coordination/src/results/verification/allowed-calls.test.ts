@@ -7,7 +7,7 @@ import { claimCall, invoke, makeCallable } from '../../testing/results/invocatio
 import { checkBy, letTimePass, makeVerifier } from '../../testing/results/verification.ts';
 
 /**
- * A verification executes and completes what a person approved. See
+ * Tests that a verification executes and completes exactly what a person approved. See
  * docs/reference/trust.md#a-person-approves-what-they-saw.
  */
 let baton: TestCoordination;
@@ -50,7 +50,7 @@ const makePayer = () => makeCallable(baton.admin, { sideEffects: 'external_write
 const nobodyIsCalled = async (skill: any) => assert.equal((await claimCall(executor, skill)).status, 204);
 const callOf = async (skill: any) => (await done(claimCall(executor, skill))).invocation;
 
-/** Evidence of CI, and the next evaluation. */
+/** Adds evidence of CI, and runs the next evaluation. */
 async function proveExternally(id: string) {
   const { evidence } = await read(id);
   const fact = { kind: 'external', externalRef: { system: 'ci', id: '1' }, check: 'external' };
@@ -100,7 +100,7 @@ describe("a call that a check makes after a person's approval", () => {
     assert.notEqual((await read(task.id)).status, 'done');
   });
 
-  test('has the approved inputs, whatever the task contains by then', async () => {
+  test('has the approved inputs, regardless of later changes to the task', async () => {
     const skill = await makePayer();
     const inputs = { ...ofTask, urgency: '$.task.priority', risk: '$.task.artifact[scan].metadata.risk' };
     const { task, approvalId } = await asked([agreed(), callBy(skill, inputs)]);
@@ -177,7 +177,7 @@ describe("a call that a check makes after a person's approval", () => {
     assert.equal((await read(task.id)).status, 'done');
   });
 
-  test('is requested once if the attempt is from before approvals named their checks', async () => {
+  test('is requested once if the attempt predates approvals with checks', async () => {
     const skill = await makePayer();
     const { task, approvalId } = await asked([agreed(), external, callBy(skill, ofTask)]);
     await decide(approvalId, 'approve');
@@ -194,7 +194,7 @@ describe("a call that a check makes after a person's approval", () => {
     assert.equal((await done(baton.admin.get(`/approvals?taskId=${task.id}`))).items.length, 2);
   });
 
-  test('is made by the verification alone: the approval of a check permits no manual call', async () => {
+  test('is made only by the verification: the approval of a check permits no manual call', async () => {
     const skill = await makePayer();
     const { task, approvalId } = await asked([agreed(), external]);
     await decide(approvalId, 'approve');
@@ -242,7 +242,7 @@ describe('a task that is changed after the approval of its check', () => {
     assert.deepEqual([status, results[0].evidence], ['passed', [`approval:${waiting.approvalId}`]]);
   });
 
-  test('is not decided again by somebody who worked on it', async () => {
+  test('is not decided again by a person who worked on it', async () => {
     const own = await makeWorker(baton, { kind: 'human' });
     const role = await done(baton.admin.post('/roles', { slug: 'judges', name: 'Judges' }), 201);
     for (const { principalId } of [own.actor, person])

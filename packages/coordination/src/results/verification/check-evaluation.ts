@@ -13,13 +13,13 @@ export interface EvaluatedAttempt {
   /** Locked. */
   task: TaskRow;
   rules: TypeRules;
-  /** The checks of the attempt, and those that were added to the task since. */
+  /** The checks of the attempt, and those added to the task meanwhile. */
   checks: AttemptCheck[];
   /** The results of the first checks. */
   results: CheckResult[];
 }
 
-/** Why a check failed. See docs/reference/completion.md#verification-attempts. */
+/** The reason for a failed check. See docs/reference/completion.md#verification-attempts. */
 export type FailureReason =
   | 'no_result'
   | 'not_a_prover'
@@ -44,7 +44,7 @@ export type CheckOutcome =
   | { is: 'waiting'; for: 'running'; invocationId: string }
   | { is: 'waiting'; for: 'waiting_human'; approvalId: string };
 
-/** A check of an attempt in its turn; the task is locked. */
+/** The current check of an attempt; the task is locked. */
 export interface CheckEvaluation {
   attempt: JudgedAttemptRow;
   task: TaskRow;
@@ -56,7 +56,7 @@ export interface CheckEvaluation {
   acting: Context;
   /** The values of expressions of the task. */
   lookup: Lookup;
-  /** Whether this check has waited before: then the wait in `attempt` belongs to it, else to another check. */
+  /** Whether this check has waited before: then the wait in `attempt` belongs to it, otherwise to another check. */
   hasWaited: boolean;
 }
 

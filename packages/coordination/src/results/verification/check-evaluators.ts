@@ -15,9 +15,9 @@ import { findNewestOfCheck, findOutputs, findRoleHolder } from './verifications.
 type CheckEvaluator = (context: Context, evaluation: CheckEvaluation) => Promise<CheckOutcome>;
 
 const artifactsMax = 50;
-const ownWork = "A task can't be approved by somebody who worked on it or requested its completion.";
+const ownWork = "A task can't be approved by a person who worked on it or requested its completion.";
 
-/** Evaluates one check of each kind. Nothing passes by default: a check without an evaluation fails. */
+/** Evaluates one check of each kind. No check passes by default: one without an evaluation fails. */
 export const checkEvaluators: Record<AttemptCheck['kind'], CheckEvaluator> = {
   deterministic: (context, evaluation) =>
     skillOfCheck(evaluation.check) === undefined
@@ -61,8 +61,7 @@ function isOneOf(mediaType: string, ranges: readonly string[]): boolean {
 }
 
 /**
- * A person decides through a gate that this attempt requests for this check; other approvals of the task decide
- * something else.
+ * A person decides through a gate that this attempt requests for this check; other approvals of the task do not count.
  */
 async function evaluateByPerson(context: Context, evaluation: CheckEvaluation): Promise<CheckOutcome> {
   const { attempt, task, check, acting, hasWaited } = evaluation;
@@ -108,7 +107,7 @@ interface Decider {
   requiredRoleId: string | null;
 }
 
-/** The first active person among them who neither did the work nor requested the completion. */
+/** The first active person among the candidates who neither did the work nor requested the completion. */
 async function personFor(
   context: Context,
   ids: readonly (string | null)[],
@@ -121,7 +120,7 @@ async function personFor(
   return person === undefined ? undefined : { assignedPrincipalId: person, requiredRoleId: null };
 }
 
-/** The role, if such a person holds it where the task is. */
+/** The role, if such a person holds it in the workspace of the task. */
 async function roleFor(
   { db, tenantId }: Context,
   task: TaskRow,

@@ -14,7 +14,7 @@ import {
 import { checkBy, letTimePass, makeVerifier } from '../../testing/results/verification.ts';
 
 /**
- * A person decides exactly the check that the attempt requests, and never their own work. See
+ * Tests that a person decides exactly the check that the attempt requests, and never their own work. See
  * docs/reference/trust.md#nobody-proves-their-own-work.
  */
 let baton: TestCoordination;
@@ -48,7 +48,7 @@ async function worked(by: Worker, task: object) {
 }
 
 describe('a decoy', () => {
-  test('the agent requests another approval of the person: it completes nothing', async () => {
+  test('another approval that the agent requests from the person does not complete the task', async () => {
     const { task, run } = await makeRun(baton, worker, { task: { acceptance: [askedOf(person)] } });
     await succeed(run);
     const decoy = await done(
@@ -100,7 +100,7 @@ describe('a decoy', () => {
     assert.equal((await read(task.id)).status, 'done');
   });
 
-  test('each check of an attempt has an approval of its own', async () => {
+  test('each check of an attempt has its own approval', async () => {
     const checks = [askedOf(person), { ...askedOf(person), key: 'again' }];
     const { task, attempt } = await worked(worker, { acceptance: checks });
     await done(decide(attempt.approvalId, 'approve'));
@@ -154,7 +154,7 @@ describe('who decides', () => {
     assert.equal((await read(task.id)).status, 'done');
   });
 
-  test('nobody who could not decide is an addressee: no_approver', async () => {
+  test('a person who may not decide is no addressee: no_approver', async () => {
     const own = await makeWorker(baton, { kind: 'human' });
     const named = await worked(own, { acceptance: [askedOf(own.actor)] });
     assert.deepEqual([named.attempt.status, named.attempt.results[0].reason], ['failed', 'no_approver']);
@@ -172,7 +172,7 @@ describe('who decides', () => {
     assert.equal(ofRole.attempt.results[0].reason, 'no_approver');
   });
 
-  test('an approval that no check requests can be decided by somebody who worked on the task', async () => {
+  test('an approval that no check requests can be decided by a person who worked on the task', async () => {
     const own = await makeWorker(baton, { kind: 'human' });
     const { task } = await makeRun(baton, own);
     const { id } = await done(
@@ -183,12 +183,12 @@ describe('who decides', () => {
   });
 });
 
-test('an attempt that had taken up a gate of somebody else requests its own', async () => {
+test('an attempt that had adopted another principal’s gate requests its own', async () => {
   const { task, attempt } = await worked(worker, { acceptance: [askedOf(person)] });
   const gate = { task: task.id, gate: true, assignedPrincipalId: person.principalId };
   const decoy = await done(worker.actor.post('/approvals', gate), 201);
   await done(decide(decoy.id, 'approve'));
-  // As a version of before left it.
+  // The state that an earlier version left.
   await baton.pool.run(sql`
     update verifications set approval_id = ${decoy.id}, owns_approval = false where id = ${attempt.id}`);
   await letTimePass(baton, task.id, 0);

@@ -16,7 +16,7 @@ const failuresBeforeBlocked = 3;
 
 /**
  * Completes the task of an attempt whose checks have all passed, in the context of the requester of the completion.
- * @returns why it can't be completed; undefined when it was
+ * @returns the reason for a refusal; undefined if the task was completed
  */
 export async function passAttempt(
   acting: Context,
@@ -71,7 +71,9 @@ export async function failAttempt(
   );
 }
 
-/** The first reachable blocked status, if the task should be blocked; else the release status, else the current one. */
+/**
+ * The first reachable blocked status, if the task should be blocked; otherwise the release status, or the current one.
+ */
 function statusAfterFailure(
   { lifecycle }: TypeRules,
   { status, category }: TaskRow,

@@ -27,7 +27,7 @@ import {
   updateNextLook,
 } from './verifications.sql.ts';
 
-/** Limit on the checks of an attempt, those added since included; more indicate a faulty client. */
+/** Maximum number of checks of an attempt, including those added later; more indicate a faulty client. */
 const checksMax = 300;
 /**
  * A decision wakes the attempt that waits for it, so polls can be rare: 100,000 attempts that wait for people, each
@@ -36,9 +36,9 @@ const checksMax = 300;
 const personLookSecondsMax = 3600;
 
 /**
- * Evaluates an attempt that is due, as far as possible, in the name of the requester of the completion. See
+ * Evaluates an attempt that is due, as far as possible, on behalf of the requester of the completion. See
  * docs/reference/completion.md#verification-attempts.
- * @returns 1, or 0 if another transaction has locked its task: it stays due
+ * @returns 1, or 0 if another transaction has locked its task: the attempt stays due
  */
 export async function evaluateAttempt(context: Context, attemptId: string): Promise<number> {
   const { db, tenantId } = context;
@@ -113,7 +113,7 @@ async function evaluateChecks(context: Context, acting: Context, evaluated: Eval
 
 /**
  * Fails the attempt at a check whose changed subject a person rejected after having approved the previous one.
- * @returns whether there is one
+ * @returns whether such a check exists
  */
 async function failRefusedCheck(context: Context, evaluated: EvaluatedAttempt): Promise<boolean> {
   const { attempt, checks, results } = evaluated;
@@ -130,7 +130,7 @@ async function failRefusedCheck(context: Context, evaluated: EvaluatedAttempt): 
   return false;
 }
 
-/** Checks that the task or its type has now and that were not evaluated: checks added during an attempt count. */
+/** The current checks of the task and its type that were not evaluated: checks added during an attempt count. */
 function addedChecks({ task, rules, checks }: EvaluatedAttempt): AttemptCheck[] {
   const known = new Set(checks.map(canonicalJson));
   return checksOf(rules, task).filter((check) => !known.has(canonicalJson(check)));
@@ -168,7 +168,7 @@ async function wait(
   await db.run(updateAttempt(tenantId, attempt.id, progress));
 }
 
-/** Fails the attempt at the current check; if all have passed, at none. */
+/** Fails the attempt at the current check, or without a check if all have passed. */
 async function failAt(
   context: Context,
   evaluated: EvaluatedAttempt,

@@ -10,7 +10,9 @@ export interface RecordedFactRow {
   task_id: string | null;
 }
 
-/** The artifacts and observations among the ids. An artifact that the core records is not a claim of any principal. */
+/**
+ * The artifacts and observations with these ids. An artifact that the core records is not a statement of any principal.
+ */
 export function findRecordedFacts(tenantId: string, ids: readonly string[]) {
   return sql<RecordedFactRow>`
     select id, created_by as author, task_id from artifacts
@@ -22,7 +24,7 @@ export function findRecordedFacts(tenantId: string, ids: readonly string[]) {
 
 /**
  * An event of a type on a task since an attempt began; an observation about the task counts as one on it.
- * @param provers the required authors of the event; null for anybody
+ * @param provers the required authors of the event; null for any author
  */
 export function findEventOfTask(
   tenantId: string,

@@ -8,13 +8,13 @@ import { findEventOfTask, findRecordedFacts, type RecordedFactRow } from './exte
 
 const evidenceMax = 5;
 const evidenceCharactersMax = 200;
-/** Number of evidence items that don't count and are named in the result. */
+/** Maximum number of rejected evidence items listed in the result. */
 const notCountedMax = 20;
 const notFromProver = 'The evidence is from principals who may not prove this check.';
 
 /**
- * Waits for evidence that names the check or, if the check names an event, for that event on the task since the attempt
- * began. Only evidence from a prover counts; the result names the rest.
+ * Waits for evidence of the check or, if the check specifies an event, for that event on the task since the attempt
+ * began. Only evidence from a prover counts; the result lists the rest.
  */
 export async function evaluateExternalState(
   context: Context,
@@ -46,7 +46,7 @@ export async function evaluateExternalState(
   return { is: 'waiting', for: 'waiting_external', notCounted };
 }
 
-/** Sorts evidence by whether it is from a prover. */
+/** Separates evidence of provers from other evidence. */
 async function sort(
   context: Context,
   taskId: string,
@@ -79,8 +79,8 @@ async function sort(
 }
 
 /**
- * An observation or an artifact counts by its author if it concerns this task. If it concerns something else, a prover,
- * or the rule that added it as evidence, must have added it here. Other evidence counts by the principal that added it.
+ * An observation or an artifact counts by its author if it concerns this task. Otherwise, a prover, or the rule that
+ * added it as evidence, must have added it here. Other evidence counts by the principal that added it.
  */
 function isProof(
   { kind, addedByPrincipalId: addedBy = '' }: TaskEvidence,
@@ -103,7 +103,7 @@ function factIdOf(item: TaskEvidence): string | undefined {
   return item.kind === 'artifact' ? item.artifactId : undefined;
 }
 
-/** `external:ci/12`, `observation:<id>` and the like, in the form of results. */
+/** A reference in the format of results, such as `external:ci/12` or `observation:<id>`. */
 function nameOf(item: TaskEvidence): string {
   return `${item.kind}:${idOf(item)}`.slice(0, evidenceCharactersMax).toWellFormed();
 }

@@ -8,7 +8,7 @@ import { claimCall, invoke, makeCallable } from '../../testing/results/invocatio
 import { checkBy, letTimePass, makeVerifier } from '../../testing/results/verification.ts';
 import { makeRule, makeRuleWorker, observe, observed } from '../../testing/rules/rules.ts';
 
-/** Nobody proves their own work. See docs/reference/trust.md#nobody-proves-their-own-work. */
+/** Tests that no principal proves its own work. See docs/reference/trust.md#nobody-proves-their-own-work. */
 let baton: TestCoordination;
 let judge: ReturnType<typeof makeVerifier>;
 let worker: Worker;
@@ -45,7 +45,7 @@ async function look(taskId: string) {
   return attemptOf(taskId);
 }
 
-/** A task whose run has succeeded, so that its check waits to be proven. */
+/** A task whose run has succeeded, so that its check waits for proof. */
 async function worked(spec: object = {}, more: object = {}) {
   const made = await makeRun(baton, worker, {
     task: { acceptance: [checkBy('external_state', { spec })], ...more },
@@ -56,7 +56,7 @@ async function worked(spec: object = {}, more: object = {}) {
 }
 
 describe('evidence of an external state', () => {
-  test('fabricated by the agent, it is stored and named but does not count; CI proves the task', async () => {
+  test('fabricated by the agent, it is stored and listed but does not count; CI proves the task', async () => {
     const acceptance = [checkBy('external_state')];
     const { task, claim, run } = await makeRun(baton, worker, { task: { acceptance } });
     const held = { claimId: claim.id, fencingToken: claim.fencingToken };
@@ -93,7 +93,7 @@ describe('evidence of an external state', () => {
     assert.equal((await read(task.id)).status, 'done');
   });
 
-  test('a check that times out names the evidence that did not count', async () => {
+  test('a check that times out lists the evidence that did not count', async () => {
     const { task } = await worked();
     await prove(task.id, worker.actor, [fact('made-up')]);
     await letTimePass(baton, task.id, 100_000);
@@ -122,7 +122,7 @@ describe('evidence of an external state', () => {
     assert.equal((await look(task.id)).status, 'passed');
   });
 
-  test('sent again by somebody else it keeps its author; with another note it is theirs', async () => {
+  test('sent again by another principal it keeps its author; with another note it becomes theirs', async () => {
     const { task } = await worked();
     await prove(task.id, worker.actor, [fact('7', { note: 'green' })]);
     await prove(task.id, ci, []);
@@ -133,7 +133,7 @@ describe('evidence of an external state', () => {
     assert.equal((await look(task.id)).status, 'passed');
   });
 
-  test('an observation counts by its author, an artifact too, and only where it is about the task', async () => {
+  test('observations and artifacts count by their author, and only if they concern the task', async () => {
     const { actor } = worker;
     const other = await makeTask(baton);
     const artifact = async (by: Actor, task: string) =>
@@ -187,7 +187,7 @@ describe('evidence of an external state', () => {
   });
 });
 
-test("the core's record of a call that the agent requested proves nothing by the executor’s name", async () => {
+test("the core's record of a call that the agent requested is no proof by the executor", async () => {
   const skill = await makeCallable(baton.admin);
   const { task } = await worked();
   await done(invoke(worker.actor, skill, { taskId: task.id }), 201);
@@ -223,7 +223,7 @@ describe('an event that a check requires', () => {
     assert.deepEqual([passed.status, passed.results[0].evidence], ['passed', [`event:${eventId}`]]);
   });
 
-  test('nor does one without an actor', async () => {
+  test('an event without an actor does not count either', async () => {
     const { task } = await worked({ event: 'task.comment_added' });
     const about = { type: 'task.comment_added', entity_type: 'task', entity_id: task.id };
     const [eventId] = await writeEvents(baton.pool, baton.tenantId, [about]);
@@ -256,7 +256,7 @@ describe('a rule that adds its cause as evidence', () => {
       },
     });
 
-  test('completes nothing by the agent’s observation, and the task by that of CI', async () => {
+  test('does not complete the task by the agent’s observation, but by that of CI', async () => {
     const rules = makeRuleWorker(baton);
     for (const [actor, status] of [
       [worker.actor, 'waiting_external'],
@@ -278,10 +278,10 @@ describe('a rule that adds its cause as evidence', () => {
     await rules.close();
   });
 
-  test('nor by another event that the agent causes', async () => {
+  test('does not complete it by another event that the agent causes either', async () => {
     const rules = makeRuleWorker(baton);
     const { task, run } = await makeRun(baton, worker, {
-      task: { acceptance: [checkBy('external_state')], title: 'closed by its comment' },
+      task: { acceptance: [checkBy('external_state')], title: 'closed by the agent’s comment' },
     });
     await makeRule(baton.admin, {
       trigger: { kind: 'event', type: 'task.comment_added' },
@@ -320,7 +320,7 @@ describe('a rule that adds its cause as evidence', () => {
 });
 
 describe('a prover', () => {
-  test('is the principal that the check names, and nobody else', async () => {
+  test('is only the principal that the check specifies', async () => {
     const { task } = await worked({ prover: { principalId: ci.principalId }, event: 'observation.recorded' });
     await prove(task.id, baton.admin, [fact('1')]);
     await observe(baton.admin, 'ci.passed', {}, { task: task.id });
@@ -329,7 +329,7 @@ describe('a prover', () => {
     assert.equal((await look(task.id)).status, 'passed');
   });
 
-  test('holds the role that the check names, where the task is, and did not do the work', async () => {
+  test('holds the role of the check in the workspace of the task, and did not do the work', async () => {
     const [here, elsewhere] = [await makeWorkspace(baton), await makeWorkspace(baton)];
     const role = await done(baton.admin.post('/roles', { slug: 'provers', name: 'Provers' }), 201);
     const [near, far] = [await baton.actor(), await baton.actor()];
@@ -353,7 +353,7 @@ describe('a prover', () => {
     assert.equal((await look(observed.task.id)).status, 'passed');
   });
 
-  test('is named by a principal or a role: anything else is an invalid spec', async () => {
+  test('is specified by a principal or a role: any other spec is invalid', async () => {
     const make = async (prover: unknown) => {
       const acceptance = [checkBy('external_state', { spec: { prover } })];
       return (await baton.admin.post('/tasks', { title: 'x', acceptance })).body.error?.code ?? 'made';

@@ -30,7 +30,7 @@ after(async () => {
   await baton.close();
 });
 
-test('a batch of attempts that can never be evaluated does not block the one behind them', async () => {
+test('a batch of attempts that can never be evaluated does not block the next one', async () => {
   const bad = [];
   for (let n = 0; n < batchMax; n += 1)
     bad.push(await openVerification(baton, [checkBy('external_state')], { evidence }));
@@ -52,5 +52,5 @@ test('a batch of attempts that can never be evaluated does not block the one beh
   const triedBefore = logged.length;
   await judge.run();
   await judge.run();
-  assert.equal(logged.length, triedBefore, 'they are put off');
+  assert.equal(logged.length, triedBefore, 'they are postponed');
 });

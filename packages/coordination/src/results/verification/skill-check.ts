@@ -53,8 +53,8 @@ export async function withdrawCall(context: Context, invocationId: string): Prom
 }
 
 /**
- * Requests the call in the name of the requester of the completion. For a skill with external effects, the inputs are
- * those that a person approved, whatever the task contains by now.
+ * Requests the call on behalf of the requester of the completion. For a skill with external effects, the inputs are
+ * those that a person approved, regardless of later changes to the task.
  */
 async function call(context: Context, evaluation: CheckEvaluation): Promise<CheckOutcome> {
   const { acting, check, lookup } = evaluation;

@@ -5,7 +5,7 @@ import { done, eventsOf, makeTask, refused } from '../../testing/leases.ts';
 import { claimCall, makeCallable, makeCallWorker } from '../../testing/results/invocations.ts';
 import { checkBy, letTimePass, makeVerifier, openVerification } from '../../testing/results/verification.ts';
 
-/** Checks that a skill verifies. See docs/reference/completion.md#checks. */
+/** Tests checks that a skill verifies. See docs/reference/completion.md#checks. */
 let baton: TestCoordination;
 let judge: ReturnType<typeof makeVerifier>;
 let executor: Actor;
@@ -26,7 +26,7 @@ const checkOf = (skill: any, more: object = {}, beside: object = {}) =>
 const end = (call: any, verb: string, body: object) =>
   done(executor.post(`/skill-invocations/${call.id}:${verb}`, { fencingToken: call.fencingToken, ...body }));
 
-/** The attempt has requested its call, and an executor has claimed it. */
+/** Sets up an attempt that has requested its call, which an executor has claimed. */
 async function called(skill: any, acceptance: object[], by?: Actor) {
   const task = await openVerification(baton, acceptance, {}, by);
   await judge.run();
@@ -40,7 +40,7 @@ async function judgedAfter(task: { id: string }) {
   return { status, ...results.at(-1) };
 }
 
-test('the skill is called once in the name of the completer, and its success passes the check', async () => {
+test('the skill is called once on behalf of the completer, and its success passes the check', async () => {
   const skill = await makeCallable(baton.admin);
   const inputs = { title: '$.task.title', of: 'ticket $.task.publicId' };
   const { task, call } = await called(skill, [checkOf(skill, { inputs })], baton.admin);
@@ -53,7 +53,7 @@ test('the skill is called once in the name of the completer, and its success pas
   await judge.run();
   assert.equal((await attemptOf(task.id)).status, 'running');
   const { artifactId } = await end(call, 'complete', { output: { any: 1 } });
-  // The end of the call wakes the attempt: no time has to pass.
+  // The end of the call wakes the attempt without a delay.
   const result = await judgedAfter(task);
   assert.deepEqual(
     [result.status, result.evidence],
@@ -103,7 +103,7 @@ test('a call that fails, is cancelled or cannot be made fails the check with its
   assert.deepEqual([call.status, call.error.message], ['cancelled', 'verification_over']);
 });
 
-test('inputs that do not fit, and a skill that was disabled since, fail the check', async () => {
+test('invalid inputs, and a skill that was disabled meanwhile, fail the check', async () => {
   const inputs = { required: ['branch'] };
   const strict = await makeCallable(baton.admin, { contract: { inputs } });
   const task = await openVerification(baton, [checkOf(strict)]);
@@ -164,7 +164,7 @@ test("a skill with external effects is called after a person's approval, and ref
   assert.equal((await judgedAfter(task)).status, 'passed');
 });
 
-test('a check names a callable skill', async () => {
+test('a check specifies a callable skill', async () => {
   const reasonOf = async (spec: object) => {
     const body = { title: 'x', acceptance: [checkBy('deterministic', { spec })] };
     return (await refused(baton.admin.post('/tasks', body), 422, 'invalid_acceptance_spec')).reason;

@@ -10,7 +10,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-test('an executor does not skip a person’s check of the type by changing where its task came from', async () => {
+test('an executor does not skip a person’s check of the type by changing the origin of its task', async () => {
   const person = await baton.actor({ kind: 'human' });
   const when = ['$.spawnedBy.customFields.production'];
   const check = checkBy('human', { key: 'signed', when, spec: { approver: person.principalId } });

@@ -7,7 +7,7 @@ import { type DueAttemptRow, findDueAttempts } from './verifications.sql.ts';
 const batchMax = 50;
 
 /**
- * Evaluates the attempts that are due, each in a transaction of its own. See
+ * Evaluates the attempts that are due, each in its own transaction. See
  * docs/reference/completion.md#verification-attempts.
  */
 export function evaluateDueAttempts({ pool, command, log }: JobTools<Context>): Job {

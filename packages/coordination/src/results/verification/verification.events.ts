@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/http/service';
 import { Uuid } from '@baton/values/wire';
 
-/** `checks` counts them; a result has no message, evidence or details, which only readers of the task see. */
+/** `checks` contains counts; a result has no message, evidence or details, which only readers of the task see. */
 const evaluation = {
   publicId: z.string(),
   taskId: Uuid,

@@ -9,7 +9,7 @@ import { requireLostConnection } from '../../testing/sweepers.ts';
 import { untilBlockedBy } from '../../testing/wait-until.ts';
 
 const evidence = [{ kind: 'external', externalRef: { system: 'ci', id: '1' }, check: 'checked' }];
-/** Passes at the first look. */
+/** Passes at the first evaluation. */
 const ready = [checkBy('external_state')];
 
 let baton: TestCoordination;
@@ -29,7 +29,7 @@ const attemptOf = async (id: string) => (await done(baton.admin.get(`/tasks/${id
 const countOf = async (id: string, type: string) =>
   (await eventsOf(baton, id)).filter((event) => event.type === type).length;
 
-/** The invariant of the task: its attempt is closed, and only a passed attempt completed it. */
+/** Checks the invariant of the task: its attempt is closed, and only a passed attempt completed it. */
 async function assertSettled(taskId: string, round: number) {
   const row = await baton.pool.row(sql<{ category: string; open: string | null; passed: number }>`
     select t.category, t.open_verification_id as open,
@@ -70,7 +70,7 @@ test('an attempt whose task is locked is retried by the next run, and blocks no 
   assert.equal((await read(held.id)).status, 'done');
 });
 
-test('of a pass and a cancellation one wins', async () => {
+test('of a concurrent pass and cancellation one wins', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const task = await openVerification(baton, ready, { evidence });
     const ifMatch = { 'if-match': `task-${task.version}` };
@@ -135,7 +135,7 @@ test('a decoy gate, its approval and concurrent evaluations: the check waits for
   }
 });
 
-test('a disable of the completer is seen by the attempt, or waits for it', async () => {
+test('a disable of the completer is visible to the attempt, or waits for it', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const completer = await baton.actor();
     const task = await openVerification(baton, ready, { evidence }, completer);
@@ -153,7 +153,7 @@ test('a disable of the completer is seen by the attempt, or waits for it', async
   }
 });
 
-test('a completer who is being disabled meanwhile completes nothing after the disable', async () => {
+test('a completer who is disabled meanwhile completes no task after the disable', async () => {
   const completer = await baton.actor();
   const task = await openVerification(baton, ready, { evidence }, completer);
   let judged: Promise<unknown> | undefined;

@@ -105,7 +105,7 @@ describe('a passed attempt', () => {
 });
 
 describe('a failed attempt', () => {
-  test('returns the task to its release status, and the core comments the reason', async () => {
+  test('returns the task to its release status, and the core adds a comment with the reason', async () => {
     const started = { acceptance: [artifactCheck({ type: 'log' })] };
     const { id } = await makeTask(baton, started);
     const ifMatch = { 'if-match': 'task-1' };
@@ -151,7 +151,7 @@ describe('a failed attempt', () => {
     assert.equal((await approvalsOf(attempt.taskId)).length, 0);
   });
 
-  test('the third failure in a row blocks the task, and so does the fourth', async () => {
+  test('the third consecutive failure blocks the task, and so does the fourth', async () => {
     let { task } = await judged([artifactCheck({ type: 'log' })]);
     const failures = [];
     for (let attempt = 2; attempt <= 4; attempt += 1) {
@@ -168,7 +168,7 @@ describe('a failed attempt', () => {
     ]);
   });
 
-  test('where the lifecycle leads nowhere the task stays where it is', async () => {
+  test('a task without a declared transition keeps its status', async () => {
     const lifecycle: Lifecycle = {
       statuses: [
         { key: 'new', category: 'active', displayName: 'New' },
@@ -190,7 +190,7 @@ describe('a failed attempt', () => {
     }
   });
 
-  test('a task that was moved to where no completion is declared fails with invalid_transition', async () => {
+  test('a task that was moved to a status without a declared completion fails with invalid_transition', async () => {
     const lifecycle: Lifecycle = {
       statuses: [
         { key: 'new', category: 'active', displayName: 'New' },
@@ -220,8 +220,8 @@ describe('a check of an artifact', () => {
   const rows: [string, object[], object, string][] = [
     ['no artifact of the type', [{ type: 'report' }], {}, 'artifact_missing'],
     ['no content', [{}], {}, 'artifact_content_missing'],
-    ['an address is no content', [{ uri: 'https://x.example/log' }], {}, 'artifact_content_missing'],
-    ['no content, where none is needed', [{}], { content: 'optional' }, 'passed'],
+    ['an address is not content', [{ uri: 'https://x.example/log' }], {}, 'artifact_content_missing'],
+    ['no content, if none is required', [{}], { content: 'optional' }, 'passed'],
     ['content in the record', [{ content }], {}, 'passed'],
     ['content of another media type', [{ content }], { mediaTypes: ['text/plain'] }, 'artifact_media_type'],
     ['content of the media type', [{ content }], { mediaTypes: ['application/json'] }, 'passed'],
@@ -297,7 +297,7 @@ describe('a check of an artifact', () => {
 });
 
 describe('a check by a person', () => {
-  test('requests approval of the owner through a gate, in the name of the core, and waits', async () => {
+  test('requests approval of the owner through a gate, on behalf of the core, and waits', async () => {
     const { task, attempt } = await judged([checkBy('human')], {}, worker.actor);
     assert.deepEqual([task.status, task.verification.status], ['todo', 'waiting_human']);
     const [approval, ...more] = await approvalsOf(task.id);
@@ -320,7 +320,7 @@ describe('a check by a person', () => {
     assert.equal((await approvalsOf(task.id)).length, 1);
   });
 
-  test('an approval completes the task at once', async () => {
+  test('an approval completes the task immediately', async () => {
     const { task, attempt } = await judged([checkBy('human')], {}, worker.actor);
     await decide(attempt.approvalId, 'approve');
     assert.equal((await read(task.id)).status, 'todo');
@@ -350,7 +350,7 @@ describe('a check by a person', () => {
     assert.equal((await read(task.id)).status, 'todo');
   });
 
-  test('requests approval of the named approver, else the owner, else the assignee; only active persons', async () => {
+  test('requests approval of the specified approver, the owner or the assignee, in this order; only active people', async () => {
     const [person, other] = [await baton.actor({ kind: 'human' }), await baton.actor({ kind: 'human' })];
     const gone = await baton.actor({ kind: 'human' });
     await done(baton.admin.post(`/principals/${gone.principalId}:disable`, {}));
@@ -379,7 +379,7 @@ describe('a check by a person', () => {
     }
   });
 
-  test('requests approval of the holders of the named role, if a person holds it where the task is', async () => {
+  test('requests approval of the holders of the specified role, if a person holds it in the workspace of the task', async () => {
     const person = await baton.actor({ kind: 'human' });
     const make = (path: string, body: object) => done(baton.admin.post(path, body), 201);
     const role = await make('/roles', { slug: 'reviewer', name: 'Reviewer' });
@@ -406,7 +406,7 @@ describe('a check by a person', () => {
     assert.equal((await read(task.id)).status, 'done');
   });
 
-  test('a gate of somebody else does not count for any addressee, and holds the completion back', async () => {
+  test('a gate of another principal does not count for any addressee, and holds the completion back', async () => {
     const person = await baton.actor({ kind: 'human' });
     const named = checkBy('human', { spec: { approver: person.principalId } });
     for (const asked of [person, baton.admin]) {
@@ -472,7 +472,7 @@ describe('a check by a person', () => {
 });
 
 describe('a check of an external state', () => {
-  test('waits, and passes at once with evidence that names it', async () => {
+  test('waits, and passes immediately with evidence of the check', async () => {
     const { task, attempt } = await judged([checkBy('external_state')]);
     assert.deepEqual([attempt.status, attempt.approvalId], ['waiting_external', null]);
     const patch = async (evidence: object[]) => {
@@ -482,19 +482,19 @@ describe('a check of an external state', () => {
       return (await attemptOf(task.id)).status;
     };
     const fact = { kind: 'external', externalRef: { system: 'ci', id: '12' } };
-    assert.equal(await patch([fact]), 'waiting_external', 'it names no check');
+    assert.equal(await patch([fact]), 'waiting_external', 'it specifies no check');
     assert.equal(await patch([{ ...fact, check: 'checked' }]), 'passed');
     assert.deepEqual((await attemptOf(task.id)).results[0].evidence, ['external:ci/12']);
     assert.equal((await read(task.id)).status, 'done');
   });
 
-  test('passes with evidence from before', async () => {
+  test('passes with earlier evidence', async () => {
     const evidence = [{ kind: 'external', externalRef: { system: 'ci', id: '12' }, check: 'checked' }];
     const { task } = await judged([checkBy('external_state')], { evidence });
     assert.equal(task.status, 'done');
   });
 
-  test('passes with an event of the named type on the task, written since the attempt began', async () => {
+  test('passes with an event of the specified type on the task, written since the attempt began', async () => {
     const check = checkBy('external_state', { spec: { event: 'task.comment_added' } });
     const before = await makeTask(baton, { acceptance: [check] });
     await done(baton.admin.post(`/tasks/${before.id}/comments`, { body: 'too early' }), 201);
@@ -555,7 +555,7 @@ describe('a check by a model', () => {
     assert.deepEqual(reasonsOf(attempt), [['failed', 'no_decision']]);
   });
 
-  test('is decided by the person that it names for that case', async () => {
+  test('is decided by the fallback person of the check', async () => {
     const { principalId } = baton.admin;
     const spec = { rubric: 'short sentences', approver: principalId };
     const { task, attempt } = await judged([checkBy('llm_judge', { spec })]);
@@ -567,7 +567,7 @@ describe('a check by a model', () => {
 });
 
 describe('conditions', () => {
-  test('a check whose conditions have no value is skipped, and a task of skipped checks is done', async () => {
+  test('a check whose conditions have no value is skipped, and a task with only skipped checks is done', async () => {
     const rows: [string[], object, string][] = [
       [['$.task.priority'], {}, 'waiting_human'],
       [['$.task.dueDate'], {}, 'passed'],
@@ -588,7 +588,7 @@ describe('conditions', () => {
     }
   });
 
-  test('they read the task that it came from, and the metadata of artifacts', async () => {
+  test('they read the origin of the task, and the metadata of artifacts', async () => {
     const when = ['$.spawnedBy.customFields.risk', '$.task.artifact[log].metadata.risk'];
     const source = await makeTask(baton, { customFields: { risk: 'high' } });
     const task = await makeTask(baton, {
@@ -636,7 +636,7 @@ describe('while an attempt is open', () => {
     assert.equal((await read(task.id)).status, 'todo');
   });
 
-  test('a check that is added while a gate holds a verified task back begins its own wait', async () => {
+  test('a check that is added while a gate holds a verified task back starts its own wait', async () => {
     const evidence = [{ kind: 'external', externalRef: { system: 'ci', id: '12' }, check: 'checked' }];
     const task = await openVerification(baton, [checkBy('external_state')], { evidence });
     const gate = { task: task.id, gate: true, assignedPrincipalId: baton.admin.principalId };
@@ -711,7 +711,7 @@ describe('while an attempt is open', () => {
 });
 
 describe('acceptance checks of artifacts', () => {
-  test('name a registered type', async () => {
+  test('refer to a registered type', async () => {
     const make = (type: string) =>
       baton.admin.post('/tasks', {
         title: 'wanted',

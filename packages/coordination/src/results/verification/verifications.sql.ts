@@ -15,14 +15,14 @@ import type {
 
 const build = queryBuilder<{ verifications: AttemptRow }>();
 
-/** The number of an attempt rises with its time, and the index of the task's attempts contains it. */
+/** The attempt number increases over time, and is part of the index of the task's attempts. */
 const newestFirst: ListOrder<ListedAttemptRow> = {
   cursor: 'verifications',
   columns: { attempt: 'integer' },
   direction: 'desc',
 };
 
-/** Length of a description in a list: a page has 200 attempts of 132 checks and more. */
+/** Maximum length of a description in a list: a page may have 200 attempts with 132 checks and more. */
 const descriptionCharactersMax = 200;
 
 /** The checks for a list, without their specs of up to 16 KiB each. */
@@ -81,7 +81,7 @@ export function lockFreeTaskOfAttempt(tenantId: string, attemptId: string) {
     for no key update of t skip locked`;
 }
 
-/** An attempt, and how long its current check has waited. */
+/** An attempt, and the time that its current check has waited. */
 export type JudgedAttemptRow = AttemptRow & { waited_seconds: number };
 
 export function findAttempt(tenantId: string, attemptId: string) {
@@ -122,7 +122,7 @@ export function updateAttempt(tenantId: string, attemptId: string, progress: Att
     returning *`;
 }
 
-/** The same wait continues. */
+/** Continues the same wait. */
 export function updateNextLook(
   tenantId: string,
   attemptId: string,
@@ -152,7 +152,7 @@ export function findNewestOfCheck(tenantId: string, { id, task_id }: AttemptOfTa
     order by created_at desc, id desc limit 1`;
 }
 
-/** The newest approval of each check of an attempt that nobody has approved. */
+/** The newest approval of each check of an attempt that was not approved. */
 export function findRefusedChecks(tenantId: string, { id, task_id }: AttemptOfTask) {
   return sql<ApprovalRow>`
     select a.* from (
@@ -164,7 +164,7 @@ export function findRefusedChecks(tenantId: string, { id, task_id }: AttemptOfTa
     order by a.created_at, a.id`;
 }
 
-/** The number of failed attempts of a task since one last passed. */
+/** The number of failed attempts of a task since the last passed one. */
 export function countFailuresInRow(tenantId: string, taskId: string) {
   return sql<{ failures: number }>`
     select count(*)::int as failures from verifications
@@ -205,7 +205,7 @@ export interface OutputRow {
   has_content: boolean;
 }
 
-/** The newest artifacts of a type that a task has, without those that a later one supersedes. */
+/** The newest artifacts of a type of a task, without superseded ones. */
 export function findOutputs(tenantId: string, taskId: string, type: string, rowsMax: number) {
   return sql<OutputRow>`
     select a.id, case when a.content_state = 'stored' then a.media_type when a.content is not null then 'application/json' end

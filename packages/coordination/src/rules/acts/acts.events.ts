@@ -17,7 +17,7 @@ const head = {
   dedupKey: z.string().nullable(),
 };
 
-/** A rule filed a task, or linked its cause to the open task with the same key. */
+/** A rule created a task, or linked its cause to the open task with the same key. */
 export const workDerived = defineEvent(
   'work.derived',
   'task',

@@ -1,13 +1,13 @@
 import { sql } from '@baton/kernel/database/sql';
 
-/** The task that was last filed under a key, and the version of the rule that filed it. */
+/** The last task that was created under a key, and the version of the rule that created it. */
 export interface WorkKeyRow {
   task_id: string | null;
   rule_id: string | null;
   rule_version: number | null;
 }
 
-/** Locks a key of the tenant until the end of the transaction, also a key under which no task has been filed yet. */
+/** Locks a key of the tenant until the end of the transaction, even if no task has this key yet. */
 export function lockWorkKey(tenantId: string, key: string) {
   return sql<WorkKeyRow>`
     insert into rule_work as w (tenant_id, dedup_key) values (${tenantId}, ${key})
@@ -32,7 +32,8 @@ export function findWorkKey(tenantId: string, key: string) {
 }
 
 /**
- * Records that a rule acted on a task, with the length of the chain so far. The events of the act have the same time.
+ * Records that a rule acted on a task, with the length of the chain so far. The events of the action have the same
+ * time.
  */
 export function recordAct(tenantId: string, taskId: string, chainDepth: number) {
   return sql`
@@ -41,7 +42,7 @@ export function recordAct(tenantId: string, taskId: string, chainDepth: number) 
     on conflict (task_id) do update set chain_depth = excluded.chain_depth, touched_at = excluded.touched_at`;
 }
 
-/** The length of the chain that a cause on this task continues: only acts within the last `linkSecondsMax` count. */
+/** The length of the chain that a cause on this task continues: only actions within the last `linkSecondsMax` count. */
 export function findChainDepth(tenantId: string, taskId: string, occurredAt: string, linkSecondsMax: number) {
   return sql<{ chain_depth: number }>`
     select chain_depth from rule_touched_tasks

@@ -71,7 +71,7 @@ function uuidOf(value: Json | undefined): string | null {
     : null;
 }
 
-/** The cause as evidence for the tasks that result from it. */
+/** The cause as evidence for the resulting tasks. */
 export function evidenceOf({ trigger }: Cause): Evidence[] {
   const { eventId, entityId, entityType, ref } = trigger;
   if (trigger.kind === 'observation' && entityId !== null)
@@ -84,7 +84,7 @@ export function evidenceOf({ trigger }: Cause): Evidence[] {
 /** The keys of agents, by the ids of their principals. */
 export type AgentsOfPrincipals = ReadonlyMap<string, string>;
 
-/** The agents among the authors of the events. Skips the lookup where no rule filters by agent. */
+/** The agents among the authors of the events. Skips the lookup if no rule filters by agent. */
 export async function findAuthors(
   context: Context,
   rules: readonly Pick<RuleRow, 'trigger'>[],
@@ -114,8 +114,8 @@ export function isCausedBy(
 export type RuleRoots = { [root: string]: Json };
 
 /**
- * Loads the roots that the documents of a rule read, with the authority's visibility: a task or goal that is out of its
- * sight, or that external authorization denies, is null.
+ * Loads the roots that the documents of a rule read, with the authority's visibility: a task or goal that the authority
+ * may not see, or that external authorization denies, is null.
  * @param acting the context of the authority
  */
 export async function rootsOf(acting: Context, rule: RuleRow, cause: Cause): Promise<RuleRoots> {

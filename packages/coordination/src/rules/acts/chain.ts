@@ -2,13 +2,13 @@ import type { Context } from '../context.ts';
 import { findChainDepth, recordAct } from './acts.sql.ts';
 import type { Cause } from './cause.ts';
 
-/** A cause that is later than this after a rule's last act on the task starts a new chain. */
+/** A cause that follows a rule's last action on the task after more than this time starts a new chain. */
 const linkSecondsMax = 60;
 
 /**
- * The length of the chain of rules that led to this cause, including the current one; 1 for the first. Events that rules write
- * trigger no rule, but the consequences of their acts may, such as the end of a verification: without a limit, two
- * rules could trigger each other forever.
+ * The length of the chain of rules that led to this cause, including the current one; 1 for the first. Events that
+ * rules write trigger no rule, but the consequences of their actions may, such as the end of a verification: without a
+ * limit, two rules could trigger each other forever.
  */
 export async function findChain({ db, tenantId }: Context, { taskId, trigger }: Cause): Promise<number> {
   if (taskId === null) return 1;

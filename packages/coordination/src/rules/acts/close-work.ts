@@ -34,7 +34,7 @@ export interface ClosingTarget {
   readonly dedupKey: string | null;
 }
 
-/** Closes the task of an item, or returns what it waits for (`waitingReason`). @throws ActRefused, Refusal */
+/** Closes the task of an item, or returns the reason to wait (`waitingReason`). @throws ActRefused, Refusal */
 export async function closeWork(acting: Acting, roots: RuleRoots): Promise<WorkItem> {
   return closeTarget(acting, await targetOf(acting, roots));
 }
@@ -52,7 +52,7 @@ export async function closeTarget(acting: Acting, { taskId, dedupKey }: ClosingT
   const { context, rule } = acting;
   requirePermission(context, 'tasks.write');
   if (taskId === null) return skippedFor('no_open_work', { dedupKey });
-  // A task found by its key was filed by a rule; the task of the cause may belong to anybody.
+  // A task found by its key was created by a rule; the task of the cause may belong to any principal.
   if (rule.action.target === 'task') requireOnTask(context, 'tasks.write', taskId);
   const task = await lockTaskRow(context, { id: taskId, number: null });
   const completes = rule.action.kind === 'complete_work';
@@ -96,7 +96,7 @@ async function complete(acting: Acting, task: TaskRow, dedupKey: string | null):
   });
 }
 
-/** If the task has the check that the cause is evidence of, records the cause as its evidence. */
+/** Records the cause as evidence, if the task has the corresponding check. */
 async function addEvidence(
   { context, cause, evidence }: Acting,
   task: TaskRow,
@@ -111,7 +111,7 @@ async function addEvidence(
   // A task has at most 200 pieces of evidence.
   if (!change.success) return refuseAct('invalid_evidence');
   const core = await getCorePrincipalId(context);
-  // The check applies the author's rights to the evidence; the rule vouches that the observation belongs to the task.
+  // The check evaluates the evidence by its author; the rule establishes that the observation belongs to the task.
   const authorOf = ({ kind }: Evidence) => (kind === 'observation' ? core : (cause.trigger.actorId ?? core));
   await updateTask(context, ref, task.version, change.data, { evidenceAuthorOf: authorOf });
   return lockTaskRow(context, ref);

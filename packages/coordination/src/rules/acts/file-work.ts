@@ -24,8 +24,8 @@ import { type Acting, refuseAct, requirePermission, touch, untouched, type WorkI
 const dependsOnMax = 50;
 
 /**
- * Files the task of an item. If any rule has filed a task under the item's key and it is still open, no second one is
- * filed: there is one open task per key. A task that an older version of this rule filed is updated to the current
+ * Creates the task of an item. If any rule has created a task under the item's key and it is still open, no second one
+ * is created: each key has at most one open task. A task from an older version of this rule is updated to the current
  * version's fields.
  * @throws ActRefused, Refusal
  */
@@ -63,8 +63,8 @@ export async function fileWork(acting: Acting, roots: RuleRoots): Promise<WorkIt
 }
 
 /**
- * Also finds tasks out of the authority's sight, of which it learns only that they exist: a key is unique in the
- * tenant.
+ * Also finds tasks that the authority may not see, because a key is unique in the tenant; only their existence is
+ * revealed.
  */
 async function findOpenTask(context: Context, taskId: string): Promise<Task | undefined> {
   const task = await findTaskUnseen(context, { id: taskId, number: null });

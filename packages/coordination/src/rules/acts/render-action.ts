@@ -23,14 +23,13 @@ import { refuseAct } from './work-item.ts';
 const fieldCharactersMax = 2000;
 const wordCharactersMax = 500;
 /**
- * Steps of `where` for all items of a cause together. An event holds some 5,000 items, and each could take as many
- * steps as a condition of its own: seconds during which the process does nothing else. 1,000,000 steps take about 10
- * ms.
+ * Maximum number of steps of `where` for all items of a cause together. An event contains up to about 5,000 items, and
+ * with a separate limit per item, evaluation could block the process for seconds. 1,000,000 steps take about 10 ms.
  */
 const whereStepsMax = 1_000_000;
 
 /**
- * The roots of each item that the action runs for; one item, without the root `item`, if the action has no forEach.
+ * The roots of each item that the action runs for; a single item without the root `item`, if the action has no forEach.
  * @throws ConditionFault if the value is not a list or has more than 50 items, or if `where` takes too many steps
  */
 export function itemsOfAction({ forEach, where }: RuleAction, roots: RuleRoots): RuleRoots[] {
@@ -57,7 +56,7 @@ export interface ItemOfCause {
 }
 
 /**
- * The key of an item; without a template, a key of its own for each rule and cause.
+ * The key of an item; without a template, a unique key per rule and cause.
  * @throws ActRefused `invalid_dedup_key`
  */
 export function dedupKeyOf({ rule, cause, itemNumber }: ItemOfCause, roots: RuleRoots): string {
@@ -130,7 +129,7 @@ export function newTaskOf(request: object): NewTask {
   return parsed.success ? parsed.data : refuseAct('invalid_work');
 }
 
-/** The tasks that a relation names: one text, a list of texts, or a placeholder for either. @throws ActRefused */
+/** The tasks in a relation: a string, a list of strings, or a placeholder for either. @throws ActRefused */
 export function renderRefs(
   named: string | readonly string[] | undefined,
   roots: RuleRoots,

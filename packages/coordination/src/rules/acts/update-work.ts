@@ -20,7 +20,7 @@ import {
   waitingReason,
 } from './work-item.ts';
 
-/** Updates the open task with the item's key, if there is one. @throws ActRefused, Refusal */
+/** Updates the open task with the item's key, if one exists. @throws ActRefused, Refusal */
 export async function updateWork(acting: Acting, roots: RuleRoots): Promise<WorkItem> {
   const { context } = acting;
   requirePermission(context, 'tasks.write');

@@ -16,7 +16,7 @@ export const WorkItem = z
     dedupKey: z.string().nullable(),
     taskId: Uuid.nullable(),
     created: z.boolean(),
-    skipped: z.boolean().meta({ description: 'Nothing had to be done; `reason` has the cause.' }),
+    skipped: z.boolean().meta({ description: 'No change was needed; `reason` has the cause.' }),
     failed: z.boolean().meta({ description: 'The item was refused; `refused` has the error code.' }),
     reason: z.string().nullable(),
     refused: z.string().nullable(),
@@ -24,9 +24,9 @@ export const WorkItem = z
   .meta({ id: 'RuleWorkItem' });
 export type WorkItem = z.infer<typeof WorkItem>;
 
-/** One rule evaluated for one cause, in the name of its authority. */
+/** The evaluation of one rule for one cause, on behalf of the rule's authority. */
 export interface Acting {
-  /** The authority's context: its events name the cause. */
+  /** The authority's context: its events contain the cause. */
   readonly context: Context;
   readonly rule: RuleRow;
   readonly evaluationId: string;
@@ -37,11 +37,11 @@ export interface Acting {
   readonly skillInvocationId: string | null;
   /** The positions of the items in the forEach, from 1; null without a forEach. */
   readonly itemNumber: number | null;
-  /** When to leave the remaining items to the next turn, in `performance.now()` time. */
+  /** The time after which the remaining items are left to the next turn, in `performance.now()` time. */
   readonly untilMs: number;
 }
 
-/** The act for one item, with the roots that its templates read. */
+/** The action for one item, with the roots that its templates read. */
 export type Act = (acting: Acting, roots: RuleRoots) => Promise<WorkItem>;
 
 /** An item without a result yet. */
@@ -62,10 +62,10 @@ export const skippedFor = (reason: string, item: Partial<WorkItem> = {}): WorkIt
   reason,
 });
 
-/** The code of a closing act on a claimed task: the evaluation waits until the claim ends. */
+/** The code of a closing action on a claimed task: the evaluation waits until the claim ends. */
 export const waitingReason = 'task_claimed';
 
-/** Why an item can't be done, in cases where the API has no error code. */
+/** The reason why an item can't be done, in cases without an API error code. */
 export class ActRefused extends Error {
   readonly code: string;
 
@@ -80,7 +80,7 @@ export function refuseAct(code: string): never {
 }
 
 /**
- * External authorization is unavailable: nothing is recorded and the whole turn is retried
+ * External authorization is unavailable: no result is recorded and the whole turn is retried
  * (docs/reference/rules.md#evaluations).
  */
 const unavailableCodes: readonly string[] = [
@@ -96,7 +96,7 @@ export function isUnavailable(error: unknown): boolean {
 }
 
 /**
- * Runs the act for one item in a savepoint: a refusal rolls back what the item wrote, and nothing before it.
+ * Runs the action for one item in a savepoint: a refusal rolls back only the item's writes.
  * @throws Error of the store or of the program, and a refusal because external authorization is unavailable
  */
 export async function attemptAct(acting: Acting, act: Act, roots: RuleRoots): Promise<WorkItem> {
@@ -127,7 +127,7 @@ export function requirePermission({ caller }: Context, permission: Permission): 
   if (!holds(caller.permissions, permission)) fail('permission_denied', { required: [permission] });
 }
 
-/** @throws Refusal `permission_denied`: not on this task, which external authorization decides separately */
+/** @throws Refusal `permission_denied`: or not on this task, which external authorization decides separately */
 export function requireOnTask({ caller }: Context, permission: Permission, taskId: string): void {
   if (permittedIds(caller.permissions, permission, 'task', [taskId]).length === 0)
     fail('permission_denied', { required: [permission], resource: `task:${taskId}` });

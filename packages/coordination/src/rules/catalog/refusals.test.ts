@@ -25,7 +25,7 @@ const action = (fields: object, more: object = {}) => ({
 /** The fields of a rule that PATCH accepts; the others are set once. */
 const changeable = ['description', 'trigger', 'condition', 'interpretation', 'action', 'goalId', 'identity'];
 
-/** By everything that takes the documents of a rule: to write it, to check it, to try it, and to change it. */
+/** Sends the documents to every operation that accepts them: create, validate, dry-run and change. */
 async function refusedEverywhere(
   status: number,
   code: string,
@@ -48,7 +48,7 @@ const agentNamedIn: readonly [string, (agent: string) => Record<string, unknown>
   ['identity.agent', (agent) => ({ identity: { agent } })],
 ];
 
-test('an agent that is retired, or out of the caller’s sight, is an unknown one', async () => {
+test('a retired or hidden agent is unknown', async () => {
   const { person, mine, other } = await makeNarrowPerson(baton);
   const at = (place: { id: string }) =>
     publishAgent(baton.admin, agentSpec({ work: { workspace: place.id } }));
@@ -67,7 +67,7 @@ test('an agent that is retired, or out of the caller’s sight, is an unknown on
   }
 });
 
-test('permission_escalation: a rule can not give an author the rights of an agent', async () => {
+test('permission_escalation: a rule cannot give an author the permissions of an agent', async () => {
   const permissions = ['tasks.write', 'tasks.read'] as const;
   const { key } = await publishAgent(baton.admin, agentSpec({ identity: { permissions } }));
   const identity = { agent: key };
@@ -75,7 +75,7 @@ test('permission_escalation: a rule can not give an author the rights of an agen
   const missing = { missing: ['tasks.write'] };
   for (const details of await refusedEverywhere(403, 'permission_escalation', { identity }, author))
     assert.deepEqual(details, missing);
-  // Nor by a rule that somebody else gave the identity, whether they change it or start it.
+  // The same applies to a rule whose identity another principal set, when the author changes or enables it.
   const rule = await makeRule(baton.admin, { identity, status: 'disabled' });
   const change = (body: object, actor: Actor, version = 1) =>
     actor.patch(`/rules/${rule.id}`, body, { 'if-match': `rule-${version}` });
@@ -93,7 +93,7 @@ test('permission_escalation: a rule can not give an author the rights of an agen
   assert.deepEqual((await done(change({ identity }, strong, 2))).identity, identity);
 });
 
-test('a rule whose agent was retired can be disabled, and not enabled', async () => {
+test('a rule whose agent was retired can be disabled, but not enabled', async () => {
   const { key } = await publishAgent(baton.admin);
   const rule = await makeRule(baton.admin, { identity: { agent: key } });
   await done(baton.admin.post(`/agents/${key}:retire`, { reason: 'over' }));
@@ -130,7 +130,7 @@ const documents: [string, Record<string, unknown>][] = [
 ];
 
 for (const [code, wrong] of documents)
-  test(`${code}: from every operation with the documents of a rule`, async () => {
+  test(`${code}: returned by every operation with the documents of a rule`, async () => {
     await refusedEverywhere(422, code, wrong);
   });
 
@@ -149,12 +149,12 @@ test('the references of a rule must be usable: its workspace, its goal, a skill 
   await refusedEverywhere(404, 'not_found', { goalId: newId() });
 });
 
-test('cursors of other lists, or of none, are refused', async () => {
+test('cursors of other lists and malformed ones are refused', async () => {
   for (const path of ['/rules', `/rules/${ruleId}/versions`, `/rules/${ruleId}/evaluations`])
     await refused(baton.admin.get(`${path}?cursor=x`), 422, 'invalid_cursor');
 });
 
-test('inside of a launched run no rule is made, changed or enabled; after it, and stopping one, is free', async () => {
+test('inside of a launched run no rule can be created, changed or enabled; after the run, and for disabling, this is allowed', async () => {
   const [parent, child] = [await makeWorker(baton), await makeWorker(baton)];
   const rule = await makeRule(child.actor, { status: 'disabled' });
   const { child: launched } = await makeFamily(baton, { parent, child });
@@ -172,7 +172,7 @@ test('inside of a launched run no rule is made, changed or enabled; after it, an
   for (const [index, write] of writes().entries()) await done(write, index === 0 ? 201 : 200);
 });
 
-test('a rule that is written under a delegation has only the rights of the delegation', async () => {
+test('a rule that is written under a delegation has only the permissions of the delegation', async () => {
   const narrow = await startCoordination({ CP_DELEGATION_NARROWS: 'true' });
   try {
     const [person, agent] = [await narrow.actor({ kind: 'human' }), await narrow.actor()];
@@ -199,7 +199,7 @@ test('a rule that is written under a delegation has only the rights of the deleg
     await under(['rules.write', 'tasks.read']);
     await done(change(1));
     assert.deepEqual(new Set((await granted())?.permissions), new Set(['rules.write', 'tasks.read']));
-    // Nor by its own agent, which may more: the delegation narrows whom a rule acts as.
+    // Its own agent, which has more permissions, cannot extend it: the delegation also limits the identity of the rule.
     const granting = ['rules.write', 'tasks.read', 'tasks.write'];
     const { key } = await publishAgent(
       narrow.admin,

@@ -26,7 +26,7 @@ import {
 import { aboutRule, authorityOf, makeRoomForEnabled, scheduleSeconds, storeVersion } from './rules.ts';
 
 /**
- * Changes a rule: writes the next version, in the name of the writer if the rule is enabled
+ * Changes a rule: writes the next version, on behalf of the writer if the rule is enabled
  * (docs/reference/rules.md#operations). A request that changes no value writes no version.
  * @throws Refusal `not_found`, those of `requireStanding`, `rule_archived`, `version_conflict`, `empty_update`, those
  * of the documents
@@ -52,7 +52,7 @@ export async function updateRule(
   });
   const goalId = change.goalId === undefined ? before.goal_id : change.goalId;
   const named = goalId === before.goal_id ? null : goalId;
-  // An unchanged identity is checked again: the writer now defines what that agent does.
+  // An unchanged identity is checked again: the writer now controls the actions of that agent.
   const identity = change.identity === undefined ? ruleOf(before).identity : change.identity;
   const place = { workspaceId: before.workspace_id, goalId: named, identity };
   const lookUp = { entersWorkspace: false, narrowedBy };
@@ -107,7 +107,7 @@ export async function renameRule(context: Context, id: string, key: string): Pro
 }
 
 /**
- * Enables a rule for future events, with the caller's current rights or as the agent that the rule names.
+ * Enables a rule for future events, with the caller's current permissions or as the agent of the rule.
  * @throws Refusal `not_found`, those of `requireStanding`, `rule_archived`, `unknown_agent`, `permission_escalation`,
  * `invalid_rule`
  */
@@ -128,8 +128,8 @@ export async function enableRule(context: Context, id: string): Promise<Rule> {
 }
 
 /**
- * Refuses callers who lack the rights to enable a rule. The rule's state doesn't matter, except that an enabled rule
- * needs no rights.
+ * Refuses callers who lack the permissions to enable a rule. The rule's state doesn't matter, except that an enabled
+ * rule requires no permissions.
  * @throws Refusal those of `requireStanding`, `unknown_agent`, `permission_escalation`
  */
 export async function requireMayEnableRule(context: Context, rule: RuleRow): Promise<void> {

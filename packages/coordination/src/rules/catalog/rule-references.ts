@@ -11,7 +11,7 @@ import { isTemplate } from '../documents/template.ts';
 import { fail } from '../errors.ts';
 import { findRoleId } from '../role-names.ts';
 
-/** The place of a rule, and the identity that it acts as. */
+/** The workspace of a rule, and the identity as which it acts. */
 export interface RulePlace {
   readonly workspaceId: string | null;
   readonly goalId: string | null;
@@ -28,7 +28,7 @@ export interface GivenWithRule {
 const nothingGiven: GivenWithRule = { taskTypes: new Set(), agents: new Set() };
 
 interface RuleLookUp {
-  /** Whether the rule is filed in its workspace by this request. */
+  /** Whether this request places the rule in its workspace. */
   readonly entersWorkspace: boolean;
   /** The sets of permissions that restrict the caller: the result of `requireStanding`. */
   readonly narrowedBy?: readonly ReadonlySet<string>[];
@@ -36,9 +36,8 @@ interface RuleLookUp {
 }
 
 /**
- * Resolves what a rule names, in the order of docs/reference/rules.md#operations. An agent without an identity may be
- * named; until one is linked, its acts are refused.
- * @returns the key of the agent that the rule acts as
+ * Resolves the references of a rule, in the order of docs/reference/rules.md#operations. An agent without an identity
+ * is accepted; until one is linked, its actions are refused. @returns the key of the agent as which the rule acts
  * @throws Refusal `not_found`, `workspace_archived`, `goal_abandoned`, `unknown_agent`, `unknown_task_type`,
  * `unknown_role`, `unknown_skill`, `rule_skill_side_effects`, `invalid_acceptance_spec`, `invalid_rule`,
  * `permission_escalation`
@@ -90,7 +89,7 @@ async function requireTaskType(context: Context, field: string, taskType: string
   }
 }
 
-/** Roles and agents that are named literally; those that a template yields are resolved when the rule acts. */
+/** Literal references to roles and agents; those in templates are resolved when the rule acts. */
 async function requireWhom(
   context: Context,
   workspaceId: string | null,

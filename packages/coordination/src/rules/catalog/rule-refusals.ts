@@ -1,4 +1,4 @@
-/** Codes for invalid rule documents, in the order of checks; those of documents in general are not listed by field. */
+/** Codes for invalid rule documents, in the order of checks; the general codes of documents are not listed by field. */
 export const documentErrors = [
   'invalid_rule_trigger',
   'invalid_rule_condition',

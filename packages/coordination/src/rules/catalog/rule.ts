@@ -32,7 +32,7 @@ export const Rule = z
     identity: RuleIdentity.nullable(),
     authorityPrincipalId: Uuid.nullable().meta({
       description:
-        'The principal who last enabled or wrote the rule. The rule acts in their name, or as the agent of `identity` with their visibility.',
+        'The principal who last enabled or wrote the rule. The rule acts on their behalf, or as the agent of `identity` with their visibility.',
     }),
     enabledAt: Timestamp.nullable(),
     nextRunAt: Timestamp.nullable(),
@@ -45,19 +45,19 @@ export const Rule = z
 export type Rule = z.infer<typeof Rule>;
 
 export const RulePage = pageOf(Rule);
-/** Versions of a rule, newest first: the records as they were written. */
+/** Versions of a rule, newest first, as they were written. */
 export const RuleVersionPage = pageOf(Rule);
 
 /** A stored rule, with warnings about parts that can't work. */
 export const WrittenRule = Rule.extend({ warnings: z.array(RuleWarning) }).meta({ id: 'WrittenRule' });
 export type WrittenRule = z.infer<typeof WrittenRule>;
 
-/** Documents whose type is not checked with the body either: 422 describes what is wrong with them. */
+/** Documents whose type the body schema doesn't check, so that the 422 can describe the defect. */
 const document = (form: z.ZodType) =>
   z.unknown().meta(z.toJSONSchema(form, { io: 'input', unrepresentable: 'any' }) as Record<string, unknown>);
 const trigger = document(RuleTrigger);
 const action = document(RuleAction);
-/** Longer than a condition may be: a condition that is too long has a code of its own. */
+/** Above the limit of a condition, because a condition that is too long has a separate code. */
 const condition = z.unknown().meta({
   'x-maxBytes': documentBytesMax,
   description: 'true, false or an object of one operator; null is true.',

@@ -35,7 +35,7 @@ export const rulesApi = [
     path: '/rules',
     summary: 'Create a work rule.',
     description:
-      'An enabled rule acts on future events with the rights of the principal who last enabled or wrote it, and never with more rights than that principal has at that time. With `identity`, the rule acts as that agent of the registry with the rights that the agent has when the rule acts; a principal who enables or writes the rule must hold all of them. A launched run can not create, change or enable rules. `warnings` lists the parts of the rule that can never work.',
+      'An enabled rule acts on future events with the permissions of the principal who last enabled or wrote it, and never with more permissions than that principal has at that time. With `identity`, the rule acts as that registry agent with its current permissions; a principal who enables or writes the rule must hold all of them. A launched run cannot create, change or enable rules. `warnings` lists the parts of the rule that can never work.',
     permission: 'rules.write',
     body: RuleRequest,
     returns: { 201: WrittenRule },
@@ -59,7 +59,7 @@ export const rulesApi = [
     path: '/rules:validate',
     summary: 'Check a work rule without creating it.',
     permission: 'rules.write',
-    // Nothing changes, so no response has to be stored.
+    // The operation changes nothing, so no response has to be stored.
     idempotency: 'ignored',
     transaction: 'none',
     body: RuleRequest,
@@ -117,7 +117,7 @@ export const rulesApi = [
     path: '/rules/{id}',
     summary: 'Write the next version of a work rule.',
     description:
-      'A request that changes no value writes no version. An enabled rule acts in the name of its last writer. Pending evaluations end as skipped.',
+      'A request that changes no value writes no version. An enabled rule acts on behalf of its last writer. Pending evaluations end as skipped.',
     permission: 'rules.write',
     ifMatch: 'rule',
     etag: 'rule',
@@ -143,7 +143,7 @@ export const rulesApi = [
     id: 'enableRule',
     method: 'POST',
     path: '/rules/{id}:enable',
-    summary: 'Enable a work rule with the rights of the caller.',
+    summary: 'Enable a work rule with the permissions of the caller.',
     permission: 'rules.write',
     params: idParams,
     returns: { 200: Rule },

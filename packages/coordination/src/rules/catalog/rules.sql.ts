@@ -162,7 +162,7 @@ export function findRuleVersions(tenantId: string, ruleId: string, page: Page) {
   return pageQuery(query, newestVersionFirst, page);
 }
 
-/** Makes pending evaluations due at once: the rule has changed since they began. */
+/** Makes pending evaluations due at once: the rule has changed since they started. */
 export function updateWaitingToDue(tenantId: string, ruleId: string) {
   return sql`
     update rule_evaluations set next_check_at = clock_timestamp()

@@ -74,7 +74,7 @@ test('POST returns 201 with the rule and writes rule.created; the rule acts for 
   assert.deepEqual(await done(baton.admin.get(`/rules/${id}`)), rule);
 });
 
-test('a disabled rule has no authority, and its tenant no cursor until one is enabled', async () => {
+test('a disabled rule has no authority, and its tenant has no cursor until a rule is enabled', async () => {
   await baton.pool.run(sql`delete from event_consumers where consumer = 'work-rules'`);
   const rule = await makeRule(baton.admin, { status: 'disabled' });
   assert.deepEqual([rule.status, rule.authorityPrincipalId, rule.enabledAt], ['disabled', null, null]);
@@ -96,7 +96,7 @@ test('a disabled rule has no authority, and its tenant no cursor until one is en
   );
 });
 
-test('PATCH writes the next version in the name of the writer; unchanged values write none', async () => {
+test('PATCH writes the next version on behalf of the writer; unchanged values write none', async () => {
   const other = await baton.actor();
   const rule = await makeRule(other);
   const { body: same } = await patch(rule.id, { description: '', trigger: rule.trigger });
@@ -132,7 +132,7 @@ test('PATCH writes the next version in the name of the writer; unchanged values 
   assert.deepEqual([...first.items, ...rest.items], items);
 });
 
-test('PATCH refuses in order: absent, archived, another version, nothing, then the documents', async () => {
+test('PATCH refuses in order: missing, archived, another version, an empty change, then the documents', async () => {
   const rule = await makeRule(baton.admin);
   await refused(patch(newId(), {}), 404, 'not_found');
   await refused(patch(rule.id, {}, 9), 409, 'version_conflict');
@@ -148,7 +148,7 @@ test('PATCH refuses in order: absent, archived, another version, nothing, then t
   await refused(patch(rule.id, {}, 9), 409, 'rule_archived');
 });
 
-test('DELETE archives: the key becomes free, and nothing but DELETE is taken any more', async () => {
+test('DELETE archives: the key becomes free, and only DELETE is still accepted', async () => {
   const rule = await makeRule(baton.admin);
   await done(baton.admin.delete(`/rules/${rule.id}`), 204);
   await done(baton.admin.delete(`/rules/${rule.id}`), 204);
@@ -166,7 +166,7 @@ test('DELETE archives: the key becomes free, and nothing but DELETE is taken any
   assert.ok((await ids('&status=archived')).includes(rule.id));
 });
 
-test('the list is narrowed by status, workspace, key and kind of trigger', async () => {
+test('the list is filtered by status, workspace, key and kind of trigger', async () => {
   const workspace = await makeWorkspace(baton);
   const rule = await makeRule(baton.admin, {
     workspaceId: workspace.id,
@@ -294,7 +294,7 @@ test('a problem of a document has its code and field; :validate and :dry-run rep
   assert.equal(cause.code, 'invalid_acceptance_spec');
 });
 
-test('a refusal names up to 20 faults, the first one first', async () => {
+test('a refusal lists up to 20 faults, in order', async () => {
   const customFields = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`f${n}`, '{{ nothing.a }}']));
   const details = await refused(
     post(action({ fields: { title: 'x', customFields } })),
@@ -394,7 +394,7 @@ test('warnings list parts that can never work: paths, types and event types', as
   );
 });
 
-test('the identity of a rule is part of its versions, and is taken from it by null', async () => {
+test('the identity of a rule is part of its versions, and is removed by null', async () => {
   const [first, second] = [await publishAgent(baton.admin), await publishAgent(baton.admin)];
   const rule = await makeRule(baton.admin, { identity: { agent: first.key } });
   const again = await done(patch(rule.id, { identity: { agent: first.key } }));

@@ -35,8 +35,8 @@ import {
 export const ruleConsumer = 'work-rules';
 
 /**
- * Creates a rule (docs/reference/rules.md#operations). An enabled rule acts on future events in the caller's name, or
- * as the agent that it names.
+ * Creates a rule (docs/reference/rules.md#operations). An enabled rule acts on future events on behalf of the caller,
+ * or as its agent.
  * @throws Refusal those of `requireStanding` and `checkRule`, `invalid_rule`, `rule_key_taken`
  */
 export async function createRule(context: Context, request: RuleRequest): Promise<WrittenRule> {
@@ -75,14 +75,14 @@ export async function createRule(context: Context, request: RuleRequest): Promis
 export interface CheckedRule {
   readonly documents: RuleDocuments;
   readonly warnings: RuleWarning[];
-  /** The key of the agent that the rule acts as. */
+  /** The key of the agent as which the rule acts. */
   readonly identityAgent: string | null;
 }
 
 /**
  * Checks a rule without writing it, in the order of docs/reference/rules.md#operations.
  * @param options.narrowedBy the result of `requireStanding`
- * @param options.given what counts as existing
+ * @param options.given the objects that count as existing
  * @throws Refusal those of `parseRuleDocuments`, `invalid_status`, those of `requireReferences`
  */
 export async function checkRule(
@@ -136,7 +136,7 @@ export async function storeVersion({ db, tenantId }: Context, row: RuleRow): Pro
   return rule;
 }
 
-/** The parts of a rule's actions and documents that need permissions. */
+/** The parts of a rule's actions and documents that require permissions. */
 const needed: readonly Permission[] = [
   'tasks.write',
   'tasks.read',
@@ -147,7 +147,8 @@ const needed: readonly Permission[] = [
 ];
 
 /**
- * The principal in whose name a rule will act, and the upper bound of its rights, including those that its skill needs.
+ * The principal on whose behalf a rule will act, and the upper bound of its permissions, including those that its skill
+ * requires.
  * @param narrowedBy the result of `requireStanding`
  */
 export async function authorityOf(

@@ -25,7 +25,7 @@ export const actionKinds = [
   'request_decision',
 ] as const;
 export type ActionKind = (typeof actionKinds)[number];
-/** The kinds that file a task. */
+/** The kinds that create a task. */
 export const creatingKinds: readonly ActionKind[] = ['ensure_work', 'request_decision'];
 /** The kinds that close a task. */
 export const closingKinds: readonly ActionKind[] = ['cancel_work', 'complete_work'];
@@ -59,7 +59,7 @@ const Fields = z.strictObject({
     .optional(),
 });
 
-/** The action of a rule (docs/reference/rules.md#action); every text may hold placeholders. */
+/** The action of a rule (docs/reference/rules.md#action); every string may contain placeholders. */
 export const RuleAction = z
   .strictObject({
     kind: z.enum(actionKinds),
@@ -67,7 +67,7 @@ export const RuleAction = z
     taskTypes: z.array(z.string().regex(typeKey)).min(1).max(20).optional(),
     dedupKeyTemplate: z.string().min(1).max(200).optional().meta({
       description:
-        'The template of the key; each key has at most one open task. Without a template, each cause and each item of a forEach gets a key of its own.',
+        'The template of the key; each key has at most one open task. Without a template, each cause and each item of a forEach gets a unique key.',
     }),
     fields: Fields.optional(),
     acceptance: z.array(describeOnly(AcceptanceCheck)).max(acceptanceMax).optional(),
@@ -75,13 +75,13 @@ export const RuleAction = z
       .string()
       .regex(/^[a-z0-9][a-z0-9._-]{0,62}$/)
       .optional()
-      .meta({ description: 'The check that the cause is evidence of; `rule-evidence` when absent.' }),
+      .meta({ description: 'The check for which the cause is evidence; `rule-evidence` when absent.' }),
     target: z.enum(['dedup', 'task']).optional(),
     forEach: z
       .string()
       .max(1100)
       .optional()
-      .meta({ description: 'The path of a list; the action runs once for each item.' }),
+      .meta({ description: 'The path of a list; the action runs once per item.' }),
     where: AnyJson.optional().meta({ description: 'A condition that selects items.' }),
   })
   .meta({ id: 'RuleAction' });
@@ -217,7 +217,7 @@ export function collectActionTexts({ taskType, dedupKeyTemplate, fields = {} }: 
   ];
 }
 
-/** Checks that a task type adds by itself are validated when a task is filed. */
+/** Checks that a task type adds by itself are validated when a task is created. */
 function refuseWrongAcceptance({ acceptance }: RuleAction): void {
   if (acceptance === undefined) return;
   try {

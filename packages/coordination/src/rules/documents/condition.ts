@@ -4,7 +4,7 @@ import { findConditionFault } from '../../definitions/declared-actions/condition
 import { refuseFaults } from './faults.ts';
 
 const levelsMax = 16;
-/** The roots that the paths of a rule's condition may begin with. */
+/** The possible roots of paths in a rule's condition. */
 export const conditionRoots = ['trigger', 'payload', 'goal', 'task'];
 
 /** The limits of rules' conditions (docs/reference/rules.md#condition). */
@@ -19,7 +19,7 @@ export function parseCondition(sent: unknown): Json {
   const message =
     rounded === undefined
       ? findConditionFault(condition, conditionBounds(conditionRoots))
-      : 'contains an integer that a double can not represent exactly';
+      : 'contains an integer that a double cannot represent exactly';
   if (message !== undefined) refuseFaults('invalid_rule_condition', [{ field: 'condition', message }]);
   return condition;
 }

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import type { EventDeclaration } from '@baton/kernel/http/service';
 
 /**
- * Computes the possible values of a path in a document whose JSON Schema is known. It is used for warnings, which report only what is
- * certainly wrong.
+ * Computes the possible values of a path in a document whose JSON Schema is known. It is used for warnings, which
+ * report only certain defects.
  */
 
-/** The JSON types that a value may have; `any` where the schema doesn't restrict them. */
+/** The JSON types that a value may have; `any` if the schema doesn't restrict them. */
 export type PathTypes = ReadonlySet<string> | 'any' | 'absent';
 
 type Schema = { readonly [name: string]: unknown };
@@ -24,7 +24,7 @@ export function schemaOf(form: z.ZodType): Schema {
   return z.toJSONSchema(form, { io: 'input', unrepresentable: 'any' });
 }
 
-/** The types at the end of a path, without its root; `absent` where the schema has no such member. */
+/** The types at the end of a path, without its root; `absent` if the schema has no such member. */
 export function typesAt(root: Schema, segments: readonly string[]): PathTypes {
   let places: Schema[] = [root];
   for (const segment of segments) {
@@ -38,7 +38,7 @@ export function typesAt(root: Schema, segments: readonly string[]): PathTypes {
   return new Set(types.filter((one): one is string[] => Array.isArray(one)).flat());
 }
 
-/** A schema itself, or the alternatives that it consists of. */
+/** The alternatives of a schema, or the schema itself. */
 function alternativesOf(root: Schema, schema: Schema, levels = 8): Schema[] {
   if (levels === 0) return [{}];
   const of = schema['anyOf'] ?? schema['oneOf'];

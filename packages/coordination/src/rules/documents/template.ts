@@ -4,8 +4,8 @@ import { isPath, rootOf } from '../../definitions/declared-actions/condition.ts'
 import { type Roots, valueAt } from '../../definitions/declared-actions/evaluate-condition.ts';
 
 /**
- * Templates (docs/reference/rules.md#templates-and-roots): `{{ payload.title }}` in a text. A text that consists of one
- * placeholder yields the value itself; a placeholder among other text is converted to text.
+ * Templates (docs/reference/rules.md#templates-and-roots): `{{ payload.title }}` in a string. A string that consists of
+ * one placeholder yields the value itself; a placeholder among other text is converted to a string.
  */
 
 const placeholder = /\{\{([^{}]{0,1100})\}\}/g;
@@ -22,7 +22,7 @@ function partsOf(text: string): TextPart<string>[] {
   return parts;
 }
 
-/** Why a text with placeholders of these roots is invalid; undefined if it is valid. */
+/** The reason why a string with placeholders of these roots is invalid; undefined if it is valid. */
 export function findTemplateFault(text: string, roots: readonly string[]): string | undefined {
   for (const { literal, expression: path } of partsOf(text)) {
     if (/\{\{|\}\}/.test(literal)) return 'a placeholder is not closed or has no path';
@@ -53,8 +53,9 @@ export function renderValue(text: string, roots: Roots, charactersMax: number): 
 }
 
 /**
- * A text with its placeholders replaced: null becomes the empty text, other values than texts become JSON.
- * @param charactersMax the text is cut there with an ellipsis: the values may come from any author
+ * A text with its placeholders replaced: null becomes the empty string, and values other than strings become JSON.
+ * @param charactersMax the length at which the string is truncated with an ellipsis, because the values may come from
+ * any author
  */
 export function renderText(text: string, roots: Roots, charactersMax: number): string {
   const written = insertValues(partsOf(text), (path) => valueAt(path, roots), 2 * charactersMax);
@@ -76,8 +77,7 @@ export interface RenderRoom {
 
 /**
  * A document with the placeholders in its texts replaced at every depth; the names of members stay unchanged. 4,000
- * texts may each name a value of 64 KiB: rendering stops as soon as the limit is reached, not after everything is
- * built.
+ * strings may each refer to a value of 64 KiB, so rendering stops as soon as the limit is reached.
  * @returns undefined for a document that exceeds the limit
  */
 export function renderDocument(document: Json, roots: Roots, room: RenderRoom): Json | undefined {
@@ -104,7 +104,7 @@ export function renderDocument(document: Json, roots: Roots, room: RenderRoom): 
   return room.charactersLeft < 0 ? undefined : rendered;
 }
 
-/** Every text in a document with its place: `fields.customFields.region`. */
+/** Every string in a document with its path: `fields.customFields.region`. */
 export function textsIn(document: Json, field: string): { field: string; text: string }[] {
   if (typeof document === 'string') return [{ field, text: document }];
   if (typeof document !== 'object' || document === null) return [];

@@ -45,7 +45,7 @@ export const RuleTrigger = z
   .meta({ id: 'RuleTrigger' });
 export type RuleTrigger = z.infer<typeof RuleTrigger>;
 
-/** Events that rules write themselves, and events that have a trigger kind of their own. */
+/** Events that rules write themselves, and events with a separate trigger kind. */
 const refusedTypes = /^(rule\.|work\.|skill\.invocation_|observation\.recorded$)/;
 
 /** @throws Refusal `invalid_rule_trigger`, those of documents */
@@ -53,6 +53,6 @@ export function parseTrigger(sent: unknown): RuleTrigger {
   const code = 'invalid_rule_trigger';
   const trigger = parseRuleDocument(RuleTrigger, sent, 'trigger', code);
   if (trigger.kind === 'event' && refusedTypes.test(trigger.type))
-    refuseFaults(code, [{ field: 'trigger.type', message: 'events of this type can not trigger rules' }]);
+    refuseFaults(code, [{ field: 'trigger.type', message: 'events of this type cannot trigger rules' }]);
   return trigger;
 }

@@ -74,7 +74,7 @@ function ofList(path: string, types: PathTypes): RuleWarning[] {
 
 const orderings = ['lt', 'le', 'gt', 'ge'];
 
-/** Comparisons that never hold, or that always fail. */
+/** Comparisons that are never true, or that always fail. */
 function mismatchesIn(condition: Json, field: string, typesOf: (path: string) => PathTypes): RuleWarning[] {
   if (typeof condition !== 'object' || condition === null || Array.isArray(condition)) return [];
   const [[operator, content] = []] = Object.entries(condition);

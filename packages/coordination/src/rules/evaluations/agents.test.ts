@@ -18,7 +18,7 @@ import {
 } from '../../testing/rules/rules.ts';
 
 /**
- * Rules that act as an agent of the registry, filter by its observations, or assign tasks to it
+ * Tests rules that act as a registry agent, filter by its observations, or assign tasks to it
  * (docs/reference/rules.md#authority).
  */
 
@@ -82,7 +82,7 @@ test('it has only the current permissions of the agent, even if its writer has m
   assert.equal(await look(), 'matched null');
 });
 
-test('while its agent can not act it fails visibly, and never acts as somebody else', async () => {
+test('while its agent cannot act the rule fails visibly, and never acts as another principal', async () => {
   const type = kind();
   const { key } = await makeAgent(rights, { kind: 'service' });
   const rule = await makeRule(baton.admin, { trigger: observed(type), identity: { agent: key } });
@@ -110,7 +110,7 @@ test('while its agent can not act it fails visibly, and never acts as somebody e
   assert.deepEqual(await look(), fails, 'retired');
 });
 
-test('replacing an identity while rules are evaluated loses none of their acts', async () => {
+test('replacing an identity while rules are evaluated loses none of their actions', async () => {
   const { key } = await makeAgent(rights, { kind: 'service' });
   await linkAgent(baton, key);
   const type = kind();
@@ -128,7 +128,7 @@ test('replacing an identity while rules are evaluated loses none of their acts',
   );
 });
 
-test('a retire waits for the turn that is under way, or is obeyed by it', async () => {
+test('a retirement waits for the running turn, or takes effect in it', async () => {
   for (let round = 0; round < 5; round += 1) {
     const { key } = await makeAgent();
     const { principalId } = await linkAgent(baton, key);
@@ -194,7 +194,7 @@ test('an observation of its own agent closes its task, and observations of other
   assert.deepEqual(ended, ['terminal_success', mine.systemStatusCategory]);
 });
 
-test('agent:<key> assigns to the agent, literally or by a template; one that can be given nothing is refused per item', async () => {
+test('agent:<key> assigns to the agent, literally or by a template; an agent that accepts no tasks is refused per item', async () => {
   const type = kind();
   const { key } = await makeAgent();
   const literal = await makeRule(baton.admin, {
@@ -222,7 +222,7 @@ test('agent:<key> assigns to the agent, literally or by a template; one that can
   assert.deepEqual(await look(), ['unknown_agent', 'unknown_agent'], 'retired');
 });
 
-test('an agent gives a person with partial visibility no additional causes, tasks or places', async () => {
+test('an agent gives a person with partial visibility no additional causes, tasks or workspaces', async () => {
   const type = kind();
   const { key } = await makeAgent();
   await linkAgent(baton, key);
@@ -255,7 +255,7 @@ test('an agent gives a person with partial visibility no additional causes, task
     results.map(({ status }: { status: string }) => status),
     ['matched', 'matched', 'not_matched'],
   );
-  // The same agent for somebody who sees everything.
+  // The same agent for a person who sees everything.
   const wide = await makeRule(baton.admin, body);
   await observe(baton.admin, type, { place: mine.id }, { task: hidden.id });
   await worker.run();
@@ -263,7 +263,7 @@ test('an agent gives a person with partial visibility no additional causes, task
   assert.equal((await evaluationsOf(baton.admin, rule.id)).length, 3);
 });
 
-test('a rule that fails because nobody can act reveals nothing that its author does not see', async () => {
+test('a rule that fails without an active authority reveals no objects that its author may not see', async () => {
   const type = kind();
   const { key } = await makeAgent();
   const { person, mine, other } = await makeNarrowPerson(baton);

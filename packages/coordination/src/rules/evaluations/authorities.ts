@@ -15,17 +15,17 @@ import type { Context } from '../context.ts';
 /** Another principal wrote or enabled a rule after its authority was locked: the transaction must restart. */
 export class AuthorityChanged extends Error {}
 
-/** The principals in whose names rules act. */
+/** The principals on whose behalf rules act. */
 export interface Authorities {
   /**
-   * Undefined if that principal or credential is no longer active. Where external authorization decides permissions,
-   * it is queried for the rule's workspace, or for the tenant.
+   * Undefined if that principal or credential is no longer active. If external authorization decides permissions, it is
+   * queried for the rule's workspace, or for the tenant.
    * @throws AuthorityChanged
    */
   of(rule: RuleRow): Promise<Caller | undefined>;
 }
 
-/** The context that rules act with: the agent's, or that of the principal who enabled them. */
+/** The context in which rules act: that of the agent, or of the principal who enabled them. */
 interface Standing {
   readonly agent: string | null;
   /** Undefined for an agent that can't act. */
@@ -62,8 +62,8 @@ async function lockStanding(
 
 /**
  * Locks the principals that rules act for, in the order of their ids and before anything else, so that a concurrent
- * disable either waits or is seen. A principal has the rights that it had when it wrote the rule and still has. An
- * agent has the rights of its binding, with the visibility of the principal who wrote or enabled the rule.
+ * disable either waits or is visible. A principal has the permissions that it had when it wrote the rule and still has.
+ * An agent has the permissions of its binding, with the visibility of the principal who wrote or enabled the rule.
  */
 export async function lockAuthorities(context: Context, rules: readonly RuleRow[]): Promise<Authorities> {
   const standings = [...(await findStandings(context, rules))];
@@ -84,7 +84,10 @@ export async function lockAuthorities(context: Context, rules: readonly RuleRow[
   };
 }
 
-/** The author's visibility bounds the agent, which sees everything by itself (docs/reference/README.md#visibility). */
+/**
+ * The author's visibility limits that of the agent, which otherwise sees everything
+ * (docs/reference/README.md#visibility).
+ */
 export function limitSight(
   agent: Caller,
   { kind, principalId }: Pick<CredentialSnapshot, 'kind' | 'principalId'>,
@@ -92,7 +95,7 @@ export function limitSight(
   return kind === 'human' ? { ...agent, seesAs: principalId } : agent;
 }
 
-/** An agent as a rule would act as it, for reads only; undefined if it can't act. */
+/** The context of an agent as which a rule would act, for reads only; undefined if the agent can't act. */
 export async function findActingAgent(
   context: Context,
   agentKey: string,

@@ -59,7 +59,7 @@ test('the items of a cause share the steps of their condition: a list does not b
   assert.equal(chosen.evaluation.createdTaskIds.length, 2);
 });
 
-test('custom fields are rendered up to the size of a document, not beyond', async () => {
+test('custom fields are rendered only up to the size limit of a document', async () => {
   const type = kind();
   const customFields = { all: Array.from({ length: 4000 }, () => '{{ payload }}') };
   const list = Array.from({ length: 4000 }, (_, n) => `text ${n}`);
@@ -76,7 +76,7 @@ test('custom fields are rendered up to the size of a document, not beyond', asyn
     evaluation.result.work.map((item: any) => item.refused),
     ['payload_too_large', 'payload_too_large'],
   );
-  // Without the bound it took 7,000 ms and 700 MB.
+  // Without the limit it took 7,000 ms and 700 MB.
   assert.ok(cpuMs < 2500, `${cpuMs} ms`);
 });
 
@@ -106,7 +106,7 @@ test('a dry run ends after a second with the results so far', async () => {
   );
 });
 
-test('a caller who does not see the open task of a key learns only that it exists', async () => {
+test('a caller who does not see the open task of a key gets only its existence', async () => {
   const type = kind();
   const { person, mine, other } = await makeNarrowPerson(baton);
   const action = { dedupKeyTemplate: type, fields: { title: 'One of it' } };
@@ -155,7 +155,7 @@ test('tenants whose turns fail do not delay the turns of others', async () => {
   assert.ok(served.includes(baton.admin.tenantId));
 });
 
-test('a task with the maximum evidence refuses more, and delays no event', async () => {
+test('a task with the maximum evidence refuses more, but delays no event', async () => {
   const type = kind();
   const acceptance = [{ key: 'deployed', kind: 'external_state', description: 'It runs.' }];
   const evidence = Array.from({ length: 200 }, (_, n) => ({

@@ -30,7 +30,7 @@ async function dryRun(more: Record<string, unknown>, actor = baton.admin) {
   return (await done(actor.post('/rules:dry-run', { ...body, ...more }))).results as any[];
 }
 
-test('it returns what the rule would have done for the newest causes, and writes nothing', async () => {
+test('it returns the results that the rule would have had for the newest causes, and writes nothing', async () => {
   const type = `k-${newId()}`;
   const eventIds = [];
   for (const n of [1, 2, 'x'])
@@ -74,7 +74,7 @@ test('it returns what the rule would have done for the newest causes, and writes
   assert.equal((await dryRun({ ...rule, since: '2020-01-01T00:00:00Z' })).length, 3);
 });
 
-test('events out of the sight of the caller trigger nothing, and tasks require tasks.read', async () => {
+test('events that the caller may not see trigger no evaluation, and tasks require tasks.read', async () => {
   const type = `k-${newId()}`;
   const { person, mine, other } = await makeNarrowPerson(baton);
   await observe(baton.admin, type, {}, { workspaceId: other.id });
@@ -126,7 +126,7 @@ test('two dry-runs of a tenant run at a time, and some wait; those beyond are re
   assert.equal((await baton.admin.post('/rules:dry-run', body)).status, 200);
 });
 
-test('a caller who may not read the journal learns nothing from it by a rule, neither simulated nor enabled', async () => {
+test('a caller who may not read the journal gets no data from it by a rule, neither simulated nor enabled', async () => {
   const type = kind();
   const author = await baton.actor({ permissions: ['rules.write', 'rules.read', 'tasks.write'] });
   const reading = [

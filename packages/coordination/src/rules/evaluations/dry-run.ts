@@ -38,10 +38,10 @@ import { mayCauseRules } from './turn.ts';
 
 const limitMax = 200;
 const pageEvents = 200;
-/** Journal pages that are searched for causes. */
+/** Maximum number of journal pages searched for causes. */
 const pagesMax = 10;
 const shownItemsMax = 10;
-/** Evaluation stops at this number: 200 of the most expensive kind take 10 s of a processor that all tenants share. */
+/** Maximum number of evaluations: 200 of the most expensive kind take 10 s on a processor that all tenants share. */
 const lookMsMax = 1000;
 
 export const RuleDryRun = RuleRequest.extend({
@@ -84,7 +84,7 @@ export const RuleDryRunResults = z
 export type DryRun = z.infer<typeof RuleDryRunResults>;
 type Results = DryRun['results'];
 
-/** A dry run takes up to a second of a processor that all tenants share. */
+/** A dry run takes up to a second on a processor that all tenants share. */
 const turns = new ConcurrencyLimit('dry-runs of the tenant', {
   runningMax: 2,
   queuedMax: 10,
@@ -130,7 +130,7 @@ async function dryRunRule(context: Context, request: RuleDryRun): Promise<DryRun
 }
 
 /**
- * The identity that the rule would act as: the caller, or its agent with the caller's visibility. Undefined if that
+ * The identity as which the rule would act: the caller, or its agent with the caller's visibility. Undefined if that
  * agent can't act.
  */
 async function contextOf(context: Context, { identity_agent: key, workspace_id: place }: RuleRow) {

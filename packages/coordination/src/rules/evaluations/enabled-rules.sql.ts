@@ -28,7 +28,7 @@ export function shareRule(tenantId: string, id: string) {
   return sql<RuleRow>`select * from rules where id = ${id} and tenant_id = ${tenantId} for share`;
 }
 
-/** Tenants behind this one with rules that are due; each tenant with a schedule costs one index lookup. */
+/** Tenants after this one with rules that are due; each tenant with a schedule costs one index lookup. */
 export function findTenantsOnSchedule(after: string, tenantsMax: number) {
   return sql<{ tenant_id: string }>`
     with recursive scheduled as (
@@ -56,7 +56,7 @@ export function findRuleOfEvaluation(tenantId: string, id: string) {
   return sql<RuleRow>`select * from rules where id = ${id} and tenant_id = ${tenantId}`;
 }
 
-/** Takes the due time of a schedule and sets the next one in the future: missed times are not made up for. */
+/** Takes the due time of a schedule and sets the next one in the future: missed times are skipped. */
 export function takeSlot(tenantId: string, ruleId: string, everySeconds: number) {
   return sql<{ slot_seconds: number }>`
     with due as (

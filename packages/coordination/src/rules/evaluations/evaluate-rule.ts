@@ -30,13 +30,14 @@ import { isPendingLimitReached } from './evaluations.ts';
 import { callSkill } from './skill-call.ts';
 
 /**
- * How long one transaction continues with items and evaluations: readers of every tenant's journal wait for its end.
+ * Maximum time that one transaction spends on items and evaluations: readers of every tenant's journal wait for its
+ * end.
  */
 export const turnMsMax = 500;
 
 /**
- * The outcome of an evaluation attempt: nothing for a cause that the authority doesn't see; `seen` for a cause that the
- * rule has evaluated before; `left` if items remain for the next turn; `busy` if another process or a later turn
+ * The outcome of an evaluation attempt: undefined for a cause that the authority may not see; `seen` for a cause that
+ * the rule has already evaluated; `left` if items remain for the next turn; `busy` if another process or a later turn
  * continues.
  */
 export type EvaluationOutcome = 'none' | 'seen' | 'done' | 'left' | 'busy';
@@ -44,8 +45,8 @@ export type EvaluationOutcome = 'none' | 'seen' | 'done' | 'left' | 'busy';
 /**
  * Evaluates a rule for a cause, once: runs the action and records the result (docs/reference/rules.md#evaluations).
  * @param authority undefined if that principal or credential is no longer active
- * @param untilMs when to leave the remaining items to a later turn, in `performance.now()` time; one is always
- * processed
+ * @param untilMs the time after which the remaining items are left to a later turn, in `performance.now()` time; one is
+ * always processed
  * @throws Error of the store or of the program, and a refusal because external authorization is unavailable
  */
 export async function evaluateRule(
@@ -74,14 +75,15 @@ function begun(rule: RuleRow, cause: Cause) {
   };
 }
 
-/** The authority's context: its events name the cause. */
+/** The authority's context: its events contain the cause. */
 export function actingOf(
   context: Context,
   rule: RuleRow,
   authority: Caller | undefined,
   { trigger }: Cause,
 ): Context {
-  // An inactive authority keeps its visibility: the failed evaluation must not reveal what that principal doesn't see.
+  // An inactive authority keeps its visibility: the failed evaluation must not reveal objects that the principal may
+  // not see.
   const caller =
     authority ?? limitSight({ ...nobody, tenantId: context.tenantId }, rule.authority as CredentialSnapshot);
   const causationId = trigger.eventId === null ? {} : { causationId: trigger.eventId };
@@ -105,7 +107,7 @@ async function begin({ context, rule, evaluationId, cause, evidence, chainDepth 
   return row !== undefined;
 }
 
-/** Evaluates the condition and runs the action; records nothing yet. */
+/** Evaluates the condition and runs the action, without recording the outcome. */
 async function findingOf(acting: Acting, authority: Caller | undefined): Promise<Finding> {
   const { context, rule, cause, chainDepth } = acting;
   if (authority === undefined) return reportInactive(rule);
@@ -124,12 +126,14 @@ async function findingOf(acting: Acting, authority: Caller | undefined): Promise
   }
 }
 
-/** Nobody can act for the rule: the principal who enabled it is inactive, or its agent can't act. */
+/**
+ * Records the failure of a rule without an authority: the principal who enabled it is inactive, or its agent can't act.
+ */
 export function reportInactive({ identity_agent: agent }: RuleRow, result: EvaluationResult = {}): Finding {
   return failed('credential_inactive', agent === null ? {} : { agent }, result);
 }
 
-/** @param result of the items before the failure. @throws errors that the rule didn't cause */
+/** @param result the results of the items before the failure @throws errors that the rule didn't cause */
 export function findingOfFault(error: unknown, result: EvaluationResult = {}): Finding {
   if (error instanceof ConditionFault)
     return failed('rule_condition_error', { message: error.message }, result);
@@ -137,7 +141,7 @@ export function findingOfFault(error: unknown, result: EvaluationResult = {}): F
   return failed(error.code, error.details as JsonObject, result);
 }
 
-/** Runs the action for each of its items until the time is used up. @throws ConditionFault */
+/** Runs the action for each of its items until the deadline. @throws ConditionFault */
 export async function act(acting: Acting, roots: RuleRoots): Promise<Finding> {
   const items = itemsOfAction(acting.rule.action, roots);
   return items.length === 0 ? notMatched(true) : actOnItems(acting, items, []);
@@ -164,7 +168,7 @@ export async function actOnItems(
   return findingFrom(acting, isFull ? work.map(refuseWaiting) : work);
 }
 
-/** Leaves the remaining items to the next turn, with the roots as they are now. */
+/** Leaves the remaining items to the next turn, with the current values of the roots. */
 function leave(cause: Cause, items: readonly RuleRoots[], work: WorkItem[]): Finding {
   const { trigger: _, payload: __, item: ___, ...roots } = items[0] as RuleRoots;
   const left = { roots, items: items.map(({ item = null }) => item) };
@@ -191,7 +195,7 @@ const notMatched = (conditionMatched: boolean): Finding => ({
   result: { conditionMatched, work: [] },
 });
 
-/** The outcome of all items together. While one is pending, so is the evaluation. */
+/** The combined outcome of all items. The evaluation is pending while any item is pending. */
 export function findingFrom({ cause }: Pick<Acting, 'cause'>, work: WorkItem[]): Finding {
   const result = { conditionMatched: true, work };
   const waiting = work.flatMap((item, index) => (isWaiting(item) ? [index] : []));

@@ -55,7 +55,7 @@ export interface PendingWork {
   readonly isAsking?: boolean;
   /** Indexes in `result.work` of tasks whose claims must end first. */
   readonly waiting: readonly number[];
-  /** Items that a turn had no time for, and the other roots that their templates read, as they were at evaluation. */
+  /** Items left over from a turn, and the other roots that their templates read, with their values at evaluation. */
   readonly left?: { readonly roots: RuleRoots; readonly items: readonly Json[] };
 }
 
@@ -82,7 +82,7 @@ export interface Finding {
   readonly skillInvocationId?: string;
 }
 
-/** Why an evaluation is not pending. */
+/** The reason why an evaluation is not pending. */
 export const waitingLimit = 'rule_waiting_limit';
 
 /** The evaluation failed. @param result of the items before the failure */
@@ -94,7 +94,7 @@ export function failed(code: string, details: JsonObject, result: EvaluationResu
 
 const messages: Readonly<Record<string, string>> = {
   credential_inactive: 'The principal who enabled the rule is inactive, or their credential was closed.',
-  rule_loop: 'Rules trigger each other without end.',
+  rule_loop: 'Rules trigger each other in an infinite loop.',
   rule_condition_error: 'The condition compares values without an order, or takes too many steps.',
   rule_internal_error: 'An unexpected error; only the log has its trace.',
   work_items_refused: 'Every item of the action was refused.',

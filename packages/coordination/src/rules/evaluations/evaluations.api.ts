@@ -40,7 +40,7 @@ export const evaluationsApi = [
     description:
       'Evaluates the rule for the newest events that would have triggered it, among at most 2,000 of its type, with the current tasks and goals. After a second, the remaining events are omitted. A tenant runs two simulations at a time; ten more wait for at most 5 s. Nothing is written.',
     permission: 'rules.write',
-    // Nothing changes, so no response has to be stored.
+    // The operation changes nothing, so no response has to be stored.
     idempotency: 'ignored',
     transaction: 'none',
     body: RuleDryRun,
@@ -52,7 +52,7 @@ export const evaluationsApi = [
       action: { kind: 'ensure_work', taskType: 'task', fields: { title: 'Review {{ task.title }}' } },
       limit: 10,
     },
-    // It waits for its slot without holding one of a request, which the tenant's other calls need.
+    // It waits for its slot without occupying a request slot, which the tenant's other calls need.
     around: async ({ body }, { context, command }: Surroundings<DryRun, Context>) =>
       command(await dryRunInTurn(context, body)),
     handle: ({ prepared }) => prepared,

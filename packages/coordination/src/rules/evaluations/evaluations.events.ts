@@ -6,7 +6,7 @@ import { WorkItem } from '../acts/work-item.ts';
 import { triggerKinds } from '../documents/trigger.ts';
 import { evaluationStatuses } from './evaluation.ts';
 
-/** Emitted once for each evaluation, when it is final. */
+/** Emitted once per evaluation, when it is final. */
 export const ruleEvaluated = defineEvent(
   'rule.evaluated',
   'rule',

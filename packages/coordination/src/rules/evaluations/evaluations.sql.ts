@@ -17,7 +17,7 @@ export type NewEvaluation = Pick<
   | 'chain_depth'
 >;
 
-/** Returns no row if the rule has evaluated this cause before. */
+/** Returns no row if the rule has already evaluated this cause. */
 export function insertEvaluation(evaluation: NewEvaluation) {
   return sql<Pick<EvaluationRow, 'id'>>`
     insert into rule_evaluations (id, tenant_id, workspace_id, rule_id, rule_version, trigger_ref, trigger_event_id, status,
@@ -57,7 +57,7 @@ export function updateFailedAttempt(tenantId: string, id: string, againSeconds: 
     where id = ${id} and tenant_id = ${tenantId}`;
 }
 
-/** Tenants behind this one with due evaluations; each tenant with a pending one costs one index lookup. */
+/** Tenants after this one with due evaluations; each tenant with a pending one costs one index lookup. */
 export function findTenantsDue(after: string, tenantsMax: number) {
   return sql<{ tenant_id: string }>`
     with recursive waiting as (
@@ -114,7 +114,7 @@ export function isPendingFull(
         ) as waiting) >= ${ofTenantMax}::bigint as is_full`;
 }
 
-/** The items of an evaluation that a turn had no time for. */
+/** The items of an evaluation left over from a turn. */
 export function findLeft(tenantId: string, ruleId: string, triggerRef: string) {
   return sql<Pick<EvaluationRow, 'id'>>`
     select id from rule_evaluations
@@ -125,7 +125,7 @@ export function findEvaluation(tenantId: string, id: string) {
   return sql<EvaluationRow>`select * from rule_evaluations where id = ${id} and tenant_id = ${tenantId}`;
 }
 
-/** A due evaluation, if no other process has it; `is_over` if it has been pending for longer than the limit. */
+/** A due evaluation, if no other process has locked it; `is_over` if it has been pending for longer than the limit. */
 export function lockDueEvaluation(tenantId: string, id: string, waitSecondsMax: number) {
   return sql<EvaluationRow & { is_over: boolean }>`
     select *, created_at + make_interval(secs => ${waitSecondsMax}::integer) <= clock_timestamp() as is_over

@@ -36,7 +36,7 @@ const only = async (ruleId: string) => {
   return evaluation;
 };
 
-test('ensure_work files a task with its origin, once for each cause, and emits its event', async () => {
+test('ensure_work creates a task with its origin, once per cause, and emits its event', async () => {
   const type = kind();
   const rule = await makeRule(baton.admin, {
     trigger: observed(type),
@@ -138,7 +138,7 @@ test('a false condition is recorded as not_matched, and one that compares values
   await refused(answer, 422, 'invalid_status');
 });
 
-test('one open task per key, whichever rule filed it; a closed one makes room', async () => {
+test('one open task per key, regardless of the rule that created it; after it is closed, a new one is created', async () => {
   const type = kind();
   const action = { dedupKeyTemplate: `${type}-{{ payload.data.host }}` };
   const rules = [
@@ -164,7 +164,7 @@ test('one open task per key, whichever rule filed it; a closed one makes room', 
   );
 });
 
-test('forEach and where do one act for each item; more than 50 items fail the evaluation', async () => {
+test('forEach and where run the action once per item; more than 50 items fail the evaluation', async () => {
   const type = kind();
   const rule = await makeRule(baton.admin, {
     trigger: observed(type),
@@ -225,7 +225,7 @@ test('without a template each item of a forEach has its own key, equal ones too'
   );
 });
 
-test('relations: spawned by and dependent on the tasks that templates name; a missing task refuses its item', async () => {
+test('relations: spawned by and dependent on the tasks in templates; a missing task refuses its item', async () => {
   const type = kind();
   const [origin, first, second] = [await makeTask(baton), await makeTask(baton), await makeTask(baton)];
   const rule = await makeRule(baton.admin, {
@@ -259,7 +259,7 @@ test('relations: spawned by and dependent on the tasks that templates name; a mi
   );
 });
 
-test('a type that is a template is one of those listed; an assignee may be a person or a role', async () => {
+test('a type from a template must be one of those listed; an assignee may be a person or a role', async () => {
   const type = kind();
   const role = await done(baton.admin.post('/roles', { slug: `r${newId().slice(-8)}`, name: 'r' }), 201);
   const rule = await makeRule(baton.admin, {
@@ -326,7 +326,7 @@ test('update_work changes the open task of its key, and leaves a claimed one unc
   assert.equal((await task(taskId)).priority, 'high');
 });
 
-test('a changed rule updates the tasks that its older version filed', async () => {
+test('a changed rule updates the tasks that its older version created', async () => {
   const type = kind();
   const action = { kind: 'ensure_work', taskType: 'task', dedupKeyTemplate: type, fields: { title: 'Old' } };
   const rule = await makeRule(baton.admin, { trigger: observed(type), action });
@@ -347,7 +347,7 @@ test('a changed rule updates the tasks that its older version filed', async () =
   );
 });
 
-test('request_decision files a task that a person has to let pass', async () => {
+test('request_decision creates a task with a gate for a person', async () => {
   const type = kind();
   const rule = await makeRule(baton.admin, {
     trigger: observed(type),
@@ -369,7 +369,7 @@ test('request_decision files a task that a person has to let pass', async () => 
   );
   const derived = (await eventsOf(baton, createdTaskIds[0])).find((event) => event.type === 'work.derived');
   assert.equal(derived?.payload['approvalId'], items[0].id);
-  // The work's own people can't take the question back.
+  // The people who work on the task can't withdraw the request.
   const agent = await baton.actor({ permissions: ['approvals.manage', 'claims.manage'] });
   await refused(agent.post(`/approvals/${items[0].id}:cancel`), 403, 'permission_denied');
   await done(baton.admin.post(`/approvals/${items[0].id}:cancel`));
@@ -414,7 +414,7 @@ test('cancel_work and complete_work close the task of a key; a closed task stays
   assert.deepEqual([action, check, target, changes], ['complete_work', 'rule-evidence', 'dedup', ['status']]);
 });
 
-test('complete_work of a task with checks opens an attempt, of which the cause is evidence', async () => {
+test('complete_work of a task with checks opens an attempt, with the cause as evidence', async () => {
   const type = kind();
   const acceptance = [{ key: 'deployed', kind: 'external_state', description: 'It runs.' }];
   const target = await makeTask(baton, { acceptance });
@@ -448,7 +448,7 @@ test('complete_work of a task with checks opens an attempt, of which the cause i
   assert.equal(pending.result.work[0].reason, 'verification_pending');
 });
 
-test('events from before a rule was enabled are never evaluated, nor those while it was disabled', async () => {
+test('events before a rule was enabled, or while it was disabled, are never evaluated', async () => {
   const type = kind();
   await observe(baton.admin, type, { n: 1 });
   const rule = await makeRule(baton.admin, { trigger: observed(type), status: 'disabled' });
@@ -519,7 +519,7 @@ test('a rule acts with the permissions that its enabler had and still has, and n
     ['work_items_refused', 'permission_denied'],
   );
   assert.equal((await only(reads.id)).error.code, 'permission_denied');
-  // Rights that were granted since don't count, and revoked rights don't either.
+  // Permissions granted meanwhile don't count, and revoked ones don't either.
   const give = (principalId: string, permissions: string[]) =>
     baton.pool.run(
       sql`update iam_bindings set permissions = ${permissions} where principal_id = ${principalId}`,

@@ -87,7 +87,7 @@ test('a skill interprets the cause once, and the action reads its result', async
   );
 });
 
-test('a skill that fails fails the evaluation; one that finds nothing does not match', async () => {
+test('a failed skill fails the evaluation; one with an empty result does not match', async () => {
   const failing = await asked();
   await end(failing.call, 'fail', { error: { code: 'no_idea', message: 'None.' } });
   const empty = await asked();
@@ -98,7 +98,7 @@ test('a skill that fails fails the evaluation; one that finds nothing does not m
   assert.equal((await only(empty.rule.id)).status, 'not_matched');
 });
 
-test('a timeout of the result ends the evaluation, and the call', async () => {
+test('a timeout of the result ends the evaluation and the call', async () => {
   const { rule, call } = await asked();
   await baton.pool.run(sql`
     update rule_evaluations set created_at = now() - interval '25 hours' where rule_id = ${rule.id}`);
@@ -116,7 +116,7 @@ test('disabling or changing a rule cancels its call', async () => {
   assert.equal((await done(baton.admin.get(`/skill-invocations/${call.id}`))).status, 'cancelled');
 });
 
-test('a schedule that files tasks calls a skill first', async () => {
+test('a schedule that creates tasks calls a skill first', async () => {
   const skill = await makeCallable(baton.admin);
   const rule = await makeRule(baton.admin, {
     trigger: { kind: 'schedule', type: 'interval', everySeconds: 60 },
@@ -133,7 +133,7 @@ test('a schedule that files tasks calls a skill first', async () => {
   await done(baton.admin.delete(`/rules/${rule.id}`), 204);
 });
 
-test('a caller who may not call skills can not call them by a rule', async () => {
+test('a caller who may not call skills cannot call them by a rule', async () => {
   const author = await baton.actor({ permissions: ['rules.write', 'tasks.write'] });
   const [type, skill] = [kind(), await makeCallable(baton.admin)];
   const rule = await makeRule(author, { trigger: observed(type), interpretation: { skill: refOf(skill) } });

@@ -8,7 +8,7 @@ import { startProcess } from '../../testing/programs/service-processes.ts';
 import { makeRule, makeRuleWorker, observe, observed, slowDownTasks } from '../../testing/rules/rules.ts';
 import { until } from '../../testing/wait-until.ts';
 
-// Workers in processes of their own, killed with SIGKILL at random moments while causes come in.
+// Tests workers in separate processes, killed with SIGKILL at random moments while causes arrive.
 
 const kills = byDepth(1, 3);
 const causesMax = 300;
@@ -29,7 +29,7 @@ async function evaluated(): Promise<number> {
   return found?.n ?? 0;
 }
 
-test('each rule derives exactly once from each cause, whenever workers are killed', async () => {
+test('each rule acts exactly once on each cause, regardless of killed workers', async () => {
   const type = `k-${newId()}`;
   const perCause = await makeRule(baton.admin, {
     trigger: observed(type),
@@ -79,7 +79,7 @@ test('each rule derives exactly once from each cause, whenever workers are kille
   const last = makeRuleWorker(baton);
   await last.run();
   await last.close();
-  assert.ok(left > 0, 'the killed workers left nothing to do');
+  assert.ok(left > 0, 'no work is left');
   const refs = causes.map((id) => `event:${id}`).sort();
   for (const { id } of [perCause, perHost, perItem]) {
     const rows = await baton.pool.rows<{ trigger_ref: string; status: string }>(sql`

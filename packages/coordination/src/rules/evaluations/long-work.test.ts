@@ -16,7 +16,7 @@ import {
 } from '../../testing/rules/rules.ts';
 import { continuePendingEvaluations } from './rule-jobs.ts';
 
-// Tests rules that take long: many items, long waits, and many pending evaluations.
+// Tests long-running rules: many items, long waits, and many pending evaluations.
 
 let baton: TestCoordination;
 let worker: ReturnType<typeof makeRuleWorker>;
@@ -156,7 +156,7 @@ test('the action after a skill continues in the same way, by the job for pending
       output: { names: names.slice(0, 8) },
     }),
   );
-  // The end of the call wakes it; nothing waits for the next look of every 15 s.
+  // The end of the call wakes the evaluation, without waiting for the next poll after 15 s.
   await worker.run();
   await worker.waiting();
   assert.equal((await only(rule.id)).result.waitingFor, 'turn');
@@ -178,7 +178,7 @@ const closing = (key: string) => ({
   dedupKeyTemplate: key,
 });
 
-/** An open task under a key that somebody works on. */
+/** A claimed open task under a key. */
 async function claimed(type: string) {
   const rule = await makeRule(baton.admin, { trigger: observed(type), action: { dedupKeyTemplate: type } });
   await observe(baton.admin, type);
@@ -188,7 +188,7 @@ async function claimed(type: string) {
   return { taskId, holder, claim: await claimTask(holder, taskId) };
 }
 
-test('the end of a claim makes evaluations that wait for it due at once', async () => {
+test('the end of a claim immediately makes evaluations that wait for it due', async () => {
   const type = kind();
   const { holder, claim } = await claimed(type);
   const rule = await makeRule(baton.admin, { trigger: observed(`${type}.close`), action: closing(type) });
@@ -202,7 +202,7 @@ test('the end of a claim makes evaluations that wait for it due at once', async 
   assert.equal((await only(rule.id)).status, 'matched');
 });
 
-test('as many wait as may, of a rule and of a tenant; those beyond fail', async () => {
+test('the number of pending evaluations per rule and per tenant is limited; further ones fail', async () => {
   const few = makeRuleWorker(baton, { CP_RULES_WAITING_MAX: '1' });
   const executor: Actor = await baton.actor();
   const type = kind();
@@ -265,6 +265,6 @@ test('a tenant with very many pending evaluations does not delay the turns of ot
   assert.ok(served.includes(baton.otherAdmin.tenantId));
   assert.ok(served.length <= 51, String(served.length));
   await job.run();
-  // Failed entries are postponed: the next ones get their turn.
+  // Failed entries are postponed, so that the next ones are processed.
   assert.ok(served.length > 52, String(served.length));
 });

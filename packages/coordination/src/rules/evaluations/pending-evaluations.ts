@@ -25,9 +25,9 @@ import { runInSavepoint } from './savepoint.ts';
 import { cancelSkillCall, skillRootOf } from './skill-call.ts';
 
 /**
- * Continues a pending evaluation: processes what remains, or ends it because its rule has changed or it waited too long
- * (docs/reference/rules.md#evaluations). Locks the acting principals, the rule, the evaluation, then tasks.
- * @returns 1, or 0 if it is no longer due or another process has it
+ * Continues a pending evaluation: processes the remaining items, or ends it because its rule has changed or it has
+ * timed out (docs/reference/rules.md#evaluations). Locks the acting principals, the rule, the evaluation, then tasks.
+ * @returns 1, or 0 if it is no longer due or another process has locked it
  * @throws AuthorityChanged
  */
 export async function continueEvaluation(context: Context, id: string): Promise<number> {
@@ -47,8 +47,8 @@ export async function continueEvaluation(context: Context, id: string): Promise<
 }
 
 /**
- * Continues with the items of this cause that an earlier turn left. The turn already holds the principals' and rule's
- * locks.
+ * Continues with the items of this cause that an earlier turn left. The turn already holds the locks of the principals
+ * and the rule.
  * @returns `seen` if no items were left
  */
 export async function continueItems(
@@ -93,7 +93,7 @@ async function look(
   return finish(acting, ended, row.created_task_ids);
 }
 
-/** Why the evaluation ends; undefined if it continues. */
+/** The reason why the evaluation ends; undefined if it continues. */
 function endOf(rule: RuleRow, { rule_version: version, result }: EvaluationRow, isActive: boolean) {
   const { waitingFor: _, ...done } = result;
   const skipped = (reason: string): Finding => ({ status: 'skipped', result: { ...done, reason } });
@@ -147,7 +147,7 @@ async function interpreted(acting: Acting, row: LockedRow): Promise<Finding> {
 
 const asked = { conditionMatched: true, work: [] };
 
-/** The items that a turn had no time for, with the roots as they were at evaluation. */
+/** The items left over from a turn, with the values of the roots at evaluation. */
 async function leftDone(acting: Acting, { result, pending }: LockedRow): Promise<Finding> {
   const { context, rule, cause } = acting;
   const { roots = {}, items = [] } = pending?.left ?? {};

@@ -18,7 +18,7 @@ import {
   ruleBody,
 } from '../../testing/rules/rules.ts';
 
-/** CP_AUTHZ_MODE policy: external authorization decides what rules may do in somebody's name. */
+/** CP_AUTHZ_MODE policy: external authorization decides the permissions of rules. */
 
 let mode: PolicyMode;
 let baton: TestCoordination;
@@ -66,7 +66,7 @@ test('a denial by external authorization takes effect at the next event, and so 
   assert.deepEqual(await outcome(rule.id), ['matched', 'failed permission_denied', 'matched']);
 });
 
-test('a rule acts with rights from external authorization alone, queried for its identity and workspace', async () => {
+test('a rule acts with permissions from external authorization alone, queried for its identity and workspace', async () => {
   const author = await baton.actor({ kind: 'human', permissions: ['org.read'] });
   grantTo(author, ...authored, 'goals.read');
   const [type, workspace] = [kind(), await makeWorkspace(baton)];
@@ -90,7 +90,7 @@ test('a rule acts with rights from external authorization alone, queried for its
   );
 });
 
-test('a rule with an identity has the rights that external authorization grants to its agent, not to its writer', async () => {
+test('a rule with an identity has the permissions that external authorization grants to its agent, not to its writer', async () => {
   const type = kind();
   const { key } = await publishAgent(
     baton.admin,
@@ -107,7 +107,7 @@ test('a rule with an identity has the rights that external authorization grants 
   await next();
   grantTo(agent, 'tasks.write', 'tasks.read');
   await next();
-  // No more than its binding names, either.
+  // It is also limited to the permissions of its binding.
   await baton.pool.run(sql`
     update iam_bindings set permissions = '{tasks.read}' where principal_id = ${agent.principalId}`);
   await next();
@@ -139,7 +139,7 @@ test('an API key has its listed permissions, without external authorization', as
   assert.deepEqual(await outcome(rule.id), ['matched']);
 });
 
-test('without a decision, nothing is recorded or done; other tenants continue; the act is done once, later', async () => {
+test('without a decision, nothing is recorded or done; other tenants continue; the action is executed once, later', async () => {
   const author = await baton.actor();
   grantTo(author, ...authored);
   const type = kind();
@@ -213,7 +213,7 @@ test('external authorization decides on the task of the cause: a denied task is 
   assert.deepEqual(await dryRun(), ['matched', 'not_matched']);
 });
 
-test('a dry run without a decision is refused with 503', async () => {
+test('a dry run without a decision returns 503', async () => {
   const author = await baton.actor();
   grantTo(author, ...authored);
   const type = kind();
@@ -259,7 +259,7 @@ test('pending evaluations are authorized again when they continue, and so are sc
   assert.deepEqual(await outcome(schedule.id), ['failed permission_denied']);
 });
 
-test('a rule may call a skill with rights from external authorization alone, including those that the skill needs', async () => {
+test('a rule may call a skill with permissions from external authorization alone, including those that the skill requires', async () => {
   const author = await baton.actor({ permissions: ['org.read'] });
   grantTo(author, ...authored, 'skills.invoke', 'artifacts.read');
   const [type, skill] = [
@@ -291,7 +291,7 @@ test('many authors of one event are authorized in one request', async () => {
   await journalIsStable(baton.pool);
   mode.policy.requests.length = 0;
   await worker.run();
-  // Two for each turn, of which a busy machine needs some.
+  // Two per turn; a busy machine needs several turns.
   assert.ok(mode.policy.requests.length < authors.length, String(mode.policy.requests.length));
   for (const { id } of rules) assert.deepEqual(await outcome(id), ['matched']);
 });

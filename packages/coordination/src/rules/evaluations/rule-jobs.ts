@@ -24,7 +24,7 @@ export function runRules(tools: Tools): Job {
   );
 }
 
-/** Evaluates rules whose schedule is due, each in a transaction of its own, in turns by tenant. */
+/** Evaluates rules whose schedule is due, each in its own transaction, in turns by tenant. */
 export function runRuleSchedules({ pool, command, log }: Tools): Job {
   const name = 'rule-schedules';
   return createTenantTurns(
@@ -40,7 +40,7 @@ export function runRuleSchedules({ pool, command, log }: Tools): Job {
   );
 }
 
-/** Continues pending evaluations, each in a transaction of its own, in turns by tenant. */
+/** Continues pending evaluations, each in its own transaction, in turns by tenant. */
 export function continuePendingEvaluations({ pool, command, log }: Tools): Job {
   const name = 'rule-evaluations';
   return createTenantTurns(

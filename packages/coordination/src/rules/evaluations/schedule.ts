@@ -9,9 +9,9 @@ import { evaluateRule, recordFailure, turnMsMax } from './evaluate-rule.ts';
 import { runInSavepoint } from './savepoint.ts';
 
 /**
- * Evaluates a rule whose schedule is due (docs/reference/rules.md#trigger). The due time is taken and the next one set
- * in the same transaction; missed times are not made up for.
- * @returns 1, or 0 if it is no longer due or another process has the tenant's turn
+ * Evaluates a rule whose schedule is due (docs/reference/rules.md#trigger). The due time is read and the next one set
+ * in the same transaction; missed times are skipped. @returns 1, or 0 if it is no longer due or another process has
+ * locked the tenant's turn
  * @throws AuthorityChanged
  */
 export async function runSchedule(context: Context, ruleId: string): Promise<number> {

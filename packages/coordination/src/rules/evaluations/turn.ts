@@ -25,13 +25,13 @@ import { updatePendingToDue } from './evaluations.sql.ts';
 import { continueItems } from './pending-evaluations.ts';
 import { runInSavepoint } from './savepoint.ts';
 
-/** A turn ends after this many evaluations, or after `turnMsMax`. */
+/** Maximum number of evaluations per turn; a turn also ends after `turnMsMax`. */
 const evaluationsMax = 100;
 
 /**
  * One turn of a tenant: its rules evaluate the next events, and its cursor moves past them, in one transaction
  * (docs/reference/rules.md#evaluations). Locks the acting principals first, then the turn, then the rules.
- * @returns whether more may follow at once; also false if another process has the tenant's turn
+ * @returns whether more events may be due; also false if another process has locked the tenant's turn
  * @throws AuthorityChanged
  */
 export async function takeTurn(context: Context): Promise<boolean> {
@@ -88,7 +88,7 @@ const nothing: ReadonlySet<string> = new Set();
 const endsOfClaims = ['claim.released', 'claim.expired'];
 const endsOfCalls = ['succeeded', 'failed', 'cancelled'].map((end) => `skill.invocation_${end}`);
 
-/** Tasks whose claims ended, and skill calls that ended: evaluations may wait for them. */
+/** Tasks whose claims ended, and ended skill calls: evaluations may wait for them. */
 function endedIn({ type, entity_id: id, payload }: EventRow): string | readonly string[] {
   if (endsOfCalls.includes(type)) return id;
   const { taskId } = payload as { taskId?: unknown };
@@ -109,7 +109,9 @@ async function rulesFor({ db, tenantId, settings }: Context, rows: readonly Even
 
 const triggerOf = ({ trigger }: Cause) => `${trigger.kind}/${trigger.type}`;
 
-/** The outcome of an event in a turn: `later` if the next turn continues at once, `busy` if it can't continue now. */
+/**
+ * The outcome of an event in a turn: `later` if the next turn continues immediately, `busy` if it can't continue now.
+ */
 type Passed = 'done' | 'later' | 'busy' | 'broken';
 
 class Turn {
@@ -129,7 +131,7 @@ class Turn {
     this.#authors = authors;
   }
 
-  /** @returns whether more may follow at once */
+  /** @returns whether more events may be due */
   async run({ rows, end, hasMore }: EventPage): Promise<boolean> {
     let reached = positionOf(this.#turn);
     for (const row of rows) {
@@ -148,7 +150,7 @@ class Turn {
     return hasMore;
   }
 
-  /** Evaluates every rule for an event; rules that have evaluated it before skip it. */
+  /** Evaluates every rule for an event; rules that have already evaluated it skip it. */
   async #look(event: EventRow): Promise<Passed> {
     const cause = causeOfEvent(event);
     for (const rule of this.#rules) {

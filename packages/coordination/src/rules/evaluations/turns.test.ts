@@ -37,7 +37,7 @@ const closing = (type: string, kindOfAction = 'complete_work', key = type) => ({
   trigger: observed(`${type}.close`),
   action: { kind: kindOfAction, taskType: undefined, fields: undefined, dedupKeyTemplate: key },
 });
-/** An open task under a key, filed by a rule. */
+/** An open task under a key, created by a rule. */
 async function filed(type: string): Promise<string> {
   const rule = await makeRule(baton.admin, { trigger: observed(type), action: { dedupKeyTemplate: type } });
   await observe(baton.admin, type);
@@ -167,7 +167,7 @@ test('a schedule is evaluated once at each due time; missed times are not made u
   assert.equal((await done(baton.admin.get(`/rules/${rule.id}`))).nextRunAt, null);
 });
 
-test('two rules that cause each other without end are stopped', async () => {
+test('two rules that trigger each other in a loop are stopped', async () => {
   const type = kind();
   const rule = await makeRule(baton.admin, {
     trigger: { kind: 'event', type: 'task.completed' },
@@ -214,7 +214,7 @@ test('an evaluation that fails three times unexpectedly is failed, keeps its ear
     assert.equal((await cursors())[0]?.failure_count, attempt);
     assert.equal((await evaluationsOf(baton.admin, earlier.id)).length, 1);
     assert.equal((await evaluationsOf(baton.admin, rule.id)).length, 0);
-    // Not due, however slow this machine is.
+    // Not due, regardless of the speed of this machine.
     await baton.pool.run(
       sql`update event_consumers set next_attempt_at = next_attempt_at + interval '1 hour'`,
     );
@@ -231,10 +231,10 @@ test('an evaluation that fails three times unexpectedly is failed, keeps its ear
   await baton.pool.run({ text: 'drop trigger break_work on rule_work', values: [] });
 });
 
-test('a turn that meets a deadlock is done again at once, and only that', async () => {
+test('only a turn that meets a deadlock is retried immediately', async () => {
   const type = kind();
   const rule = await makeRule(baton.admin, { trigger: observed(type), action: { dedupKeyTemplate: type } });
-  // A sequence counts what was rolled back, too.
+  // A sequence also counts rolled-back attempts.
   const meeting = [
     'create sequence deadlocks',
     `create function meet_deadlock() returns trigger language plpgsql as $$
@@ -293,7 +293,7 @@ test('a cursor of a pruned or another history continues with the remaining journ
   assert.equal((await evaluationsOf(baton.admin, rule.id)).length, 1);
 });
 
-test('an event that is delivered again, and two workers at once, derive nothing twice', async () => {
+test('an event that is delivered again, or to two workers at once, causes no action twice', async () => {
   const type = kind();
   const rule = await makeRule(baton.admin, {
     trigger: observed(type),

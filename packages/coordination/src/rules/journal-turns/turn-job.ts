@@ -4,13 +4,13 @@ import type { Context } from '../context.ts';
 import { findDueTenants } from './turns.sql.ts';
 
 const tenantsMax = 20;
-/** Turns of different tenants at the same time, each with its own connection. */
+/** Maximum number of concurrent turns of different tenants, each with its own connection. */
 const parallelMax = 4;
 
 /**
  * Runs a journal reader in turns (docs/reference/README.md#background-work): the least recently served tenant is first,
  * so that a tenant with many events delays no other.
- * @param takeTurn one turn of a tenant; returns whether more may follow at once
+ * @param takeTurn one turn of a tenant; returns whether more events may be due
  */
 export function createTurnJob(
   { pool, log }: Pick<JobTools<Context>, 'pool' | 'log'>,

@@ -29,8 +29,8 @@ export function findTurn(tenantId: string, consumer: string) {
 }
 
 /**
- * Takes the tenant's turn until the end of the transaction, unless another process has it, and moves it to the end of
- * the queue.
+ * Locks the tenant's turn until the end of the transaction, unless another process has locked it, and moves it to the
+ * end of the queue.
  */
 export function lockTurn(tenantId: string, consumer: string) {
   return sql<TurnRow>`
@@ -48,7 +48,7 @@ export function deleteCursor(tenantId: string, consumer: string) {
   return sql`delete from event_consumers where tenant_id = ${tenantId} and consumer = ${consumer}`;
 }
 
-/** Moves the cursor here. */
+/** Moves the cursor to this position. */
 export function updateTurn(tenantId: string, consumer: string, { position, sequence }: JournalPosition) {
   return sql`
     update event_consumers
@@ -73,8 +73,8 @@ export function updateFailedTurn(
 }
 
 /**
- * Gives the tenant a cursor at the current end of its journal, and keeps it until the commit: the worker does not
- * delete it meanwhile. Of two concurrent commands, the second waits here.
+ * Creates a cursor for the tenant at the current end of its journal, and locks it until the commit, so that the worker
+ * does not delete it meanwhile. Of two concurrent commands, the second waits here.
  */
 export function upsertCursor(tenantId: string, consumer: string) {
   return sql`

@@ -13,7 +13,7 @@ import {
   upsertCursor,
 } from './turns.sql.ts';
 
-/** Readers of the journal that work in turns, one tenant at a time, each with a cursor of its own. */
+/** Readers of the journal that work in turns, one tenant at a time, each with its own cursor. */
 
 export type { TurnRow };
 
@@ -31,7 +31,10 @@ export function findPlace({ db, tenantId }: Context, consumer: string): Promise<
   return db.row(findTurn(tenantId, consumer));
 }
 
-/** The next events. If the cursor's history has ended or was pruned, the cursor moves to the start of what remains. */
+/**
+ * The next events. If the cursor's history has ended or was pruned, the cursor moves to the start of the remaining
+ * journal.
+ */
 export async function readEvents(
   context: Context,
   place: JournalPosition,
@@ -59,9 +62,9 @@ export const isSamePlace = (one: JournalPosition, other: JournalPosition) =>
   one.position === other.position && one.sequence === other.sequence;
 
 /**
- * Takes the tenant's turn until the end of the transaction.
+ * Locks the tenant's turn until the end of the transaction.
  * @param before the cursor's position when the events were read; without it, any position is accepted
- * @returns undefined if another process has the turn, or has moved the cursor since
+ * @returns undefined if another process has locked the turn, or has moved the cursor meanwhile
  */
 export async function lockPlace(
   { db, tenantId }: Context,
@@ -72,7 +75,7 @@ export async function lockPlace(
   return turn !== undefined && isSamePlace(turn, before ?? turn) ? turn : undefined;
 }
 
-/** Moves the cursor here. */
+/** Moves the cursor to this position. */
 export function moveTo(
   { db, tenantId }: Context,
   consumer: string,
@@ -96,12 +99,14 @@ export async function postponeTurn(
   await db.run(updateFailedTurn(tenantId, consumer, { failures, eventId: event.id, againSeconds, reason }));
 }
 
-/** Gives the tenant a cursor at the current end of its journal, unless it has one, and keeps it until the commit. */
+/**
+ * Creates a cursor for the tenant at the current end of its journal, unless it has one, and locks it until the commit.
+ */
 export function createCursor({ db, tenantId }: Context, consumer: string): Promise<unknown> {
   return db.run(upsertCursor(tenantId, consumer));
 }
 
-/** Deletes the cursor, whose turn the caller has: a tenant that needs no cursor must not hold back retention. */
+/** Deletes the cursor, whose turn the caller has locked: a tenant that needs no cursor must not hold back retention. */
 export function removeCursor({ db, tenantId }: Context, consumer: string): Promise<unknown> {
   return db.run(deleteCursor(tenantId, consumer));
 }

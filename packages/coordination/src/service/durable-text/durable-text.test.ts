@@ -4,7 +4,7 @@ import { processorMsOf } from '@baton/kernel/testing/process/processor-time';
 import { canonicalHash } from './canonical.ts';
 import { unsafeIn, unsafeInText } from './durable-text.ts';
 
-test('finds paths of one machine in prose, and leaves addresses and relative paths alone', () => {
+test('finds local paths in prose, but ignores addresses and relative paths', () => {
   const local = [
     '/home/ada/x',
     'see (/Users/ada)',
@@ -58,7 +58,7 @@ test('64 KiB of hostile text is searched in less than 150 ms', () => {
   }
 });
 
-test('a document has one hash, however its keys are ordered and its letters are composed', () => {
+test('a document has one hash, regardless of the order of its keys and its Unicode normalization', () => {
   const [composed, decomposed] = ['\u00e9', 'e\u0301'];
   const hash = canonicalHash({ a: composed, [`f${decomposed}`]: 1, b: [1, null] });
   assert.equal(canonicalHash({ b: [1, null], [`f${composed}`]: 1, a: decomposed }), hash);

@@ -2,7 +2,7 @@ import { nodesOf } from '@baton/values/json';
 import type { Json, JsonObject } from '@baton/values/wire';
 
 /**
- * Text that a harness leaves for others permanently: handoffs, child results, control messages. It may contain neither
+ * Text that a harness stores permanently for others: handoffs, child results, control messages. It may contain neither
  * a model's transcript nor local paths, which mean nothing on another machine. See
  * docs/reference/README.md#durable-text.
  */

@@ -16,14 +16,14 @@ import type { Page } from '@baton/kernel/http/paging';
  */
 export type FiledBy = 'workspace' | 'task' | 'taskOrWorkspace' | 'itself' | 'workspaceAndRole' | 'session';
 
-/** A list of which some persons see a part. See docs/reference/README.md#visibility. */
+/** A list of which some people see only a part. See docs/reference/README.md#visibility. */
 export interface SeenList<Row> {
   /** The page for a caller that sees everything. */
   all(page: Page): PageQuery<Row>;
   readonly filedBy: FiledBy;
   /** The page for a person, read from the visible rows only. */
   seen(viewerId: string, page: Page): PageQuery<Row>;
-  /** A query with as many rows as `seen` looks up, apart from those of the page. */
+  /** A query with the number of rows that `seen` looks up, apart from those of the page. */
   lookups(viewerId: string): ReturnType<typeof fragment>;
 }
 
@@ -48,7 +48,7 @@ export function tasksSeenBy(tenantId: string, viewerId: string) {
 }
 
 /**
- * A list whose rows are filed in a workspace or in none, newest first, with an index of their places.
+ * A list whose rows belong to a workspace or to none, newest first, with an index by workspace.
  * @param foundIn the rows of the list in this source
  */
 export function seenByPlace<DB, TB extends keyof DB & string, Row>(
@@ -78,8 +78,8 @@ export function seenByPlace<DB, TB extends keyof DB & string, Row>(
 }
 
 /**
- * The same for rows that belong to a task or are filed in a workspace or in none: the task decides if there is one.
- * @param ofTask which rows belong to the task `owner.id`
+ * The same for rows that belong to a task, a workspace or neither: a task takes precedence. @param ofTask the condition
+ * for rows of the task `owner.id`
  */
 export function seenByTaskOrPlace<DB, TB extends keyof DB & string, Row>(
   tenantId: string,

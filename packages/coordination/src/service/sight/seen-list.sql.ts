@@ -17,8 +17,8 @@ const placesBy: Record<Exclude<FiledBy, 'session'>, readonly string[]> = {
 };
 
 /**
- * Finds the first rows of a page that the viewer sees, and the last searched row whether visible or not: if it is
- * returned, there may be more. Stops reading once it has found enough rows.
+ * Finds the first rows of a page that the viewer sees, and the last searched row, visible or not: if it is returned,
+ * more rows may follow. Stops reading once it has found enough rows.
  */
 export function findSeenOf<Row>(
   { statement: { text, values }, page: { limit } }: PageQuery<Row>,

@@ -10,9 +10,9 @@ const steps = { rowsMax: 256, growth: 8 };
 
 /**
  * Returns a page of the rows that a person sees. The list of all rows is searched first, because that is cheapest if
- * most rows are visible. The search stops after some hundred skipped rows. Then, if the person sees few rows, all of them
- * are looked up; otherwise the search is repeated over more rows. The cost of a page therefore stays close to the smaller of
- * two numbers: the visible rows, and the rows that precede the page.
+ * most rows are visible. The search stops after a few hundred skipped rows. Then, if the person sees few rows, all of
+ * them are looked up; otherwise the search is repeated over more rows. The cost of a page therefore stays close to the
+ * smaller of two numbers: the visible rows, and the rows that precede the page.
  * @param viewerId null for a caller that sees everything
  * @throws Refusal `invalid_cursor`
  */
@@ -26,7 +26,7 @@ export async function listSeen<Row, Item>(
   return itemsOf(await findSeenRows(db, viewerId, list, page), list.all(page), itemOf);
 }
 
-/** The rows of such a page, and one more if there are more. */
+/** The rows of such a page, plus one if more follow. */
 export async function findSeenRows<Row>(
   db: Db,
   viewerId: string | null,
@@ -47,7 +47,7 @@ export async function findSeenRows<Row>(
 }
 
 /**
- * Returns a page of parts of tasks, or of one task, whose parts are visible either all or not at all.
+ * Returns a page of parts of tasks, or of one task, whose parts are either all visible or all hidden.
  * @throws Refusal `invalid_cursor`
  */
 export async function listHanging<Row, Item>(

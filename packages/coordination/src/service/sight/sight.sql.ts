@@ -13,7 +13,7 @@ export function seesWorkspace(viewerId: string, workspaceId: string) {
   return sql<{ sees: boolean }>`select sees_workspace(${viewerId}, ${workspaceId}) as sees`;
 }
 
-/** Returns the viewers that don't see a workspace. */
+/** Returns the given viewers that don't see a workspace. */
 export function findBlindViewers(viewerIds: readonly string[], workspaceId: string) {
   return sql<{ id: string }>`
     select id from unnest(${viewerIds}::uuid[]) as viewer (id) where not sees_workspace(id, ${workspaceId})`;

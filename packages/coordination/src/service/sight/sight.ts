@@ -13,14 +13,14 @@ export type ViewerContext = { readonly db: Db; readonly tenantId: string; readon
 
 const known = new WeakMap<object, Promise<string | null>>();
 
-/** Whose memberships limit the caller's visibility: nobody's for agents and services, which see everything. */
+/** The principal whose memberships limit the caller's visibility; agents and services see everything. */
 function personOf({ kind, principalId, seesAs }: Caller): string | undefined {
   return seesAs ?? (kind === 'human' ? principalId : undefined);
 }
 
 /**
  * Returns the person whose memberships limit the caller's visibility; null for a caller that sees everything, such as
- * agents and services without `seesAs`. Read once per request, not from the cache of bindings.
+ * agents and services without `seesAs`. It is read once per request, not from the cache of bindings.
  */
 export function viewerOf(context: ViewerContext): Promise<string | null> {
   if (personOf(context.caller) === undefined) return everything;
@@ -57,7 +57,7 @@ export async function requireSight(
   if (!(await isInSight(context, workspaceId))) fail('not_found', details);
 }
 
-/** Returns the persons with limited visibility who don't see the objects of a workspace; null is the tenant itself. */
+/** Returns the people with limited visibility who don't see the objects of a workspace; null is the tenant itself. */
 export async function findBlindViewersOf(
   db: Db,
   viewerIds: readonly string[],
@@ -92,7 +92,7 @@ export async function requireSightOfTask(
   if (!(await isTaskInSight(context, taskId))) fail('not_found', details);
 }
 
-/** For an object on a task or in a workspace: the task decides if there is one. @throws Refusal `not_found` */
+/** For an object on a task or in a workspace: a task takes precedence. @throws Refusal `not_found` */
 export async function requireSightOfPlace(
   context: ViewerContext,
   row: { readonly task_id: string | null; readonly workspace_id: string | null },

@@ -3,9 +3,9 @@ import type { Logger } from '@baton/kernel/process/log';
 import type { Job } from '../job.ts';
 import { createPutOff } from '../put-off.ts';
 
-/** Tenants per run. */
+/** Maximum number of tenants per run. */
 const tenantsMax = 20;
-/** Concurrent turns of different tenants, each with its own connection. */
+/** Maximum number of concurrent turns of different tenants, each with its own connection. */
 const parallelMax = 4;
 /** Limits of a tenant's turn, in entries and in time. */
 export const turnEntriesMax = 50;

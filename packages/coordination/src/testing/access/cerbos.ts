@@ -8,9 +8,9 @@ import { until } from '../wait-until.ts';
 /** Cerbos: a third-party decision point with AuthZEN 1.0, without a search. */
 export interface Cerbos {
   readonly url: string;
-  /** Ends it as a crash would. */
+  /** Kills it, like a crash. */
   kill(): Promise<void>;
-  /** On the same port, with the same policies. */
+  /** Restarts it on the same port, with the same policies. */
   start(): Promise<void>;
   close(): Promise<void>;
 }
@@ -18,14 +18,14 @@ export interface Cerbos {
 const folder = join(import.meta.dirname, '../../../../../e2e/cerbos/node_modules/@cerbos/cerbos-linux-x64');
 const binary = join(folder, 'cerbos-linux-x64');
 
-/** Why Cerbos isn't available, or undefined if it is. */
+/** The reason why Cerbos isn't available; undefined if it is. */
 export function cerbosMissing(): string | undefined {
   return existsSync(binary) ? undefined : 'Cerbos not installed: npm ci --prefix e2e/cerbos';
 }
 
 const readyMsMax = 60_000;
 
-/** @param policies its documents, by file names */
+/** @param policies the policy documents, by file name */
 export async function startCerbos(policies: Readonly<Record<string, string>>): Promise<Cerbos> {
   const home = mkdtempSync(join(tmpdir(), 'baton-cerbos-'));
   for (const [name, text] of Object.entries(policies)) writeFileSync(join(home, `${name}.yaml`), text);

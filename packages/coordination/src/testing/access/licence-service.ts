@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { keepSecret } from '@baton/kernel/testing/leaks/leaks';
 
-/** A query as it arrived. */
+/** A received query. */
 export interface ArrivedQuestion {
   readonly body: {
     product: string;
@@ -18,11 +18,11 @@ export interface ArrivedQuestion {
 /** The response. */
 export interface LicenceAnswer {
   readonly status?: number;
-  /** Fields in place of those of a normal decision, or the text of the whole body. */
+  /** Fields that replace those of a normal decision, or the text of the whole body. */
   readonly body?: object | string;
   readonly headers?: Record<string, string>;
   readonly delayMs?: number;
-  /** Closes the connection instead. */
+  /** Closes the connection instead of responding. */
   readonly hangsUp?: boolean;
 }
 

@@ -9,7 +9,7 @@ export interface PolicyMode {
   readonly policy: TestPolicy;
   /** The administrator may do everything, others what the rule allows. */
   grant(rule: (question: ReceivedQuestion) => boolean): void;
-  /** Grants nothing to others, and discards the recorded questions. */
+  /** Grants no permissions to others, and discards the recorded requests. */
   reset(): void;
   close(): Promise<void>;
 }
@@ -48,15 +48,15 @@ export async function startPolicyMode(settings: Record<string, string> = {}): Pr
 
 /** The decision point of a file's tests. */
 export interface FilePolicyMode extends Pick<PolicyMode, 'grant'> {
-  /** Others may do exactly this. */
+  /** Limits others to exactly these permissions. */
   grantActions(...actions: string[]): void;
-  /** The questions about a principal since the test began. */
+  /** The requests about a principal since the test started. */
   askedOf(actor: Actor): ReceivedQuestion[];
 }
 
 /**
  * Starts it before the tests of a file, resets it before each of them, and closes it after the last.
- * @param started gets it before the first test
+ * @param started called with it before the first test
  */
 export function policyModeOfFile(started: (mode: PolicyMode) => void): FilePolicyMode {
   let mode: PolicyMode;

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { keepMessage, keepSecret } from '@baton/kernel/testing/leaks/leaks';
 
-/** A question as it arrived, in either protocol. */
+/** A received request, in either protocol. */
 export interface ReceivedQuestion {
   readonly who: string;
   readonly kind: string;
@@ -15,7 +15,7 @@ export interface ReceivedQuestion {
   readonly consistency?: string;
 }
 
-/** Responds to a request in place of the point; undefined leaves it to the point. */
+/** Responds to a request instead of the point; undefined passes it to the point. */
 export type Behaviour = (
   path: string,
   body: never,
@@ -23,22 +23,22 @@ export type Behaviour = (
 ) => 'answered' | undefined | Promise<undefined>;
 
 /**
- * A decision point with Baton's own protocol and AuthZEN 1.0, which also issues the tokens for it. It decides by a
- * function of the test. See docs/reference/authorization.md#wire-baton.
+ * A decision point with Baton's own protocol and AuthZEN 1.0, which also issues the tokens for it. A function of the
+ * test decides. See docs/reference/authorization.md#wire-baton.
  */
 export interface TestPolicy {
   readonly url: string;
   /** The settings of a service that uses it. */
   readonly env: Readonly<Record<string, string>>;
-  /** Every question, in the order of arrival. */
+  /** Every request, in the order of arrival. */
   readonly asked: ReceivedQuestion[];
-  /** The path of every request but those for tokens. */
+  /** The path of every request except those for tokens. */
   readonly requests: { path: string; body: unknown; authorization: string | undefined }[];
   /** The token requests. */
   readonly exchanges: { audience: string; scopes: readonly string[] }[];
-  /** Decides from now on; the caller must discard cached decisions. */
+  /** Replaces the policy; the caller must discard cached decisions. */
   decide(rule: (question: ReceivedQuestion) => boolean): void;
-  /** The ids of a list; by default none. */
+  /** The ids that a list request returns; by default none. */
   list(rule: (who: string, action: string, type: string) => readonly string[]): void;
   behave(behaviour: Behaviour | undefined): void;
   /** The policy by which it decides. */

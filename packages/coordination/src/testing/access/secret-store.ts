@@ -7,16 +7,16 @@ import { newId } from '@baton/values/ids';
 
 /** How the store deviates from its normal behavior. */
 export interface SecretStoreBehaviour {
-  /** Returns this, whatever was sent. */
+  /** Returns this for every request. */
   readonly answer?: { status: number; body?: string; headers?: Record<string, string> };
   readonly delayMs?: number;
-  /** Starts a response of status 200 and never ends it: a byte in so many milliseconds. */
+  /** Starts a response with status 200 and never ends it: one byte per interval, in milliseconds. */
   readonly tricklesEveryMs?: number;
   /** Closes the connection. */
   readonly hangsUp?: boolean;
 }
 
-/** A store with the KV version 2 API of Vault that rejects whatever Vault doesn't have. */
+/** A store with the KV version 2 API of Vault that rejects all requests outside of that API. */
 export interface TestSecretStore {
   readonly url: string;
   /** The settings for it. */
@@ -26,7 +26,7 @@ export interface TestSecretStore {
   /** Each request as `METHOD path`. */
   readonly asked: string[];
   behave(behaviour: SecretStoreBehaviour): void;
-  /** Waits in the middle of each request until it is released. */
+  /** Pauses in the middle of each request until it is released. */
   beforeAnswer?: () => Promise<void>;
   /** @throws Error when a request was not part of the API */
   close(): Promise<void>;
@@ -119,7 +119,7 @@ export async function startSecretStore(): Promise<TestSecretStore> {
   }
 }
 
-/** Why Vault would reject a request, or interpret it differently. */
+/** The reason why Vault would reject a request, or interpret it differently. */
 function faultOf(req: IncomingMessage, text: string): string | undefined {
   const [, kind] = address.exec(req.url ?? '') ?? [];
   if (kind === undefined) return 'no path of the KV engine';

@@ -13,7 +13,7 @@ const source = join(import.meta.dirname, '../..');
 export async function readEventDeclarations(): Promise<EventDeclaration[]> {
   const files = globSync('**/*.events.ts', { cwd: source });
   const modules = await Promise.all(files.map((file) => import(join(source, file)) as Promise<object>));
-  // Some files export them as a table, or both ways.
+  // Some files export them as a table, or in both forms.
   const values = modules.flatMap((module) => Object.values(module));
   const found = values.flatMap((value) => (isEvent(value) ? [value] : Object.values(value ?? {})));
   return [...new Set(found.filter(isEvent))];
@@ -29,7 +29,7 @@ type StoredRow = Pick<RowOf<Tables['events']>, 'type' | 'schema_version' | 'enti
 const perTypeMax = 500;
 
 /**
- * Events in the journal that differ from the catalog: an unknown type, another version or entity, another payload.
+ * Events in the journal that differ from the catalog: an unknown type, or a different version, entity or payload.
  * Some statements write their events themselves, in SQL that no compiler compares with the declaration.
  */
 export async function findUndeclaredEvents(db: Db): Promise<string[]> {

@@ -1,7 +1,7 @@
 import { fixturesOf } from '@baton/kernel/testing/matrix/matrix-fixtures';
 import type { Actor, TestCoordination } from '../coordination.ts';
 
-/** The tools of the `*.fixtures.ts` files beside the features. */
+/** The tools for the `*.fixtures.ts` files of the features. */
 export interface FixtureTenant {
   readonly baton: TestCoordination;
   /** Creates the objects, in its own tenant, with all permissions. */

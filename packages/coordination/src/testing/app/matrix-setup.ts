@@ -61,7 +61,7 @@ const identifiers: Readonly<Record<string, IdentifierFixture>> = {
   forTask: task,
   goalId: { object: '/goals/{id}' },
   humanPrincipalId: principal,
-  // Names of the identity service.
+  // Names in the identity service.
   iamPrincipalId: { object: null },
   iamTenantId: { object: null },
   'iamBinding.iamPrincipalId': { object: null },

@@ -21,9 +21,9 @@ export interface Answered {
   readonly open: number;
   /** The number of sockets that ended, by code and reason. */
   readonly ends: Readonly<Record<string, number>>;
-  /** Of each socket, in the order in which they were opened. */
+  /** The counts of the sockets, in the order in which they were opened. */
   readonly counted: readonly Counted[];
-  /** When the last socket had the expected number, on the machine's clock. */
+  /** The time when the last socket reached the expected number, on the machine's clock. */
   readonly atMs?: number;
 }
 
@@ -32,7 +32,7 @@ export interface Answered {
  */
 export interface Crowd {
   open(port: number, members: readonly (readonly CrowdMember[])[]): Promise<void>;
-  /** Resolves when each socket has received so many events, with the time of the last one in ms since 1970. */
+  /** Resolves when each socket has received this number of events, with the time of the last one in ms since 1970. */
   expect(count: number): Promise<number>;
   /** The events that each socket has received, by process. */
   count(): Promise<Counted[][]>;

@@ -4,14 +4,17 @@ export interface Counted {
   digest: number;
 }
 
-/** The client's reaction to frames other than events. */
+/** The client's handlers for frames other than events. */
 export interface ControlFrames {
   ping(payload: Buffer): void;
   close(code: number, reason: string): void;
 }
 
 const [text, close, ping] = [1, 8, 9];
-/** `{"sequence":` and 16 digits: no more of an event is parsed, since the clients share the cores with the service. */
+/**
+ * `{"sequence":` and 16 digits: only this part of an event is parsed, since the clients share the cores with the
+ * service.
+ */
 const lookedAtBytes = 28;
 const sequenceAt = '{"sequence":'.length;
 const headBytesMax = 10;

@@ -20,7 +20,7 @@ export interface TestType {
   tenantId?: string;
 }
 
-/** Inserts a task type as it is, even one that every endpoint would refuse. @returns its id */
+/** Inserts a task type without validation, even one that every endpoint would refuse. @returns its id */
 export async function insertTestType(baton: TestCoordination, type: TestType): Promise<string> {
   const id = newId();
   const tenantId = type.tenantId ?? baton.tenantId;

@@ -25,7 +25,7 @@ const violations = {
   'the end of a claim matches its event': sql`
     select c.id from claims c join events e on e.entity_id = c.id
     where (c.status = 'stale') <> (e.type = 'claim.expired')`,
-  'in the journal the claims of a task follow one another: begun, ended, begun, with rising tokens': sql`
+  'in the journal the claims of a task follow one another: started, ended, started, with rising tokens': sql`
     select * from (
       select e.task, begins, claim, lag(begins) over journal as after_begin, lag(claim) over journal as after_claim,
         token, max(token) over (journal rows between unbounded preceding and 1 preceding) as token_before
@@ -44,7 +44,7 @@ const violations = {
         from events where type in ('run.started', 'run.succeeded', 'run.failed', 'run.cancelled', 'run.suspended')) e
       window journal as (partition by task order by position, sequence)) steps
     where (begins and coalesce(after_begin, false)) or (not begins and (after_begin is not true or after_run <> run))`,
-  'a session has one event of its end at most': sql`
+  'a session has at most one event of its end': sql`
     select s.id from sessions s join events e on e.entity_id = s.id and e.type in ('session.closed', 'session.expired')
     group by s.id having count(*) filter (where e.type = 'session.closed') > 1 or count(*) filter (where e.type = 'session.expired') > 1
       or (s.status = 'active')`,
@@ -81,7 +81,7 @@ const violations = {
     select e.id from events e left join outbox o on o.event_sequence = e.sequence where o.event_sequence is null`,
 };
 
-/** Checks the whole store of a test for anything that a race has left. */
+/** Checks the whole store of a test for inconsistencies left by a race. */
 export async function checkLeaseInvariants(baton: TestCoordination): Promise<void> {
   for (const [invariant, query] of Object.entries(violations))
     assert.deepEqual(await baton.pool.rows(query), [], invariant);

@@ -32,7 +32,7 @@ export async function writeEvents(
   return whole.map(({ id }) => id);
 }
 
-/** Longer than any transaction of another test file; only a failing test reaches it. */
+/** Longer than any transaction of another test file; only a failing test reaches this timeout. */
 const stableMsMax = 120_000;
 
 /**
@@ -47,11 +47,11 @@ export async function journalIsStable(db: Db): Promise<void> {
   for (const deadline = performance.now() + stableMsMax; (await heldBack())?.held; await sleep(10))
     if (performance.now() > deadline)
       throw new Error(
-        `events remain hidden after ${stableMsMax} ms, behind ${JSON.stringify(await db.row(oldestTransaction))}`,
+        `events remain hidden after ${stableMsMax} ms, held back by ${JSON.stringify(await db.row(oldestTransaction))}`,
       );
 }
 
-/** Of any database of the cluster, since each holds back the horizon of all. */
+/** The oldest transaction in any database of the cluster, since each holds back the horizon of all. */
 const oldestTransaction = sql<object>`
   select datname, application_name, backend_type, state, now() - xact_start as age, left(query, 200) as query
   from pg_stat_activity where backend_xid is not null order by age(backend_xid) desc limit 1`;

@@ -11,12 +11,12 @@ import { killableProgram } from '../programs/killable-program.ts';
 /** Debian's NATS server, with JetStream; for tests, on loopback. */
 export interface NatsServer {
   readonly url: string;
-  /** Ends it as a crash would. */
+  /** Kills it, like a crash. */
   kill(): Promise<void>;
-  /** On the same port, with the same data. */
+  /** Restarts it on the same port, with the same data. */
   start(): Promise<void>;
   makeStream(name: string, subject: string, token?: string): Promise<void>;
-  /** Everything in the stream, in order. */
+  /** All messages in the stream, in order. */
   messages(
     name: string,
     token?: string,
@@ -26,7 +26,7 @@ export interface NatsServer {
 
 const binary = '/usr/sbin/nats-server';
 
-/** Why the NATS server isn't available, or undefined if it is. */
+/** The reason why the NATS server isn't available; undefined if it is. */
 export function natsMissing(): string | undefined {
   return existsSync(binary) ? undefined : "Debian's nats-server not installed: apt-get install nats-server";
 }

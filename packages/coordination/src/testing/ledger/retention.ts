@@ -4,7 +4,7 @@ import { newId } from '@baton/values/ids';
 import { foundTenant } from '../../app/bootstrap/found-tenant.ts';
 import { journalIsStable } from './journal-writer.ts';
 
-/** Delivers and confirms everything of a tenant for all consumers, as the context adapter does. */
+/** Marks all events of a tenant as delivered and confirmed for all consumers, as the context adapter does. */
 export async function confirmJournal(db: Db, tenantId: string): Promise<void> {
   await journalIsStable(db);
   await db.run(sql`delete from outbox where tenant_id = ${tenantId}`);

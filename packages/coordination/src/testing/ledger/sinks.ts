@@ -11,7 +11,7 @@ import type { Sink } from '../../ledger/sinks/sink.ts';
 
 export type Deliver = (event: JournalEvent, signal: AbortSignal) => Promise<void>;
 
-/** A sink that is a function of the test. */
+/** A sink implemented by a function of the test. */
 export function testSink(deliver: Deliver, more: Partial<Sink> = {}): Sink {
   return {
     name: 'test',
@@ -77,11 +77,11 @@ export interface Receiver {
   /** The ids of the events in the bodies, including repeats. */
   ids(): string[];
   stop(): Promise<void>;
-  /** On the same port. */
+  /** Restarts it on the same port. */
   start(): Promise<void>;
 }
 
-/** The receiver of a webhook. @param respond undefined for no response at all */
+/** The receiver of a webhook. @param respond undefined for no response */
 export async function startReceiver(respond: Respond = () => ({ status: 204 })): Promise<Receiver> {
   const received: Received[] = [];
   let server: Server | undefined;

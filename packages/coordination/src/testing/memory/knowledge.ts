@@ -2,7 +2,7 @@ import { newId } from '@baton/values/ids';
 import type { TestCoordination } from '../coordination.ts';
 import { eventsOf } from '../leases.ts';
 
-/** A snapshot of a source: two things and a relation. */
+/** A snapshot of a source: two entities and a relation. */
 export function snapshotOf(workspaceId: string, more: object = {}) {
   const entities = [
     { kind: 'service', key: 'service:billing', tier: 1 },
@@ -21,7 +21,7 @@ export const documentOf = (workspaceId: string, more: object = {}) => ({
   ...more,
 });
 
-/** A snapshot of about so many MiB, of things with long texts. */
+/** A snapshot of about the given number of MiB, of entities with long texts. */
 export function largeSnapshotOf(workspaceId: string, mebibytes: number, more: object = {}) {
   const entities = Array.from({ length: mebibytes * 16 }, (_, n) => ({
     kind: 'file',

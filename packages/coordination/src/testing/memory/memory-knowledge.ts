@@ -25,7 +25,7 @@ const answer = (status: number, body: object = {}): MemoryAnswer => ({ status, b
 const keyOf = ({ kind, key }: Document) => `${String(kind)} ${String(key)}`;
 
 /**
- * The state of the reference memory service besides events: entities and facts, snapshots that it reconciles, packs,
+ * The state of the reference memory service apart from events: entities and facts, snapshots that it reconciles, packs,
  * kinds, documents. See docs/reference/memory.md#memory-service.
  */
 export class MemoryKnowledge {

@@ -5,7 +5,7 @@ import { keepMessage } from '@baton/kernel/testing/leaks/leaks';
 import type { MemoryItem } from '../../memory/gateway/memory.ts';
 import { MemoryKnowledge } from './memory-knowledge.ts';
 
-/** A batch as it arrived, whatever the response. */
+/** A received batch, regardless of the response. */
 export interface ArrivedBatch {
   readonly namespace: string;
   readonly ids: readonly string[];
@@ -14,7 +14,7 @@ export interface ArrivedBatch {
   readonly atMs: number;
 }
 
-/** A query or a document as it arrived, whatever the response. */
+/** A received query or document, regardless of the response. */
 export interface ArrivedCall {
   readonly method: string;
   readonly path: string;
@@ -24,20 +24,20 @@ export interface ArrivedCall {
   readonly headers: IncomingMessage['headers'];
 }
 
-/** How the service behaves for one namespace, or for all. */
+/** The behavior of the service for one namespace, or for all. */
 export interface MemoryBehaviour {
   readonly delayMs?: number;
   /** Sends no response until this resolves. */
   readonly until?: Promise<unknown>;
   /** Closes the connection instead of responding. */
   readonly hangsUp?: boolean;
-  /** Processes the request, then closes the connection: the caller never learns of it. */
+  /** Processes the request, then closes the connection without a response. */
   readonly losesAnswers?: boolean;
-  /** Sends a byte of a response that never ends, so often. */
+  /** Sends a response that never ends, one byte per interval. */
   readonly tricklesEveryMs?: number;
   /** Rejects any call with this namespace, alone or among others, with this status. */
   readonly refusesNamespace?: { readonly name: string; readonly status: number };
-  /** Returns this, whatever was sent, and stores nothing. */
+  /** Returns this for every request, and stores nothing. */
   readonly answer?: {
     readonly status: number;
     readonly body?: string;
@@ -50,7 +50,7 @@ export interface MemoryBehaviour {
 }
 
 /**
- * A memory service with the API of docs/reference/memory.md#memory-service: it stores items by namespace, once for each
+ * A memory service with the API of docs/reference/memory.md#memory-service: it stores items by namespace, once per
  * (system, stream, external_id), in the order of arrival.
  */
 export interface TestMemory {
@@ -63,9 +63,9 @@ export interface TestMemory {
   kept(namespace: string): readonly MemoryItem[];
   /** The ids of the stored events. */
   keptIds(namespace: string): string[];
-  /** The most concurrent requests of a namespace so far. */
+  /** The maximum number of concurrent requests of a namespace so far. */
   parallelMax(namespace: string): number;
-  /** @param namespace absent: for all without a behavior of their own */
+  /** @param namespace absent: for all namespaces without their own behavior */
   behave(behaviour: MemoryBehaviour, namespace?: string): void;
   close(): Promise<void>;
 }

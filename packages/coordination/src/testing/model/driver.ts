@@ -19,7 +19,7 @@ import {
 export const workersCount = 3;
 const tasksAtStart = 2;
 
-/** The actors: agents that take work, an administrator, and a person who decides. */
+/** The actors: agents that claim tasks, an administrator, and a person who decides. */
 export interface Cast {
   readonly baton: TestCoordination;
   readonly workers: Worker[];

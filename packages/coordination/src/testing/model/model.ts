@@ -1,7 +1,7 @@
 /**
- * A model of tasks, claims, runs, approvals and child handles that fits on a few screens; the rules are in
- * docs/reference/. Commands are sequential and there is no clock: a lease expires in a step of its own. Each verb
- * returns the response that the service must return, and changes the model only if that is `ok`.
+ * A small model of tasks, claims, runs, approvals and child handles; the rules are in docs/reference/. Commands are
+ * sequential and time is not modelled: a lease expires in a separate step. Each operation returns the response that the
+ * service must return, and changes the model only if that is `ok`.
  */
 
 /** The expected journal of one object, in order. */
@@ -18,9 +18,9 @@ export interface TaskModel extends Journaled {
   active: ClaimModel | undefined;
   /** Consecutive failed attempts. */
   failures: number;
-  /** After a failure, for longer than the history lasts. */
+  /** A pause after a failure, longer than the history. */
   isPaused: boolean;
-  /** The handle that launched it. */
+  /** The handle that launched the task. */
   handle: HandleModel | undefined;
 }
 
@@ -49,7 +49,7 @@ export interface ApprovalModel extends Journaled {
 
 export interface HandleModel extends Journaled {
   parent: RunModel;
-  /** The run that its result is from. */
+  /** The run that produced its result. */
   run: RunModel | undefined;
   isRevoked: boolean;
   depth: number;
@@ -124,7 +124,7 @@ export class Model {
     return ok;
   }
 
-  /** Its lease expires; nothing else happens yet. */
+  /** The lease of the claim expires, without further effects yet. */
   endLease(task: TaskModel): void {
     if (task.active !== undefined) task.active.isOver = true;
   }
@@ -138,7 +138,7 @@ export class Model {
       if (active?.holder === holder) this.#release(active, { moves: true });
   }
 
-  /** The newest approved gate is requested again, unless it already is: no present worker could decide it. */
+  /** The newest approved gate is requested again, unless it already is: no current worker could decide it. */
   changeTitle(task: TaskModel, presented: ClaimModel | undefined, by: number): Verdict<ApprovalModel> {
     const code = gate(task, presented, by);
     if (code !== 'ok') return { code };
@@ -317,7 +317,7 @@ export class Model {
     return ok;
   }
 
-  /** Cancels a run and every running one below it, and revokes the launches there that nobody has started. */
+  /** Cancels a run and every running one below it, and revokes the launches there that were not started. */
   forceCancel(run: RunModel): Verdict {
     if (run.status !== 'running') return { code: 'run_not_active' };
     this.#forceCancel(run);

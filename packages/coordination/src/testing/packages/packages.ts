@@ -2,7 +2,7 @@ import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
 import type { Actor, TestCoordination } from '../coordination.ts';
 
-/** An installed package of a tenant that declares these settings; null for none. */
+/** An installed package of a tenant that declares these settings; null for no settings. */
 export async function installSettings(
   { pool }: TestCoordination,
   { tenantId }: Pick<Actor, 'tenantId'>,

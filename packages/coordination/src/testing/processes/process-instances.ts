@@ -35,7 +35,7 @@ export function makeProcessWorker(
     care: () => care.run(),
     migrations: () => migrations.run(),
     recalls: () => recalls.run(),
-    /** Runs turns until the journal has nothing new. */
+    /** Runs turns until the journal has no new events. */
     async run() {
       for (let turn = 0; turn < 200; turn += 1) {
         await journalIsStable(baton.pool);

@@ -2,9 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 
 /** A third-party server, for tests. */
 export interface KillableProgram {
-  /** Starts it, also after a kill, and waits until it responds. */
+  /** Starts it, or restarts it after a kill, and waits until it responds. */
   start(): Promise<void>;
-  /** Ends it as a crash would. */
+  /** Kills it, like a crash. */
   kill(): Promise<void>;
 }
 

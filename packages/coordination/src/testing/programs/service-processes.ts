@@ -32,7 +32,7 @@ export function programEnv(): Record<string, string | undefined> {
 /**
  * Starts coordination, or its worker, as an operator does, and waits until it is running.
  * @param env its settings; without CP_PORT it takes any free port
- * @throws Error with what it printed, when it ends before or takes longer than a minute
+ * @throws Error with its output, if it exits early or takes longer than a minute
  */
 export async function startProcess(
   kind: 'serve' | 'worker',

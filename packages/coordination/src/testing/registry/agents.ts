@@ -7,7 +7,7 @@ import { done } from '../leases.ts';
 
 export const agentPermissions: readonly Permission[] = ['sessions.open', 'tasks.claim', 'tasks.read'];
 
-/** A valid spec, with some sections of its own. */
+/** A valid spec, with some sections replaced. */
 export function agentSpec(sections: { readonly identity?: object } | object = {}) {
   const { identity = {}, ...more } = sections as { identity?: object };
   return {

@@ -12,12 +12,13 @@ export interface ProviderBehaviour {
   readonly delayMs?: number;
   readonly hangsUp?: boolean;
   readonly tricklesEveryMs?: number;
-  /** Fields beside the access token. */
+  /** Fields in addition to the access token. */
   readonly more?: object;
 }
 
 /**
- * A provider that issues tokens by authorization code with PKCE, and rejects whatever RFC 6749 and 7636 don't allow.
+ * A provider that issues tokens by authorization code with PKCE, and rejects all requests that RFC 6749 and 7636 don't
+ * allow.
  */
 export interface TestProvider {
   readonly url: string;
@@ -34,7 +35,7 @@ export interface TestProvider {
   behave(behaviour: ProviderBehaviour): void;
   /** Delays its responses until it is released. */
   beforeAnswer?: () => Promise<void>;
-  /** The person agrees at the address they were redirected to. @returns the query of the redirect back */
+  /** Simulates the person's consent at the address of the redirect. @returns the query of the redirect back */
   agree(authorizeUrl: string): { query: string; state: string; code: string };
   /** A type of connections to it. */
   spec(more?: object): Record<string, unknown>;

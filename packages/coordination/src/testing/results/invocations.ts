@@ -7,7 +7,7 @@ import { makeWorkerTools } from '../sweepers.ts';
 
 let number = 0;
 
-/** A contract of a local skill, with an entry point of its own so that tests share no queue. */
+/** A contract of a local skill, with a unique entry point so that tests share no queue. */
 export const contractOf = (more: object = {}, implementation: object = {}) => ({
   inputs: { type: 'object' },
   outputs: { type: 'object' },

@@ -14,7 +14,7 @@ export interface S3Server {
 const kinds = ['account', 'container', 'object'] as const;
 const binaries = ['swift-ring-builder', 'swift-proxy-server', ...kinds.map((kind) => `swift-${kind}-server`)];
 
-/** Why Swift isn't available, or undefined if it is. */
+/** The reason why Swift isn't available; undefined if it is. */
 export function swiftMissing(): string | undefined {
   const missing = binaries.filter((name) => !existsSync(join('/usr/bin', name)));
   if (missing.length === 0) return undefined;
@@ -131,8 +131,8 @@ function writeConfiguration(home: string, ports: readonly number[]): void {
       'use = egg:swift#proxy',
       'allow_account_management = true',
       'account_autocreate = true',
-      // On a busy machine its own servers take longer than the default 0.5 s, and it would consider them down for a
-      // minute.
+      // On a busy machine the backend servers take longer than the default 0.5 s, and the proxy would consider them
+      // down for a minute.
       'conn_timeout = 10',
       'node_timeout = 30',
       'error_suppression_limit = 1000',

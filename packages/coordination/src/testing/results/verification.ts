@@ -20,7 +20,7 @@ export function makeVerifier(baton: TestCoordination, logged: string[] = []) {
 
 const completers = new WeakMap<TestCoordination, Promise<Actor>>();
 
-/** An agent that requests completions: the requester can't vote in the checks, and the administrator shall. */
+/** An agent that requests completions: the requester can't decide the checks, but the administrator must. */
 function completerOf(baton: TestCoordination): Promise<Actor> {
   const known = completers.get(baton) ?? baton.actor();
   completers.set(baton, known);
@@ -41,7 +41,7 @@ export async function openVerification(
   return done(completer.post(`/tasks/${task.id}:complete`, {}, { 'if-match': `task-${task.version}` }));
 }
 
-/** Makes the next poll due, and moves the start of the current wait that many seconds into the past. */
+/** Makes the next poll due, and moves the start of the current wait the given number of seconds into the past. */
 export async function letTimePass(baton: TestCoordination, taskId: string, seconds: number): Promise<void> {
   await baton.pool.run(sql`
     update verifications

@@ -22,7 +22,7 @@ export function makeRuleWorker(
     close,
     tools,
     turns,
-    /** Runs turns until the journal has nothing new. */
+    /** Runs turns until the journal has no new events. */
     async run() {
       for (let turn = 0; turn < 200; turn += 1) {
         await journalIsStable(baton.pool);
@@ -37,7 +37,7 @@ export function makeRuleWorker(
 
 export const observed = (type: string, more: object = {}) => ({ kind: 'observation', type, ...more });
 
-/** A rule with an action that files a task, by default. */
+/** A rule whose action creates a task, by default. */
 export async function makeRule(actor: Actor, more: Record<string, unknown> = {}) {
   return done(actor.post('/rules', ruleBody(more)), 201);
 }

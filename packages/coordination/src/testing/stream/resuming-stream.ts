@@ -15,18 +15,18 @@ export interface ResumingStreamOptions {
 
 /** A stream that is reopened, after its newest event, whenever it ends. */
 export interface ResumingStream {
-  /** Of the newest event. */
+  /** The cursor of the newest event. */
   readonly cursor: string | undefined;
-  /** The number of times it was opened, by the code of the previous end; `first` for the first time. */
+  /** The number of times that the stream was opened, by the code of the previous end; `first` for the first time. */
   readonly opened: ReadonlyMap<number | 'first', number>;
-  /** Rejects when reopening can't help: a lost right, or a cursor below the pruned history. */
+  /** Rejects when reopening can't succeed: a lost permission, or a cursor below the pruned history. */
   readonly failed: Promise<never>;
   close(): Promise<void>;
 }
 
 const pauseMsMin = 50;
 const pauseMsMax = 2000;
-/** The service pings every 15 s. A client without a frame for twice as long has silently lost its connection. */
+/** The service pings every 15 s. A client without a frame for twice that time has silently lost its connection. */
 const silenceMsMax = 35_000;
 const handshakeMsMax = 10_000;
 /** 4401: the next attempt uses a new token. 4503, 1013 and 1001: the service requests a retry. 1006: disconnected. */
@@ -38,7 +38,7 @@ const passing = [4401, 4503, 1001, 1006, 1011, 1012, 1013];
 export function openResumingStream(options: ResumingStreamOptions): ResumingStream {
   const opened = new Map<number | 'first', number>();
   const { promise: failed, reject } = Promise.withResolvers<never>();
-  // A caller that doesn't await it must not be ended by its rejection.
+  // The rejection must not crash a caller that doesn't await it.
   failed.catch(() => undefined);
   let cursor = options.after;
   let current: WebSocket | undefined;
@@ -75,7 +75,7 @@ export function openResumingStream(options: ResumingStreamOptions): ResumingStre
       heard();
       const event = JSON.parse(String(data)) as StreamedEvent;
       options.received(event);
-      // Only now: if it was not consumed, the next attempt delivers it again.
+      // The cursor moves only after the event was consumed; otherwise the next attempt delivers it again.
       cursor = event.cursor;
       count += 1;
     });
@@ -117,7 +117,7 @@ function pause(failures: number): Promise<void> {
   return new Promise((done) => setTimeout(done, waitMs));
 }
 
-/** A page contains the position from which the other history continues; the socket has no place for it. */
+/** A page contains the position from which the other history continues; the socket protocol has no field for it. */
 async function resumeCursorOf(
   { url, token }: ResumingStreamOptions,
   cursor: string | undefined,

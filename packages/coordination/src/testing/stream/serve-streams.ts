@@ -25,7 +25,7 @@ export interface ServeOptions {
   judge?(real: Authenticator, stream: () => EventStream): Pick<Authenticator, 'enter'>;
 }
 
-/** Serves streams that are notified, and whose rights are checked again, by the test only. */
+/** Serves streams for which only the test triggers notifications and permission checks. */
 export async function serveStreams(
   baton: TestCoordination,
   { pingEveryMs, settings: given = {}, db = baton.pool, judge }: ServeOptions = {},
@@ -63,7 +63,7 @@ export async function serveStreams(
   };
 }
 
-/** Simulates a client that is down, or its network: what is sent is not read. @returns lets it read again */
+/** Simulates a client or network that is down: sent data is not read. @returns a function that resumes reading */
 export function pauseReading(client: ReturnType<typeof openStream>): () => void {
   const socket = (client.ws as unknown as { _socket: Socket })._socket;
   socket.pause();

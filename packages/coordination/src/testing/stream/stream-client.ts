@@ -7,11 +7,11 @@ export interface StreamedEvent {
   sequence: number;
 }
 
-/** A client of the event stream that stores what it receives. */
+/** A client of the event stream that stores the received events. */
 export interface StreamClient {
   readonly ws: WebSocket;
   readonly events: StreamedEvent[];
-  /** Resolves after that many events; rejects after a minute. */
+  /** Resolves after the given number of events; rejects after a minute. */
   received(count: number, waitMs?: number): Promise<StreamedEvent[]>;
   /** Resolves with the reason for the stream's end. */
   readonly ended: Promise<{ code: number; reason: string }>;

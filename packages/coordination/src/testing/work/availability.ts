@@ -2,7 +2,7 @@ import { sql } from '@baton/kernel/database/sql';
 import type { TestCoordination } from '../coordination.ts';
 import { done, type Worker } from '../leases.ts';
 
-/** Ends the pause of a task, or lets it start, as time would: its row in the queue of work is unchanged. */
+/** Ends the pause of a task, or reaches its start, as if time had passed: its row in the queue of work is unchanged. */
 export async function letComeDue(baton: TestCoordination, taskId: string): Promise<void> {
   await baton.pool.transaction(async (tx) => {
     await tx.run(sql`set local session_replication_role = replica`);
@@ -16,7 +16,7 @@ export async function letComeDue(baton: TestCoordination, taskId: string): Promi
   });
 }
 
-/** Lets the worker claim a task, fail its run at once and release it. @returns the resulting task */
+/** Lets the worker claim a task, fail its run immediately and release it. @returns the resulting task */
 export async function failOnce(
   baton: TestCoordination,
   { actor, sessionId }: Worker,

@@ -57,12 +57,12 @@ async function publishCalendar(key: string, timezone: string): Promise<void> {
 async function settle(): Promise<void> {
   const job = settleStarts(background.tools);
   const isNoted = () => baton.pool.row(sql`select from zone_changes limit 1`);
-  // The job waits for the transactions from before the change, those of other tests in the cluster included.
+  // The job waits for transactions that started before the change, including those of other tests in the cluster.
   await until(async () => {
     if ((await isNoted()) === undefined) return true;
     await job.run();
     return false;
-  }, 'the settling of all changes of zones');
+  }, 'the processing of all zone changes');
 }
 
 test('a task that starts tomorrow is neither available nor claimable today; claimability has the date', async () => {
@@ -136,7 +136,7 @@ test('configurable per type: a version without startDateHolds makes the task ava
   assert.equal((await makeTask(baton, { typeKey: old, startDate: tomorrow })).availableAt, null);
 });
 
-test('a date begins at midnight in the zone of the nearest calendar above, another instant at its own time', async () => {
+test('a date begins at midnight in the zone of the nearest ancestor’s calendar, another instant at its own time', async () => {
   const date = dateOf(inDays(3));
   const [kiritimati, samoa] = [`c${newId()}`, `c${newId()}`];
   await publishCalendar(kiritimati, 'Pacific/Kiritimati');
@@ -171,7 +171,7 @@ test('a date begins at midnight in the zone of the nearest calendar above, anoth
   );
 });
 
-test('a zone that is published while the first workspace of its calendar is being created applies there, too', async () => {
+test('a zone that is published while the first workspace of its calendar is created applies there too', async () => {
   const key = `c${newId()}`;
   await publishCalendar(key, 'Pacific/Kiritimati');
   await publishCalendar(key, 'Asia/Kolkata');

@@ -16,10 +16,10 @@ export const mostUrgentFirst: ListOrder<TaskRow> = {
 export const ownFirst: ListOrder<TaskRow> = { ...mostUrgentFirst, cursor: 'work:own' };
 
 /**
- * The caller and the scope of a search for work. The set of present members determines the texts of the statements,
- * fewer than a hundred, so they are prepared like static ones: planning took twice as long as the search. A cached plan
- * doesn't know the limits and estimates them as a tenth of the queue; `offset 0` stops it from reading all tasks
- * instead of only the matching ones.
+ * The caller and the scope of a search for work. The set of specified members determines the statement text. Fewer than
+ * a hundred variants exist, so they are prepared like static statements, because planning took twice as long as the
+ * search. A cached plan doesn't know the limits and estimates them as a tenth of the queue; `offset 0` stops it from
+ * reading all tasks instead of only the matching ones.
  */
 export interface WorkSearch {
   readonly tenantId: string;
@@ -31,13 +31,13 @@ export interface WorkSearch {
   /** Without an assignee: whether tasks assigned to anyone are included, or only unassigned ones. */
   readonly includesAssigned: boolean;
   readonly workspace: WorkspaceScope | undefined;
-  /** Set if several searches share it. */
+  /** Set if several searches share the data. */
   readonly shared?: SharedRow;
 }
 
 /**
- * Data that every search reads first. For a caller with many roles, or with many dead claims, it takes most of the
- * time.
+ * Data that every search reads first. For a caller with many roles, or with many dead claims, this read takes most of
+ * the time.
  */
 export interface SharedRow {
   /** The sets of requirements that the caller meets. */
@@ -69,9 +69,9 @@ type Order = 'created_at' | 'turn_at';
 export const beginning = [-1, '-infinity', '00000000-0000-0000-0000-000000000000'] as const;
 
 /**
- * The claimable work of a page, plus one more task if there are more, except for searches in a workspace
- * (work-within.ts). Ordered by priority, then age. The queue is read by one index, for each set of requirements that
- * the caller meets, so tasks that only others can claim cost nothing.
+ * The claimable work of a page, plus one task if more follow, except for searches in a workspace (work-within.ts).
+ * Ordered by priority, then age. The queue is read by one index, per set of requirements that the caller meets, so
+ * tasks that only others can claim cost nothing.
  */
 export function findWork(search: WorkSearch, slice: Slice): Statement<TaskRow> {
   const found = candidates(search, slice);
@@ -185,7 +185,7 @@ export interface Slice {
 
 /**
  * The queue's sets that match the search: for each set of requirements that the caller meets, that of unassigned tasks,
- * of assigned ones, or both. Tasks that aren't due are in a set that nobody meets.
+ * of assigned ones, or both. Tasks that aren't due are in a set that no caller meets.
  */
 export function setsOf({
   tenantId,
@@ -221,8 +221,8 @@ function candidates(search: WorkSearch, slice: Slice): Fragment {
 }
 
 /**
- * The parts of the queue. The first row of each set is read first, and only as many sets are used as there can be rows
- * in the result.
+ * The parts of the queue. The first row of each set is read first, and the number of sets used is limited to the number
+ * of rows in the result.
  */
 function placesOf(search: WorkSearch, slice: Slice): Fragment {
   const { tenantId, viewerId } = search;
@@ -258,7 +258,7 @@ function part(search: WorkSearch, slice: Slice, rowsMax: number): Fragment {
 
 /**
  * Free tasks that are not yet recorded as free: their claim is dead and :claim-next had removed them from the queue, or
- * they have just become due. They may be the last ones of their set, so `may_claim` evaluates their requirements.
+ * they have just become due. They may be the last tasks of their set, so `may_claim` evaluates their requirements.
  * Without its `offset`, the last `exists` would read the whole queue.
  * @param inReach a further condition on the task `t`
  */
@@ -313,8 +313,8 @@ export function assignedTo({ assigneeId, includesAssigned }: WorkSearch, column:
 
 /**
  * The conditions outside the set of requirements: other restrictions, the task's addressee, and the caller's
- * visibility. A person who may act for an addressee is not offered the task, since that would take it from its
- * addressee. They can claim it by its id.
+ * visibility. A person who may act for an addressee is not offered the task, since claiming it would deprive the
+ * addressee of it. They can claim it by its id.
  */
 export function mayBeClaimed({ principalId, viewerId }: WorkSearch): Fragment {
   const seen = viewerId === null ? fragment`true` : fragment`sees_workspace(${viewerId}, t.workspace_id)`;

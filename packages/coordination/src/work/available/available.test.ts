@@ -35,7 +35,7 @@ async function availableTo(assigneeId: string, limit = 50): Promise<string[]> {
   }
 }
 
-/** Tasks of a principal of their own, so that the tests don't see each other's work. */
+/** Tasks of a new principal, so that the tests don't see each other's work. */
 async function assignee(): Promise<{ actor: Actor; make(more?: object): Promise<any> }> {
   const actor = await baton.actor();
   return { actor, make: (more = {}) => makeTask(baton, { assigneeId: actor.principalId, ...more }) };
@@ -122,7 +122,7 @@ test('excludes tasks with a live claim, and includes them again when claim or se
   assert.deepEqual(await availableTo(actor.principalId), [id]);
 });
 
-test('assignedToMe overrides assigneeId, and false means nothing', async () => {
+test('assignedToMe overrides assigneeId, and false has no effect', async () => {
   const [mine, theirs] = [await assignee(), await assignee()];
   const task = await mine.make();
   const other = await theirs.make();
@@ -134,7 +134,7 @@ test('assignedToMe overrides assigneeId, and false means nothing', async () => {
   assert.deepEqual(await idsOf(`assigneeId=${newId()}`), []);
 });
 
-test('an unknown workspace or project is 404, a cursor of another list 422', async () => {
+test('an unknown workspace or project returns 404, a cursor of another list 422', async () => {
   await makeTask(baton);
   await makeTask(baton);
   for (const name of ['workspaceId', 'projectId']) {

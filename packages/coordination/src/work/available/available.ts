@@ -50,7 +50,7 @@ export async function listAvailableWork(
   if (limit < 0) return itemsOf(ownRows, ownPage, taskOf);
   const rest = { limit, cursor: undefined };
   const rows = await readWork(context, others, sliceOfPage(rest));
-  // A full page of own tasks. If more follow, its cursor is that of the last own one.
+  // A full page of own tasks. If more follow, the cursor is that of the last own task.
   if (limit === 0) return itemsOf([...ownRows, ...rows], ownPage, taskOf);
   const { items, nextCursor } = itemsOf(rows, { order: mostUrgentFirst, page: rest }, taskOf);
   return { items: [...ownRows.map(taskOf), ...items], nextCursor };

@@ -2,12 +2,13 @@ import type { Job, JobTools } from '../../service/job.ts';
 import type { Context } from '../context.ts';
 import { queueDueTasks, settleZones } from './due-tasks.sql.ts';
 
-/** Each is locked until the batch is done. */
+/** Batch size; each task is locked until the batch is done. */
 const tasksMax = 500;
 
 /**
- * Moves the rows of due tasks to the sets that searches read. Each search also reads those of its tenant that are not
- * moved yet (`tasks_come_due`), so results are correct without it, but at midnight there may be thousands.
+ * Moves the rows of due tasks to the sets that searches read. Each search also reads the due tasks of its tenant that
+ * are not moved yet (`tasks_come_due`), so results are correct without this job, but at midnight there may be
+ * thousands.
  */
 export function moveDueTasks({ pool }: JobTools<Context>): Job {
   return {

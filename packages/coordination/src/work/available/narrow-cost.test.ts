@@ -14,7 +14,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-test('a person finds and claims work behind more urgent invisible tasks, without reading those', async () => {
+test('a person finds and claims work after more urgent invisible tasks, without reading those', async () => {
   const { person, mine, other } = await makeNarrowPerson(baton);
   const first = await makeTask(baton, { workspaceId: mine.id, priority: 'high' });
   const second = await makeTask(baton, { priority: 'low' });

@@ -42,7 +42,7 @@ async function settle(): Promise<void> {
   while ((await job.run()) > 0);
 }
 
-/** A project with a workspace below it, and one below that with a project of its own; a task in each. */
+/** A project with a workspace below it, and below that a workspace with its own project; each has a task. */
 async function world() {
   const top = await make();
   const inside = await makeWorkspace(baton, { parentId: top.workspaceId });
@@ -135,7 +135,7 @@ test('the worker processes all tasks of a large project, in batches, and can be 
       ${baton.admin.principalId}, now() - (n / 3) * interval '1 second'
     from generate_series(1, ${tasks}::integer) n`);
   await act({ id }, 'archive');
-  assert.deepEqual(await offered(workspaceId), [], 'also what the worker has not come to yet');
+  assert.deepEqual(await offered(workspaceId), [], 'also the tasks that the worker has not processed yet');
   assert.equal((await queued(workspaceId)).length, tasks / 2 - 1000);
   await settle();
   assert.equal((await queued(workspaceId)).length, 0);

@@ -2,7 +2,7 @@ import type { Job, JobTools } from '../../service/job.ts';
 import type { Context } from '../context.ts';
 import { settleOffers } from './offers.sql.ts';
 
-/** Each is locked until the batch is done. */
+/** Batch size; each task is locked until the batch is done. */
 const tasksMax = 500;
 
 /**

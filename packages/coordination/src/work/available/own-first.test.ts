@@ -12,7 +12,7 @@ after(() => baton.close());
 
 const titlesOf = (items: any[]) => items.map((item) => (item.task ?? item).title);
 
-/** Titles of the available work of a workspace, a page after the other. */
+/** Titles of the available work of a workspace, page by page. */
 async function offered(by: Actor, query: string, limit = 200): Promise<string[]> {
   const titles: string[] = [];
   for (let cursor = ''; ; ) {
@@ -24,7 +24,7 @@ async function offered(by: Actor, query: string, limit = 200): Promise<string[]>
   }
 }
 
-/** Tasks in a workspace of their own: some of the caller, some of another principal, some of nobody. */
+/** Tasks in a new workspace: some assigned to the caller, some to another principal, some unassigned. */
 async function world() {
   const [{ actor, sessionId }, other, { id: workspaceId }] = await Promise.all([
     makeWorker(baton),
@@ -56,11 +56,11 @@ test("the caller's own tasks are first, those of others excluded; with includeAs
   assert.deepEqual(await offered(actor, `${scope}&assignedToMe=true`), ['mine high', 'mine low']);
 });
 
-test('the same of the whole tenant, where nothing narrows the search', async () => {
+test('the same for the whole tenant, without filters', async () => {
   const { actor, other } = await world();
   const listed = await offered(actor, '');
   assert.deepEqual(listed.slice(0, 2), ['mine high', 'mine low']);
-  assert.ok(!listed.includes('theirs critical'), 'those of others are left out');
+  assert.ok(!listed.includes('theirs critical'), 'those of others are omitted');
   assert.deepEqual(await offered(actor, '', 2), listed);
   assert.ok((await offered(actor, 'includeAssigned=true')).includes('theirs critical'));
   assert.deepEqual(await offered(actor, `assigneeId=${other.principalId}`), [
@@ -80,7 +80,7 @@ test("claim-next assigns the caller's own tasks first, then unassigned ones, and
   assert.deepEqual(await next({ count: 5, includeAssigned: true }), ['theirs critical', 'theirs low']);
 });
 
-test('without a filter, too: an own task is taken before a more urgent one of nobody', async () => {
+test('also without a filter: an own task is claimed before a more urgent unassigned one', async () => {
   const { actor, sessionId } = await world();
   const { items } = await done(actor.post('/work:claim-next', { sessionId, count: 3 }));
   assert.deepEqual(titlesOf(items).slice(0, 2), ['mine high', 'mine low']);
@@ -139,9 +139,9 @@ test('a person with restricted visibility finds their own visible tasks first', 
   const assigneeId = person.principalId;
   await makeTask(baton, { title: 'open', workspaceId: mine.id, priority: 'critical' });
   await makeTask(baton, { title: 'own', workspaceId: mine.id, priority: 'low', assigneeId });
-  await makeTask(baton, { title: 'own, out of sight', workspaceId: other.id, assigneeId });
+  await makeTask(baton, { title: 'own, hidden', workspaceId: other.id, assigneeId });
   assert.deepEqual((await offered(person, '')).slice(0, 2), ['own', 'open']);
-  assert.ok(!(await offered(person, '')).includes('own, out of sight'));
+  assert.ok(!(await offered(person, '')).includes('own, hidden'));
   const sessionId = await openSession(person);
   const { items } = await done(person.post('/work:claim-next', { sessionId, count: 2 }));
   assert.deepEqual(titlesOf(items), ['own', 'open']);

@@ -15,7 +15,10 @@ before(async () => {
 });
 after(() => baton.close());
 
-/** Makes the store what it was before: the type and its tasks know no start, and the queue nothing of what 0098 leaves out. */
+/**
+ * Restores the state before the upgrade: the type and its tasks have no start, and the queue includes the tasks that
+ * 0098 excludes.
+ */
 async function undo(): Promise<void> {
   await baton.pool.transaction(async (tx) => {
     await tx.run(sql`set local session_replication_role = replica`);
@@ -47,7 +50,7 @@ test('the upgrade excludes existing tasks that start later or are blocked, and p
   await insertTestType(baton, { key });
   await make('published before', { typeKey: key, startDate: tomorrow });
   await undo();
-  // By a process that writes between the two migrations.
+  // Simulates a process that writes between the two migrations.
   await done(baton.admin.patch(`/tasks/${changed.id}`, { priority: 'low' }, { 'if-match': 'task-1' }));
   const migration = await readFile(
     join(migrationsDirectory, '0099_availability_of_present_tasks.sql'),

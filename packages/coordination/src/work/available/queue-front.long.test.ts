@@ -17,7 +17,7 @@ after(() => baton.close());
 const next = async (count = 1): Promise<any[]> =>
   (await done(worker.actor.post('/work:claim-next', { sessionId: worker.sessionId, count }))).items;
 
-/** Once a second a server process writes down what it has read. */
+/** A server process reports its read statistics once a second. */
 async function pagesRead(): Promise<number> {
   await new Promise((passed) => setTimeout(passed, 1100));
   await next();
@@ -27,7 +27,7 @@ async function pagesRead(): Promise<number> {
   return row?.pages ?? 0;
 }
 
-test('beside an idle transaction, dead queue rows are read once in a while, not by each call', async () => {
+test('during an idle transaction, dead queue rows are read occasionally, not by each call', async () => {
   for (let made = 0; made < 60; made += 1) await makeTask(baton, { title: 'waiting' });
   await baton.pool.transaction(async (idle) => {
     await idle.run(sql`set local idle_in_transaction_session_timeout = 0`);

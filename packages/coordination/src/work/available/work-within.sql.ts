@@ -32,7 +32,7 @@ export interface Reach {
   readonly rowsPassed: number;
 }
 
-/** A matching task. The last one may mark the cutoff of the search, after which there may be more. */
+/** A matching task. The last one may mark the cutoff of the search, after which more tasks may follow. */
 export interface FoundRow extends NextTaskRow {
   readonly priority: number;
   readonly at: string;

@@ -23,7 +23,7 @@ const growth = 4;
 /** Searching a workspace takes as long as scanning this many rows. */
 const rowsPerWorkspace = 10;
 
-/** The work of a page in the order of the queue, plus one more task if there are more. */
+/** The work of a page in the order of the queue, plus one task if more follow. */
 export async function readWorkWithin(
   context: Context,
   search: ScopedSearch,
@@ -50,8 +50,8 @@ export function findNextWithin(
 /**
  * Repeats the search until enough tasks are found or none are left. A scope of few workspaces is searched one workspace
  * at a time. Otherwise the tenant's queue is scanned, which ends soon if much of it is in the scope; depending on the
- * hits, the scan continues or the workspaces are searched after all. So neither a project with 10,000 others below it
- * nor a small one beside them costs much more than its page (docs/performance.md).
+ * hits, the scan continues or the workspaces are searched after all. So neither a project with 10,000 descendants nor a
+ * small one next to them costs much more than its page (docs/performance.md).
  */
 async function searchOn({ db }: Context, search: ScopedSearch, slice: Slice): Promise<NextTaskRow[]> {
   const all: NextTaskRow[] = [];

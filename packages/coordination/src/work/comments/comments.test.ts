@@ -183,7 +183,7 @@ describe('GET /tasks/{ref}/comments', () => {
     await refused(list('', newId()), 404, 'not_found');
   });
 
-  test('one is read with its tag, under its own task only', async () => {
+  test('one is read with its tag, only under its own task', async () => {
     const comment = await done(say('once'), 201);
     const { body, headers } = await baton.admin.get(`/tasks/${task.id}/comments/${comment.id}`);
     assert.deepEqual(body, comment);

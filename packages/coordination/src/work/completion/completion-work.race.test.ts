@@ -17,7 +17,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-/** Through either of two processes on the same store. */
+/** Sends the request through one of two processes on the same store. */
 const complete = (n: number, taskId: string) =>
   sendRequest(`${n % 2 === 0 ? baton.url : second.url}/api/v1/tasks/${taskId}:complete`, 'POST', {
     token: baton.admin.token,

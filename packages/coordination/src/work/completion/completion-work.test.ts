@@ -15,7 +15,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-/** A task of a type that declares this for when it is completed. */
+/** A task of a type that declares these actions for its completion. */
 async function taskThat(onComplete: object, more: object = {}) {
   types += 1;
   const key = `declared-${types}`;
@@ -41,7 +41,7 @@ const taskOf = async (id: unknown) => done(baton.admin.get(`/tasks/${String(id)}
 // biome-ignore lint/suspicious/noExplicitAny: the payload of an event is what the tests are about
 const actionsOf = (event: WrittenEvent | undefined) => event?.payload['actions'] as any[];
 
-test('the declared work and comments of a type are created in the name of the completing caller, by either call', async () => {
+test('the declared work and comments of a type are created on behalf of the completing caller, by either call', async () => {
   for (const act of [complete, succeed]) {
     const spawner = await makeTask(baton, { title: 'origin' });
     const task = await taskThat(
@@ -119,7 +119,7 @@ test('the same key never creates a second task', async () => {
   assert.equal((await eventsOf(baton, made.taskId)).length, 2, 'created and related, once');
 });
 
-test('nothing is done unless every condition has a value', async () => {
+test('no action is executed unless every condition has a value', async () => {
   for (const [customFields, isDone] of [
     [{}, false],
     [{ a: '', b: 1 }, false],

@@ -15,8 +15,8 @@ import { completionWorkExecuted, completionWorkFailed } from './completion.event
 
 /**
  * Runs the actions that the type declares for a completed task (docs/reference/completion.md#completion-work), in its
- * transaction and in the name of the caller that completes it. A failed action rolls back neither the completion nor
- * the actions before it; those after it are skipped.
+ * transaction and on behalf of the caller that completes it. A failed action rolls back neither the completion nor the
+ * actions before it; those after it are skipped.
  */
 export async function executeCompletionWork(context: Context, task: Task, rules: TypeRules): Promise<void> {
   const declared = rules.completionSchema.onComplete;

@@ -60,7 +60,7 @@ export const completionApi = [
     path: '/tasks/{ref}/form',
     summary: 'Get the form of the process step that a task belongs to.',
     description:
-      "The answers are custom fields of the task. A completion with answers that don't satisfy the form is refused " +
+      "The answers are custom fields of the task. A completion with answers that don't match the form is refused " +
       'with ' +
       '`custom_fields_invalid`. For a task that was not created by a process, `process` and `form` are null.',
     permission: 'tasks.read',

@@ -23,7 +23,7 @@ export const TaskForm = z
     values: FreeObject.describe('The custom fields of the task that make up the result: those in the form.'),
     errors: z
       .array(z.strictObject({ path: z.string(), message: z.string() }))
-      .describe('Why a completion with these values would be refused, at most 20 reasons.'),
+      .describe('The reasons for which a completion with these values would be refused, at most 20.'),
   })
   .meta({ id: 'TaskForm' });
 export type TaskForm = z.infer<typeof TaskForm>;

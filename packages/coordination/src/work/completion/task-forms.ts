@@ -5,7 +5,7 @@ import type { TaskRef } from '../tasks/task-ref.ts';
 import { getTaskRow } from '../tasks/tasks.ts';
 import type { TaskForm } from './task-form.ts';
 
-/** The form of a process step's task, and whether the task's custom fields satisfy it. @throws Refusal `not_found` */
+/** The form of a process step's task, and whether the task's custom fields match it. @throws Refusal `not_found` */
 export async function getTaskForm(context: Context, ref: TaskRef): Promise<TaskForm> {
   const task = await getTaskRow(context, ref);
   const step = await findTaskStep(context, task);

@@ -30,7 +30,7 @@ export interface ActionResult {
   readonly error: { code: string; details: JsonObject } | null;
 }
 
-/** The same for an event: the ids of what it created, and the code of a failure. */
+/** The same for an event: the ids of the created objects, and the code of a failure. */
 export const ActionSummary = z.strictObject({
   index: z.int(),
   action: z.string(),
@@ -87,7 +87,7 @@ async function comment(
   return { commentId: id, taskId };
 }
 
-/** The target of an action: the named task, or by default the task itself. */
+/** The target of an action: the specified task, or by default the task itself. */
 export async function targetOf(task: Task, named: string | undefined, lookup: Lookup): Promise<TaskRef> {
   if (named === undefined) return { id: task.id, number: null };
   const value = await valueOfText(named, lookup);

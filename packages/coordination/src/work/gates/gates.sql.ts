@@ -53,7 +53,7 @@ export function findPendingGates(taskId: string) {
 /**
  * The approved gates of a locked task: for each group of deciders the newest one, unless it is being requested again.
  * Other pending requests don't exclude one, because their requesters may cancel them. An approval of an ended
- * verification has no effect. Each took a decision of a person, so there are few.
+ * verification has no effect. Each required a decision of a person, so their number is small.
  */
 export function findApprovedGates(tenantId: string, taskId: string) {
   return sql<ApprovalRow>`

@@ -28,7 +28,7 @@ export interface NewApprovalRequest {
   readonly task: TaskOfSubject | null;
   readonly artifactId: string | null;
   readonly workspaceId: string | null;
-  /** Exactly one of the two determines who decides. */
+  /** Exactly one of the two must be set. */
   readonly requiredRoleId: string | null;
   readonly assignedPrincipalId: string | null;
   readonly excludedPrincipals: readonly string[];
@@ -106,8 +106,8 @@ export async function writeApprovalRequest(
 
 /**
  * Renews an approval with the same deciders. The service is the requester.
- * @param why the change, which precedes the question
- * @param check the check that it is for: that of the approval, if it has one
+ * @param why the change, which precedes the question @param check the check of the new approval: by default that of the
+ * renewed one
  * @throws Refusal `payload_too_large`
  */
 export async function renewApproval(

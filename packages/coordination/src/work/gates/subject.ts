@@ -108,7 +108,7 @@ export function checkOfApproval(approval: {
   return verificationId === null || key === null ? null : { verificationId, key };
 }
 
-/** The artifact of a subject; null if there is none. Artifacts are immutable. */
+/** The artifact of a subject; null without one. Artifacts are immutable. */
 export async function findArtifactOfSubject(
   context: Context,
   artifactId: string | null,
@@ -147,7 +147,7 @@ export function snapshotDigest(snapshot: SubjectSnapshot): string {
   return canonicalHash(snapshot, { fractions: 'allowed' });
 }
 
-/** The fields of an earlier subject whose values have changed; all of them if nothing was recorded. */
+/** The fields of an earlier subject whose values have changed; all of them if no subject was recorded. */
 export function changedFields(
   recorded: Pick<StoredSubject, 'snapshot'> | null,
   { fields }: PresentSubject,

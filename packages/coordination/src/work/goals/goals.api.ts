@@ -39,7 +39,7 @@ export const goalsApi = [
     ],
     emits: [goalCreated],
     example: {
-      title: 'Nobody waits for a build',
+      title: 'Builds are fast',
       desiredState: 'A build takes less than five minutes.',
       criteria: [
         { key: 'fast', kind: 'human', description: 'The slowest build of a week took four minutes.' },

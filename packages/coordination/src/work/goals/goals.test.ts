@@ -22,7 +22,7 @@ const secret = `the token: ${'abcd1234'.repeat(4)}`;
 const criterion = { key: 'fast', kind: 'human', description: 'It is fast.' };
 
 describe('POST /goals', () => {
-  test('answers 201 with the goal and its tag, and writes goal.created in its workspace', async () => {
+  test('returns 201 with the goal and its tag, and writes goal.created in its workspace', async () => {
     const { id: workspaceId } = await makeWorkspace(baton);
     const parent = await make();
     const criteria = [

@@ -1,6 +1,6 @@
 import { sql } from '@baton/kernel/database/sql';
 
-/** The start time and the background of each obstacle to a claim; an instant is null if there is none. */
+/** The start time and the background of each obstacle to a claim; an instant is null without such an obstacle. */
 export interface AdviceRow {
   ended_since: string | null;
   waiting_since: string | null;
@@ -13,7 +13,7 @@ export interface AdviceRow {
     relationId: string;
     relatedBy: string;
     codes: string[];
-    /** Such a task can no longer be completed. */
+    /** A cancelled task can no longer be completed. */
     isCancelled: boolean;
     holderId: string | null;
   }[];

@@ -19,7 +19,7 @@ const actsOf = ({ remedies }: any) => remedies.map(({ act, allowed }: any) => [a
 const dependOn = async (id: string, toTask: string) =>
   done(baton.admin.post(`/tasks/${id}/relations`, { toTask, type: 'depends_on' }), 201);
 
-test('a claimed task: since its claim, and who may release it', async () => {
+test('a claimed task: since its claim, and the principals that may release it', async () => {
   const worker = await makeWorker(baton);
   const task = await makeTask(baton);
   const claim = await claimTask(worker, task.id);
@@ -72,7 +72,7 @@ test('a waiting task: since the oldest relation, with the obstacles of each prer
   assert.ok(read.remedies.every(({ allowed }: any) => !allowed));
 });
 
-test('a pending gate: since the oldest, and who decides or cancels it', async () => {
+test('a pending gate: since the oldest, and the principals that may decide or cancel it', async () => {
   const task = await makeTask(baton);
   const { principalId } = await baton.actor({ kind: 'human' });
   const gate = await done(
@@ -90,7 +90,7 @@ test('a pending gate: since the oldest, and who decides or cancels it', async ()
   );
 });
 
-test('an ended task: since its end, and reopened only where its lifecycle has a way back', async () => {
+test('an ended task: since its end, and reopened only if its lifecycle has a transition back', async () => {
   const task = await makeTask(baton);
   const { completedAt } = await done(
     baton.admin.post(`/tasks/${task.id}:complete`, {}, { 'if-match': 'task-1' }),
@@ -120,7 +120,7 @@ test('an ended task: since its end, and reopened only where its lifecycle has a 
   ]);
 });
 
-test('a caller with missing requirements: what to grant, and that no one is eligible', async () => {
+test('a caller with missing requirements: the missing grants, and the absence of eligible principals', async () => {
   const role = await done(baton.admin.post('/roles', { slug: `r-${word()}`, name: 'R' }), 201);
   const capability = await done(baton.admin.post('/capabilities', { name: word() }), 201);
   const task = await makeTask(baton, {

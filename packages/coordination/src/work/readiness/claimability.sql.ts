@@ -19,7 +19,7 @@ export type ClaimabilityRow = Pick<
 > & {
   /** Whether its status is a blocked one that doesn't allow claims. */
   is_on_hold: boolean;
-  /** The time before which nobody may claim it; null if that has passed. */
+  /** The time before which the task can't be claimed; null if it has passed. */
   not_before: string | null;
 } & {
   [Column in 'holder_id' | 'expires_at']: ClaimRow[Column] | null;
@@ -32,7 +32,7 @@ export type ClaimabilityRow = Pick<
 
 /**
  * Reads the obstacles to a claim. A claim protects its task only while its own lease, its session and the session's
- * lease are live, whatever the sweeper has recorded. A dead claim that was the last attempt also blocks the task.
+ * lease are live, regardless of the sweeper's records. A dead claim that was the last attempt also blocks the task.
  */
 export function findClaimability(tenantId: string, ref: TaskRef) {
   return sql<ClaimabilityRow>`

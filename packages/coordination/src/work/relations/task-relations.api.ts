@@ -13,7 +13,7 @@ const add = endpoint({
   summary: 'Add a relation between two tasks.',
   description:
     'parent: this is a child of the other. blocks: this must end before the other. depends_on: this waits for the ' +
-    'other. spawned_by: this came from the other; $.spawnedBy reads the first such relation. related_to: for ' +
+    'other. spawned_by: this originates from the other; $.spawnedBy reads the first such relation. related_to: for ' +
     'information only. A task has at most 1,000 relations in both directions together; ' +
     'a further one at either end is refused with `invalid_relation` and `maxRelations`.',
   permission: 'tasks.write',

@@ -16,7 +16,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-/** Through either of two processes on the same store. */
+/** Sends the request through one of two processes on the same store. */
 async function relate(process: number, from: string, toTask: string, type: string): Promise<Answer['body']> {
   const url = process % 2 === 0 ? baton.url : second.url;
   const response = await fetch(`${url}/api/v1/tasks/${from}/relations`, {

@@ -24,7 +24,7 @@ const complete = (id: string, version: number) =>
 
 const claimabilityOf = (id: string) => done(baton.admin.get(`/tasks/${id}/claimability`));
 
-test('POST answers 201 with the relation and writes task.relation_added on the from-task', async () => {
+test('POST returns 201 with the relation and writes task.relation_added on the from-task', async () => {
   const [a, b] = await makeTasks(2);
   const { status, body } = await relate(a.publicId.toLowerCase(), b.publicId, 'depends_on');
   assert.equal(status, 201);
@@ -87,7 +87,7 @@ test('cycles are refused among parents, and in the joint graph of blocks and dep
   }
 });
 
-test('GET lists both directions, oldest first, whole', async () => {
+test('GET lists all relations in both directions, oldest first', async () => {
   const [a, b, c] = await makeTasks(3);
   const first = await done(relate(a.id, b.id, 'related_to'), 201);
   const second = await done(relate(c.id, a.id, 'blocks'), 201);
@@ -98,7 +98,7 @@ test('GET lists both directions, oldest first, whole', async () => {
   await refused(baton.admin.get(`/tasks/${newId()}/relations`), 404, 'not_found');
 });
 
-test('DELETE removes it from either end, with its event on the task of the path', async () => {
+test('DELETE removes it from either end, with its event on the task in the path', async () => {
   const [a, b, c] = await makeTasks(3);
   const { id } = await done(relate(a.id, b.id, 'blocks'), 201);
   const remove = (task: string, relation: string) =>

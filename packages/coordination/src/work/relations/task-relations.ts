@@ -81,8 +81,8 @@ async function closesCycle({ db, tenantId }: Context, from: Task, to: Task, type
 }
 
 /**
- * Relates a task that was created in this transaction. No relation leads to it yet, so no cycle is possible and no lock
- * on the tenant's relations is needed. The author is the service, because a declaration requires the relation: the
+ * Relates a task that was created in this transaction. No relation points to it yet, so no cycle is possible and no
+ * lock on the tenant's relations is needed. The author is the service, because a declaration requires the relation: the
  * principal that acts for the declaration may not remove the obstacle that it creates.
  * @throws Refusal those of `refuseBeyondLimit`
  */
@@ -151,7 +151,9 @@ export async function deleteTaskRelation(
   );
 }
 
-/** @throws Refusal `not_found` for one to an invisible task, `acceptance_protected` for one that blocks a task */
+/**
+ * @throws Refusal `not_found` for a relation to an invisible task, `acceptance_protected` for one that blocks a task
+ */
 async function requireMayRemoveRelation(
   context: Context,
   ofTaskId: string,

@@ -69,7 +69,7 @@ test('tasks and work of a project, of those below it, and within a workspace', a
   assert.deepEqual(await claimed({ includeSubprojects: true }), ids(c));
 });
 
-test('an invisible project is 404, a visible one lists its tasks', async () => {
+test('an invisible project returns 404, a visible one lists its tasks', async () => {
   const { person, mine, other } = await makeNarrowPerson(baton);
   const [seen, hidden] = [await make({ workspaceId: mine.id }), await make({ workspaceId: other.id })];
   const task = await makeTask(baton, { workspaceId: mine.id });
@@ -79,7 +79,7 @@ test('an invisible project is 404, a visible one lists its tasks', async () => {
   }
 });
 
-/** So many are looked into, remembered while others are passed, and looked up one by one (tasks-within.ts). */
+/** Numbers of workspaces at which tasks-within.ts changes its strategy. */
 for (const workspaces of [7, 300, 2100])
   test(`pages of a project with ${workspaces} workspaces are those of all tasks, for any distribution of its tasks`, async () => {
     const { tenantId, pool } = baton;

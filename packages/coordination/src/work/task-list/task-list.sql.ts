@@ -31,7 +31,7 @@ export interface TaskFilter {
   categories?: readonly TaskRow['category'][] | undefined;
   /** Never empty. */
   typeIds?: readonly string[] | undefined;
-  /** Set if a key has more versions than are listed. */
+  /** Set if a key has too many versions to list. */
   typeKey?: string | undefined;
   priority?: number | undefined;
   ownerId?: string | undefined;
@@ -110,10 +110,10 @@ function findTasks(tenantId: string, filter: TaskFilter, order: TaskOrder, page:
   return owned(workspacesOf(tenantId, workspace), query.where(ofOwner));
 }
 
-/** The owner is the place of a task, as in the index `tasks_of_place`. */
+/** The owner is the workspace of a task or the tenant, as in the index `tasks_of_place`. */
 const ofOwner = condition`coalesce(t.workspace_id, t.tenant_id) = owner.id`;
 
-/** The same page, read from each place that a person can see. */
+/** The same page, read from each workspace that a person can see. */
 function findSeenTasks(
   tenantId: string,
   filter: TaskFilter,

@@ -51,7 +51,7 @@ describe('GET /tasks', () => {
     assert.deepEqual(page.items[0], await done(other.get(`/tasks/${page.items[0].publicId}`)));
   });
 
-  test('finds a status in every type and category that has it, also where more than 50 types do', async () => {
+  test('finds a status in every type and category that has it, even if more than 50 types do', async () => {
     const lifecycleOf = (category: 'active' | 'blocked') => ({
       statuses: [
         { key: 'shelved', category, displayName: 'Shelved' },
@@ -279,7 +279,7 @@ describe('GET /tasks', () => {
             );
           await insert();
           const existing = (await walk(mine)).map(({ id }) => id);
-          // Inserting for ever would make a list without an end: new tasks come last when the undated do.
+          // Endless inserts would make the list endless, because new undated tasks sort last.
           const walked = await walk(`${mine}${sort}&limit=${limit}`, async (page) => {
             if (page < 3) await insert();
           });

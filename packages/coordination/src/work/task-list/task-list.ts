@@ -137,7 +137,7 @@ async function placesOf({ db, tenantId }: Context, status: string | undefined) {
   return { categories, typeIds: typeIds.length > typesListedMax ? undefined : typeIds };
 }
 
-/** The versions of a type; not listed if there are too many. */
+/** The versions of a type; not listed if their number exceeds the limit. */
 async function versionsOf({ db, tenantId }: Context, key: string | undefined) {
   if (key === undefined) return undefined;
   const typeIds = (await db.rows(findTypeIds(tenantId, key, typesListedMax + 1))).map(({ id }) => id);

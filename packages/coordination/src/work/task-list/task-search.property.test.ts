@@ -15,14 +15,14 @@ after(() => baton.close());
 
 /** More than the search reads before it uses the index. */
 const tasks = 700;
-/** Their numbers lie in 13 buckets of 32,768. */
+/** Their numbers are spread over 13 buckets of 32,768. */
 const numbersMax = 400_000;
 
 const letters = [...'aeiorstnbx', ...'AÉßſKΣσςİıЖ漢😀', ...'%_\\\'"$1', ' ', '\t', '\n', '\u00a0', '\u0301'];
 const text = (length: number) =>
   fc.array(fc.constantFrom(...letters), { minLength: 1, maxLength: length }).map((parts) => parts.join(''));
 const word = text(5).map((given) => given.replaceAll(/\s/g, 'e'));
-/** Of few words, so that some are in every text and others in hardly any. */
+/** Texts of few words, so that some occur in every text and others in hardly any. */
 const phrase = (words: readonly string[]) =>
   fc
     .array(
@@ -148,7 +148,7 @@ interface Sample {
   readonly isInOrder: boolean;
 }
 
-/** With each number once; in order, as tasks get them, or at random, as no clock would give them. */
+/** Each number occurs once: in order, as for real tasks, or at random, unlike any clock. */
 function distinct(given: readonly Given[], isInOrder: boolean): Given[] {
   const once = [...new Map(given.map((one) => [one.number + 1, one])).entries()].map(([number, one]) => ({
     ...one,
@@ -157,7 +157,7 @@ function distinct(given: readonly Given[], isInOrder: boolean): Given[] {
   if (!isInOrder) return once;
   const seconds = once.map(({ second }) => second).sort((a, b) => a - b);
   const inOrder = once.sort((a, b) => a.number - b.number);
-  // Neighbours swap their places: a transaction has the time of its begin, and its number from later.
+  // Neighbours are swapped, because a transaction gets its time at its start, but its number later.
   return inOrder.map((one, at) => ({
     ...one,
     second: seconds[at % 7 === 0 && at > 0 ? at - 1 : at] as number,

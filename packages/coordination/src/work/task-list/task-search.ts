@@ -49,7 +49,7 @@ export interface Search {
 }
 
 /**
- * The rows of a page, plus one if there are more.
+ * The rows of a page, plus one if more follow.
  * @throws Refusal `invalid_cursor`
  */
 export async function searchTasks(context: Context, search: Search): Promise<TaskRow[]> {

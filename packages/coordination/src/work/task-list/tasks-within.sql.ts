@@ -12,7 +12,7 @@ export interface PassedRow {
 
 /**
  * The first tasks of a page within a scope, plus the last task of the page, in the scope or not: its presence means
- * that there may be more. The scan stops once enough are found.
+ * that more may follow. The scan stops once enough are found.
  * @param how the workspaces of the scope are read once and cached, or each task's workspace is looked up by its id, at
  * 2.5 µs per task
  */

@@ -25,16 +25,16 @@ export interface WithinLists {
 }
 
 /**
- * The rows of a page in a scope of several workspaces, plus one if there are more. For few workspaces, each is
+ * The rows of a page in a scope of several workspaces, plus one if more follow. For few workspaces, each is
  * searched. Otherwise the list of the whole tenant is scanned, which ends soon if much of it is in the scope; depending
- * on the hits, the scan continues or each workspace is searched. So neither a project with 10,000 others below it nor a
+ * on the hits, the scan continues or each workspace is searched. So neither a project with 10,000 descendants nor a
  * small one among 100,000 tasks costs much more than its page (docs/performance.md).
  * @throws Refusal `invalid_cursor`
  */
 export async function readRowsWithin(context: Context, lists: WithinLists, page: Page): Promise<TaskRow[]> {
   const ids = await idsWithin(context, lists, page);
   if (ids.length === 0) return [];
-  // Every hit is kept, even if it has changed since: a short page would end the list.
+  // Every hit is kept, even if it has changed meanwhile: a short page would end the list.
   const found = lists.byIds(ids).all({ limit: ids.length, cursor: undefined });
   return context.db.rows(found.statement);
 }

@@ -8,7 +8,7 @@ let baton: TestCoordination;
 let root: { id: string };
 let child: { id: string };
 let assignee: string;
-/** Two tasks in the root, two below it, in turns, and one in none. */
+/** Two tasks in the root alternating with two below it, and one without a workspace. */
 const tasks: { id: string }[] = [];
 
 before(async () => {
@@ -47,7 +47,7 @@ async function paged(path: string): Promise<number[]> {
   }
 }
 
-test('GET /tasks: workspaceId is the workspace itself, includeDescendants takes those below along', async () => {
+test('GET /tasks: workspaceId selects only the workspace itself, includeDescendants adds its descendants', async () => {
   const [inRoot, below] = [`/tasks?workspaceId=${root.id}`, `/tasks?workspaceId=${child.id}`];
   assert.deepEqual(await numbers(inRoot), [2, 0]);
   assert.deepEqual(await numbers(`${inRoot}&includeDescendants=false`), [2, 0]);
@@ -94,7 +94,7 @@ test('the tasks of a moved workspace leave the filter; those of an archived one 
   assert.equal(items[0].id, task.id);
 });
 
-test("another tenant's workspace is 404", async () => {
+test("another tenant's workspace returns 404", async () => {
   for (const path of ['tasks', 'work/available'])
     assert.deepEqual(
       await refused(baton.otherAdmin.get(`/${path}?workspaceId=${root.id}`), 404, 'not_found'),

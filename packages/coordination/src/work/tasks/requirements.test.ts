@@ -52,7 +52,7 @@ describe('requirements of a task', () => {
     await refused(baton.otherAdmin.get(`/tasks/${task.id}/requirements`), 404, 'not_found');
   });
 
-  test('a malformed name is 422 invalid_requirement, an unknown one unknown_requirement', async () => {
+  test('a malformed name returns 422 invalid_requirement, an unknown one unknown_requirement', async () => {
     const post = (requirements: object) => baton.admin.post('/tasks', { title: 'x', requirements });
     for (const [requirements, field] of [
       [{ roles: ['Not A Slug'] }, 'role'],
@@ -129,7 +129,7 @@ describe('requirements of a task', () => {
     );
   });
 
-  test('PATCH replaces them whole; the same are no change; the event lists their names', async () => {
+  test('PATCH replaces all of them; equal ones are no change; the event lists their names', async () => {
     const [role, capability, skill] = [await makeRole(), await makeCapability(), await makeSkill()];
     const requirements = { roles: [role.slug], capabilities: [capability.name], skills: [skill.name] };
     const task = await makeTask(baton, { requirements });

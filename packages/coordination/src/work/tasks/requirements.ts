@@ -105,7 +105,7 @@ export async function namesOfRequirements(context: Context, setId: string | null
   return namesOf(await itemsOfRequirements(context, setId));
 }
 
-/** @param lackedBy only what this principal lacks; null for all */
+/** @param lackedBy only the requirements that this principal lacks; null for all */
 export async function itemsOfRequirements(
   { db, tenantId }: Context,
   setId: string | null,
@@ -124,7 +124,7 @@ function nameOf({ kind, name, version, any_version }: RequirementItemRow): strin
   return kind === 'skill' && !any_version ? `${name}@${version}` : name;
 }
 
-/** The authors of the requirements of a new task, by `role:reviewer` and the like. */
+/** The authors of the requirements of a new task, by keys such as `role:reviewer`. */
 export function authorsOfRequirements(names: RequirementNames, author: string): Record<string, string> {
   const { roles, capabilities, skills } = names;
   const keys = [

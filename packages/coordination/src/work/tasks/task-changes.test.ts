@@ -364,7 +364,7 @@ describe('PATCH /tasks/{ref}', () => {
     assert.deepEqual(failed?.payload, { taskId: id, reason: 'task_cancelled', attempt: 1 });
   });
 
-  test('an unknown task is 404, also one of another tenant', async () => {
+  test('an unknown task returns 404, also one of another tenant', async () => {
     const foreign = await done(baton.otherAdmin.post('/tasks', { title: 'elsewhere' }), 201);
     for (const ref of [newId(), 'TASK-999999', foreign.id])
       await refused(patch(ref, { title: 'x' }, 1), 404, 'not_found');

@@ -97,8 +97,8 @@ export interface ScopeQuery {
 }
 
 /**
- * The workspaces of a query that names a workspace, a project or both; undefined if it names none. Includes archived
- * ones.
+ * The workspaces of a query that specifies a workspace, a project or both; undefined if it specifies neither. Includes
+ * archived ones.
  * @throws Refusal `not_found`
  */
 export async function workspaceScopeOf(

@@ -61,7 +61,7 @@ export const taskUpdated = defineEvent(
   }),
 );
 
-/** Names the verification if the task had checks. */
+/** Contains the verification if the task had checks. */
 export const taskCompleted = defineEvent(
   'task.completed',
   'task',

@@ -14,7 +14,7 @@ export function findTask(tenantId: string, ref: TaskRef) {
 
 /**
  * Locks the task for the rest of the command; rows that refer to it can still be added. Before the task, shared locks
- * are taken on the session of the presented claim, if there is one, so that its end is either visible or waits.
+ * are taken on the session of the presented claim, if any, so that its end is either visible or waits.
  */
 export function lockTask(tenantId: string, ref: TaskRef, claimId: string | null) {
   return sql<TaskRow>`

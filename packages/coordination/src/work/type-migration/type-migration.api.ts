@@ -22,7 +22,7 @@ export const typeMigrationApi = [
     path: '/tasks/{ref}:migrate-type',
     summary: 'Migrate a task to another version of its type.',
     description:
-      'By default, the target is the newest active version. Nobody may be working ' +
+      'By default, the target is the newest active version. No principal may be working ' +
       'on the task, not even the caller. Migrating to the current version changes nothing. Approvals of the task are ' +
       'requested again, unless the caller may decide them. Only the publisher of the current version, or a person, ' +
       'may ' +

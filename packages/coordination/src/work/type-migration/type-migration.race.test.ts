@@ -79,7 +79,7 @@ async function checkStatuses(): Promise<void> {
   assert.deepEqual(wrong, []);
 }
 
-test('a migration beside a claim: the claimed task has the status of its version, and a claimed one is not migrated', async () => {
+test('a migration concurrent with a claim: the claimed task has the status of its version, and a claimed one is not migrated', async () => {
   const outcomes = { both: 0, claimed: 0 };
   for (let round = 0; round < raceRounds; round += 1) {
     const { id } = await makeTask(baton, { typeId: firstId });
@@ -104,7 +104,7 @@ test('a migration beside a claim: the claimed task has the status of its version
   await checkStatuses();
 });
 
-test('a migration against a completion: one of them sees the version of the other', async () => {
+test('a migration concurrent with a completion: one of them sees the version of the other', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const { id } = await makeTask(baton, { typeId: firstId });
     const [migration, completion] = await race(
@@ -121,7 +121,7 @@ test('a migration against a completion: one of them sees the version of the othe
   await checkStatuses();
 });
 
-test('batches beside each other, claims and completions: each task is migrated at most once', async () => {
+test('concurrent batches, claims and completions: each task is migrated at most once', async () => {
   // A batch ends after a second. Tasks that the claims above excluded from migration would fill it.
   while ((await done(migrateAll())).migrated.length > 0);
   for (let round = 0; round < byDepth(5, 50); round += 1) {
@@ -153,7 +153,7 @@ test('batches beside each other, claims and completions: each task is migrated a
   await checkLeaseInvariants(baton);
 });
 
-test('a migration against the end of a dead claim: the claim ends once, and its task is freed in its version', async () => {
+test('a migration concurrent with the end of a dead claim: the claim ends once, and its task is released in its version', async () => {
   for (let round = 0; round < byDepth(8, 60); round += 1) {
     const tasks = await Promise.all(Array.from({ length: 6 }, () => makeTask(baton, { typeId: firstId })));
     const claims = await Promise.all(tasks.map(({ id }) => claimTask(worker, id)));

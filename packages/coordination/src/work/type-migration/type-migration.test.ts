@@ -50,7 +50,7 @@ const newLifecycle = {
 };
 
 let keys = 0;
-/** Two versions of a type of its own; the second wants points, and looks by itself. */
+/** Two versions of a new type; the second requires points and has its own check. */
 async function twoVersions(second: object = {}) {
   keys += 1;
   const key = `kind-${keys}`;
@@ -104,7 +104,7 @@ describe('POST /tasks/{ref}:migrate-type', () => {
     assert.equal((await move(migrated, 'working')).status, 'working');
   });
 
-  test('also migrates to a named older version', async () => {
+  test('also migrates to a specified older version', async () => {
     const types = await twoVersions();
     const migrated = await done(
       migrate(await makeTask(baton, { typeId: types.second.id }), { typeVersion: 1 }),
@@ -112,7 +112,7 @@ describe('POST /tasks/{ref}:migrate-type', () => {
     assert.deepEqual([migrated.typeId, migrated.typeVersion], [types.first.id, 1]);
   });
 
-  test('migrating to the current version changes nothing, whatever the other obstacles', async () => {
+  test('migrating to the current version changes nothing, regardless of other obstacles', async () => {
     const types = await twoVersions();
     const { id } = await makeTask(baton, { typeId: types.second.id });
     await claimTask(worker, id);
@@ -126,7 +126,7 @@ describe('POST /tasks/{ref}:migrate-type', () => {
   });
 
   describe('is refused', () => {
-    test('for an absent or foreign task, and one of another version than If-Match names', async () => {
+    test('for a missing or foreign task, and one with another version than If-Match', async () => {
       const task = await oldTask(await twoVersions());
       const foreign = await done(baton.otherAdmin.post('/tasks', { title: 'x' }), 201);
       for (const id of [newId(), foreign.id]) await refused(migrate({ id, version: 1 }), 404, 'not_found');

@@ -27,13 +27,13 @@ import {
 
 const bulkMax = 500;
 const bulkDefault = 100;
-/** Tasks whose documents are in memory at the same time. A task's documents have up to 2 MB. */
+/** Maximum number of tasks whose documents are in memory at the same time. A task's documents have up to 2 MB. */
 const atOnceMax = 20;
 /**
  * A batch ends after this time, with a cursor, even if it has fewer tasks than requested, because its tasks are locked.
  */
 const batchMsMax = 1_000;
-/** The longest time for which tasks are checked before the event loop is released. */
+/** The maximum time for which tasks are checked before the event loop is released. */
 const turnMsMax = 10;
 
 const statusKey = z.string().min(1).max(64);
@@ -87,8 +87,8 @@ export const TypeMigrationReport = z
 export type TypeMigrationReport = z.infer<typeof TypeMigrationReport>;
 
 /**
- * Migrates a task to another version of its type (docs/reference/definitions.md#type-migration). Nobody may be working
- * on it, not even the caller. Migrating to the current version changes nothing.
+ * Migrates a task to another version of its type (docs/reference/definitions.md#type-migration). No principal may be
+ * working on it, not even the caller. Migrating to the current version changes nothing.
  * @throws Refusal `not_found`, `version_conflict`, those of `planMigration`, of `statusAfterMigration` and of
  * `renewApprovals`, `not_eligible` if the task has another addressee
  */

@@ -21,7 +21,7 @@ export type AttemptCheck = z.infer<typeof AttemptCheck>;
 
 /** Evidence for a check that is not counted, because its author may not prove the check. */
 export type NotCounted = {
-  /** `external:ci/12`, `observation:<id>`, `event:<id>` and the like. */
+  /** A reference such as `external:ci/12`, `observation:<id>` or `event:<id>`. */
   readonly evidence: string;
   /** Its author; null if unknown. */
   readonly principalId: string | null;

@@ -37,7 +37,7 @@ async function open(more: object = {}) {
 }
 
 describe('POST /tasks/{ref}:complete of a task with checks', () => {
-  test("opens an attempt in the name of the caller, and the status doesn't change", async () => {
+  test("opens an attempt on behalf of the caller, and the status doesn't change", async () => {
     const task = await checked();
     const after = await done(complete(task));
     assert.equal(after.status, task.status);
@@ -229,7 +229,7 @@ describe('an open attempt', () => {
 });
 
 describe('GET /tasks/{ref}/verifications', () => {
-  test("has the first 200 characters of a check's description, and not its spec", async () => {
+  test("has the first 200 characters of a check's description, but not its spec", async () => {
     const spec = { approver: baton.admin.principalId };
     const acceptance = [{ ...humanCheck, spec, description: 'é😀'.repeat(150) }];
     const task = await done(complete(await makeTask(baton, { acceptance })));

@@ -41,7 +41,7 @@ export interface AttemptOf {
   sessionId: string | null;
 }
 
-/** Opens an attempt in the caller's name. The task is locked, and has no open attempt. */
+/** Opens an attempt on behalf of the caller. The task is locked, and has no open attempt. */
 export async function openAttempt(context: Context, opened: AttemptOf): Promise<AttemptRow> {
   const { caller, tenantId } = context;
   const { task, checks, trigger, triggerRef, sessionId } = opened;
@@ -73,7 +73,7 @@ export async function cancelOpenAttempt({ db, tenantId }: Context, taskId: strin
   await db.run(updateOpenAttemptToCancelled(tenantId, taskId));
 }
 
-/** Something that the open attempt may wait for has happened to its task, which is locked. */
+/** Wakes the open attempt of a locked task after a change that it may wait for. */
 export async function wakeOpenAttempt({ db, tenantId }: Context, taskId: string): Promise<void> {
   await db.run(updateOpenAttemptToDue(tenantId, taskId));
 }

@@ -7,7 +7,7 @@ import { isObject } from './merge.ts';
 
 export const viewsMax = 50;
 export const agentInstructionsBytesMax = 16_384;
-/** Maximum number of setting keys in one list, and the characters of each. */
+/** Maximum number of setting keys in one list, and maximum length of each. */
 const settingKeysMax = 1000;
 const settingKeyCharactersMax = 200;
 
@@ -23,7 +23,7 @@ export interface ConfigDocument {
   readonly inheritance?: Inheritance;
 }
 
-/** The settings that descendants inherit, `*` for all, and those that descendants can't set. */
+/** The settings that descendants inherit (`*` for all), and the settings that descendants can't set. */
 export interface Inheritance {
   readonly inheritableSettings?: string[];
   readonly lockedSettings?: string[];
@@ -109,7 +109,7 @@ function settingKeys(keys: Json, path: string): string[] {
   return [...new Set(keys as string[])].sort();
 }
 
-/** A name from the request, in the form that a response shows. */
+/** Truncates a name from the request for a response. */
 function shown(name: string): string {
   return name.slice(0, 100).toWellFormed();
 }

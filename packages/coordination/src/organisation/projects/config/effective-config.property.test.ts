@@ -108,7 +108,7 @@ const chainOf = (parts: readonly any[]): Layer[] =>
     ...part,
   }));
 
-test('is what a naive walk over up to 64 projects finds', () => {
+test('equals the result of a naive walk over up to 64 projects', () => {
   fc.assert(
     fc.property(fc.array(layer, { minLength: 1, maxLength: 64 }), (parts) => {
       const chain = chainOf(parts);
@@ -159,7 +159,7 @@ test('governance only narrows: no layer allows more than its ancestors', () => {
   );
 });
 
-test('the meet of two values is the same either way, and of a value with itself it is that', () => {
+test('the meet of two values is commutative and idempotent', () => {
   fc.assert(
     fc.property(governance, governance, (one: any, other: any) => {
       for (const name of Object.keys(one).filter((known) => known in other)) {

@@ -4,7 +4,7 @@ import { type Governance, meetOf } from './governance.ts';
 import type { Layer } from './layer.ts';
 import { mergeValues } from './merge.ts';
 
-/** The origin of a value: which project and which of its layers. */
+/** The origin of a value: a project and one of its layers. */
 export const ConfigOrigin = z
   .strictObject({
     source: z.enum(['template', 'ancestor', 'revision', 'profile']),
@@ -135,7 +135,7 @@ function overlaid(below: Values, over: Values): Values {
   return merged;
 }
 
-/** The stricter value takes effect, and the first layer that has it is its origin. */
+/** The stricter value takes effect, and its origin is the first layer that sets it. */
 function met(above: Values, below: Values): Values {
   const merged = new Map(above);
   for (const [key, own] of below) {

@@ -11,7 +11,7 @@ export type Governance = JsonObject;
 interface Field {
   /** Returns the stored form of a value; undefined if it is invalid. */
   parse(sent: Json): Json | undefined;
-  /** Returns what both values allow. */
+  /** Returns the value that allows only what both values allow. */
   meet(one: Json, other: Json): Json;
 }
 

@@ -5,7 +5,7 @@ import type { LayerRow } from './layer.ts';
 /**
  * The configuration layers of the projects at a workspace and above it, from the root down: one index scan by the
  * workspace's path, at any depth up to 64 levels.
- * @param place a workspace, or a project whose workspace is meant
+ * @param place a workspace, or a project, for its workspace
  */
 export function findLayers(
   tenantId: string,
@@ -37,7 +37,7 @@ export interface OwnRulesRow {
 }
 
 /**
- * The projects of a workspace and its descendants that have governance or settings of their own, by id.
+ * The projects of a workspace and its descendants that have their own governance or settings, by id.
  * @param after the last project of the previous batch
  */
 export function findOwnRules(tenantId: string, workspaceId: string, after: string, rowsMax: number) {

@@ -7,13 +7,13 @@ import { type Governance, violationsOf } from './governance.ts';
 import { type Layer, layerOf } from './layer.ts';
 import { findLayers, findOwnRules } from './layers.sql.ts';
 
-/** The projects at a workspace and above it, from the root down; given a project, those of its workspace. */
+/** The projects at a workspace and above it, from the root down; a project selects its workspace. */
 export async function layersAt(context: Context, place: Parameters<typeof findLayers>[2]): Promise<Layer[]> {
   const rows = await context.db.rows(findLayers(context.tenantId, await viewerOf(context), place));
   return rows.map(layerOf);
 }
 
-/** The governance of a workspace: what all projects at it and above it allow. */
+/** The governance of a workspace: the intersection of the limits of all projects at it and above it. */
 export async function governanceAt(context: Context, workspaceId: string): Promise<Governance> {
   return ceilingOf(await layersAt(context, { workspaceId })).governance;
 }
@@ -40,7 +40,7 @@ export function requireNarrower(
   if (violations.length > 0) fail('governance_weakened', { ...details, violations });
 }
 
-/** @throws Refusal `setting_locked` when a project sets what one above it has locked */
+/** @throws Refusal `setting_locked` when a project sets a setting that an ancestor has locked */
 export function requireUnlocked(
   { locked }: Ceiling,
   keys: readonly string[],

@@ -5,7 +5,7 @@ export function mergeValues(below: Json, over: Json): Json {
   return isObject(below) && isObject(over) ? mergeObjects(below, over) : over;
 }
 
-/** Safe for names like `__proto__`: no key of the request is assigned to. */
+/** Safe for names like `__proto__`: it never assigns to a key from the request. */
 export function mergeObjects(below: JsonObject, over: JsonObject): JsonObject {
   const kept = Object.entries(below).map(([key, value]): [string, Json] => [
     key,

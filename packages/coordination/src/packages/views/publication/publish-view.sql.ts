@@ -8,7 +8,7 @@ export function lockView(tenantId: string, key: string) {
     select id, version, status, spec_hash from views where tenant_id = ${tenantId} and key = ${key} for no key update`;
 }
 
-/** Whether the tenant has this many views. */
+/** Whether the tenant has at least this number of views. */
 export function hasViews(tenantId: string, rows: number) {
   return sql<{ has: boolean }>`
     select count(*) >= ${rows}::integer as has from (
@@ -29,7 +29,7 @@ export function insertView({ tenantId, key, spec, specHash }: WrittenView, id: s
     values (${id}, ${tenantId}, ${key}, ${JSON.stringify(spec)}, ${specHash}, ${principalId})`;
 }
 
-/** The next version of a view, which makes it active. */
+/** Inserts the next version of a view, which makes the view active. */
 export function updateView({ tenantId, key, spec, specHash }: WrittenView) {
   return sql`
     update views

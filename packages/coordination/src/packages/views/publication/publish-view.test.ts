@@ -80,7 +80,7 @@ test('a package publishes a view, changes it, retires it by removing its documen
   assert.ok(one.startsWith('sha256:') && one !== two && one === four);
 });
 
-test('a view under a new key is another one, and the old one is retired', async () => {
+test('a view with a new key is a separate view, and the old one is retired', async () => {
   const [of, from, to] = [newKey('p'), newKey('v'), newKey('v')];
   await apply({ key: of, version: '1' }, viewOf(from));
   const id = await idOf(from);
@@ -115,7 +115,7 @@ test('an invalid view is a problem of its document, and nothing is applied', asy
   await refused(baton.admin.get(`/views/${key}`), 404, 'not_found');
 });
 
-test('a tenant has 1,000 views at most', async () => {
+test('a tenant has at most 1,000 views', async () => {
   const { tenantId, principalId } = baton.admin;
   const of = newKey('p');
   const spec = JSON.stringify({ title: 'V', titles: {}, blocks: [blockOf()] });

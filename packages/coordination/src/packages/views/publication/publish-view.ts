@@ -27,7 +27,7 @@ function viewHashOf(spec: ViewSpec): string {
  * Publishes the next version of a view, or its first one; a retired view becomes active again. The same content changes
  * nothing.
  * @param spec as returned by `checkView`
- * @throws Refusal `invalid_package` if the tenant has too many
+ * @throws Refusal `invalid_package` if the tenant has too many views
  */
 export async function publishView(context: Context, key: string, spec: ViewSpec): Promise<WrittenView> {
   const { db, tenantId, caller } = context;

@@ -7,7 +7,7 @@ const problemsOf = (...blocks: object[]) =>
   checkView({ title: 'View', blocks }).problems.map(({ code, path }) => [code, path]);
 const columns = (...fields: string[]) => fields.map((field) => ({ field }));
 
-test('a view is taken with its defaults', () => {
+test('a view is accepted with its defaults', () => {
   const block = { title: 'Tasks', source: 'tasks', columns: columns('id') };
   const { spec } = checkView({ title: 'View', blocks: [block] });
   assert.deepEqual(spec, {
@@ -53,7 +53,7 @@ test('a field that the source does not have is unknown_field', () => {
   ]);
 });
 
-test('values that a field can not be compared with, and fields that can not be summed, are data_type_mismatch', () => {
+test('values that a field cannot be compared with, and fields that cannot be summed, are data_type_mismatch', () => {
   const filters = (field: string, op: string, value?: unknown) => ({
     filters: [{ field, op, ...(value !== undefined && { value }) }],
   });

@@ -13,7 +13,7 @@ import {
   valueColumn,
 } from '../view-spec.ts';
 
-/** As compact JSON in UTF-8: 50 blocks of 30 columns without values in their filters have 50 KB. */
+/** Size as compact JSON in UTF-8: 50 blocks of 30 columns without filter values take 50 KB. */
 export const viewBytesMax = 131_072;
 const viewNodesMax = 20_000;
 const viewDepthMax = 10;
@@ -86,7 +86,7 @@ function* blockProblems(block: ViewBlock, at: string): Generator<ViewProblem> {
   );
   for (const [n, parameter] of params.entries())
     yield* defaultProblems(parameter, `${at}/params/${n}/default`);
-  // Its fields are those of the memory service, which no view can read yet.
+  // Its fields belong to the memory service, which no view can read yet.
   if (source === 'knowledge') return;
   const { fields } = sources[source];
   yield* shownProblems(block, fields, at);
@@ -130,7 +130,7 @@ function* shownProblems(block: ViewBlock, fields: Fields, at: string): Generator
   const path = `${at}/aggregate/field`;
   if (!Object.hasOwn(fields, field)) yield unknownField(path, block, field);
   else if (!takesFunction(fn, fields[field] as Field))
-    yield mismatch(path, `${fn} can not aggregate ${fields[field]?.type}`);
+    yield mismatch(path, `${fn} cannot aggregate ${fields[field]?.type}`);
 }
 
 function takesFunction(fn: string, { type }: Field): boolean {
@@ -149,7 +149,7 @@ function* filterProblems(
     return;
   }
   const field = fields[name] as Field;
-  if (!takesOperator(field, op)) yield mismatch(`${at}/op`, `${op} can not be used with ${name}`);
+  if (!takesOperator(field, op)) yield mismatch(`${at}/op`, `${op} cannot be used with ${name}`);
   else if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
     const parameter = block.params.find((one) => one.name === value.param);
     if (parameter === undefined)

@@ -2,7 +2,7 @@ import type { Effect } from '@baton/process-engine/engine/inputs';
 import type { Json, JsonObject } from '@baton/values/wire';
 
 /**
- * Objects that an ended step could not close: the close is retried, and readers see them
+ * Objects that an ended step could not close: the close is retried, and reads list them
  * (docs/reference/processes.md#engine).
  */
 

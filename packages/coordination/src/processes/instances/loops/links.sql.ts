@@ -1,8 +1,8 @@
 import { sql } from '@baton/kernel/database/sql';
 
 /**
- * The number of links that led to an instance's acts: those of the input that led to it or, if no event did, those of its
- * start, unless that is too long ago. Returns no row if the instance doesn't exist.
+ * The number of links that led to an instance's actions: those of the input that caused them or, if no event did, those
+ * of its start, unless the start is too long ago. Returns no row if the instance doesn't exist.
  */
 export function findLinks(
   tenantId: string,

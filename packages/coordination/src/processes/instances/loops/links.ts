@@ -7,13 +7,16 @@ import { findLinks } from './links.sql.ts';
 
 /**
  * Loops of processes: tasks, observations and events of an instance may start other instances or correlate with them,
- * and so on. Each trigger is a link; a result that a step waits for is not, however many steps wait one after the
- * other.
+ * and so on. Each trigger is a link. A result that a step waits for is not a link, regardless of the number of
+ * consecutive steps.
  */
 
-/** The same as the maximum depth of calls. */
+/** Equals the maximum depth of calls. */
 export const linksMax = 10;
-/** Later effects of an instance that no event caused don't continue the chain of its start: it has waited. */
+/**
+ * Later effects of an instance that no event caused don't continue the chain of its start: the instance has waited
+ * meanwhile.
+ */
 const linkSecondsMax = 60;
 const ofProcess = /^process:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 
@@ -23,7 +26,7 @@ export const loopFault = {
   reason: `a chain of ${linksMax} processes led to it, each triggered by an event of the one before`,
 } as const;
 
-/** The instance that an event comes from, by its correlation; undefined for none. */
+/** The instance that caused an event, by the event's correlation id; undefined if none did. */
 export function sourceOfEvent(correlation: string | null): string | undefined {
   return ofProcess.exec(correlation ?? '')?.[1];
 }
@@ -42,12 +45,12 @@ export async function linksTo(context: Context, event: EventRow): Promise<number
   return Math.min((await findChain(context, causeOfEvent(event))) - 1, linksMax);
 }
 
-/** The number of links that led to an act of an instance that no event caused: a timer or a call. */
+/** The number of links that led to an action of an instance without a causing event: a timer or a call. */
 export function linksOfStart({ links = 0, startedAt }: ProcessState, at: string): number {
   return Date.parse(at) - Date.parse(startedAt) <= linkSecondsMax * 1000 ? links : 0;
 }
 
-/** Records the chain for rules that act on a task of the instance. */
+/** Stores the chain length for rules that act on a task of the instance. */
 export async function linkTask(context: Context, taskId: string, links: number): Promise<void> {
   if (links > 0) await recordChain(context, taskId, links);
 }

@@ -9,7 +9,9 @@ import type { Context } from '../../context.ts';
 /** Sends the memory queries of steps, and selects the results to store. */
 
 const answerBytesMax = 262_144;
-/** The result size limit of a step, as JSON: it must fit into the instance's data beside the existing members. */
+/**
+ * The result size limit of a step, as JSON: it must fit into the instance's data together with the existing members.
+ */
 const resultCharactersMax = 49_152;
 /** The average number of characters per token. */
 const tokenCharacters = 4;
@@ -47,7 +49,7 @@ export async function sendRecall(
   return isUnreadable ? { kind: 'refused', reason: 'memory_unreadable' } : { kind: 'later' };
 }
 
-/** The first results that fit: things, then facts about them, then snapshots. */
+/** The first results that fit: entities, then facts about them, then snapshots. */
 function takenOf({ entities, facts, snapshots }: KnownPack, asOf: string, maxTokens: number): Recalled {
   let left = Math.min(resultCharactersMax, maxTokens * tokenCharacters);
   let truncated = false;

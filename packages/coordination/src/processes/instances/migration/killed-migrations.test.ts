@@ -15,7 +15,7 @@ import {
 import { startProcess } from '../../../testing/programs/service-processes.ts';
 import { until } from '../../../testing/wait-until.ts';
 
-// Several workers migrate instances at the same time, and are killed, while people continue to work.
+// Tests several workers that migrate instances at the same time and are killed, while people continue to work.
 
 const instances = byDepth(40, 150);
 
@@ -32,7 +32,7 @@ const counted = async () => {
   return row as { left: number; ended: number };
 };
 
-test('each instance migrates once, whenever workers are killed, and every input is taken', {
+test('each instance migrates once, regardless of killed workers, and every input is processed', {
   timeout: 120_000,
 }, async () => {
   const [agent, other] = [await makeProcessAgent(baton), await makeProcessAgent(baton)];
@@ -68,7 +68,7 @@ test('each instance migrates once, whenever workers are killed, and every input 
   const told = await baton.pool.rows<{ n: number }>(sql`
     select count(*)::int as n from events where type = 'process.migrated' group by entity_id`);
   assert.deepEqual([told.length, new Set(told.map(({ n }) => n))], [instances, new Set([1])]);
-  // Each counted once, by the version that it went by when its task was completed, and has the second task open.
+  // Each counted once, with the version at the completion of its task, and its second task is open.
   const states = await baton.pool.rows<{ n: string; rows: number }>(sql`
     select state -> 'data' ->> 'n' as n, count(*)::int as rows from process_instances
     where state -> 'nodes' ? 'sign' group by 1`);
@@ -83,7 +83,7 @@ test('each instance migrates once, whenever workers are killed, and every input 
   const [tasks] = await baton.pool.rows<{ n: number }>(sql`
     select count(*)::int as n from tasks where origin ->> 'kind' = 'process'`);
   assert.equal(tasks?.n, instances * 2);
-  // Whichever version opened the second task, it did so in the name of its agent.
+  // The version that opened the second task acted on behalf of its own agent.
   const makers = await baton.pool.rows<{ n: string; by: string }>(sql`
       select distinct i.state -> 'data' ->> 'n' as n, t.created_by as by
       from process_instances i join tasks t on t.id = (i.state -> 'nodes' -> 'sign' ->> 'taskId')::uuid`);

@@ -4,7 +4,7 @@ import type { ElementMap } from '@baton/process-engine/engine/inputs';
 import type { QueuePosition } from '../../../service/queue-walk.ts';
 import type { Tables } from '../../../service/schema.ts';
 
-/** The migrations of a version's instances: from which version to which. */
+/** A migration of a version's instances, with its source and target version. */
 export type MigrationRow = RowOf<Tables['process_migrations'], { map: ElementMap }>;
 
 export function findMigration(tenantId: string, key: string, fromVersion: number) {
@@ -23,7 +23,7 @@ export function findDueMigrations([nextAt, id]: QueuePosition, rowsMax: number) 
     order by next_at, id limit ${rowsMax}`;
 }
 
-/** Returns no row if it has ended, or a newer version replaced it. */
+/** Returns no row if the migration has ended, or a newer version replaced it. */
 export function findActiveMigration(tenantId: string, id: string) {
   return sql<MigrationRow>`
     select * from process_migrations where id = ${id} and tenant_id = ${tenantId} and next_at is not null`;

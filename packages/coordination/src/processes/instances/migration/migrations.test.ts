@@ -15,7 +15,8 @@ import {
 } from '../../../testing/processes/process-instances.ts';
 import { observe } from '../../../testing/rules/rules.ts';
 
-// Instances migrate to a later version that lists theirs in `migrations` (docs/reference/processes.md#migration).
+// Tests instances that migrate to a later version, which lists their version in `migrations`
+// (docs/reference/processes.md#migration).
 
 let baton: TestCoordination;
 let worker: ReturnType<typeof makeProcessWorker>;
@@ -174,7 +175,7 @@ test('an open task has the form of the later version, and the names of two steps
     openElements.find((one: { id: string }) => one.id === element).taskId as string;
   const later = fork(step('right', 'fresh'), step('left', 'same'));
   await publish(key, versionOf(2, later, from(1, 2, { left: 'right', right: 'left' })));
-  // However many names others give a task.
+  // Regardless of the number of names that others give a task.
   await baton.pool.run(sql`
     insert into external_references (id, tenant_id, entity_type, entity_id, external_system, external_type, external_id,
       reference_key, metadata, created_by)
@@ -201,7 +202,7 @@ test('an open task has the form of the later version, and the names of two steps
   assert.deepEqual([data.fresh, data.same], [{ fresh: 1 }, { same: 2 }]);
 });
 
-test('stages are found by their ids, and a new one before an active one is passed over', async () => {
+test('stages are matched by their ids, and a new one before an active one is skipped', async () => {
   const stages = (...ids: string[]) => ids.map((id) => ({ id, steps: [humanStep(`do-${id}`)] }));
   const key = await publishProcess(baton.admin, { ...versionOf(1, []), stages: stages('a', 'b', 'c') });
   const { id } = await startProcessInstance(baton.admin, key);
@@ -279,7 +280,7 @@ test('a suspended instance migrates and stays suspended, with its deadlines froz
   assert.equal((await read(id)).status, 'completed');
 });
 
-test('one that can not go on is suspended with the reason, and a resume tries again', async () => {
+test('an instance that cannot continue is suspended with the reason, and a resume retries the migration', async () => {
   const key = await publishProcess(baton.admin, versionOf(1, [humanStep('look')]));
   const { id, openElements } = await startProcessInstance(baton.admin, key, { n: 'text' });
   const data = { type: 'object', properties: { n: { type: 'integer' } } };
@@ -297,7 +298,7 @@ test('one that can not go on is suspended with the reason, and a resume tries ag
   );
   const again = await resume(id);
   assert.deepEqual([again.status, again.suspension.code], ['suspended', 'migration_failed']);
-  // What comes meanwhile waits.
+  // Events that arrive meanwhile are stored.
   await complete(openElements[0].taskId);
   assert.ok((await read(id)).kept.inputs > 0);
   await baton.pool.run(sql`
@@ -308,7 +309,7 @@ test('one that can not go on is suspended with the reason, and a resume tries ag
   assert.equal((await read(id)).status, 'completed');
 });
 
-test('no event lets an instance go on by the version that it should leave', async () => {
+test('no event continues an instance with the version that it should leave', async () => {
   const kind = `go-${newId()}`;
   const correlate = [
     { on: { observation: kind }, key: 'event.payload.data.key', do: [{ id: 'on', resume: {} }] },
@@ -324,7 +325,7 @@ test('no event lets an instance go on by the version that it should leave', asyn
   const now = await read(id);
   assert.deepEqual([now.status, now.definitionVersion], ['suspended', 1]);
   assert.ok(now.kept.inputs > 0);
-  // It can be ended, by its own version.
+  // It can be cancelled, with its own version.
   await done(baton.admin.post(`/process-instances/${id}:cancel`, { reason: 'for the test' }));
   assert.equal((await read(id)).status, 'cancelled');
 });
@@ -342,7 +343,7 @@ test('a later version migrates the instances that could not migrate to the previ
   assert.equal((await resume(id)).status, 'running');
 });
 
-test('an event from before the migration is taken once, by the current version of the instance', async () => {
+test('an event from before the migration is processed once, by the current version of the instance', async () => {
   const kind = `note-${newId()}`;
   const hearing = (field: string) => ({
     correlate: [
@@ -390,7 +391,7 @@ test('a step waits for the events of the current version of its instance', async
   assert.equal((await read(id)).status, 'completed');
 });
 
-test('instances of an old version come to the newest through those between', async () => {
+test('instances of an old version migrate to the newest through the intermediate versions', async () => {
   const key = await publishProcess(baton.admin, versionOf(1, [humanStep('a')]));
   const { id } = await startProcessInstance(baton.admin, key);
   await publish(key, versionOf(2, [humanStep('b')], from(1, 2, { a: 'b' })));
@@ -421,7 +422,7 @@ test('instances of an old version come to the newest through those between', asy
   assert.equal(diverged.result, 'diverged');
 });
 
-test('a call that names a version keeps it', async () => {
+test('a call that specifies a version keeps it', async () => {
   const inner = await publishProcess(baton.admin, versionOf(1, [humanStep('look')]));
   const call = (process: string) => [{ id: 'go', call: { process, input: {} } }];
   const outer = async (process: string) => {
@@ -437,7 +438,7 @@ test('a call that names a version keeps it', async () => {
   assert.deepEqual(items.map((one: any) => one.definitionVersion).sort(), [1, 2]);
 });
 
-test('a new version acts in the name of its agent, and as far as that may', async () => {
+test('a new version acts on behalf of its agent, within the agent’s permissions', async () => {
   const other = await makeProcessAgent(baton);
   const key = await publishProcess(baton.admin, versionOf(1, [humanStep('look')]));
   const { id, openElements } = await startProcessInstance(baton.admin, key);

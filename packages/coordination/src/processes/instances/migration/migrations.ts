@@ -15,7 +15,7 @@ import {
 
 export type { DueMigrationRow, MigrationRow };
 
-/** The interval of searches for late instances, and how long after a publication they continue. */
+/** The interval of searches for late instances, and the time after a publication during which they continue. */
 const againSeconds = 10;
 const settledSeconds = 300;
 
@@ -24,12 +24,12 @@ export function listDueMigrations(db: Db, after: QueuePosition, rowsMax: number)
   return db.rows(findDueMigrations(after, rowsMax));
 }
 
-/** Undefined if it has ended, or a newer version replaced it. */
+/** Undefined if the migration has ended, or a newer version replaced it. */
 export function activeMigration({ db, tenantId }: Context, id: string): Promise<MigrationRow | undefined> {
   return db.row(findActiveMigration(tenantId, id));
 }
 
-/** The version that instances of this one migrate to. */
+/** The target version for instances of this version. */
 export function migrationFrom(
   { db, tenantId }: Context,
   key: string,

@@ -10,7 +10,7 @@ import { findActive, findHolders } from './assignees.sql.ts';
 const holdersMax = 200;
 const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** One assignee in its plain form. */
+/** One resolved assignee. */
 type Named = { principal: string } | { role: string } | { agent: string };
 
 function namedOf({ principal, role, agent, expr = '' }: Assignee): Named | undefined {
@@ -22,7 +22,7 @@ function namedOf({ principal, role, agent, expr = '' }: Assignee): Named | undef
   return uuidForm.test(expr) ? { principal: expr } : undefined;
 }
 
-/** Whom a task is assigned to. */
+/** The assignee of a task. */
 interface Resolved {
   readonly principalId?: string;
   /** The slug of a role. */
@@ -52,9 +52,9 @@ export async function firstThatResolves(
 }
 
 /**
- * The assignee of a task whose chain resolves to nobody: the chain's agent, which may be linked later; otherwise
- * nobody, until a person with processes.operate assigns it. The task is not open to all, because the step named
- * somebody.
+ * The assignee of a task whose chain resolves to no principal: the chain's agent, which may be linked later; otherwise
+ * none, until a person with processes.operate assigns the task. The task is not open to all, because the step specified
+ * assignees.
  */
 export function addresseeOfNobody(chain: readonly Assignee[]): Addressee {
   for (const assignee of chain) {
@@ -64,7 +64,7 @@ export function addresseeOfNobody(chain: readonly Assignee[]): Addressee {
   return {};
 }
 
-/** All principals that the assignees resolve to, each once and in order, and the texts that resolve to nobody. */
+/** All principals that the assignees resolve to, each once and in order, and the texts that resolve to no principal. */
 export async function findPeople(
   context: Context,
   workspaceId: string | null,

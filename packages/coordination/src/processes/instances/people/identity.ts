@@ -7,7 +7,7 @@ import {
 import type { Caller } from '../../../service/caller.ts';
 import type { Context } from '../../context.ts';
 
-/** Whether an agent exists and can act, according to its records; locks nothing. */
+/** Whether an agent exists and can act, according to its records; takes no locks. */
 export async function isLinked(context: Context, agentKey: string): Promise<boolean> {
   return (await snapshotOfAgent(context, agentKey)) !== undefined;
 }
@@ -25,7 +25,8 @@ export class Identities {
   }
 
   /**
-   * Locks the principals of agents before any instance is locked, so that a concurrent disable either waits or is seen.
+   * Locks the principals of agents before any instance is locked, so that a concurrent disable either waits or is
+   * visible.
    * @param agentKeys in any order; they are locked in the order of their principals
    */
   static async lock(context: Context, agentKeys: Iterable<string>): Promise<Identities> {
@@ -48,8 +49,7 @@ export class Identities {
   }
 
   /**
-   * Where external authorization decides permissions, it is queried for the workspace of the instance, or for the
-   * tenant.
+   * If external authorization decides permissions, it is queried for the workspace of the instance, or for the tenant.
    * @returns undefined if the agent can't act: it is not linked, was retired, or its principal is not active
    */
   async of(agentKey: string, workspaceId: string | null): Promise<Caller | undefined> {

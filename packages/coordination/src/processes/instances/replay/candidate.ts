@@ -18,7 +18,7 @@ import {
   replayedMax,
 } from './replay.ts';
 
-/** How instances would have run with an unpublished definition (docs/reference/processes.md#replay). */
+/** The replay of instances with an unpublished definition (docs/reference/processes.md#replay). */
 
 export const ReplayRequest = z
   .strictObject({
@@ -27,14 +27,14 @@ export const ReplayRequest = z
       description: `The candidate: an object of at most ${specBytesMax} bytes of JSON, or a text of YAML of at most 65536 characters.`,
     }),
     instanceIds: z.array(Uuid).min(1).max(replayedMax).optional().meta({
-      description: 'The instances to replay; `limit` is ignored then.',
+      description: 'The instances to replay; overrides `limit`.',
     }),
     limit: z
       .int()
       .min(1)
       .max(replayedMax)
       .default(50)
-      .meta({ description: 'How many of the newest instances to replay.' }),
+      .meta({ description: 'The number of newest instances to replay.' }),
   })
   .meta({ id: 'ProcessReplayRequest' });
 export type ReplayRequest = z.output<typeof ReplayRequest>;
@@ -43,7 +43,7 @@ export const ProcessReplay = z
   .strictObject({
     key: z.string(),
     candidateHash: z.string().nullable().meta({
-      description: 'The `definitionHash` of the candidate; null if its form is invalid.',
+      description: 'The `definitionHash` of the candidate; null if it is malformed.',
     }),
     replayed: z.int().nonnegative(),
     diverged: z.int().nonnegative(),
@@ -55,7 +55,7 @@ export const ProcessReplay = z
   .meta({ id: 'ProcessReplay' });
 export type ProcessReplay = z.infer<typeof ProcessReplay>;
 
-/** A call takes up to 5 s, half of them of a processor that all tenants share. */
+/** A call takes up to 5 s, half of it on a processor that all tenants share. */
 const ofTenant = new ConcurrencyLimit('replays of the tenant', {
   runningMax: 1,
   queuedMax: 4,
@@ -92,7 +92,7 @@ export async function replayInTurn(
 
 /**
  * Replays instances with several valid candidates, when the tenant and the process have a free slot. Together they may
- * take as long as one call; instances that were not begun by then count as not replayed.
+ * take as long as one call; instances that were not started by then count as not replayed.
  * @returns the result of each, in their order
  * @throws Refusal 503 `unavailable` if too many requests wait
  */
@@ -113,13 +113,13 @@ export function replayAllInTurn(
   );
 }
 
-/** How long a call may search for deadlines that move. */
+/** The maximum time that a call searches for deadlines that move. */
 const foreseeingMsMax = 1000;
 
 /**
- * The deadlines that candidates would move in the instances that migrate to them, when the tenant and the process have
- * a free slot.
- * @returns those of each candidate, in their order
+ * Predicts the deadlines that candidates would move in the instances that migrate to them, when the tenant and the
+ * process have a free slot.
+ * @returns the deadlines of each candidate, in the given order
  * @throws Refusal 503 `unavailable` if too many requests wait
  */
 export function predictDeadlinesInTurn(

@@ -14,7 +14,7 @@ import { findState, listOfReplayed } from './replay.sql.ts';
 
 /** The maximum number of instances, the newest of the definition. */
 export const predictedMax = 200;
-/** For one instance: other work waits meanwhile. */
+/** Maximum time for one instance, because other work waits meanwhile. */
 const instanceMsMax = 60;
 
 /** Thrown if an instance takes too long: its deadlines are omitted. */
@@ -32,7 +32,7 @@ interface Question {
   readonly spec: ProcessSpec;
   /** Versions whose instances would migrate to it. */
   readonly versions: readonly number[];
-  /** When to start no further instance, in `performance.now()` time. */
+  /** The time after which no further instance is started, in `performance.now()` time. */
   readonly untilMs: number;
 }
 

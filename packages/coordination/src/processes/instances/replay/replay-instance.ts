@@ -17,7 +17,7 @@ import type { Recorded } from '../instance.ts';
 
 /** The maximum number of timers that fire only in the replay. */
 const ownTimersMax = 100;
-/** Of a longer value, only the length is reported. */
+/** Maximum length of a reported value; of a longer one, only the length is reported. */
 const valueCharactersMax = 1000;
 
 /** A journal line of an instance. */
@@ -27,7 +27,7 @@ export interface Line extends JournalNote {
 }
 
 export interface Divergence {
-  /** The line where the instance differs; for a difference that only the replay has, the line of the input. */
+  /** The line at which the instance differs; if only the replay has a line, the line of the input. */
   readonly journalSeq: number;
   readonly kind: JournalNote['kind'];
   readonly element: string | null;
@@ -37,7 +37,7 @@ export interface Divergence {
 
 export interface Replay {
   readonly divergences: Divergence[];
-  /** The first differences are kept. */
+  /** The first differences, up to the maximum. */
   divergencesTotal: number;
   status: ProcessState['status'];
 }
@@ -55,7 +55,7 @@ interface Version {
 }
 
 export interface Candidate extends Version {
-  /** The versions that an instance has had, by number, if there are several. */
+  /** The versions that an instance has had, by number, if it has had several. */
   readonly earlier: ReadonlyMap<number, Version>;
   /** Whether its correlations are those of its current definition. */
   readonly hasSameCorrelations: boolean;
@@ -64,9 +64,9 @@ export interface Candidate extends Version {
 /**
  * For a migrated instance, the candidate replaces the last version; earlier inputs are processed by the versions of
  * that time.
- * @param divergencesMax the number that is kept; all are counted
+ * @param divergencesMax the number of stored differences; all are counted
  * @returns undefined if the journal doesn't contain all inputs. It yields after each of them.
- * @throws errors of the tools that are no fault of the definition
+ * @throws errors that the definition didn't cause
  */
 export function* replayInstance(
   candidate: Candidate,
@@ -136,7 +136,7 @@ interface Segment {
   /** The line that records the input. */
   readonly line: Line;
   readonly recorded: Recorded;
-  /** The line and those that it caused. */
+  /** The line and the lines that it caused. */
   readonly notes: Line[];
 }
 
@@ -157,7 +157,7 @@ function isOfEngine({ kind, reason, data }: Line): boolean {
   return kind !== 'input' || reason !== 'passed_over';
 }
 
-/** The number of times that each timer is still expected to fire as it did in the instance. */
+/** The number of times that each timer of the instance still has to fire in the replay. */
 function takenTimers(segments: readonly Segment[]): Map<string, number> {
   const taken = new Map<string, number>();
   for (const { recorded } of segments) {
@@ -168,7 +168,7 @@ function takenTimers(segments: readonly Segment[]): Map<string, number> {
   return taken;
 }
 
-/** The next timer that is due by then, and that the instance's journal doesn't contain. */
+/** The next timer due by an instant that the instance's journal doesn't contain. */
 function ownTimerOf(state: ProcessState, at: string, taken: ReadonlyMap<string, number>): Input | undefined {
   if (state.status !== 'running') return undefined;
   const first = dueTimersOf(state, at).find(({ id }) => !taken.get(id));
@@ -183,13 +183,13 @@ function migrationsOf(segments: readonly Segment[]): Migration[] {
   return segments.flatMap(({ recorded: { taken } }) => (taken.kind === 'migrate' ? [taken] : []));
 }
 
-/** How the version that an instance migrated to mapped the elements of the previous one. */
+/** The mapping of elements from the previous version to the one that an instance migrated to. */
 function mapOf({ earlier }: Candidate, { fromVersion, toVersion }: Migration): ElementMap {
   const { migrations = [] } = earlier.get(toVersion)?.definition.spec ?? {};
   return migrations.find(({ from }) => from === fromVersion)?.map ?? {};
 }
 
-/** @param number undefined if no migration follows: then it is the candidate */
+/** @param number undefined for the candidate, when no migration follows */
 function versionFor(candidate: Candidate, number: number | undefined): Version | undefined {
   return number === undefined ? candidate : candidate.earlier.get(number);
 }
@@ -240,7 +240,7 @@ function divergencesOf(
   return found;
 }
 
-/** As the store returns it. */
+/** In the format that the store returns. */
 function said({ reason, data }: JournalNote): JsonObject {
   return JSON.parse(JSON.stringify({ reason, data })) as JsonObject;
 }

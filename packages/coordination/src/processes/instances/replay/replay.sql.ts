@@ -38,7 +38,7 @@ export function listOfReplayed(tenantId: string, definitionKey: string): SeenLis
 }
 
 /**
- * The instances among these ids that belong to the definition and are visible.
+ * The visible instances of the definition with these ids.
  * @param viewerId null for callers who see everything
  */
 export function findReplayed(

@@ -97,7 +97,7 @@ test('a replay with the definition of the instances has the same result, for all
   assert.equal(await rowsWritten(), before);
 });
 
-test('a candidate that decides otherwise diverges at the line where it does', async () => {
+test('a candidate that decides differently diverges at the line of that decision', async () => {
   const stepsFor = (bound: string) => [
     { ...setStep('mark', { large: 'true' }), when: `data.amount > ${bound}` },
     humanStep('look'),
@@ -149,7 +149,7 @@ test('a shorter wait of the candidate ends before later inputs', async () => {
   assert.ok(one.divergences.some((each: any) => each.kind === 'timer' && each.element === 'after'));
 });
 
-test('a candidate at fault is replayed up to its fault, and one with errors not at all', async () => {
+test('a candidate with a fault is replayed up to the fault, and one with errors is not replayed', async () => {
   const process = await publishProcess(baton.admin, specOf(agent.key, [humanStep('look')]));
   await startProcessInstance(baton.admin, process, { text: 'x' });
   const faulty = specOf(agent.key, [setStep('broken', { n: 'data.text + 1' })], { version: 2 });
@@ -165,7 +165,7 @@ test('a candidate at fault is replayed up to its fault, and one with errors not 
   assert.ok(formless.problems.length > 0);
 });
 
-test('instances are named, or the newest are taken', async () => {
+test('instances are selected by id, or the newest are replayed', async () => {
   const spec = specOf(agent.key, [humanStep('look')]);
   const process = await publishProcess(baton.admin, spec);
   const other = await publishProcess(baton.admin, spec);
@@ -207,7 +207,7 @@ test('a candidate that never ends does not slow down others', async () => {
   const process = await publishProcess(baton.admin, specOf(agent.key, [humanStep('look')]));
   for (let n = 0; n < 5; n += 1)
     await startProcessInstance(baton.admin, process, { text: 'x'.repeat(60_000) });
-  // All data are measured whenever a field changes.
+  // The size of all data is measured whenever a field changes.
   const stages = Array.from({ length: 40 }, (_, stage) => ({
     id: `s-${stage}`,
     steps: Array.from({ length: 100 }, (_step, n) => setStep(`a-${stage}-${n}`, { n: `${n}` })),
@@ -221,10 +221,10 @@ test('a candidate that never ends does not slow down others', async () => {
   clearInterval(watch);
   assert.ok(report.problems.every(({ severity }: any) => severity === 'warning'));
   assert.deepEqual([...new Set(report.instances.map(({ reason }: any) => reason))], ['too_slow']);
-  if (isLongProof) assert.ok(held < 500, `held the event loop for ${held} ms`);
+  if (isLongProof) assert.ok(held < 500, `blocked the event loop for ${held} ms`);
 });
 
-test('both permissions are required, and instances out of sight are not replayed', async () => {
+test('both permissions are required, and hidden instances are not replayed', async () => {
   const [seen, hidden] = [await makeWorkspace(baton), await makeWorkspace(baton)];
   const kind = `note-${newId()}`;
   const spec = specOf(agent.key, [humanStep('look')], {

@@ -27,9 +27,9 @@ const divergencesMax = 10;
 /** Limits of the journal of one instance. */
 const linesMax = 2000;
 const charactersMax = 2_097_152;
-/** For one input: other work waits meanwhile. */
+/** Maximum time for one input, because other work waits meanwhile. */
 const inputMsMax = 60;
-/** For a whole call; instances that were not begun by then are omitted. */
+/** Maximum time for a whole call; instances that were not started by then are omitted. */
 export const callMsMax = 5000;
 
 export const ReplayedInstance = z
@@ -41,15 +41,14 @@ export const ReplayedInstance = z
     result: z.enum(['same', 'diverged', 'incomplete']),
     reason: z.enum(['not_recorded', 'too_long', 'too_slow', 'time_over']).nullable().meta({
       description:
-        'Why it was not replayed to its end: its journal does not contain its inputs, or has more than 2,000 lines or 2 MiB; an input took longer than 60 ms, or the call longer than 5 s.',
+        'The reason for an incomplete replay: the journal does not contain its inputs, or has more than 2,000 lines or 2 MiB; an input took longer than 60 ms, or the call longer than 5 s.',
     }),
     replayedStatus: z.enum(instanceStatuses).nullable(),
     divergences: z
       .array(
         z.strictObject({
           journalSeq: z.int().positive().meta({
-            description:
-              'A line of its journal; for a difference that only the replay has, the line of the input.',
+            description: 'A line of its journal; if only the replay has the line, the line of the input.',
           }),
           kind: z.enum(journalKinds),
           element: z.string().nullable(),
@@ -76,13 +75,13 @@ export interface ReplayQuestion {
   readonly instanceIds?: readonly string[] | undefined;
   /** The number of newest instances, without ids. */
   readonly limit: number;
-  /** When to start no further instance, in `performance.now()` time. */
+  /** The time after which no further instance is started, in `performance.now()` time. */
   readonly untilMs: number;
 }
 
 /**
  * Processes the recorded inputs of visible instances again with a candidate. Calendars are used in their current state.
- * Call it outside of a transaction; it stops at the time that the request sets.
+ * Call it outside of a transaction; it stops at the deadline in the request.
  * @throws Refusal `not_found` of an instance
  */
 export async function replayDefinition(
@@ -139,10 +138,10 @@ type Reason = NonNullable<ReplayedInstance['reason']>;
 
 class TooSlow extends Error {}
 
-/** The members of inputs that hold version numbers, for the comparison. */
+/** The members of inputs that contain version numbers, for the comparison. */
 const handlersTextOf = ({ correlate, onEvent }: ProcessSpec) => JSON.stringify([correlate, onEvent]);
 
-/** The versions that an instance has had, if there are several. */
+/** The versions that an instance has had, if it has had several. */
 function versionsOf(lines: readonly Line[]): Set<number> {
   return new Set(
     lines.flatMap(({ input }) =>
@@ -161,7 +160,7 @@ async function replayOne(
   const lastSeq = (await db.row(findLastLine(tenantId, row.id)))?.journal_seq ?? 0;
   if (lines.length < Math.min(lastSeq, linesMax + 1)) return 'too_long';
   const viewer = await viewerOf(context);
-  // A caller who may not see an instance's inputs would see them in the candidate's results.
+  // A caller who may not see an instance's inputs would otherwise see them in the candidate's results.
   if (viewer !== null && (await db.row(hasTakenUnseen(tenantId, row.id, viewer)))?.has === true)
     return 'not_recorded';
   const own = await useDefinition(context, row.definition_key, row.definition_version);

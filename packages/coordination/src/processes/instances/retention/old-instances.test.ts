@@ -28,7 +28,7 @@ const isThere = async (id: string) => (await baton.admin.get(`/process-instances
 const cancel = (id: string) =>
   done(baton.admin.post(`/process-instances/${id}:cancel`, { reason: 'enough' }));
 
-test('an instance is forgotten 30 days after its end with its journal, and its key starts again', async () => {
+test('an instance is deleted 30 days after its end with its journal, and its key can be reused', async () => {
   const process = await publish([setStep('a', { n: '1' })]);
   const open = await startProcessInstance(baton.admin, await publish([humanStep('b')]));
   const made = await startProcessInstance(baton.admin, process, {}, 'one');
@@ -48,7 +48,7 @@ test('an instance is forgotten 30 days after its end with its journal, and its k
   assert.equal((await startProcessInstance(baton.admin, process, {}, 'one')).status, 'completed');
 });
 
-test('a long journal is deleted in parts, and that of an open instance can not be deleted', async () => {
+test('a long journal is deleted in batches, and that of an open instance cannot be deleted', async () => {
   const process = await publish([humanStep('a')]);
   const made = await startProcessInstance(baton.admin, process);
   const remove = baton.pool.run(sql`delete from process_instance_journal where instance_id = ${made.id}`);

@@ -12,14 +12,14 @@ import {
 } from './old-instances.sql.ts';
 
 const batchMax = 100;
-/** Journal lines, and as many inputs, that one transaction deletes: some 30 ms. */
+/** Maximum number of journal lines, and of inputs, that one transaction deletes: about 30 ms. */
 const rowsMax = 1000;
 /** A turn reads at most 900 events (CP_PROCESSES_BATCH_SIZE), and ends at one of them. */
 const nextEventsMax = 1000;
 
 /**
- * Deletes instances that ended CP_PROCESSES_RETENTION_SECONDS ago, with their journals and inputs, a little per
- * transaction. An instance with unclosed objects is kept, and so is one whose cause may be read again, so that no event
+ * Deletes instances that ended CP_PROCESSES_RETENTION_SECONDS ago, with their journals and inputs, in batches.
+ * Instances with unclosed objects are kept, and so are those whose causing event may be read again, so that no event
  * starts two instances.
  */
 export function deleteOldInstances({ pool, settings, log }: JobTools<Context>): Job {
@@ -34,7 +34,7 @@ export function deleteOldInstances({ pool, settings, log }: JobTools<Context>): 
   );
 }
 
-/** @returns 0 if it is kept; a whole batch if more of it is left */
+/** @returns 0 if the instance is kept; a whole batch if more rows are left */
 async function forgetSome(tx: Db, { id, tenant_id: tenantId }: OldInstanceRow): Promise<number> {
   if ((await tx.row(lockDeletable(tenantId, id, processConsumer, nextEventsMax))) === undefined) return 0;
   const removed = (await tx.row(deleteSome(tenantId, id, rowsMax)))?.rows ?? 0;

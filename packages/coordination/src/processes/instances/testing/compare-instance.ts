@@ -13,9 +13,8 @@ import type { Played } from './play-instances.ts';
 import { eventOf } from './playable.ts';
 
 /**
- * Checks a simulated instance: the reference interpreter takes the inputs that the instance's journal holds, in
- * their order, and has to come to the same state, and to the same tasks, approvals, calls and events as the tables
- * hold.
+ * Checks a simulated instance: the reference interpreter processes the inputs from the instance's journal in order, and
+ * must produce the same state, tasks, approvals, calls and events as the tables contain.
  */
 
 interface Line {
@@ -25,8 +24,8 @@ interface Line {
 }
 
 /**
- * @returns its status, and the kinds of inputs that it has taken.
- * @throws AssertionError if the two differ, or an effect exists twice or not at all
+ * @returns its status, and the kinds of inputs that it has processed.
+ * @throws AssertionError if the two differ, or an effect is duplicated or missing
  */
 export async function compareWithInterpreter(
   db: Db,
@@ -65,7 +64,7 @@ export async function compareWithInterpreter(
 const eventText = (taken: Input) =>
   'event' in taken && taken.event ? `${taken.event.type} ${taken.event.entityId}` : '';
 
-/** Has the interpreter take an input of the instance. */
+/** Passes an input of the instance to the interpreter. */
 function give(model: Interpreter, one: Played, atMs: number, taken: Input): void {
   const { id } = one;
   switch (taken.kind) {
@@ -98,7 +97,7 @@ function give(model: Interpreter, one: Played, atMs: number, taken: Input): void
     case 'event':
       return giveEvent(model, one, atMs, taken);
     default:
-      throw new Error(`no instance of these takes ${taken.kind}`);
+      throw new Error(`none of these instances accepts ${taken.kind}`);
   }
 }
 
@@ -159,7 +158,7 @@ async function compare(db: Db, one: Played, model: Interpreter, inputs: readonly
   for (const verb of ['suspend', 'resume', 'skip', 'cancel'])
     assert.equal(inputs.filter(({ kind }) => kind === verb).length, one.accepted[verb] ?? 0, verb);
   const events = inputs.flatMap((input) => (input.kind === 'event' ? [input.event.id] : []));
-  assert.equal(new Set(events).size, events.length, 'an event was taken twice');
+  assert.equal(new Set(events).size, events.length, 'an event was processed twice');
 
   // Each effect, once.
   const asked = model.history.flatMap((text) => {
@@ -198,7 +197,7 @@ async function compare(db: Db, one: Played, model: Interpreter, inputs: readonly
     const stillOpen = opened
       .filter(({ id: one, is_open: isOpen }) => isOpen && !left.includes(one))
       .map((one) => one.id);
-    assert.deepEqual(stillOpen.sort(), awaited.sort(), 'what is still open');
+    assert.deepEqual(stillOpen.sort(), awaited.sort(), 'the open objects');
   }
 
   const told = await db.rows<{ type: string; payload: JsonObject }>(sql`
@@ -238,7 +237,7 @@ async function compare(db: Db, one: Played, model: Interpreter, inputs: readonly
       model.open.size > 0 ||
         model.timers.length > 0 ||
         (one.spec.correlate ?? one.spec.onEvent) !== undefined,
-      'it waits for nothing',
+      'the instance waits for no object',
     );
 }
 

@@ -12,10 +12,10 @@ export interface Kills {
 const workersAtOnce = 2;
 
 /**
- * Runs workers in processes of their own, ends each by SIGKILL after a random time and starts the next one; and ends
- * transactions of theirs at random moments, as a crash of their connection would.
+ * Runs workers in separate processes, kills each with SIGKILL after a random time and starts the next one; it also
+ * terminates their transactions at random moments, like a lost connection.
  * @param random a number from 0 to below 1
- * @returns a function that ends them all, and returns how often they were killed at work
+ * @returns a function that ends all workers, and returns the number of times that work was interrupted
  */
 export function killAtRandom(baton: TestCoordination, random: () => number): () => Promise<Kills> {
   const kills: Kills = { processes: 0, transactions: 0 };

@@ -8,14 +8,14 @@ import { claimCall } from '../../../testing/results/invocations.ts';
 import { observe } from '../../../testing/rules/rules.ts';
 import { kindOf } from './playable.ts';
 
-/** People, executors and operators who do at random what an instance lets them do, by the API alone. */
+/** People, executors and operators who perform random operations that an instance allows, through the API only. */
 
 export interface Played {
   readonly id: string;
   readonly key: string;
   /** Shortened. */
   readonly spec: Spec;
-  /** The number of accepted acts of an operator. */
+  /** The number of accepted operator actions. */
   readonly accepted: Record<string, number>;
   isOver: boolean;
 }
@@ -36,7 +36,7 @@ interface OpenElement {
   attempt: number;
 }
 
-/** One act upon an instance. */
+/** One action on an instance. */
 export async function actAtRandom(players: Players, one: Played): Promise<void> {
   const { baton, random } = players;
   const pick = <Value>(of: readonly Value[]): Value => of[Math.floor(random() * of.length)] as Value;
@@ -71,7 +71,7 @@ export async function actAtRandom(players: Players, one: Played): Promise<void> 
   await decide(players, one, element);
 }
 
-/** An act that another act has made impossible isn't a fault. */
+/** An action that another one has made impossible isn't a fault. */
 const isLate = (status: number) => [401, 403, 404, 409, 412, 422].includes(status);
 
 async function endTask({ baton, random, voters }: Players, id: string): Promise<void> {
@@ -108,7 +108,7 @@ async function decide({ random, voters, baton }: Players, one: Played, open: Ope
   if (answer.status >= 300 && !isLate(answer.status)) throw new Error(JSON.stringify(answer.body));
 }
 
-/** Takes the next call of the skill, and ends it. */
+/** Claims the next call of the skill, and completes it. */
 async function answerCall({ executor, skill, random }: Players): Promise<void> {
   const claimed = await claimCall(executor, skill);
   if (claimed.status === 204) return;

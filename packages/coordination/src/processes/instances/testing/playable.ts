@@ -1,6 +1,6 @@
 import type { Spec } from '@baton/process-engine/engine/testing/random-definitions';
 
-/** Random definitions of processes, in a form that the service publishes and plays within a second. */
+/** Random definitions of processes that the service can publish and run within a second. */
 
 /** The objects that the steps of a definition need in the tenant. */
 export interface World {
@@ -41,7 +41,7 @@ export function eventOf(kind: unknown, instanceKey: string): string {
   return events.find((event) => kindOf(event, instanceKey) === kind) ?? String(kind);
 }
 
-/** The references that are published for a shortened definition, with existing events, people and a skill. */
+/** Returns the definition to publish for a shortened one, with existing events, people and a skill. */
 export function publishable(
   spec: Spec,
   instanceKey: string,
@@ -82,7 +82,7 @@ interface Problem {
 type Stage = { entry?: string; repeatable?: boolean };
 
 /**
- * Takes out of a definition what can never happen: publishing refuses it.
+ * Removes unreachable elements from a definition, because publishing refuses them.
  * @throws Error for a problem of another kind
  */
 export function withoutProblems(spec: Spec, problems: readonly Problem[]): Spec {

@@ -23,7 +23,7 @@ export const agentSecretsApi = [
     path: '/agents/{key}/secrets/{name}',
     summary: 'Set a secret of an agent.',
     description:
-      'The value goes to the secret store and is never returned. Returns 201 for a new name, else 200; with ' +
+      'The value goes to the secret store and is never returned. Returns 201 for a new name, otherwise 200; with ' +
       '`If-None-Match: *` an existing name is refused. An agent has at most 100 secrets.',
     permission: 'agents.secrets.manage',
     params,
@@ -65,7 +65,7 @@ export const agentSecretsApi = [
     path: '/agents/{key}/secrets/{name}',
     summary: 'Delete a secret of an agent.',
     description:
-      'An external store deletes the value at once or, while it is unavailable, as soon as it is available ' +
+      'An external store deletes the value immediately or, while it is unavailable, as soon as it is available ' +
       'again. A retired agent has no secrets: retiring it deletes them all.',
     permission: 'agents.secrets.manage',
     params,

@@ -14,7 +14,7 @@ import { agentKey, newSecretValue, publishAgent, putAgentSecret } from '../../..
 import { makeWorkerTools } from '../../../testing/sweepers.ts';
 
 let vault: TestSecretStore;
-/** With an external store, and with the table of sealed values. */
+/** Runs the tests with an external store, and with the table of sealed values. */
 let outside: TestCoordination;
 let sealed: TestCoordination;
 before(async () => {
@@ -41,7 +41,7 @@ const said = async (baton: TestCoordination, id: string) =>
     .filter(({ type }) => type.startsWith('agent.secret_'))
     .map(({ type, payload }) => [type, payload]);
 
-/** Every recorded path counts as due, and is processed. */
+/** Makes every recorded path due, and processes it. */
 async function workOff(baton: TestCoordination): Promise<void> {
   await baton.pool.run(sql`update secret_leftovers set due_at = now() - interval '1 s'`);
   const { tools, close } = makeWorkerTools(baton);
@@ -52,7 +52,7 @@ async function workOff(baton: TestCoordination): Promise<void> {
   }
 }
 
-/** A running write of a secret, of another process or of one that was killed. */
+/** A running write of a secret by another process, or by one that was killed. */
 const noteUse = (key: string, name: string, isKept: boolean) =>
   outside.pool.run(sql`
     insert into secret_leftovers (tenant_id, folder, name, due_at, is_kept)
@@ -126,7 +126,7 @@ test('of concurrent requests that create one secret with If-None-Match, one succ
   }
 });
 
-test('an agent has a hundred secrets at most; a new value of one of them is taken', async () => {
+test('an agent has at most a hundred secrets; a new value for one of them is accepted', async () => {
   const { key } = await publishAgent(sealed.admin);
   const value = newSecretValue();
   for (let n = 0; n < 100; n += 1) await done(sealed.admin.put(path(key, `s${n}`), { value }), 201);
@@ -140,7 +140,7 @@ test('an agent has a hundred secrets at most; a new value of one of them is take
   await refused(sealed.admin.get(`/agents/${key}/secrets?cursor=x`), 422, 'invalid_cursor');
 });
 
-test('a repeated request under a key returns the first response, whatever its value, and the store keeps the first value', async () => {
+test('a repeated request under a key returns the first response regardless of the value, and the store keeps the first value', async () => {
   const { key } = await publishAgent(outside.admin);
   const [first, second] = [newSecretValue(), newSecretValue()];
   const headers = { 'idempotency-key': newId() };
@@ -149,7 +149,7 @@ test('a repeated request under a key returns the first response, whatever its va
   assert.equal(vault.values.get(pathInStore(outside, key, 'once')), first);
 });
 
-test('retiring an agent deletes its secrets, also from an outside store, and none is set afterwards', async () => {
+test('retiring an agent deletes its secrets, also from an external store, and none can be set afterwards', async () => {
   for (const baton of [outside, sealed]) {
     const { id, key } = await publishAgent(baton.admin);
     const names = [await putAgentSecret(baton.admin, key), await putAgentSecret(baton.admin, key)].sort();
@@ -189,7 +189,7 @@ test('an agent that retires during the request to the store keeps no secret ther
   assert.equal(vault.values.has(pathInStore(outside, other, name)), false);
 });
 
-test('a secret whose agent retires while a write of it ends is deleted from the store', async () => {
+test('a secret whose agent retires at the end of a write is deleted from the store', async () => {
   const { key } = await publishAgent(outside.admin);
   const name = await putAgentSecret(outside.admin, key);
   await noteUse(key, name, true);
@@ -204,7 +204,7 @@ test('a secret whose agent retires while a write of it ends is deleted from the 
     run: (statement) => tools.pool.run(statement),
     async row(statement) {
       const taken = await tools.pool.row(statement);
-      // The entry is taken as one that a row names, and loses that row before it is deleted.
+      // The entry still has a row when it is read, and loses that row before it is deleted.
       await done(outside.admin.post(`/agents/${key}:retire`, { reason: 'x' }));
       return taken;
     },
@@ -215,7 +215,7 @@ test('a secret whose agent retires while a write of it ends is deleted from the 
   assert.deepEqual(await leftovers(outside), []);
 });
 
-test('while the store is unavailable nothing can be set; a deletion is accepted, and executed when the store is back', async () => {
+test('while the store is unavailable no secret can be set; a deletion is accepted, and executed when the store is back', async () => {
   const { key } = await publishAgent(outside.admin);
   const name = await putAgentSecret(outside.admin, key);
   vault.behave({ answer: { status: 503 } });
@@ -234,7 +234,7 @@ test('while the store is unavailable nothing can be set; a deletion is accepted,
   assert.equal(vault.values.has(pathInStore(outside, key, name)), false);
 });
 
-test('while one write of a secret goes on, another waits, then is refused', async (t) => {
+test('while one write of a secret is running, another waits and is then refused', async (t) => {
   const passTime = stopClock(t);
   const { key } = await publishAgent(outside.admin);
   const name = await putAgentSecret(outside.admin, key);
@@ -251,7 +251,7 @@ test('while one write of a secret goes on, another waits, then is refused', asyn
   await done(outside.admin.delete(path(key, name)), 204);
 });
 
-test('after writes and deletions at once the store has a secret exactly where the agent has one', async () => {
+test('after concurrent writes and deletions the store has a secret if and only if the agent has one', async () => {
   const { key } = await publishAgent(outside.admin);
   for (let round = 0; round < byDepth(3, 10); round += 1) {
     const acts = Array.from({ length: 6 }, (_, n) =>
@@ -267,12 +267,12 @@ test('after writes and deletions at once the store has a secret exactly where th
   assert.deepEqual(await leftovers(outside), []);
 });
 
-test('what a killed process left at a path is deleted where the agent has no such secret, and stays where it has', async () => {
+test('a value left by a killed process is deleted if the agent has no such secret, and kept otherwise', async () => {
   const { key } = await publishAgent(outside.admin);
   const name = await putAgentSecret(outside.admin, key);
   vault.beforeAnswer = async () => {
     delete vault.beforeAnswer;
-    // The command comes to its commit when the worker has taken the path over.
+    // The command commits after the worker has taken over the path.
     await workOff(outside);
   };
   await refused(

@@ -45,7 +45,7 @@ function inTurn<T>({ tenantId }: Context, write: () => Promise<T>): Promise<T> {
   return ofTenant.run(tenantId, () => ofProcess.run('', write));
 }
 
-/** Per agent; a spec names at most 50. */
+/** Maximum per agent; a spec lists at most 50. */
 const secretsMax = 100;
 
 export interface SecretOfAgent {
@@ -53,7 +53,7 @@ export interface SecretOfAgent {
   readonly name: string;
 }
 
-/** The entry in the store, and the use of its path that the command ends. */
+/** The entry in the store, and the reservation of its path that the command ends. */
 export interface PutSecret {
   readonly use: PathUse;
   readonly change: SecretChange;
@@ -106,8 +106,8 @@ function refuseExisting({ ifNoneMatch }: Context, { key, name }: SecretOfAgent):
 /**
  * Records a value that is in the store.
  * @returns the secret, and whether it is new
- * @throws Refusal `not_found`, `agent_retired`, `agent_secret_exists`, `payload_too_large` for one secret too many,
- * `secret_store_unavailable`
+ * @throws Refusal `not_found`, `agent_retired`, `agent_secret_exists`, `payload_too_large` beyond the maximum number of
+ * secrets, `secret_store_unavailable`
  */
 export async function putSecret(
   context: Context,

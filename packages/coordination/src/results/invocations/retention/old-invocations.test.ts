@@ -44,7 +44,7 @@ async function keptUntil(call: { id: string }, end: () => Promise<unknown>): Pro
   assert.equal(await isKept(call), false);
 }
 
-test('a call is forgotten 30 days after its end, and its key names another one then', async () => {
+test('a call is deleted 30 days after its end, and its key can then identify another one', async () => {
   const skill = await makeCallable(baton.admin);
   const idempotencyKey = newId();
   const call = await runningCall(executor, baton.admin, skill, { idempotencyKey });
@@ -73,7 +73,7 @@ test('a call that an approval allowed is kept, and the approval allows no second
   await refused(invoke(baton.admin, skill, body), 409, 'approval_already_used');
 });
 
-test('the call that a run may make once is kept while the run is running', async () => {
+test('the call that a run may make only once is kept while the run is running', async () => {
   const agent = await makeWorker(baton);
   const skill = await makeCallable(baton.admin, { sideEffects: 'external_write' });
   await done(baton.admin.post(`/principals/${agent.actor.principalId}/skills`, { skillId: skill.id }), 201);
@@ -89,7 +89,7 @@ test('the call that a run may make once is kept while the run is running', async
   });
 });
 
-test('the call that a rule waits for is kept until the rule has read its answer', async () => {
+test('the call that a rule waits for is kept until the rule has read its result', async () => {
   const skill = await makeCallable(baton.admin);
   const type = `k-${newId()}`;
   await makeRule(baton.admin, {
@@ -119,7 +119,7 @@ test('the call that a verification waits for is kept until the verification ends
   await judge.close();
 });
 
-test('the call of a decision is kept until all that the decision leads to is done', async () => {
+test('the call of a decision is kept until the outcome of the decision is complete', async () => {
   const person = await baton.actor({ kind: 'human' });
   const tester = outcomeTester(baton, person);
   const skill = await makeCallable(baton.admin);
@@ -132,7 +132,7 @@ test('the call of a decision is kept until all that the decision leads to is don
   await tester.close();
 });
 
-test('a tenant has so many pending calls at most: the next one is refused until an executor has taken one', async () => {
+test('the number of pending calls per tenant is limited: the next one is refused until an executor has claimed one', async () => {
   const pendingMax = 3;
   const small = await startCoordination({ CP_SKILL_INVOCATIONS_PENDING_MAX: String(pendingMax) });
   try {

@@ -13,7 +13,7 @@ export function findOldEvaluations([updatedAt, id]: QueuePosition, ageSeconds: n
 }
 
 /**
- * Deletes those of these evaluations whose cause the tenant's rules can't reach again. A turn that ended or failed in
+ * Deletes the given evaluations whose cause the tenant's rules can't read again. A turn that ended or failed in
  * the middle of an event reads that event again; it is among the next `nextEventsMax` after the cursor.
  */
 export function deleteEvaluations(
@@ -40,7 +40,7 @@ export function deleteEvaluations(
 
 /**
  * Examines the keys that were not examined for the retention period, and deletes those whose task has been closed for
- * as long, or that have no task. Keys that a rule has locked are skipped.
+ * at least that period, or that have no task. Keys that a rule has locked are skipped.
  */
 export function deleteOldWorkKeyRows(ageSeconds: number, rowsMax: number) {
   return sql<{ looked: number }>`
@@ -63,7 +63,7 @@ export function deleteOldWorkKeyRows(ageSeconds: number, rowsMax: number) {
     select count(*)::integer as looked from judged`;
 }
 
-/** Deletes old records of acts on tasks: only an act within the last minute continues a chain. */
+/** Deletes old records of actions on tasks: only an action within the last minute continues a chain. */
 export function deleteOldActs(ageSeconds: number, rowsMax: number) {
   return sql<{ task_id: string }>`
     delete from rule_touched_tasks where task_id in (

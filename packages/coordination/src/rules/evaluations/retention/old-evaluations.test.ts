@@ -23,7 +23,7 @@ const forget = async () => {
   await deleteOldEvaluations(worker.tools).run();
   await deleteOldWorkKeys(worker.tools).run();
 };
-/** Moves all existing evaluations beyond the retention by a day. */
+/** Moves all existing evaluations to a day beyond the retention period. */
 async function age(days = 31): Promise<void> {
   const { pool } = baton;
   await pool.run(sql`
@@ -40,7 +40,7 @@ const keysLike = async (prefix: string) =>
 const touches = async () =>
   (await baton.pool.row<{ n: number }>(sql`select count(*)::integer as n from rule_touched_tasks`))?.n;
 
-test('evaluations are forgotten 30 days after their end, those that wait are not', async () => {
+test('evaluations are deleted 30 days after their end; pending ones are kept', async () => {
   const type = kind();
   const rule = await makeRule(baton.admin, { trigger: observed(type) });
   await observe(baton.admin, type, { host: 'a' });
@@ -59,7 +59,7 @@ test('evaluations are forgotten 30 days after their end, those that wait are not
   await refused(baton.admin.get(`/rule-evaluations/${evaluation.id}`), 404, 'not_found');
 });
 
-test('an evaluation is kept while its cause may be read again, so that nothing is derived twice', async () => {
+test('an evaluation is kept while its cause may be read again, so that no rule acts on it twice', async () => {
   const type = kind();
   const first = await makeRule(baton.admin, { trigger: observed(type) });
   await makeRule(baton.admin, { trigger: observed(type), action: { dedupKeyTemplate: type } });
@@ -75,7 +75,7 @@ test('an evaluation is kept while its cause may be read again, so that nothing i
   const evaluated = async () => (await evaluationsOf(baton.admin, first.id)).map(({ id }) => id);
   const [known] = await evaluated();
   await baton.pool.run({ text: 'drop trigger break_old_work on rule_work', values: [] });
-  // Nobody worked for a month.
+  // Simulates a month without work.
   await age();
   await forget();
   assert.deepEqual(await evaluated(), [known]);
@@ -123,14 +123,14 @@ test('a key is deleted 30 days after its task was closed, and never while the ta
   assert.deepEqual(await keysLike(type), keys('closed', 'fresh', 'open'));
   await forget();
   assert.deepEqual(await keysLike(type), keys('fresh', 'open'));
-  // After an examination, a key that is kept is not examined for as long again.
+  // After an examination, a retained key is not examined again for the same period.
   await baton.pool.run(sql`
     update tasks set updated_at = now() - interval '31 days' where id = ${await taskOf('fresh')}`);
   await forget();
   assert.deepEqual(await keysLike(type), keys('fresh', 'open'));
 });
 
-test('records of acts are deleted after a month', async () => {
+test('records of actions are deleted after a month', async () => {
   const task = await makeTask(baton);
   await baton.pool.run(sql`
     insert into rule_touched_tasks (task_id, tenant_id, chain_depth) values (${task.id}, ${baton.tenantId}, 1)`);

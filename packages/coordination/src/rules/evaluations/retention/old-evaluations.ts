@@ -16,8 +16,8 @@ const nextEventsMax = 1000;
 
 /**
  * Deletes the records of rules that are older than CP_RULES_RETENTION_SECONDS: ended evaluations, keys of closed tasks
- * and records of acts on tasks. An evaluation is kept while its cause may be read again, so that no rule acts twice on
- * it.
+ * and records of actions on tasks. An evaluation is kept while its cause may be read again, so that no rule acts twice
+ * on it.
  */
 export function deleteOldEvaluations({ pool, settings }: JobTools<Context>): Job {
   const { CP_RULES_RETENTION_SECONDS: ageSeconds } = settings;
@@ -31,7 +31,7 @@ export function deleteOldEvaluations({ pool, settings }: JobTools<Context>): Job
   );
 }
 
-/** Deletes old keys under which rules filed tasks, and old records of acts on tasks. */
+/** Deletes old keys under which rules created tasks, and old records of actions on tasks. */
 export function deleteOldWorkKeys({ pool, settings }: JobTools<Context>): Job {
   const { CP_RULES_RETENTION_SECONDS: ageSeconds } = settings;
   return {

@@ -24,7 +24,7 @@ const put = (entityId: string, externalId: string, more: object = {}) =>
 const list = (query: object) =>
   baton.admin.get(`/external-references?${new URLSearchParams(query as Record<string, string>)}`);
 
-test('POST answers 201 for a new name and writes the event on the task, without the metadata', async () => {
+test('POST returns 201 for a new name and writes the event on the task, without the metadata', async () => {
   const { id: workspaceId } = await makeWorkspace(baton);
   const task = await makeTask(baton, { workspaceId });
   const reference = await done(put(task.publicId, 'A-1', { metadata: { url: 'x' } }), 201);
@@ -49,7 +49,7 @@ test('POST answers 201 for a new name and writes the event on the task, without 
   });
 });
 
-test('repeating a name is 200: other metadata replace, equal ones change nothing', async () => {
+test('repeating a name returns 200: different metadata replaces the old, equal metadata changes nothing', async () => {
   const { id } = await makeTask(baton);
   const first = await done(put(id, 'B-1', { metadata: { a: 1, b: [1] } }), 201);
   assert.deepEqual(await done(put(id, 'B-1', { metadata: { b: [1], a: 1 } })), first);
@@ -116,7 +116,7 @@ test('a name is unique in a tenant by all three of its parts, of any length', as
   await done(baton.otherAdmin.post('/external-references', named), 201);
 });
 
-test('GET lists the names of a task newest first, and finds what has a name', async () => {
+test('GET lists the names of a task newest first, and finds the object with a name', async () => {
   const task = await makeTask(baton);
   const [a, b] = [await done(put(task.id, 'L-1'), 201), await done(put(task.id, 'L-2'), 201)];
   const ids = async (query: object) => (await done(list(query))).items.map(({ id }: { id: string }) => id);
@@ -177,7 +177,7 @@ test('invisible objects are neither found nor revealed by a conflict', async () 
   await refused(person.delete(`/external-references/${reference.id}`), 404, 'not_found');
 });
 
-test('DELETE answers 204 and writes the event; the name is free again', async () => {
+test('DELETE returns 204 and writes the event; the name is free again', async () => {
   const [task, other] = [await makeTask(baton), await makeTask(baton)];
   const { id } = await done(put(task.id, 'D-1'), 201);
   const planner = await baton.actor({ permissions: ['projects.manage'] });

@@ -86,7 +86,7 @@ export function parseEntityType(text: string): EntityType {
 }
 
 /**
- * Sets an external name of a task or a project. For an existing name, the metadata are replaced; equal metadata change
+ * Sets an external name of a task or a project. For an existing name, the metadata is replaced; equal metadata changes
  * nothing.
  * @throws Refusal `invalid_entity_type`, `permission_denied`, `invalid_entity_reference`, `not_found`,
  * `invalid_external_reference`, `invalid_document`, `payload_too_large`, `payload_too_deep`,

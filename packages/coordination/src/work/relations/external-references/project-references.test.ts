@@ -26,7 +26,7 @@ test('external names of a project are set by its own path and by /external-refer
   assert.deepEqual(
     await done(put(id, 'A-1', { metadata: { a: 1 } })),
     first,
-    'equal metadata change nothing',
+    'equal metadata changes nothing',
   );
   const named = { entityType: 'project', entityId: id, ...nameOf('A-1'), metadata: {} };
   assert.equal((await done(baton.admin.post('/external-references', named))).version, 2);
@@ -93,7 +93,7 @@ test('an invalid name is refused, and so is a name that another object has', asy
   assert.deepEqual((await done(reader.get(`/external-references?${query}`))).items, []);
 });
 
-test('GET /projects finds what has a name, by system and id, and by type besides', async () => {
+test('GET /projects finds projects with a name, by system and id, optionally also by type', async () => {
   const [one, other] = [await make(), await make()];
   const externalId = `${newId()}/😀`;
   await done(put(one.id, externalId), 201);

@@ -69,7 +69,7 @@ export async function findForeignAddressees(
   return new Map(rows.map((row) => [row.task_id, namedOf(row)]));
 }
 
-/** Whether the caller may act for the addressee. Agents never may, whatever their permissions. */
+/** Whether the caller may act for the addressee. Agents never may, regardless of their permissions. */
 function mayOperate({ caller }: Context): boolean {
   return caller.kind === 'human' && holds(caller.permissions, 'processes.operate');
 }

@@ -18,8 +18,8 @@ import { checkBy, makeVerifier } from '../../../testing/results/verification.ts'
 import { makeRule, makeRuleWorker } from '../../../testing/rules/rules.ts';
 
 /**
- * Requirements of a task are removed by their author or by a person, and never by a principal that works on it
- * (docs/reference/trust.md#nobody-proves-their-own-work).
+ * Tests that requirements of a task are removed only by their author or by a person, and never by a principal that
+ * works on it (docs/reference/trust.md#nobody-proves-their-own-work).
  */
 let baton: TestCoordination;
 let judge: ReturnType<typeof makeVerifier>;
@@ -74,7 +74,7 @@ describe('checks', () => {
     assert.deepEqual(
       await keysOf(patch(task.id, actor, { acceptance: [approver], ...held })),
       ['more'],
-      'not even its own, while it works',
+      'not even its own checks, while it works',
     );
     const written = (await eventsOf(baton, task.id)).filter(({ type }) => type === 'task.updated');
     assert.equal(written.length, 1, 'a refused change writes nothing');
@@ -83,7 +83,7 @@ describe('checks', () => {
     assert.deepEqual(
       await keysOf(patch(task.id, actor, { acceptance: [] })),
       ['more', 'checked'],
-      'nor after its run has ended',
+      'not after its run has ended either',
     );
     await done(patch(task.id, person, { acceptance: [approver] }));
     const again = await claimTask(worker, task.id);
@@ -106,7 +106,7 @@ describe('checks', () => {
     await done(patch(made.id, agent, { acceptance: [] }));
     await done(patch(made.id, person, { acceptance: [check] }));
     assert.deepEqual(await keysOf(patch(made.id, agent, { acceptance: [] })), ['checked']);
-    const changed = { ...check, description: 'Somebody has looked twice.' };
+    const changed = { ...check, description: 'A person has reviewed it twice.' };
     await done(patch(made.id, baton.admin, { acceptance: [changed] }));
     const { acceptance } = await read(made.id);
     assert.equal(acceptance[0].addedByPrincipalId, baton.admin.principalId, 'a change makes them the author');
