@@ -16,7 +16,7 @@ export interface DemoWorkspace {
   readonly slug: string;
   /** The suffix of its slug, which makes the names of this demo unique. */
   readonly suffix: string;
-  /** The role that its tasks require, in the workspace: they are offered to nobody else. */
+  /** The role in the workspace that its tasks require: they are offered only to its holders. */
   readonly roleId: string;
 }
 
@@ -28,7 +28,7 @@ const descriptions: Record<DemoKind, string> = {
 
 const pageMax = 200;
 
-/** The workspaces of demos that weren't removed yet, of one kind or of all. */
+/** The workspaces of demos that haven't been removed yet, of one kind or of all. */
 export async function findDemoWorkspaces(
   baton: BatonClient,
   ...kinds: readonly DemoKind[]

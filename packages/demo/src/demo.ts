@@ -24,7 +24,7 @@ export interface DemoProgress {
 
 const latencyWindowClaims = 1000;
 
-/** Imports the plan, lets the agents do the tasks, and verifies Baton's guarantees by the journal. */
+/** Imports the plan, lets the agents do the tasks, and verifies Baton's guarantees from the journal. */
 export async function runDemo(
   connection: Connection,
   http: HttpTransport,

@@ -83,7 +83,7 @@ const nothingSpecial = {
   reviewerId: 'person',
 };
 
-/** The violations of all checks, as one text. */
+/** The violations of all checks, as one string. */
 function violationsOf(events: readonly ToldEvent[], special: Partial<ProofInput> = {}): string {
   const proof = proveJournal({ events, openTaskIds, waits, ...nothingSpecial, ...special });
   const violations = proof.checks.flatMap((check) => check.violations);

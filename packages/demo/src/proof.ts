@@ -7,7 +7,7 @@ export interface ProofInput {
   /** The tasks that the agents had to do. */
   readonly openTaskIds: ReadonlySet<string>;
   /** The dependencies that were imported: `taskId` waits for `blockerId`. */
-  /** Of the open tasks: those of the type with statuses of its own, those that need a debugger, those with a gate. */
+  /** The open tasks of the type with its own statuses, those that need a debugger, and those with a gate. */
   readonly featureIds: ReadonlySet<string>;
   readonly bugIds: ReadonlySet<string>;
   readonly gatedIds: ReadonlySet<string>;
@@ -31,7 +31,7 @@ export interface Proof {
 }
 
 /**
- * Checks what happened by the journal alone, not by what the agents believe. A pure function: the same journal gives
+ * Checks the outcome from the journal alone, not from what the agents report. A pure function: the same journal gives
  * the same proof.
  */
 export function proveJournal(input: ProofInput): Proof {

@@ -7,12 +7,12 @@ import { demoRole } from './demo-role.ts';
  */
 
 export const typeKey = 'demo-feature';
-/** The slug of the role that bugs require beside that of every task. */
+/** The slug of the role that bugs require in addition to the role of every task. */
 export const debuggerRole = 'demo-debugger';
 /** Actions that a run of a feature may record. */
 export const actionsMax = 3;
 
-/** The statuses of a feature: queued, building, and then shipped or dropped. */
+/** The statuses of a feature: queued, building, then shipped or dropped. */
 export const lifecycle = {
   queued: ['building', 'dropped'],
   building: ['queued', 'shipped', 'dropped'],
@@ -48,7 +48,7 @@ export function canDebug(agentIndex: number): boolean {
 
 /** The objects of one demo for these tasks. */
 export interface Specialties {
-  /** Of the type of features. Tasks name it by id, because another demo may deprecate it meanwhile. */
+  /** The version of the feature type. Tasks refer to it by id, because another demo may deprecate it meanwhile. */
   readonly featureTypeId: string;
   readonly debuggerRoleId: string;
 }

@@ -98,9 +98,9 @@ export interface ClientConfig {
 export type Place = { readonly url: string } | { readonly home: string };
 
 /**
- * Writes the configuration of a client that starts this Baton's MCP server. It names this Node and this program by
- * their paths: a client starts its servers in any folder, and often without the PATH of a shell.
- * @param args of the server
+ * Writes the configuration of a client that starts this Baton's MCP server. It contains the paths of this Node and this
+ * program, because a client starts its servers in any folder, and often without the PATH of a shell. @param args the
+ * server's arguments
  */
 export function buildClientConfig(name: ClientName, args: readonly string[], place: Place): ClientConfig {
   const client: Client = clients[name];

@@ -28,7 +28,7 @@ export interface Tool {
   readonly permissions: readonly string[];
   readonly input: StandardSchemaWithJSON;
   readonly isReadOnly: boolean;
-  /** Whether it ends or replaces others' work. */
+  /** Whether it ends or replaces the work of others. */
   readonly isDestructive: boolean;
   /** Whether a second call with the same arguments changes nothing more. */
   readonly isIdempotent: boolean;

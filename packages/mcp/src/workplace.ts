@@ -97,13 +97,13 @@ export class Workplace {
     );
   }
 
-  /** Counts as a call that names every lease. */
+  /** Counts as a call that refers to every lease. */
   touch(): void {
     const now = performance.now();
     for (const held of this.#held.values()) held.usedAtMs = now;
   }
 
-  /** Releases the leases that no call has named for this long. */
+  /** Releases the leases that no call has referred to for this long. */
   async releaseIdle(idleMs: number): Promise<void> {
     const since = performance.now() - idleMs;
     const idle = [...this.#held.values()].filter(({ usedAtMs }) => usedAtMs < since);

@@ -12,7 +12,7 @@ export interface LiveTask {
   readonly steps: readonly string[];
 }
 
-/** The work of a small team that brings a new checkout to its shop, in an order in which it can be done. */
+/** The work of a small team that adds a new checkout to its shop, in an executable order. */
 export const liveBacklog: readonly LiveTask[] = [
   {
     key: 'wishes',

@@ -29,8 +29,8 @@ import type { Context } from './context.ts';
 import { healthApi } from './health/health.api.ts';
 
 /**
- * The table of contents of the API: every operation of identity, in the order in which a newcomer needs them. What is
- * not listed here does not exist.
+ * The table of contents of the API: every operation of identity, in the order in which a newcomer needs them. An
+ * operation that isn't listed here does not exist.
  */
 export const sections: readonly Section<Endpoint<Context>>[] = [
   {

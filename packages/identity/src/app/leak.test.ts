@@ -66,7 +66,7 @@ async function makeSecrets(): Promise<string[]> {
   return secrets;
 }
 
-/** Presents each secret where it does not belong: refusals must not repeat it. */
+/** Sends each secret in the wrong place: refusals must not repeat it. */
 async function misuse(secrets: readonly string[], clientId: string): Promise<void> {
   for (const secret of secrets) {
     for (const answer of [

@@ -13,13 +13,13 @@ import { migrationsDirectory } from '../service/database.ts';
 import { until } from '../testing/waiting.ts';
 
 const main = join(import.meta.dirname, 'main.ts');
-/** The module that `baton` also preloads; it halves the time of a start. */
+/** The module that `baton` also preloads; it halves the startup time. */
 const fastStart = new URL('../../../../bin/fast-start.mjs', import.meta.url).href;
 const shortSecret = 'short-s3cret';
 let database: TestDatabase;
 let empty: TestDatabase;
 let folder: string;
-/** A server for tests that don't change it: a start takes over a second of processor time. */
+/** A shared server for tests that don't change it: startup takes over a second of CPU time. */
 let shared: Serving;
 let metricsPort: string;
 const children: ChildProcess[] = [];
@@ -72,7 +72,7 @@ async function serve(env: Record<string, string> = {}): Promise<Serving> {
 
 describe('baton identity serve', () => {
   test("listens at the address of IAM_HOST, and fails with one sentence if it can't", async () => {
-    // An address of documentation: no machine has it.
+    // An address reserved for documentation: no machine has it.
     const { exited, output } = run({ IAM_HOST: '192.0.2.1' });
     assert.equal(await exited, 1);
     assert.match(output(), /Can.t listen on 192\.0\.2\.1:0: this machine has no such address\.$/m);

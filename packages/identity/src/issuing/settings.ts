@@ -109,7 +109,7 @@ export interface Settings extends SettingValues<typeof settings> {
   readonly issuer: string;
   /** Group key by privileged scope (see docs/reference/tokens.md#privileged-scopes). */
   readonly privilegedScopes: ReadonlyMap<string, string>;
-  /** Audience by the address of a service, without slashes at its end. */
+  /** Audience by the address of a service, without trailing slashes. */
   readonly resources: ReadonlyMap<string, string>;
 }
 
@@ -130,7 +130,7 @@ export function deriveSettings<Values extends SettingValues<typeof settings>>(
   };
 }
 
-/** An http address. Consumers compare issuers character by character, so one with a slash at its end is refused. */
+/** An HTTP address. Consumers compare issuers character by character, so a trailing slash is refused. */
 function address<T extends string | undefined>(options: { default: T; doc: string }): Setting<T | string> {
   return {
     ...options,

@@ -6,7 +6,7 @@ export interface Caller extends AnyCaller {
   readonly scim?: ScimSource;
 }
 
-/** The source that a SCIM request writes for. Only the credential decides which one that is. */
+/** The source that a SCIM request writes for. Only the credential determines the source. */
 export interface ScimSource {
   readonly id: string;
   readonly key: string;

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 
-/** The changes of a PATCH: the values of `wanted` that differ from the row. Undefined leaves a field as it is. */
+/** The changes of a PATCH: the values of `wanted` that differ from the row. Undefined leaves a field unchanged. */
 export function changesOf<Row extends object>(row: Row, wanted: Partial<Row>): Partial<Row> {
   const entries = Object.entries(wanted) as [keyof Row, unknown][];
   const changed = entries.filter(

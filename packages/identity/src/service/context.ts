@@ -5,7 +5,7 @@ import type { Counters } from './counters.ts';
 
 /** The context of every handler; a layer adds its own settings and tools in its own `context.ts`. */
 export interface Context {
-  /** The transaction of a command; the pool where the endpoint has none. */
+  /** The transaction of a command, or the pool if the endpoint has none. */
   readonly db: Db;
   /** For a handler that sends requests first and then needs a transaction of its own. */
   readonly pool: Pool;

@@ -31,7 +31,7 @@ const Shelf = z
     },
   })
   .meta({ id: 'Shelf' });
-/** Takes less than it gives, because of the default. */
+/** Requires fewer fields than it returns, because of the default. */
 const Label = z.strictObject({ text: z.string(), language: z.string().default('en') }).meta({ id: 'Label' });
 const Labels = z.strictObject({ labels: z.array(Label) }).meta({ id: 'Labels' });
 const NewBook = z.strictObject({ author: Uuid, copies: z.int().default(1) }).meta({ id: 'NewBook' });

@@ -64,7 +64,7 @@ export const parameters = {
   },
 } as const;
 
-/** The header objects of a response: the request id, which every response has, and the named others. */
+/** The header objects of a response: the request id, which every response has, and the given others. */
 export function headersOf(...others: (keyof typeof headers)[]): Record<string, object> {
   const names = ['X-Request-Id', ...others] as const;
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));

@@ -71,7 +71,7 @@ export class Bodies {
 }
 
 /**
- * One message of the protocol. A list of several (only in the protocol of 2025-03-26) is refused: the bounds would
+ * One message of the protocol. A list of several (only in the protocol of 2025-03-26) is refused: the limits would
  * count one request, and Baton a hundred. Its values are counted before it is parsed.
  */
 export function messageIn(body: Buffer): Record<string, unknown> | 'not_a_message' {

@@ -39,7 +39,7 @@ export function isForMcp(url: string | undefined): boolean {
 
 /**
  * Serves MCP over streamable HTTP. The credential is a personal access token, or an access token of coordination; Baton
- * issues both, and they are sent to nobody else.
+ * issues both, and they are sent to no other service.
  */
 export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
   const bounds = { ...clientBounds, ...options.bounds };

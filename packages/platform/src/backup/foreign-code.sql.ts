@@ -129,7 +129,7 @@ interface FunctionRow {
   readonly proowner: number;
   readonly prolang: number;
   readonly prosecdef: boolean;
-  /** As text, for example `{baton=X/baton,pg_monitor=X/baton}`. */
+  /** As a string, for example `{baton=X/baton,pg_monitor=X/baton}`. */
   readonly proacl: string | null;
 }
 

@@ -27,7 +27,7 @@ export const Audience = z
   })
   .meta({ id: 'Audience' });
 
-/** Scopes are opaque; the verb checks their form after the tenant. */
+/** Scopes are opaque; the operation checks their format after the tenant. */
 export const NewAudience = z
   .strictObject({
     key: Key,

@@ -16,7 +16,7 @@ import type { ExternalIdentityRow, NewExternalIdentity } from './external-identi
 
 /**
  * Links a principal of any kind and status by hand (see docs/reference/directory.md#external-identities). Issuers are
- * compared without the slashes at their end, and a subject is linked once in all tenants.
+ * compared without trailing slashes, and a subject can be linked only once across all tenants.
  * @throws Refusal `principal_not_found`, `identity_provider_managed`, `external_identity_exists`
  */
 export async function linkExternalIdentity(

@@ -26,7 +26,7 @@ export const groupOf = wireMapper<GroupRow>()(Group, {});
 export const NewGroup = z.strictObject({ key: Key, name: Name }).meta({ id: 'NewGroup' });
 export type NewGroup = z.infer<typeof NewGroup>;
 
-/** The key stays: scopes and mappings refer to it. */
+/** The key never changes, because scopes and mappings refer to it. */
 export const GroupChange = z
   .strictObject({
     name: Name.optional(),

@@ -55,8 +55,8 @@ export function lockPrincipal(tenantId: string, principalId: string) {
 }
 
 /**
- * Takes the lock of a principal alone: waits for concurrent inserts for it, about a second at most; later ones
- * sees the change. The row is locked by a statement after this one.
+ * Takes the lock of a principal alone: waits for concurrent inserts for it, about a second at most; later ones see the
+ * change. A later statement locks the row.
  */
 export function takePrincipalLock(principalId: string) {
   return sql`select take_principal_lock(${principalId})`;
@@ -78,7 +78,7 @@ export function updateDisabled(principalId: string, byAdmin: boolean) {
 export type LockedPerson = Pick<PrincipalRow, 'status'> &
   Pick<RowOf<Tables['principals']>, 'disabled_by_admin'>;
 
-/** Whatever its memberships: a directory manages the person in all tenants. */
+/** Regardless of its memberships: a directory manages the person in all tenants. */
 export function lockPrincipalAnywhere(principalId: string) {
   return sql<LockedPerson>`
     with entered as materialized (select enter_principal(${principalId}))
@@ -145,8 +145,8 @@ export function findPrincipals({ tenantId, kind, status, after, limit }: Princip
 }
 
 /**
- * Those whose name has words that begin so, or whose user name in a directory of the tenant does. A statement of its
- * own: the candidates come from two indexes, and an optional condition would prevent PostgreSQL from using them.
+ * Principals whose name has words with these prefixes, or whose user name in a directory of the tenant does. A separate
+ * statement: the candidates come from two indexes, and an optional condition would prevent PostgreSQL from using them.
  */
 export function findPrincipalsByName(
   { tenantId, kind, status, after, limit }: PrincipalFilter,

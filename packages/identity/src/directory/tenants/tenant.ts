@@ -22,7 +22,7 @@ export const NewTenant = z
   .meta({ id: 'NewTenant' });
 export type NewTenant = z.infer<typeof NewTenant>;
 
-/** Id and slug stay: others know the tenant by them. */
+/** The id and the slug never change, because other systems refer to the tenant by them. */
 export const TenantChange = z
   .strictObject({
     name: Name.optional(),

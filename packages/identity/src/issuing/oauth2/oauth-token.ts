@@ -15,7 +15,7 @@ const nameLengthMax = 200;
 export const tokenExchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange';
 export const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token';
 
-/** How the client authenticates where it doesn't by Basic credentials. */
+/** The client authentication of a client that doesn't use Basic credentials. */
 export const clientFields = {
   client_id: z.string().max(clientIdLengthMax).optional(),
   client_secret: z.string().max(clientSecretLengthMax).optional(),

@@ -42,7 +42,7 @@ export interface RevocationEvent {
   /** Of an identity provider. */
   readonly key: string | null;
   readonly at_seconds: number;
-  /** Of a principal that was enabled. */
+  /** The time at which a principal was enabled. */
   readonly sessions_not_before: number | null;
 }
 
@@ -61,9 +61,9 @@ export function isRevocation(eventType: string): boolean {
 }
 
 export interface RevocationBounds {
-  /** Older events are left out; every token from before the newest of these is then revoked. */
+  /** Older events are left out: every token issued before the newest of these is then revoked. */
   readonly entriesMax: number;
-  /** The same of one tenant: then every token of that tenant is. */
+  /** The same for one tenant: every token of that tenant is then revoked. */
   readonly entriesOfTenantMax: number;
 }
 
@@ -95,13 +95,14 @@ export function makeRevocationList(
 }
 
 /**
- * A tenant or provider that is active again has its tokens back; a principal has only those from after it was enabled.
+ * The tokens of a reactivated tenant or provider are valid again; of a principal, only those issued after it was
+ * enabled.
  */
 function revokes({ type, status }: RevocationEvent): boolean {
   return type !== 'identity_provider.enabled' && (type !== 'tenant.updated' || status === 'disabled');
 }
 
-/** The text that the entry contains the hash of. */
+/** The string whose hash the entry contains. */
 function subjectOf({ type, aggregate_id: id, tenant_id: tenantId, key }: RevocationEvent): string {
   return type === 'identity_provider.disabled' ? `${tenantId} idp:${key}` : id;
 }

@@ -15,7 +15,7 @@ import {
   type UpstreamFixture,
 } from './testing/upstream-fixture.ts';
 
-/** docs/reference/scim.md#upstream-directory: a failure refuses the whole write, 502, and nothing is stored. */
+/** docs/reference/scim.md#upstream-directory: a failure refuses the whole write with 502, and nothing is stored. */
 
 let fixture: UpstreamFixture;
 before(async () => {

@@ -41,7 +41,7 @@ interface Call {
 
 const callsMax = 32;
 const retryAfterSeconds = 1;
-/** Between the clocks of the directory and of the database. */
+/** The maximum difference between the clocks of the directory and of the database. */
 const clockSkewMs = 60_000;
 /** Fits into a path and into a subject. Our placeholder subjects begin with `urn:`. */
 const idForm = /^(?!urn:)[A-Za-z0-9][A-Za-z0-9._~:@+=-]{0,254}$/;
@@ -65,14 +65,14 @@ export class UpstreamDirectory {
     this.#tokens = new UpstreamTokens(outbound);
   }
 
-  /** Replaces the credentials of all sources, and forgets the access tokens that were got by them. */
+  /** Replaces the credentials of all sources, and discards the access tokens that were obtained with them. */
   use(credentials: ReadonlyMap<string, UpstreamCredentials>): void {
     this.#credentials = credentials;
     this.#tokens.clear();
   }
 
   /**
-   * Creates an account. An account that exists already is used only if an earlier attempt of this service must have
+   * Creates an account. An existing account is used only if an earlier attempt of this service must have
    * created it: the outcome of that attempt is unknown, the account is not older, and no user of the source has it.
    * @returns the id of the account there
    * @throws UpstreamError; Refusal `unavailable` when too many calls are in progress
@@ -204,7 +204,7 @@ export class UpstreamDirectory {
       );
       throw new UpstreamError(credentials === undefined ? 'no_credentials' : 'other_base_url', true);
     }
-    // `..` in the path would lead out of the realm.
+    // `..` in the path would escape the realm.
     if (/^\.{0,2}$/.test(realm)) throw new UpstreamError('no_realm', true);
     return credentials;
   }

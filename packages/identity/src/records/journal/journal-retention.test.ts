@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(() => identity.close());
 
-/** Past every trigger, as the owner of the database can. */
+/** Bypasses every trigger, as the owner of the database can. */
 async function tamper(statement: Statement<unknown>): Promise<void> {
   await identity.pool.transaction(async (tx) => {
     await tx.run(sql`set local session_replication_role = replica`);
@@ -42,7 +42,7 @@ async function sequences(): Promise<number[]> {
   return rows.map(({ sequence }) => sequence);
 }
 
-/** Until no old event is left. */
+/** Waits until no old events remain. */
 async function untilRemoved(left: number): Promise<void> {
   await until(async () => (await sequences()).length <= left, 'old events are removed');
 }

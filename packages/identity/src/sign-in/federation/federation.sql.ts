@@ -16,7 +16,7 @@ export interface GrantBasisRow {
 }
 
 /**
- * Only membership in an active `local` group entitles to a privileged scope, whatever source the membership is from.
+ * Only membership in an active `local` group entitles to a privileged scope, regardless of the membership's source.
  */
 export function findGrantBasis(wanted: {
   tenantId: string;
@@ -37,7 +37,7 @@ export function findGrantBasis(wanted: {
       on a.tenant_id = ${wanted.tenantId} and a.key = ${wanted.audience} and a.status = 'active'`;
 }
 
-/** Records the sign-in, from which platform access tokens may be issued for a while. */
+/** Records the sign-in, after which platform access tokens may be issued for a limited time. */
 export function insertFederatedContext(context: {
   id: string;
   tenantId: string;

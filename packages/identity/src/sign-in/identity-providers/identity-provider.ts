@@ -5,11 +5,11 @@ import { characters, Issuer, Key, NameSet, Status, sortedSet } from '../../servi
 import type { Tables } from '../../service/schema.ts';
 
 const LifecycleProfile = z.enum(['read_only', 'managed']);
-/** `human`: its tokens are of people; `workload`: of programs, such as CI jobs. */
+/** `human` if its tokens identify people, `workload` if they identify programs such as CI jobs. */
 const ProviderPrincipalKind = z.enum(['human', 'workload']);
 const CacheSeconds = z.int().min(0).max(86_400);
 
-/** The returned columns: a row of `identity_providers` without the form in which its issuer was registered. */
+/** The returned columns: a row of `identity_providers` without the issuer as registered. */
 export const IdentityProvider = z
   .strictObject({
     id: Uuid,
@@ -42,7 +42,9 @@ const JwksUri = characters(0, 500).refine(
   'must be an http or https address',
 );
 
-/** Upstream group to our group. Names upstream are compared without spaces around them and slashes before them. */
+/**
+ * Maps an upstream group to a Baton group. Upstream names are compared without surrounding spaces and leading slashes.
+ */
 const GroupMappings = textsByName(
   z
     .string()
@@ -52,12 +54,12 @@ const GroupMappings = textsByName(
   10_000,
 );
 
-/** Clients of the provider, read without repeats and sorted. */
+/** Clients of the provider, deduplicated and sorted. */
 const AuthorizedParties = z.array(characters(1, 200)).max(50).transform(sortedSet);
 
 const requiredClaimsMax = 20;
 
-/** Names of claims of a token, each with its allowed values. */
+/** Names of token claims, each with its allowed values. */
 const RequiredClaims = valuesByName(
   z.string().min(1).max(200),
   z.array(z.string().min(1).max(500)).min(1).max(100),
@@ -125,7 +127,7 @@ export const IdentityProviderChange = z
   .meta({ id: 'IdentityProviderChange' });
 export type IdentityProviderChange = z.infer<typeof IdentityProviderChange>;
 
-/** A provider that people may sign in through now. `registered_issuer` still has the slashes at its end. */
+/** A provider through which people can currently sign in. `registered_issuer` still has its trailing slashes. */
 export type OpenProvider = RowOf<
   Tables['identity_providers'],
   { group_mappings: Record<string, string>; required_claims: Record<string, string[]> }
@@ -140,7 +142,7 @@ export type ProviderChoices = Omit<
   'id' | 'tenant_id' | 'key' | 'issuer' | 'status' | 'created_at'
 >;
 
-/** The choices of a request by the names of their columns; those that are absent are undefined. */
+/** The fields of a request by column name; absent ones are undefined. */
 export function columnsOf(change: IdentityProviderChange): Partial<ProviderChoices> {
   return {
     audience: change.audience,

@@ -3,7 +3,7 @@ import { recordedTransaction } from '../../../records/journal/recorded-transacti
 import type { Context } from '../../context.ts';
 import { sourceOf } from './scim-access.ts';
 
-/** Of one kind and source, in this process; a request waits as long as for a database connection. */
+/** Per kind and source in this process; a request waits as long as for a database connection. */
 const bounds = { runningMax: 4, waitMsMax: 5000 };
 const limits = {
   /** A list may take seconds. */

@@ -26,7 +26,7 @@ interface Source {
   readonly base: string;
 }
 
-/** The resources of a source that meet a filter. Its statements are unnamed, because their texts vary without end. */
+/** The resources of a source that meet a filter. Its statements are unnamed, because their texts vary without limit. */
 export class ResourceList {
   readonly #kind: ResourceKind;
   readonly #filter: Filter | undefined;

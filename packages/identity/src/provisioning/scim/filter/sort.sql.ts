@@ -17,7 +17,7 @@ export function sortExpression(scope: Scope, path: AttributePath): string | unde
   const sub = leaf === attribute ? undefined : leaf;
   if (!attribute.multiValued) {
     const expression = expressionOf(scope, { ...located, sub });
-    // A uuid sorts as its text does.
+    // A uuid sorts like its text.
     return isUuid(expression) ? expression : collateText(leaf, expression);
   }
   const elements = elementsOf(scope, attribute);

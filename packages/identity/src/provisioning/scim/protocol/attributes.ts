@@ -1,4 +1,4 @@
-/** The forms that describe a SCIM attribute, schema and resource (RFC 7643, sections 2, 6 and 7). */
+/** The types that describe a SCIM attribute, schema and resource (RFC 7643, sections 2, 6 and 7). */
 
 export interface Attribute {
   readonly name: string;
@@ -38,7 +38,7 @@ export function attributeNamed(attributes: readonly Attribute[], name: string): 
   return attributes.find((attribute) => sameName(attribute.name, name));
 }
 
-/** SCIM compares the names of attributes, schemas and resources without regard to case. */
+/** SCIM compares the names of attributes, schemas and resources case-insensitively. */
 export function sameName(left: string, right: string): boolean {
   return left.toLowerCase() === right.toLowerCase();
 }

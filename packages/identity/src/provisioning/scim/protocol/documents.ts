@@ -6,7 +6,7 @@ import { commonAttributes } from './schemas.ts';
 
 /** The limit for one list, except for the members of a group. */
 export const elementsMax = 1000;
-/** Of the JSON of all that a user has without a column of its own. */
+/** The limit for the JSON of all user attributes that have no column of their own. */
 const documentBytesMax = 256 * 1024;
 /** The maximum length of one text, by the type of its attribute; names and external ids have shorter bounds of their own. */
 const charactersMax: Partial<Record<Attribute['type'], number>> = { reference: 2048, binary: 16_384 };
@@ -14,7 +14,7 @@ const otherCharactersMax = 1024;
 
 /**
  * Parses the body of a resource: its attributes by their canonical names and in their declared types, without unknown
- * and read-only ones. All keys of the result are names of the schemas: none comes from the client.
+ * and read-only ones. All keys of the result are names from the schemas, never from the client.
  * @throws Refusal `scim_invalid_value`
  */
 export function parseDocument(kind: ResourceKind, sent: JsonObject): JsonObject {
@@ -118,14 +118,14 @@ function isLongerThan(text: string, max: number): boolean {
   return text.length > max && Array.from(text.slice(0, 2 * max + 2)).length > max;
 }
 
-/** Refuses the value of an attribute; `name` is one of the schemas', never a client's. */
+/** Refuses the value of an attribute; `name` comes from the schemas, never from a client. */
 export function refuseValue(name: string): never {
   return fail('scim_invalid_value', { attribute: name });
 }
 
 /**
- * Refuses a document that has become too large. One that was larger before may shrink, or stay as it is: its user must
- * still be disabled.
+ * Refuses a document that has become too large. A document that was already larger may shrink or stay the same, so that
+ * its user can still be disabled.
  * @throws Refusal `scim_invalid_value`
  */
 export function refuseLargeDocument(document: JsonObject, before?: JsonObject): void {

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import type { Resource } from './filters.ts';
 
 /**
- * Generated PATCH operations, each with a function that has the same effect on a document. The functions are written
- * from RFC 7644 without the code under test. All values of `patchSteps` are well-formed: none of them may be refused.
+ * Generated PATCH operations, each with a function that has the same effect on a document. The functions follow RFC
+ * 7644 and don't use the code under test. All values of `patchSteps` are well-formed: none of them may be refused.
  */
 
 export interface PatchStep {
@@ -169,7 +169,7 @@ const lists: fc.Arbitrary<PatchStep> = fc.oneof(
     ),
   ),
   stepsOf(spellings('emails'), removeOps, undefined, (document) => void delete document['emails']),
-  // As Entra ID removes members: only the elements in the value.
+  // Removes only the elements in the value, as Entra ID removes members.
   email.map(
     (one): PatchStep => ({
       operation: { op: 'Remove', path: 'emails', value: [{ value: one.value }] },

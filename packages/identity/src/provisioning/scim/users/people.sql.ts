@@ -17,7 +17,7 @@ export function lockIdentity(identityId: string, externalId: string) {
     for no key update of e`;
 }
 
-/** Inserts nothing when a concurrent transaction has linked this person; it waits for that one to end. */
+/** Waits for a concurrent transaction that links this person, and then inserts nothing. */
 export function insertIdentity(identity: {
   id: string;
   tenantId: string;
@@ -35,7 +35,7 @@ export function insertIdentity(identity: {
     on conflict do nothing`;
 }
 
-/** For a principal that was made in this transaction and got no identity. */
+/** For a principal that was created in this transaction and got no identity. */
 export function deleteNewPrincipal(principalId: string) {
   return sql`
     with gone as (delete from memberships where principal_id = ${principalId})

@@ -1,6 +1,6 @@
 import { sql } from '@baton/kernel/database/sql';
 
-/** The id of a user's account in the upstream directory, and how often the account was restored. */
+/** The id of a user's account in the upstream directory, and the number of times that the account was restored. */
 export function findUpstreamAccount(userId: string) {
   return sql<{ upstream_id: string | null; upstream_restores: number }>`
     select upstream_id, upstream_restores from scim_users where id = ${userId}`;
@@ -22,7 +22,7 @@ export function countUpstreamRestore(sourceId: string, upstreamId: string) {
 }
 
 /**
- * Stores the account of a new user. Its identity takes the account's id as subject, unless a sign-in has brought the
+ * Stores the account of a new user. Its identity takes the account's id as subject, unless a sign-in has provided the
  * real subject, or another identity of the issuer has that one.
  */
 export function updateUpstreamId(userId: string, upstreamId: string) {

@@ -44,7 +44,7 @@ export function contentOf(document: JsonObject): UserContent {
   };
 }
 
-/** The same attributes as the directory wrote them: the inverse of `contentOf`. */
+/** The same attributes in the format of the directory: the inverse of `contentOf`. */
 export function documentOf(row: UserRow): JsonObject {
   return {
     userName: row.user_name,
