@@ -19,7 +19,7 @@ beforeEach(() => {
 
 afterEach(() => folder.remove());
 
-/** One plain sentence: it ends with a full stop, has one line, and shows no stack. */
+/** One plain sentence that ends with a full stop, has one line, and contains no stack. */
 const sentence = (pattern: RegExp) => (error: Error) => {
   assert.ok(error instanceof StartError);
   assert.match(error.message, pattern);

@@ -9,7 +9,7 @@ import { registerAgent } from '@baton/testing/registered-agent';
 import { type RunningBaton, sharedBaton } from '@baton/testing/running-baton';
 import { Runners, type Running, say, sayText } from './testing/runners.ts';
 
-// Tests which tasks a runner takes, the number of attempts, and the results of its command's reports.
+// Tests the selection of tasks by a runner, the number of attempts, and the results of its command's reports.
 
 let baton: RunningBaton;
 let runners: Runners;

@@ -23,7 +23,7 @@ export interface RunnerSettings extends Access {
   readonly task: string | undefined;
   /** Whether it takes only tasks that are assigned to it. */
   readonly isMineOnly: boolean;
-  /** The workspace whose tasks it takes, by id or slug, including those below it; undefined for any. */
+  /** The workspace whose tasks it takes, by id or slug, including its descendants; undefined for any. */
   readonly workspace: string | undefined;
   /** Keys of task types; empty for any. */
   readonly types: readonly string[];

@@ -1,7 +1,7 @@
 import type { Json } from './wire.ts';
 
 /**
- * Texts with expressions (decision 0229). Each expression language has a parser of its own; this module inserts the
+ * Texts with expressions (decision 0229). Each expression language has its own parser; this module inserts the
  * values, so that they are written the same way in all of them.
  */
 

@@ -50,8 +50,8 @@ export function chooseAccount(programs: string, directory: string): Account {
 }
 
 /**
- * As root: lets the server of this folder traverse Baton's folder. A server that has survived its Baton would
- * otherwise PANIC at its next checkpoint.
+ * As root: lets the server of this folder traverse Baton's folder. A server that survived its Baton would otherwise
+ * PANIC at its next checkpoint.
  * @param directory the server's folder
  */
 export function keepReachable(directory: string): void {

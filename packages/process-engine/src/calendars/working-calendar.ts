@@ -44,7 +44,7 @@ export class WorkingCalendar {
     this.#listed = new Map(spec.years.map((year) => [year.year, year]));
   }
 
-  /** Whether a year may still change, or is not listed and so has weekends only. */
+  /** Whether a year may still change, or is unlisted and therefore has only weekends. */
   isProvisional(year: number): boolean {
     return this.#listed.get(year)?.provisional ?? true;
   }

@@ -11,7 +11,7 @@ import { enterKind } from './step-kinds.ts';
 
 type EventInput = Extract<Input, { kind: 'event' }>;
 
-/** In place of a correlation's index: the event starts instances. */
+/** Used instead of a correlation's index for an event that starts instances. */
 export const startCorrelation = -1;
 
 /** The maximum number of events that wait for a running handler. */
@@ -28,7 +28,7 @@ export function isResumedBy(
   tools: EngineTools,
 ): boolean {
   if (state.status !== 'suspended' || input.kind !== 'event') return false;
-  // An instance whose migration failed is only resumed by an operator.
+  // Only an operator can resume an instance whose migration failed.
   if (state.parked?.code === migrationFailed) return false;
   const m = new Machine({ definition, tools, enter: enterKind }, state, state.clock);
   m.event = input.event;
@@ -51,7 +51,7 @@ export function isOfTrigger(trigger: Trigger, { type, payload }: EventRoot): boo
   return trigger.source === undefined || payload['source'] === trigger.source;
 }
 
-/** The handlers for an event: those that it was found by, and those for the instance's own events. */
+/** The handlers for an event: those that matched it, and those for the instance's own events. */
 export function handlersFor(m: Machine, { event, correlations = [] }: EventInput): number[] {
   const { handlers } = m.definition;
   const own = ownHandlersOf(m.definition, m.state, event);

@@ -13,7 +13,7 @@ export interface FollowOptions {
   readonly store?: Store;
   /** Prefixes of types, for example `task.` or `run.succeeded`; at most 20. */
   readonly types?: readonly string[];
-  /** Only events of this workspace and those below it. */
+  /** Only events of this workspace and its descendants. */
   readonly workspaceId?: string;
   readonly signal?: AbortSignal;
   /** The polling interval in milliseconds while no socket is available; 2,000 by default. */

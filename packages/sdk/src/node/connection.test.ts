@@ -78,7 +78,7 @@ test("one that leads to another machine gets no token of the user's own unless i
   write(0o600);
   assert.deepEqual(findConnection(own), connection);
   assert.equal(findAccess(away, [folder]).token, 'mine');
-  // Unpacked from an archive, it belongs to the user, and nobody else can read it.
+  // A file unpacked from an archive belongs to the user and is readable only by the user.
   for (const field of ['coordinationUrl', 'identityUrl']) {
     const hostile = { ...connection, [field]: 'https://127.0.0.1.baton.example' };
     writeFileSync(path, JSON.stringify(hostile));

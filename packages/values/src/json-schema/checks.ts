@@ -93,7 +93,7 @@ export const valueChecks: Readonly<Record<string, CheckMaker>> = {
   },
 };
 
-/** A name from the schema, in the form for messages. */
+/** A name from the schema, formatted for messages. */
 function shownName(name: string): string {
   return name.slice(0, 100).toWellFormed();
 }

@@ -60,7 +60,7 @@ export type Value =
 
 export type ValueMap = { readonly [name: string]: Value };
 
-/** Why an expression failed: `expression_error` with a reason. */
+/** The failure of an expression: `expression_error` with a reason. */
 export class ExpressionFault extends Error {
   readonly reason: FaultReason;
 
