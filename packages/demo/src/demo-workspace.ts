@@ -21,7 +21,7 @@ export interface DemoWorkspace {
 }
 
 const descriptions: Record<DemoKind, string> = {
-  live: 'Four agents bring a new checkout to a shop. `baton demo remove` ends it.',
+  live: 'Four agents add a new checkout to a shop. `baton demo remove` ends it.',
   backlog: 'Agents drain a backlog, and the journal proves the result.',
   organisation: 'A small company, and the effects of one finished task. `baton demo remove` removes it.',
 };

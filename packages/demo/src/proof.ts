@@ -78,7 +78,7 @@ function checkBlockers(histories: readonly TaskHistory[], waits: ProofInput['wai
   const violations = own.flatMap(({ taskId, blockerId }) => {
     const task = byId.get(taskId) as TaskHistory;
     if (!task.waitsFor.has(blockerId))
-      return [`the journal does not contain that ${task.name} waits for ${blockerId}`];
+      return [`the journal does not contain the dependency of ${task.name} on ${blockerId}`];
     const blocker = byId.get(blockerId);
     // A blocker that is not an open task was done before the agents started.
     if (blocker === undefined) return [];
@@ -104,7 +104,7 @@ function checkTokens(histories: readonly TaskHistory[]): Check {
   );
   const claims = histories.reduce((sum, { leases }) => sum + leases.length, 0);
   return {
-    statement: 'fencing tokens rise with every claim of a task',
+    statement: 'fencing tokens increase with every claim of a task',
     looked: `${claims} claims`,
     violations,
   };
@@ -148,7 +148,7 @@ function checkMoves(histories: readonly TaskHistory[], featureIds: ReadonlySet<s
     }),
   );
   return {
-    statement: 'tasks with statuses of their own moved only as their type declares',
+    statement: 'tasks with their own statuses moved only as their type allows',
     looked: `${typed.length} tasks, ${typed.reduce((sum, { statuses }) => sum + statuses.length, 0)} statuses`,
     violations,
   };

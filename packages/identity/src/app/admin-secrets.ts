@@ -44,6 +44,6 @@ async function readText(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (cause) {
-    throw Object.assign(new SettingError(setting, 'names a file that cannot be read.'), { cause });
+    throw Object.assign(new SettingError(setting, 'refers to a file that cannot be read.'), { cause });
   }
 }

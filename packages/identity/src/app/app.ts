@@ -203,6 +203,6 @@ async function reloadSecrets(
     upstream.use(secrets.upstream);
     log.info(`${what} were reloaded`);
   } catch (error) {
-    log.error({ err: error }, `${what} could not be reloaded: the former ones remain in use`);
+    log.error({ err: error }, `${what} could not be reloaded: the previous ones remain in use`);
   }
 }

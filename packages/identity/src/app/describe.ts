@@ -12,8 +12,8 @@ const Problem = z
     type: z.string(),
     loc: z
       .array(z.union([z.string(), z.int()]))
-      .meta({ description: 'Where, from `body`, `query`, `path` or `header` on.' }),
-    msg: z.string().meta({ description: 'For people. It never repeats the value.' }),
+      .meta({ description: 'The location, starting with `body`, `query`, `path` or `header`.' }),
+    msg: z.string().meta({ description: 'A message for people, which never repeats the value.' }),
   })
   .meta({ id: 'Problem' });
 

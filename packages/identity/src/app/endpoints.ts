@@ -105,17 +105,17 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   },
   {
     tag: 'SCIM',
-    about: 'Users and groups as a directory writes them (RFC 7644).',
+    about: 'Users and groups that a directory provisions (RFC 7644).',
     endpoints: [...scimUsersApi, ...scimGroupsApi, ...rootSearchApi, ...discoveryApi],
   },
   {
     tag: 'Events',
-    about: 'The journal of every change, in its order.',
+    about: 'The journal of all changes, in order.',
     endpoints: eventsApi,
   },
   {
     tag: 'Audit log',
-    about: 'Who did what, and what was refused.',
+    about: 'Actions, their actors, and refused requests.',
     endpoints: auditRecordsApi,
   },
   {

@@ -61,7 +61,7 @@ function renderError(error: unknown): CodedError {
     return { code: 'invalid_request', status: 422, body: { detail } };
   }
   if (error instanceof UnstorableText) {
-    const msg = 'must not hold NUL characters or halves of surrogate pairs';
+    const msg = 'must not contain NUL characters or unpaired surrogates';
     const detail = [{ type: error.code, loc: locationOf(error.path), msg }];
     return { code: 'validation_error', status: 422, body: { detail } };
   }

@@ -96,7 +96,7 @@ describe('baton identity serve', () => {
     }
   });
 
-  test('finishes the request under way at SIGTERM, then ends with 0', async () => {
+  test('finishes the request in progress at SIGTERM, then exits with 0', async () => {
     const { child, url, exited } = await serve({ IAM_BOOTSTRAP_TOKEN: 'secret' });
     const body = JSON.stringify({ slug: 'slow', name: 'x' });
     const socket = connect(Number(new URL(url).port), '127.0.0.1');
@@ -105,14 +105,14 @@ describe('baton identity serve', () => {
     socket.write(
       `POST /api/v1/tenants HTTP/1.1\r\nhost: x\r\nx-iam-bootstrap-token: secret\r\nexpect: 100-continue\r\ncontent-length: ${body.length}\r\n\r\n`,
     );
-    await until(() => answer.startsWith('HTTP/1.1 100 '), 'the request is under way');
+    await until(() => answer.startsWith('HTTP/1.1 100 '), 'the request is in progress');
     child.kill('SIGTERM');
     const isClosed = () =>
       fetch(`${url}/healthz`).then(
         () => false,
         () => true,
       );
-    await until(isClosed, 'nobody else is let in');
+    await until(isClosed, 'no other request is accepted');
     socket.write(body);
     assert.equal(await exited, 0);
     assert.match(answer, /\r\n\r\nHTTP\/1\.1 201 /);

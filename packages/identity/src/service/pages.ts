@@ -96,7 +96,7 @@ function positionOf(name: string, cursor: string | undefined, check: z.core.$Ref
   try {
     return decodeCursor(name, cursor, ['timestamp', 'uuid']) as unknown as CreatedPosition;
   } catch {
-    check.addIssue({ code: 'custom', message: 'must be what the page before gave' });
+    check.addIssue({ code: 'custom', message: 'must be the cursor of the previous page' });
     return z.NEVER;
   }
 }

@@ -74,7 +74,7 @@ export type ListQuery = z.infer<z.ZodObject<typeof listQuery>>;
 export const IssuedToken = z
   .strictObject({
     credential: PlatformAccessToken,
-    token: z.string().nullable().describe('The secret: in the first response only.'),
+    token: z.string().nullable().describe('The secret, only in the first response.'),
   })
   .meta({ id: 'IssuedToken' });
 export type IssuedToken = z.infer<typeof IssuedToken>;

@@ -33,7 +33,7 @@ export const NewAudience = z
     key: Key,
     allowedScopes: NameSet.default([]),
     signingAlgorithm: SigningAlgorithm.default('RS256').describe(
-      'The algorithm that signs its access tokens. Algorithms other than RS256 need a key of the operator, and consumers that accept them.',
+      'The algorithm that signs its access tokens. Algorithms other than RS256 require a key from the operator and consumers that accept them.',
     ),
   })
   .meta({ id: 'NewAudience' });

@@ -69,7 +69,7 @@ export function startEndings(finishing: Finishing): () => Promise<void> {
     firstMs: 0,
     intervalMs,
     log: finishing.log,
-    failure: 'what a disable or the deletion of a group left to do could not be done',
+    failure: 'the deferred work of a disable or a group deletion failed',
     work: (stopping) => finishEndings(finishing, stopping),
   });
 }

@@ -37,7 +37,7 @@ export function findClient({ headers }: Context, form: ClientForm): PresentedCli
     return clientId === '' ? refuseClient() : { clientId, clientSecret };
   }
   if (form.client_id !== undefined || form.client_secret !== undefined)
-    refuseForm('the client is named twice');
+    refuseForm('the client authenticates twice');
   const encoded = /^Basic +([A-Za-z0-9+/]+=*)$/i.exec(authorization)?.[1] ?? refuseClient();
   const [, id = '', secret = ''] =
     /^([^:]*):(.*)$/s.exec(Buffer.from(encoded, 'base64').toString('utf8')) ?? [];
@@ -67,7 +67,7 @@ export function authenticateClient(context: Context, client: PresentedClient): P
 
 /** @throws InvalidRequest for a body of another media type than a form */
 export function requireForm({ headers }: Context): void {
-  if (!isForm(String(headers['content-type'] ?? ''))) refuseForm('the body is no form');
+  if (!isForm(String(headers['content-type'] ?? ''))) refuseForm('the body is not a form');
 }
 
 /** Names and values are escaped to ASCII, so every charset that contains ASCII unchanged is accepted. */

@@ -12,19 +12,19 @@ export const RevocationList = z
     not_before: z
       .int()
       .describe(
-        'Seconds since 1970: every token with an earlier `iat` is revoked. 0, unless more was revoked at once than fits into the list.',
+        'Seconds since 1970: every token with an earlier `iat` is revoked. 0 unless the revocations exceed the size of the list.',
       ),
     revoked: z.array(
       z.strictObject({
         sha256: z
           .string()
           .describe(
-            'Of the UUID, in lower case, of a principal (`sub`), a credential (`credential_id`) or a tenant (`tenant_id`); or of an identity provider: of `tenant_id`, a space and `client_id`. base64url.',
+            'The hash of the lower-case UUID of a principal (`sub`), a credential (`credential_id`) or a tenant (`tenant_id`); for an identity provider, the hash of `tenant_id`, a space and `client_id`. In base64url.',
           ),
         not_before: z
           .int()
           .nullable()
-          .describe('Its tokens with an earlier `iat` are revoked; null: all of them.'),
+          .describe('Tokens with an earlier `iat` are revoked; null means all tokens.'),
       }),
     ),
   })

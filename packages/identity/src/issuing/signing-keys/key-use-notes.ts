@@ -18,7 +18,7 @@ export function startKeyUseNotes(keys: SigningKeys, log: Logger): () => Promise<
     firstMs: intervalMs,
     intervalMs,
     log,
-    failure: 'the use of the signing key could not be noted',
+    failure: 'the use of the signing key could not be recorded',
     work: () => keys.noteUse(),
   });
 }

@@ -285,6 +285,6 @@ function warnOfAnotherKey(log: Logger, { kid, thumbprint }: PublishedKey, note: 
   if (formerThumbprint !== thumbprint)
     log.warn(
       { kid, thumbprint, formerThumbprint },
-      'ANOTHER KEY UNDER THE SAME KID: consumers go on trusting the old one. Change IAM_SIGNING_KEY_ID with the key.',
+      'ANOTHER KEY UNDER THE SAME KID: consumers continue to trust the old one. Change IAM_SIGNING_KEY_ID with the key.',
     );
 }

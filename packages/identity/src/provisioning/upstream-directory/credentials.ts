@@ -34,10 +34,7 @@ export async function readUpstreamCredentials(
     if (line === '' || line.startsWith('#')) continue;
     const [, id, address, token, clientId = '', clientSecret = ''] = lineForm.exec(line) ?? [];
     if (id === undefined || address === undefined)
-      throw new SettingError(
-        setting,
-        `has a line ${index + 1} that is of another form than its description.`,
-      );
+      throw new SettingError(setting, `has a line ${index + 1} with an invalid format.`);
     if (found.has(id.toLowerCase()))
       throw new SettingError(setting, `has a line ${index + 1} that repeats a source.`);
     const baseUrl = withoutSlash(address);
@@ -56,6 +53,6 @@ async function readText(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (cause) {
-    throw Object.assign(new SettingError(setting, 'names a file that cannot be read.'), { cause });
+    throw Object.assign(new SettingError(setting, 'refers to a file that cannot be read.'), { cause });
   }
 }

@@ -157,7 +157,7 @@ export class UpstreamDirectory {
       else this.#calls.set(sourceId, left);
     }
     const why = failures.map((failure) => failure.why).join(' ');
-    this.#log.warn({ provisioningSourceId: sourceId, why }, 'the directory of a source refused a write');
+    this.#log.warn({ provisioningSourceId: sourceId, why }, 'the directory of a source rejected a write');
     const isSettled = failures.every((failure) => failure.isSettled);
     const isGone = failures.every((failure) => failure.why.endsWith(':status_404'));
     throw new UpstreamError(why, isSettled, failures.at(-1)?.cause, isGone);

@@ -55,7 +55,7 @@ async function refuseOtherHistory({ db, counters, log }: Context, after: number)
   if (counters.rewound())
     log.warn(
       { after, resume },
-      "a reader of the journal has read a history that this database does not have: events written after its backup, or after its standby's last replication, are lost",
+      "a reader of the journal has read a history that this database does not contain: events written after its backup, or after its standby's last replication, are lost",
     );
   fail('journal_rewound', {}, { headers: { 'journal-read-to': String(resume) }, commits: true });
 }

@@ -52,7 +52,7 @@ export const authenticate = endpoint({
   auth: 'presented',
   summary: "Sign in with an ID or access token of the tenant's identity provider.",
   description:
-    'The first sign-in creates the person. For 300 seconds it allows issuing platform access tokens.',
+    'The first sign-in creates the person. For 300 seconds, the sign-in allows platform access tokens to be issued.',
   params: tenantParam,
   body: FederatedSignInRequest,
   bodyBytesMax,

@@ -15,7 +15,9 @@ export const IdentityProvider = z
     id: Uuid,
     tenant_id: Uuid,
     key: z.string(),
-    issuer: z.string().describe('Without trailing slashes; a token may also have the registered form.'),
+    issuer: z
+      .string()
+      .describe('The issuer without trailing slashes; tokens may also contain the registered issuer.'),
     audience: z.string(),
     jwks_uri: z.string(),
     subject_claim: z.string(),
@@ -69,7 +71,7 @@ const RequiredClaims = valuesByName(
 /** The fields that are set at the registration and can be changed later. */
 const choices = {
   audience: characters(1, 200).describe('Must be in the `aud` of upstream tokens, alone or with others.'),
-  jwksUri: JwksUri.describe('The address of the JWKS document; empty: found by discovery.'),
+  jwksUri: JwksUri.describe('The address of the JWKS document; empty uses discovery.'),
   subjectClaim: characters(1, 80),
   externalIdClaim: characters(0, 80),
   groupClaim: characters(0, 80),
@@ -79,27 +81,27 @@ const choices = {
   groupMappings: GroupMappings.describe(
     'Upstream group to key of a group of the tenant; other groups are ignored.',
   ),
-  requiredAcrValues: NameSet.describe('The `acr` must be one of them.'),
-  requiredAmrValues: NameSet.describe('All must be in the `amr`.'),
+  requiredAcrValues: NameSet.describe('The `acr` must be one of these.'),
+  requiredAmrValues: NameSet.describe('The `amr` must contain all of these.'),
   requiredClaims: RequiredClaims.describe(
-    'Claims that each token must have, with the values allowed for each, for instance `{"repository_owner": ["acme"]}`. Necessary if the issuer is shared with strangers, as with hosted CI services: it signs tokens for any audience.',
+    'Claims that each token must have, with the values allowed for each, for instance `{"repository_owner": ["acme"]}`. Required if the issuer is shared with other customers, as with hosted CI services, because it signs tokens for any audience.',
   ),
   authorizedParties: AuthorizedParties.describe(
-    'The clients for which an upstream token may be issued: its `azp` must be one of them, or without `azp` its only `aud`. Empty: any client.',
+    'The clients for which an upstream token may be issued: its `azp` must be one of them, or, without `azp`, its only `aud`. Empty allows any client.',
   ),
-  lifecycleProfile: LifecycleProfile.describe('`managed` allows links by hand and SCIM.'),
+  lifecycleProfile: LifecycleProfile.describe('`managed` allows manual links and SCIM.'),
   principalKind: ProviderPrincipalKind.describe(
     'The kind of principal that a first sign-in creates. `workload`, for tokens of programs such as CI jobs, creates workloads, and also lets linked agents and workloads exchange such tokens. Existing principals keep their kind.',
   ),
-  jwksCacheTtlSeconds: CacheSeconds.describe('How long keys are cached.'),
+  jwksCacheTtlSeconds: CacheSeconds.describe('The cache time of keys.'),
   jwksStaleGraceSeconds: CacheSeconds.describe(
-    'How much longer cached keys are used while the provider does not respond.',
+    'The additional time for which cached keys are used while the provider does not respond.',
   ),
 };
 
 export const NewIdentityProvider = z
   .strictObject({
-    key: Key.describe('The name that clients pass as `identityProvider`.'),
+    key: Key.describe('The key that clients send as `identityProvider`.'),
     issuer: Issuer.describe('The `iss` of upstream tokens: an http or https address.'),
     ...choices,
     jwksUri: choices.jwksUri.default(''),

@@ -190,7 +190,7 @@ export class ProviderKeys {
             source.id,
             'keys',
             { err: error, identityProvider: source.key, issuer: source.issuer },
-            'the keys of an identity provider could not be fetched: nobody signs in through it once the cached ones are too old',
+            'the keys of an identity provider could not be fetched: sign-ins through it will fail once the cached keys are too old',
           );
           throw error;
         },
@@ -205,14 +205,14 @@ export class ProviderKeys {
     if (this.#faults.end(id, 'keys'))
       this.#log.info(
         { identityProviderId: id, identityProvider },
-        'the keys of an identity provider are fetched again',
+        'the keys of an identity provider can be fetched again',
       );
     if (keys.size + keys.unnamed.length > 0) return;
     this.#faults.note(
       id,
       'no_keys',
       { identityProvider, issuer },
-      'the key document of an identity provider has no key that verifies a signature: nobody signs in through it',
+      'the key document of an identity provider has no key that verifies a signature: sign-ins through it fail',
     );
   }
 
@@ -242,7 +242,7 @@ export class ProviderKeys {
     if (named !== issuer && named !== registered_issuer)
       throw new DiscoveryError('the discovery document has another issuer');
     if (typeof jwksUri !== 'string' || jwksUri === '')
-      throw new DiscoveryError('the discovery document names no key document');
+      throw new DiscoveryError('the discovery document has no key document address');
     return jwksUri;
   }
 }

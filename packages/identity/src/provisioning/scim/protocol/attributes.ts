@@ -76,7 +76,7 @@ export function plural(
     ...complex(name, description, [
       attribute('value', 'The value itself.', value),
       attribute('display', 'A name for people.'),
-      attribute('type', 'What it is used for.', types.length === 0 ? {} : { canonicalValues: types }),
+      attribute('type', 'The purpose of the element.', types.length === 0 ? {} : { canonicalValues: types }),
       attribute('primary', 'Whether it is the preferred one; at most one is.', { type: 'boolean' }),
     ]),
     multiValued: true,

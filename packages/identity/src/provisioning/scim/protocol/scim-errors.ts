@@ -37,7 +37,7 @@ export function scimError(
       status: String(status),
       ...(scimType === undefined ? {} : { scimType }),
       detail: [
-        isForm ? 'The request has another form than RFC 7644 gives it.' : errors[code].when,
+        isForm ? 'The request does not have the format that RFC 7644 requires.' : errors[code].when,
         ...(attribute === undefined ? [] : [`It is the value of \`${attribute}\`.`]),
         ...(bytesMax === undefined ? [] : [`A resource has at most ${bytesMax} bytes.`]),
       ].join(' '),
