@@ -36,7 +36,7 @@ export async function runDemo(
   try {
     return await runWithParticipants(participants, plan, options, progress);
   } finally {
-    // Also on failure: the timer of the progress line would keep this process alive.
+    // Runs on failure too, because the timer of the progress line would keep this process alive.
     progress.end();
     await participants.remove();
   }

@@ -17,7 +17,7 @@ export interface Participant {
   readonly name: string;
   readonly baton: BatonClient;
   readonly principalId: string;
-  /** Starts a program of this participant, which has a client of its own. */
+  /** Starts a program of this participant, which has its own client. */
   start(): AgentProgram;
   /** The number of access tokens exchanged so far, by this client and those of its programs. */
   exchanges(): number;

@@ -21,7 +21,7 @@ export interface Check {
   readonly statement: string;
   /** The checked objects, such as "339 tasks": an empty check would prove nothing. */
   readonly looked: string;
-  /** One sentence for each contradiction of the statement. */
+  /** One sentence per contradiction of the statement. */
   readonly violations: readonly string[];
 }
 

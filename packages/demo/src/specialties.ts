@@ -2,14 +2,14 @@ import type { BatonClient, NewTask, NewTaskType } from '@baton/sdk';
 import { demoRole } from './demo-role.ts';
 
 /**
- * Additional requirements of some of the demo's tasks: features have a type with statuses of its own and a budget, bugs
- * an agent that can debug, and every 40th open task the approval of a person.
+ * Additional requirements of some of the demo's tasks: features have a type with its own statuses and a budget, bugs
+ * require an agent that can debug, and every 40th open task requires a person's approval.
  */
 
 export const typeKey = 'demo-feature';
 /** The slug of the role that bugs require in addition to the role of every task. */
 export const debuggerRole = 'demo-debugger';
-/** Actions that a run of a feature may record. */
+/** The maximum number of actions in a run of a feature. */
 export const actionsMax = 3;
 
 /** The statuses of a feature: queued, building, then shipped or dropped. */

@@ -4,7 +4,7 @@ import { programPath } from '../../../bin/invocation.mjs';
 interface Client {
   /** The file that the client reads. */
   readonly file: string;
-  /** How the client refers to a variable of its environment; undefined if it can't. */
+  /** The client's syntax for a variable of its environment; undefined if it has none. */
   readonly reference: string | undefined;
   /** A note for the user about the token. */
   readonly token: string;

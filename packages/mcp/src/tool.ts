@@ -62,8 +62,8 @@ export function tool<Input extends z.ZodObject>(shape: Shaped<Input>): Tool {
 }
 
 /**
- * Caches the JSON Schema of a form: a server is created for each request over HTTP, and generating 14 schemas takes 3
- * ms. The schema has only what clients of all models accept; the form itself checks more.
+ * Caches the JSON Schema of a form: a server is created per request over HTTP, and generating 14 schemas takes 3
+ * ms. The schema contains only members that clients of all models accept; the form itself validates more.
  */
 function written(form: z.ZodObject): StandardSchemaWithJSON {
   const standard = form['~standard'] as StandardSchemaWithJSON['~standard'];

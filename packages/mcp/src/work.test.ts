@@ -195,7 +195,7 @@ describe('work over MCP', { concurrency: 4 }, () => {
   });
 
   test('the possible approvers are listed by a tool, and by the error of a request without one', async (t) => {
-    // A Baton of its own: 20 people are listed, and the shared one may have more.
+    // Uses its own Baton, because 20 people are listed and the shared one may have more.
     const own = await startRunningBaton();
     t.after(() => own.stop());
     const agent = await own.participant();

@@ -39,7 +39,7 @@ export interface BatonOptions {
   onFailure(reason: StartError): void;
 }
 
-/** A running Baton: both services, the worker and the context adapter behind one port, on one PostgreSQL. */
+/** A running Baton: both services, the worker and the context adapter on one port and one PostgreSQL. */
 export interface Baton {
   readonly connection: Connection;
   /** Signs in to the console, once, within 60 seconds. */

@@ -12,7 +12,7 @@ export interface CommandOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Written to standard input, which is then closed. */
   readonly input: string;
-  /** Also in the environment, which identifies a process that has left the group. */
+  /** The id is also in the environment, which identifies a process that has left the group. */
   readonly runId: string;
   /** The time for which it may run without a sign from the runner. */
   readonly leftMs: number;
@@ -58,7 +58,7 @@ const wrapper = `read -r go <&3 || exit 125
 exec 3<&-
 exec sh -c "$0"`;
 
-/** One running command with all its processes, in a process group of its own. */
+/** One running command with all its processes, in its own process group. */
 export class Command {
   readonly ended: Promise<CommandEnd>;
   readonly #collected: Collected;

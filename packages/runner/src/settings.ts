@@ -10,7 +10,7 @@ import {
 } from '@baton/values/program-options';
 
 export interface RunnerSettings extends Access {
-  /** The argument of `sh -c` for each task. */
+  /** The argument of `sh -c` per task. */
   readonly exec: string;
   /** The folder of the runner's session and of each run. */
   readonly folder: string;

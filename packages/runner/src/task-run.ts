@@ -76,7 +76,7 @@ export class TaskRun {
   readonly #notes: string[] = [];
   #retryAfterSeconds: number | undefined;
   #asks = 0;
-  /** Random for each command, so that others' text in the output can't contain it. */
+  /** Random per command, so that text of other authors in the output can't contain it. */
   readonly #mark: string;
   #hasWarned = false;
   #secrets = new Secrets([], {});
@@ -192,7 +192,7 @@ export class TaskRun {
     const kill = () => command.kill();
     // The task may have another holder already.
     signal.addEventListener('abort', kill, { once: true });
-    // Also during the grace period, which may be longer than the lease and extends it.
+    // Runs during the grace period too, which may be longer than the lease and extends it.
     const prolonging = this.#prolong(command);
     try {
       while (ended === undefined) {
@@ -476,7 +476,7 @@ export class TaskRun {
 }
 
 function withoutOwn(environment: RunnerSettings['environment']): RunnerSettings['environment'] {
-  // Compared in capitals, as they are read: a dotless i becomes an I, too.
+  // Compared in capitals, as they are read: a dotless i also becomes an I.
   return Object.fromEntries(
     Object.entries(environment).filter(([name]) => !ownVariables.test(name.toUpperCase())),
   );

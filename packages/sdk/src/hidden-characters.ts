@@ -17,7 +17,7 @@ const needed = new RegExp(
 );
 
 /**
- * Replaces every invisible character of a text by its code, such as `⟨U+202E⟩`. Joiners and selectors remain where
+ * Replaces every invisible character of a string with its code, such as `⟨U+202E⟩`. Joiners and selectors remain where
  * Persian, Indic scripts and emoji need them.
  * @example
  * console.log(revealHidden('ACME\u202Edtl')); // ACME⟨U+202E⟩dtl

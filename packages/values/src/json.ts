@@ -118,7 +118,7 @@ function isUnsure(node: OpenNode, source: string): boolean {
   if (source.length < 4) return false;
   const number = Number(source);
   if (Number.isSafeInteger(number) || !Number.isInteger(number)) return false;
-  // Of duplicate keys, only the last value was kept.
+  // For duplicate keys, only the last value was kept.
   return !roundedIn.has(node.value as object) && memberOf(node) === number;
 }
 

@@ -8,7 +8,7 @@ export interface LiveTask {
   readonly after: readonly string[];
   /** The agent's approval request to the visitor. */
   readonly question?: string;
-  /** The agent's progress reports, one sentence for each step. */
+  /** The agent's progress reports, one sentence per step. */
   readonly steps: readonly string[];
 }
 

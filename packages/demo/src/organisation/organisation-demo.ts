@@ -37,7 +37,7 @@ const operatorPermissions = [
 const agentPermissions = ['tasks.read', 'tasks.claim', 'task_types.read', 'sessions.open'];
 
 /**
- * Sets up a small company in a workspace of its own, lets an agent finish one task, and finds the task that a rule
+ * Sets up a small company in its own workspace, lets an agent finish one task, and finds the task that a rule
  * derived from it. The company remains for inspection until `baton demo remove`; its principals can no longer be used.
  */
 export async function runOrganisationDemo(

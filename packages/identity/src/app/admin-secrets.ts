@@ -3,7 +3,7 @@ import { adminSecretCharactersMin } from '@baton/kernel/process/admin-secret';
 import { SettingError } from '@baton/kernel/process/config';
 import type { Settings } from './settings.ts';
 
-/** An admin secret in addition to the shared one; the audit log names its holder `bootstrap:<name>`. */
+/** An admin secret in addition to the shared one; the audit log identifies its holder as `bootstrap:<name>`. */
 export interface NamedSecret {
   readonly name: string;
   readonly secret: string;

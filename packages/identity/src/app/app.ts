@@ -81,7 +81,7 @@ export async function createIdentity({
   };
 }
 
-/** The same without changing the process, for tests. */
+/** Opens identity without changing the process, for tests. */
 export async function openIdentity(
   settings: Settings,
   log: Logger,

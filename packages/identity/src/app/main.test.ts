@@ -181,7 +181,7 @@ describe('baton identity serve', () => {
         { IAM_DATABASE_URL: 'postgresql://x@127.0.0.1:1/x' },
         /^The database of identity \(IAM_DATABASE_URL\) cannot be reached/,
       ],
-      [{ IAM_PUBLIC_URL: 'https://a.example/' }, /^IAM_PUBLIC_URL must not end in a slash/],
+      [{ IAM_PUBLIC_URL: 'https://a.example/' }, /^IAM_PUBLIC_URL must not end with a slash/],
       [{ IAM_SIGNING_PRIVATE_KEY: 'x' }, /^The signing key is not a private key/],
       [{ IAM_PORT: new URL(url).port }, /^Can't listen on 127\.0\.0\.1:\d+: another program uses it\.$/],
     ];

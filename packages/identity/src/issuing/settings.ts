@@ -138,7 +138,7 @@ function address<T extends string | undefined>(options: { default: T; doc: strin
     parse(value) {
       if (!/^https?:\/\/[^/?#\s]+(\/[^?#\s]*)?$/i.test(value))
         throw new Error('must be an http or https address.');
-      if (value.endsWith('/')) throw new Error('must not end in a slash.');
+      if (value.endsWith('/')) throw new Error('must not end with a slash.');
       return value;
     },
   };

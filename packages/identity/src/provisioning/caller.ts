@@ -13,6 +13,6 @@ export interface ScimSource {
   readonly tenantId: string;
   readonly providerId: string;
   readonly providerIssuer: string;
-  /** The directory that users are written to first, if there is one. */
+  /** The directory to which users are written first, if any. */
   readonly upstream: UpstreamSource | undefined;
 }

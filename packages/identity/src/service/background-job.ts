@@ -7,7 +7,7 @@ const unreachableMsMax = 1000;
 export interface BackgroundJob {
   /** The wait before the first run. */
   readonly firstMs: number;
-  /** From the end of a run to the start of the next one: runs never overlap. */
+  /** The time from the end of a run to the start of the next one: runs never overlap. */
   readonly intervalMs: number;
   readonly log: Logger;
   /**

@@ -10,7 +10,7 @@ export function changesOf<Row extends object>(row: Row, wanted: Partial<Row>): P
 }
 
 /**
- * For the audit log: the names of the changed fields, and a new status. Other values are left out: they may be
+ * The names of the changed fields, and a new status, for the audit log. Other values are omitted, because they may be
  * personal.
  */
 export function changeReason(changed: object): string {

@@ -7,7 +7,7 @@ import type { Counters } from './counters.ts';
 export interface Context {
   /** The transaction of a command, or the pool if the endpoint has none. */
   readonly db: Db;
-  /** For a handler that sends requests first and then needs a transaction of its own. */
+  /** For a handler that sends requests first and then needs its own transaction. */
   readonly pool: Pool;
   readonly caller: Caller;
   readonly counters: Counters;

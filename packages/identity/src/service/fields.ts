@@ -35,7 +35,7 @@ export function names(min = 0) {
 const scopeLengthMax = 120;
 
 /**
- * Whether a text can be a scope. Access tokens separate scopes by spaces: a scope that contains a space would be read
+ * Whether a string can be a scope. Access tokens separate scopes by spaces: a scope that contains a space would be read
  * as two, and the second might never have been granted.
  */
 export function isScope(text: string): boolean {

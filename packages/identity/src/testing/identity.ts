@@ -35,7 +35,7 @@ export interface TestIdentity {
   /** Every line that was logged. */
   readonly logged: readonly string[];
   readonly service: Identity;
-  /** Any request, without credentials of its own. */
+  /** Sends any request, without adding credentials. */
   request(method: string, path: string, options?: RequestOptions): Promise<Answer>;
   /** Requests of the admin, below `/api/v1`. */
   get(path: string, headers?: Record<string, string>): Promise<Answer>;
@@ -84,7 +84,7 @@ function kept(pem: string): string {
   return pem;
 }
 
-/** The whole service over HTTP, on a database of its own; without a signing key unless the settings contain one. */
+/** The whole service over HTTP, on its own database; without a signing key unless the settings contain one. */
 export async function startIdentity(settings: Record<string, string> = {}): Promise<TestIdentity> {
   recordTruth('identity', endpoints);
   keepSecret('admin secret', adminSecret);

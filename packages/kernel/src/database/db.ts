@@ -9,7 +9,7 @@ export type { Generated, GeneratedAlways } from 'kysely';
 
 export interface PoolOptions {
   url: string;
-  /** For `connect`: an address that bypasses a connection pooler, through which LISTEN doesn't work. */
+  /** Used by `connect`: an address that bypasses a connection pooler, through which LISTEN doesn't work. */
   listenUrl?: string;
   /** False for a pooler without support for named prepared statements: they are then sent again each time. */
   namedStatements?: boolean;

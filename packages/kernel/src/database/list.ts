@@ -146,7 +146,7 @@ function firstOwners<DB, TB extends keyof DB, Row>(
 /**
  * The rows of a table that meet a condition, as a source of a query that narrows them further: PostgreSQL finds them by
  * this condition only, whatever its estimates for the others.
- * @param order reads them in the order of an index, from where the page starts
+ * @param order reads them in the order of an index, starting at the page
  */
 export function rowsWhere<Row>(
   table: string,

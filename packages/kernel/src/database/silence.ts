@@ -10,7 +10,7 @@ export interface SilenceOptions {
   onError(error: Error): void;
 }
 
-/** For opening the probe's connection, and again for its one response. */
+/** The timeout for opening the probe's connection, and again for its one response. */
 const probeMsMax = 1500;
 const looksPerSilence = 5;
 

@@ -25,7 +25,7 @@ export type ErrorTable = Readonly<Record<string, ErrorRow>>;
 
 export interface RefusalOptions {
   readonly headers?: Readonly<Record<string, string>>;
-  /** For the service's log and the audit log; never sent. */
+  /** The reason for the service's log and the audit log; never sent. */
   readonly reason?: string;
   /** The writes made so far are committed although the request is refused: for refusals that record something. */
   readonly commits?: boolean;
@@ -110,7 +110,7 @@ export type RenderError = (error: unknown, requestId: string) => RenderedError;
 
 /** The endpoints and unknown paths below one path, whose errors follow a standard. */
 export interface ErrorEnvelope {
-  /** From the root on, without a slash at its end: `/scim`. */
+  /** The path from the root, without a trailing slash: `/scim`. */
   readonly basePath: string;
   readonly render: RenderError;
 }

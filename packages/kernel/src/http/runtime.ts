@@ -59,7 +59,7 @@ export interface ServiceRuntime<Caller, Context extends object> {
    * continues with a caller that contains them. Absent: `authorize` decides alone.
    */
   decide?(request: PendingRequest<Caller>, act: Act<Caller>): Promise<Answer>;
-  /** The same for an endpoint with `permissionFirst`, whose request has not been read yet. */
+  /** Like `decide`, for an endpoint with `permissionFirst`, whose request has not been read yet. */
   decideFirst?(caller: Caller, endpoint: Operation): Promise<Caller>;
   /** Statements never run as their own transactions, because `lockCaller` must precede each write. */
   readonly locksAlways?: boolean;
@@ -76,7 +76,7 @@ export interface ServiceRuntime<Caller, Context extends object> {
   context(call: Call<Caller>, db: Db, transactional: boolean): Context;
   /** Writes the rows that the handler deferred to the end of its transaction: journal rows. */
   beforeCommit?(context: Context): Promise<void>;
-  /** After the commit: wakes readers. Must not throw. The response waits for the returned promise. */
+  /** Runs after the commit and wakes readers. Must not throw. The response waits for the returned promise. */
   committed?(context: Context): Promise<void> | void;
   /** Counts a refusal, before its response. */
   refused?(refusal: Refusal): void;

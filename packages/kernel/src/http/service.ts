@@ -58,7 +58,7 @@ export interface Input<P, Q, B, X = never> {
 /** The surroundings of a command, outside of its transaction; see `EndpointSpec.around`. */
 export interface Surroundings<X, C> {
   readonly incoming: Incoming;
-  /** Its `db` is not a transaction: each statement is a transaction of its own, and is queued. */
+  /** Its `db` is not a transaction: each statement is its own transaction, and is queued. */
   readonly context: C;
   /** The Idempotency-Key of the call. A stored response is replayed without `around`. */
   readonly keyed: KeyedCall | undefined;
@@ -76,7 +76,7 @@ export interface Answer {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A response with a status of its own or with headers; everything else is the first status of `returns`. */
+/** A response with its own status or headers; every other response has the first status of `returns`. */
 export class Reply<Body> {
   readonly status: number;
   readonly body: Body;

@@ -135,7 +135,7 @@ export class Turns {
 
 /**
  * The same pool, but each statement outside a transaction waits for its own slot; for a request that has no slot as a
- * whole. Its statements throw as `ConcurrencyLimit.enter` too.
+ * whole. Its statements also throw as `ConcurrencyLimit.enter`.
  */
 export function poolInTurns(pool: Pool, limit: ConcurrencyLimit, key: string): Pool {
   return {

@@ -74,7 +74,7 @@ export function parameterReference(name: keyof typeof parameters): object {
   return { $ref: `#/components/parameters/${name}` };
 }
 
-/** Those components of one kind that a document refers to. */
+/** The components of one kind that a document refers to. */
 export function usedOf<T extends object>(kind: string, components: T, document: object): Partial<T> {
   const text = JSON.stringify(document);
   const used = Object.entries(components).filter(([name]) => text.includes(`"#/components/${kind}/${name}"`));

@@ -42,7 +42,7 @@ global.addSubnet('2000::', 3, 'ipv6');
  */
 export function isPublicAddress(address: string): boolean {
   if (isIPv4(address)) return !closed.check(address, 'ipv4');
-  // A zone (`fe80::1%eth0`) names a network interface of this machine.
+  // A zone (`fe80::1%eth0`) refers to a network interface of this machine.
   if (!isIPv6(address) || address.includes('%')) return false;
   return global.check(address, 'ipv6') && !closed.check(address, 'ipv6');
 }

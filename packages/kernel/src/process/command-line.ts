@@ -10,7 +10,7 @@ export type Commands = Readonly<Record<string, (args: string[]) => Promise<void>
 /**
  * Runs the command that the process was started with. An unknown one prints the usage and ends with exit code 2, a
  * failed one prints its sentence and ends with 1. With `--help` the usage is printed, and nothing is run.
- * @param usages the usage of each command that has one of its own
+ * @param usages the usage of each command that has its own
  * @param exitCodeOf the exit code for a failure, if it isn't 1
  */
 export async function runCommand(

@@ -37,7 +37,7 @@ export function createLog(options: {
 }
 
 /**
- * An error's fields without client input. PostgreSQL repeats rows in `detail`, which may hold hashes, and
+ * An error's fields without client input. PostgreSQL repeats rows in `detail`, which may contain hashes, and
  * quotes a malformed value in its message, as the JSON parser does. In `where` it repeats parameters and JSON, so only
  * the name of the function is kept.
  */

@@ -25,7 +25,7 @@ const comma = 0x2c;
 const opening = new Set([0x5b, 0x7b]);
 const closing = new Set([0x5d, 0x7d]);
 
-/** Reads the bodies of requests within bounds on memory, for each principal and in total. */
+/** Reads the bodies of requests within memory limits, per principal and in total. */
 export class Bodies {
   readonly #bounds: BodyBounds;
   readonly #bytesOf = new Map<string, number>();

@@ -87,7 +87,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
       bearer_methods_supported: ['header'],
       scopes_supported: ['control-plane:read', 'control-plane:write'],
       resource_name: 'Baton',
-      // For people: a browser gets a page that explains how to add a token.
+      // A browser gets a page that explains how to add a token.
       resource_documentation: `${base}/mcp`,
     });
   }

@@ -51,7 +51,7 @@ const leftOut = pattern([
 ]);
 
 /**
- * Decides by its name what a restore does with an entry of a backup.
+ * Determines from its name the treatment of a backup's entry by a restore.
  * @param name relative to the archive's root, with or without a leading `./` and a trailing `/`
  */
 export function useOf(name: string, type: 'File' | 'Directory'): Use {

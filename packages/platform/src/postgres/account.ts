@@ -21,8 +21,8 @@ export interface Account {
 const asNobody = ['unshare', '--user', '--map-user=65534', '--map-group=65534', '--'] as const;
 
 /**
- * Chooses the current user. As root: the owner of the server's folder, else `postgres` or `nobody`, if it can enter the
- * folders of the programs and of Baton; else this user mapped to nobody in a user namespace.
+ * Chooses the current user. As root: the owner of the server's folder, otherwise `postgres` or `nobody`, if it can
+ * enter the folders of the programs and of Baton; otherwise this user mapped to nobody in a user namespace.
  * @param programs the folder of PostgreSQL's programs
  * @param directory the server's folder, which may not exist yet, in Baton's folder; the chosen user gets the right to
  * traverse the latter

@@ -38,7 +38,7 @@ export function instantAt(zone: string, wallMs: number): number {
 export interface Stretch {
   readonly fromMs: number;
   readonly toMs: number;
-  /** From the instant to the wall time. */
+  /** The offset from the instant to the wall time. */
   readonly offsetMs: number;
 }
 

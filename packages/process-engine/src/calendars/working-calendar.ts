@@ -103,7 +103,7 @@ export class WorkingCalendar {
     return this.#sumsOf(year).days.at(-1) as number;
   }
 
-  /** From the first day of its year up to and including a day. */
+  /** The sums from the first day of its year up to and including a day. */
   #workdaysUpTo(day: number): number {
     const { sums, first } = this.#yearOf(day);
     return sums.days[day - first + 1] as number;
@@ -113,7 +113,7 @@ export class WorkingCalendar {
     return (this.#sumsOf(year).minutes.at(-1) as number) * minuteMs;
   }
 
-  /** From the beginning of its year up to a wall time. */
+  /** The sum from the beginning of its year up to a wall time. */
   #workedUpTo(wallMs: number): number {
     const day = dayOf(wallMs);
     const { sums, first } = this.#yearOf(day);

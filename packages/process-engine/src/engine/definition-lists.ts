@@ -17,7 +17,7 @@ export interface Definition {
   readonly key: string;
   readonly version: number;
   readonly spec: ProcessSpec;
-  /** Those of `correlate`, then those of `onEvent`: inputs refer to them by their index here. */
+  /** The handlers of `correlate`, then those of `onEvent`: inputs refer to them by their index here. */
   readonly handlers: readonly Handler[];
   /**
    * Keys: `stage/<id>`, `discretionary/<step id>`, `timer/<id>`, `correlate/<n>`, `event/<n>`, and `<step id>` with a

@@ -300,7 +300,7 @@ function takeTask(
   m.state.workers = [...new Set([...m.state.workers, ...worked])];
   const { customFields } = task;
   const asked = valuesForForm(m.step(node.id).human?.form, customFields);
-  // The result of an agent is the output of its run; if a person completes the task by hand, the task's fields.
+  // The result of an agent is the output of its run; if a person completes the task, the task's fields.
   finish(m, node, node.stepKind === 'call' ? (output ?? customFields) : asked);
 }
 

@@ -47,7 +47,7 @@ export interface EngineTools {
   faultOfData(data: JsonObject): string | undefined;
   /** Called before each step: an error that it throws ends the input. For callers that limit the time of an input. */
   readonly beforeStep?: () => void;
-  /** How an instance migrates to this version, used by the input `migrate`. */
+  /** The migration of an instance to this version, used by the input `migrate`. */
   readonly migrate?: (m: Machine, input: Extract<Input, { kind: 'migrate' }>) => void;
 }
 

@@ -275,7 +275,7 @@ function delayMs({ delay, backoff, maxDelay }: Retry, retry: number): number {
 }
 
 /**
- * Ends everything that is open, without an outcome of its own. A stage whose last step is done is completed, any other
+ * Ends all open elements without a separate outcome. A stage whose last step is done is completed; any other is
  * terminated.
  */
 export function endAll(m: Machine, outcome: ExitOutcome): void {

@@ -82,7 +82,7 @@ export interface ProcessEnvironments {
   readonly tables: ReadonlyMap<string, ExpressionEnvironment>;
 }
 
-/** For all patterns of a definition's expressions together; each takes 20 µs to compile. */
+/** The limit for all patterns of a definition's expressions together; each takes 20 µs to compile. */
 const patternSizesMax = 2000;
 
 /** @param inputTypes of decision tables, if known: `table/input` */

@@ -39,7 +39,7 @@ export const DataWrites = fieldExpressions(DataField, fieldsMax);
 /** Inputs for another object: names with expressions. */
 export const NamedExpressions = fieldExpressions(z.string().min(1).max(64), inputsMax);
 
-/** From weeks to seconds; months and years are excluded, because their length varies. */
+/** An ISO 8601 duration in weeks to seconds; months and years are excluded, because their length varies. */
 export const IsoDuration = z
   .string()
   .regex(

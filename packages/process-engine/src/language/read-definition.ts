@@ -13,11 +13,11 @@ import { readYaml, textDepthMax, textNodesMax, yamlCharactersMax } from './yaml.
 
 /** Parses a definition up to its schema (docs/reference/processes.md#problems). */
 
-/** As compact JSON in UTF-8; a decision table of 500 rules fits. */
+/** The limit for compact JSON in UTF-8; a decision table of 500 rules fits. */
 export const specBytesMax = 262_144;
 const specNodesMax = textNodesMax;
 const specDepthMax = textDepthMax;
-/** For the JSON Schemas in a definition: the same as for every schema. */
+/** The limit for the JSON Schemas in a definition, the same as for every schema. */
 const schemaBounds = { bytes: 65_536, depth: 20, nodes: 5_000 };
 
 export type ReadDefinition =

@@ -73,7 +73,7 @@ export async function* follow(
         ? eventsBySocket(api, cursor, { ...options, silentMs })
         : eventsByPages(api, cursor, { ...options, ...(isSocketThere && { forMs: pagesMs }), passed });
       for await (const event of events) {
-        // A page may hold 200 more, too.
+        // A page may contain another 200.
         if (signal?.aborted) return;
         isGood = true;
         if (seen.add(event.id)) yield event;

@@ -258,7 +258,7 @@ test('a stall between two attempts ends them: nothing more is sent when the leas
     }
   })
     .catch((error: unknown) => {
-      // The stall is longer than the session, too.
+      // The stall is also longer than the session.
       if ((error as { code?: string }).code !== 'session_expired') throw error;
     })
     .finally(() => over());

@@ -330,8 +330,8 @@ export class Lease {
       return await work(this.#parts.api);
     } catch (error) {
       const isRefused = isLoss(error);
-      // An end that was committed meanwhile rejects this write, too. The response to the end decides whether the lease
-      // is lost.
+      // An end that was committed meanwhile also rejects this write. The response to the end determines whether the
+      // lease is lost.
       if (isRefused && this.#endings > 0) {
         this.#lossWhileEnding = { reason: error.message, cause: error };
         throw this.#lossBy(error.message, error);

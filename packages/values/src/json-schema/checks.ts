@@ -169,7 +169,7 @@ function isNotLonger(text: string, bound: number, run: Evaluation): boolean {
   return characters <= bound;
 }
 
-/** One character takes at most 0.1 µs for each instruction of the pattern. */
+/** One character takes at most 0.1 µs per instruction of the pattern. */
 export function matches(pattern: Pattern, text: string, run: Evaluation): boolean {
   run.spend(2 + text.length * pattern.stepsPerCharacter);
   return pattern.matches(text);

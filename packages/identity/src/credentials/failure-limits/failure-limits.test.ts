@@ -1,4 +1,4 @@
-// Needs a process of its own: it compares sizes of the heap.
+// Needs its own process, because it compares heap sizes.
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';

@@ -14,9 +14,9 @@ interface DeletedGroup {
 }
 
 /**
- * Deletes a group that the caller has locked for a change. From the commit on it is absent. This transaction removes
- * the first 100 memberships and doesn't wait for requests that add a member. A job removes the others, including any
- * that were being added, and then writes `group.deleted`.
+ * Deletes a group that the caller has locked for a change. After the commit it no longer exists. This transaction
+ * removes the first 100 memberships and doesn't wait for requests that add a member. A job removes the others,
+ * including any that were being added, and then writes `group.deleted`.
  * @returns the number of members
  */
 export async function removeGroup(context: Context, group: DeletedGroup): Promise<number> {

@@ -57,7 +57,7 @@ export function tryLockGroup(groupId: string) {
   return sql<Pick<GroupRow, 'id'>>`select id from groups where id = ${groupId} for update skip locked`;
 }
 
-/** From the commit on the group is absent, and its key is free. */
+/** After the commit the group no longer exists, and its key is free. */
 export function updateGroupDeleted(groupId: string) {
   return sql`update groups set deleted_at = now() where id = ${groupId}`;
 }

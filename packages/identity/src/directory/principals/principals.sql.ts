@@ -32,7 +32,7 @@ export function findPrincipal(tenantId: string, principalId: string) {
 }
 
 /**
- * Shares the lock of a principal: waits for a disable, and makes one wait; requests that make credentials don't wait
+ * Shares the lock of a principal: waits for a disable, and makes one wait; requests that create credentials don't wait
  * for each other. The status is read after that wait.
  */
 export function enterPrincipal(tenantId: string, principalId: string) {
@@ -42,7 +42,7 @@ export function enterPrincipal(tenantId: string, principalId: string) {
     where m.tenant_id = ${tenantId} and m.principal_id = ${principalId} and m.status = 'active'`;
 }
 
-/** The same for a change of the principal itself: changes wait for each other on its row. */
+/** Locks a principal for a change of the principal itself: changes wait for each other on its row. */
 export function lockPrincipal(tenantId: string, principalId: string) {
   return sql<PrincipalRow>`
     with entered as materialized (
@@ -62,7 +62,7 @@ export function takePrincipalLock(principalId: string) {
   return sql`select take_principal_lock(${principalId})`;
 }
 
-/** The same for a member of the tenant only. */
+/** Like the previous lock, but only for a member of the tenant. */
 export function takeMemberLock(tenantId: string, principalId: string) {
   return sql`
     select take_principal_lock(principal_id) from memberships
@@ -111,7 +111,7 @@ export function findDirectoryUsers(principalId: string) {
 
 /**
  * Marks the SCIM users of a principal as inactive. Call it with the principal locked: every writer of a user locks the
- * principal first, so nobody else holds these rows.
+ * principal first, so no other transaction has locked these rows.
  */
 export function updateUsersSuspended(principalId: string) {
   return sql`

@@ -108,13 +108,18 @@ export function lockPerson(db: Db, principalId: string): Promise<LockedPerson | 
   return db.row(lockPrincipalAnywhere(principalId));
 }
 
-/** The same for disabling the person: nothing else changes the principal until the transaction ends. */
+/**
+ * Like `lockPerson`, but exclusive, for disabling the person: no other transaction changes the principal until this one
+ * ends.
+ */
 export async function lockPersonAlone(db: Db, principalId: string): Promise<LockedPerson | undefined> {
   await db.run(takePrincipalLock(principalId));
   return lockPerson(db, principalId);
 }
 
-/** Disables a principal that was created in this transaction. Nobody saw it active, so no event is written. */
+/**
+ * Disables a principal that was created in this transaction. It was never visible as active, so no event is written.
+ */
 export async function disableNew(db: Db, principalId: string): Promise<void> {
   await db.run(updateDisabled(principalId, false));
 }

@@ -2,10 +2,10 @@ import { hash } from 'node:crypto';
 import { z } from 'zod';
 
 /**
- * The subjects of revocations of access tokens: the principal, credential, tenant or identity provider in their
- * claims. Anybody may read it, so ids are hashed; they are random, so a hash reveals none that the reader doesn't know.
- * That of a provider includes its tenant's id, because its key can be guessed. A disabled external identity has no
- * entry of its own: its principal has one.
+ * The subjects of revocations of access tokens: the principal, credential, tenant or identity provider in their claims.
+ * Anyone may read the list, so ids are hashed. They are random, so a hash reveals no unknown id. The hash of a provider
+ * includes its tenant's id, because its key can be guessed. A disabled external identity has no entry of its own: its
+ * principal has one.
  */
 export const RevocationList = z
   .strictObject({

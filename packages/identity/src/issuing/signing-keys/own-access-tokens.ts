@@ -16,7 +16,7 @@ export interface OwnClaims extends JWTPayload {
   readonly credential_id: string;
 }
 
-/** The reason why a text is not a valid access token of this issuer, for the log. */
+/** The reason why a string is not a valid access token of this issuer, for the log. */
 export class AccessTokenRefused extends Error {
   override readonly name = 'AccessTokenRefused';
 }

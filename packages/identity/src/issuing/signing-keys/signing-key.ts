@@ -12,7 +12,7 @@ export class SigningKeyError extends Error {
 
 export const modulusBitsMin = 3072;
 
-/** Like `kid`, it means the key's own thumbprint, so that the key can change without a change of the settings. */
+/** Like `kid`, it means the key's own thumbprint, so that the key can be replaced without changing the settings. */
 const byThumbprint = 'thumbprint';
 
 /** A parsed key of the key document. */

@@ -45,7 +45,7 @@ async function startFixture(t: TestContext): Promise<UpstreamFixture> {
   return own;
 }
 
-/** Every failure leaves one row in the audit log and nothing else. */
+/** Every failure writes one row to the audit log and no other data. */
 async function expectRefused(
   { client, tenantId }: Source,
   write: () => Promise<{ status: number; body: { status?: string } }>,

@@ -36,7 +36,10 @@ export function updateReservedAccount({ sourceId, userName, holder }: Reservatio
       and name_hash = encode(sha256(convert_to(lower(${userName}), 'UTF8')), 'hex')`;
 }
 
-/** For a creation that is finished or certainly created no account. Changes nothing when the reservation has ended. */
+/**
+ * Ends the reservation of a creation that is finished or certainly created no account. Changes nothing when the
+ * reservation has ended.
+ */
 export function deleteReservation({ sourceId, userName, holder }: Reservation) {
   return sql`
     delete from upstream_accounts

@@ -61,7 +61,7 @@ export async function reserveName(
   return row === undefined ? undefined : new NameReservation(reservation, row);
 }
 
-/** Keeps the account of a user who is deleted: a later user with the name gets the same account. */
+/** Stores the account of a deleted user: a later user with the name gets the same account. */
 export async function keepAccount(
   db: Db,
   name: { sourceId: string; tenantId: string; userName: string },

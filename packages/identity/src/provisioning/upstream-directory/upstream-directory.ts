@@ -210,7 +210,7 @@ export class UpstreamDirectory {
   }
 }
 
-/** The id in the body, else the last part of `Location`. */
+/** The id in the body, or else the last part of `Location`. */
 function idOf({ json, location }: OutboundAnswer): string {
   const id = fieldsOf(json)['id'] ?? lastPart(location);
   if (typeof id === 'string' && idForm.test(id)) return id;

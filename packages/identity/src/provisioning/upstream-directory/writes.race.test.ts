@@ -18,7 +18,7 @@ import {
   type UpstreamFixture,
 } from './testing/upstream-fixture.ts';
 
-/** Two systems without a common transaction: what is stored in both after failures and races. */
+/** Tests the state of two systems without a common transaction after failures and races. */
 
 let fixture: UpstreamFixture;
 before(async () => {

@@ -77,7 +77,7 @@ export class RecordCheck {
     const [, id, tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id] =
       line;
     const record = { id, tenant_id, actor_ref, resource_type, resource_id, outcome, reason, request_id };
-    // The database may contain any text; only text that a process wrote has the HMAC.
+    // The database may contain any string; only a string that a process wrote has the HMAC.
     const authenticated = { ...record, action: action as Parameters<typeof recordMac>[1]['action'] };
     return this.#keys.some((key) => recordMac(key, authenticated, writtenMs) === mac);
   }

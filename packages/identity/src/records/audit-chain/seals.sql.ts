@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { BehindRow, ContentRow, HeadRow, Range, RemovalRow, RunRow, SealRow, StartRow } from './seal.ts';
 
-/** Lets one process seal at a time. Later statements see what others sealed before. */
+/** Lets only one process seal at a time. Later statements see the links of earlier sealers. */
 export function lockSealing() {
   return sql<{ held: boolean }>`select pg_try_advisory_xact_lock(19024::bigint << 48) as held`;
 }

@@ -4,7 +4,7 @@ import { type EventMark, findMarksAfter, findSettledSequence } from './journal.s
 
 /**
  * The interval between polls of the journal while a reader waits. NOTIFY would be quicker, but a commit with it takes a
- * lock over the whole cluster, and listening needs a connection of its own that no pooler shares. Four small statements
+ * lock over the whole cluster, and listening needs a separate connection that no pooler shares. Four small statements
  * per second for all readers of a process cost less than either.
  */
 const lookEveryMs = 250;

@@ -46,7 +46,7 @@ export function findSettledSequence() {
 }
 
 /**
- * An event if there is one, with the sequences of the last removed event and of the newest readable one. A reader never
+ * The next event, if any, with the sequences of the last removed event and of the newest readable one. A reader never
  * gets a number without an event: after a restore, such a number would seem to belong to another history.
  */
 export type FoundRow = (EventRow | { sequence: null }) & { floor: number; newest: number | null };

@@ -10,7 +10,7 @@ export interface GrantBasisRow {
   allowed_scopes: AudienceColumns['allowed_scopes'] | null;
   /** Null likewise. */
   signing_algorithm: AudienceColumns['signing_algorithm'] | null;
-  /** Those of `groupKeys` that the person is in. */
+  /** The subset of `groupKeys` to which the person belongs. */
   member_of: string[];
   now_seconds: number;
 }

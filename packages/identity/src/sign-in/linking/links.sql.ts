@@ -16,7 +16,7 @@ export interface LinkClaims {
   externalId: string;
 }
 
-/** By issuer and subject in all tenants, and by external id at the provider: two rows at most. */
+/** Searches by issuer and subject in all tenants, and by external id at the provider: at most two rows. */
 export function findLinks({ providerId, issuer, subject, externalId }: LinkClaims) {
   return sql<{ principal_id: string }>`
     select principal_id from external_identities

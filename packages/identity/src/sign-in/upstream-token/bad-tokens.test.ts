@@ -42,7 +42,7 @@ after(async () => {
 
 const usualHeader = { alg: 'RS256', kid: 'upstream-1' };
 const claims = (changes: object = {}) => claimsOf(upstream.issuer, { sub: newSubject(), ...changes });
-/** Signs any header and payload; texts are used as they are. */
+/** Signs any header and payload; strings are used unchanged. */
 function signed(header: unknown = usualHeader, payload: unknown = claims()): string {
   const text = `${encode(header)}.${encode(payload)}`;
   return signedToken(text, rsa(text, upstream.key.privateKey));

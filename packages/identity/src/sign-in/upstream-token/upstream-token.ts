@@ -9,7 +9,9 @@ import type { FoundKeys, ProviderKeys } from '../identity-providers/provider-key
 export interface UpstreamIdentity {
   readonly subject: string;
   readonly externalId: string;
-  /** From the provider's display name claim, cleaned so that it can be stored; undefined if there is no usable one. */
+  /**
+   * The name in the provider's display name claim, cleaned so that it can be stored; undefined if no usable one exists.
+   */
   readonly displayName: string | undefined;
   readonly acr: string | null;
   /** In the order of the token. */
@@ -28,8 +30,8 @@ const displayNameLengthMax = 200;
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Verifies an upstream ID or access token in the order of docs/reference/providers.md#verification. Keys come from
- * the provider only: what a header refers to or contains (`jku`, `jwk`, `x5u`, `x5c`) is ignored.
+ * Verifies an upstream ID or access token in the order of docs/reference/providers.md#verification. Keys come from the
+ * provider only: keys that a header refers to or contains (`jku`, `jwk`, `x5u`, `x5c`) are ignored.
  * @throws Refusal with the code of the first step that fails
  */
 export async function verifyUpstreamToken(
@@ -202,7 +204,7 @@ function displayNameOf(claim: unknown): string | undefined {
     .toWellFormed()
     .replace(/\p{Cc}+/gu, ' ')
     .trim();
-  // By code points, so that no surrogate pair is cut in half.
+  // Cut by code points, so that no surrogate pair is split.
   const cut = [...name].slice(0, displayNameLengthMax).join('').trim();
   return /[\p{L}\p{N}\p{P}\p{S}]/u.test(cut) ? cut : undefined;
 }

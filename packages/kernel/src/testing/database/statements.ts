@@ -1,7 +1,7 @@
 /** Records the statements that this process's services send to their database during an action. */
 let noted: string[] | undefined;
 
-/** For the observer of the tests. */
+/** Used by the observer of the tests. */
 export function noteStatement(text: string): void {
   noted?.push(text);
 }

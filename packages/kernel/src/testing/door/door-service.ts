@@ -55,7 +55,7 @@ export function doorCredential(tenantId = doorTenant, principal = 'ada', permiss
   return { authorization: `Bearer ${tenantId}/${principal}/${permissions}` };
 }
 
-/** Starts the example service of the kernel's tests, over HTTP on a database of its own. */
+/** Starts the example service of the kernel's tests, over HTTP on its own database. */
 export async function startDoors(
   options: { statementTimeoutMs?: number; waitSeconds?: number } = {},
 ): Promise<DoorService> {

@@ -20,7 +20,7 @@ export interface Kept {
   readonly isName: boolean;
 }
 
-/** The first character of a line that names the table of the following lines. */
+/** The first character of a line with the name of the table for the following lines. */
 export const tableMark = '\x01';
 
 const lengthMin = 16;

@@ -27,19 +27,19 @@ export interface Expected {
 export interface MatrixRules {
   readonly unauthenticated: Expected;
   readonly invalid: Expected;
-  /** For text that is not JSON, if that differs from `invalid`. */
+  /** The response to text that is not JSON, if that differs from `invalid`. */
   readonly notJson?: Expected;
   readonly unstorable: Expected;
   readonly tooLarge: Expected;
   readonly wrongMethod: Expected;
   readonly keyRequired: Expected;
   readonly keyTooLong: Expected;
-  /** For services whose endpoints require permissions. */
+  /** Present for services whose endpoints require permissions. */
   readonly denied?: Expected;
   readonly scopeless?: Expected;
   /** The store of responses by idempotency key. */
   readonly keyReused?: Expected;
-  /** For services whose endpoints require If-Match. */
+  /** Present for services whose endpoints require If-Match. */
   readonly ifMatchRequired?: Expected;
   readonly ifMatchInvalid?: Expected;
 }
@@ -60,7 +60,7 @@ export interface MatrixAdapter {
   readonly migrationsDirectory: string;
   /** Tables (`table`) and columns (`table.column`) whose changes no client can observe. */
   readonly ignoredChanges: readonly string[];
-  /** The rules may differ by endpoint: SCIM has an envelope of its own. */
+  /** The rules may differ by endpoint: SCIM has its own envelope. */
   rulesOf(endpoint: Operation): MatrixRules;
   /** The code in a response's envelope; undefined for another envelope. */
   codeOf(body: unknown): string | undefined;

@@ -32,8 +32,8 @@ export interface MatrixSetup<Tenant extends object> extends MatrixAdapter {
 }
 
 /**
- * Registers the tests that every endpoint must pass and that need not be written by hand (CONTRIBUTING.md). The cost of
- * each doesn't depend on the number of endpoints, and the last line of the report contains it.
+ * Registers the tests that every endpoint must pass and that need not be written manually (CONTRIBUTING.md). The cost
+ * of each doesn't depend on the number of endpoints, and the last line of the report contains it.
  */
 export function matrixTests<Tenant extends object>(setup: MatrixSetup<Tenant>): void {
   const { service, endpoints, fixtures } = setup;

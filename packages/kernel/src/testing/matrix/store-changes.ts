@@ -51,7 +51,8 @@ export async function watchStore(databaseUrl: string, ignored: readonly string[]
       return rows[0].mark;
     },
     async changesSince(mark) {
-      // By transaction, not by the order of the rows: a transaction that was open at the mark may commit after it.
+      // Selected by transaction, not by the order of the rows: a transaction that was open at the mark may commit after
+      // it.
       const { rows } = await pool.query<{ change: string }>(
         `select distinct change from store_watch.changes
          where xact >= pg_snapshot_xmin($1) and not pg_visible_in_snapshot(xact, $1) order by 1`,

@@ -89,7 +89,7 @@ export class Instance {
     this.tools = { ...tools, migrate: (m, input) => takeMigration(m, plan, input) };
     return this.take({ kind: 'migrate', at, ...versions });
   }
-  /** The same before its first input. */
+  /** The same instance before its first input. */
   again(first: Parameters<typeof newState>[1], more: Partial<ProcessState>): this {
     this.state = { ...newState(this.definition, first), ...more };
     this.acts = [];

@@ -86,7 +86,7 @@ export type Evaluated =
 
 /**
  * Evaluates a program.
- * @param roots by name, as JSON; instants as text. Missing values are null.
+ * @param roots by name, as JSON; instants as strings. Missing values are null.
  * @returns the value as JSON, instants and durations as ISO 8601 strings, or the reason why it has no value
  * @public for the engine of processes
  */
@@ -201,7 +201,7 @@ function member(isOptional: boolean, node: Node, key: Part | string, scope: Scop
   const isDeclared = within.kind === 'object';
   return readRoot(of, (run) => {
     const value = given.run(run);
-    // A dyn value may be optional at run time, too; then only an existing member has a value.
+    // A dyn value may also be optional at run time; then only an existing member has a value.
     if (value instanceof Optional) throw new ExpressionFault('no_such_overload');
     const found = memberOf(value, nameAt(run));
     if (found !== undefined) return found;

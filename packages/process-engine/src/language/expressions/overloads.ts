@@ -52,7 +52,7 @@ export function mayTake({ kind }: Type, parameter: Parameter): boolean {
   return kind === parameter;
 }
 
-/** Whether a value has this type. An integer from JSON is an int, too. */
+/** Whether a value has this type. An integer from JSON is also an int. */
 function takes(value: Value, parameter: Parameter): boolean {
   if (parameter === 'any') return true;
   const kind = kindOfValue(value);

@@ -62,15 +62,15 @@ export function areComparable(a: Type, b: Type): boolean {
 
 /**
  * Whether the result of an expression may be written where a value of a type is required. Instants and durations are
- * written as text, an optional as its value; the members of a map are only known at run time.
+ * written as strings, an optional as its value; the members of a map are only known at run time.
  */
 export function isWritable(from: Type, to: Type): boolean {
   return fits(from, to, writable);
 }
 
 /**
- * The same for values described by a schema. The value may have more fields than its place declares, because a schema
- * allows them by default, and its numbers may be integers.
+ * The same for values described by a schema. The value may have more fields than its location declares, because a
+ * schema allows them by default, and its numbers may be integers.
  */
 export function mayFit(from: Type, to: Type): boolean {
   return fits(from, to, fitting);

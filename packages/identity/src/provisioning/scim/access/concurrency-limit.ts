@@ -44,8 +44,7 @@ export function limitLargeGroups<T>(context: Context, view: () => Promise<T>): P
 }
 
 /**
- * Runs a write of a source under its limit, in a transaction of its own.
- * @throws as `limitConcurrency`
+ * Runs a write of a source under its limit, in its own transaction. @throws as `limitConcurrency`
  */
 export function runWrite<T>(context: Context, work: (inside: Context) => Promise<T>): Promise<T> {
   return limitConcurrency('writes', sourceOf(context).id, () => recordedTransaction(context, work));

@@ -37,14 +37,14 @@ const patterns: Partial<Record<Operator, (literal: string) => string>> = {
 
 const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** @throws Refusal `scim_invalid_filter` for an operator or a value that does not fit the attribute */
+/** @throws Refusal `scim_invalid_filter` for an operator or a value that is invalid for the attribute */
 export function comparisonCondition(
   attribute: Attribute,
   expression: string,
   filter: LeafFilter,
   values: SqlValues,
 ): string {
-  // An empty text is not a value; only texts can be empty.
+  // An empty string is not a value; only strings can be empty.
   if (filter.kind === 'present')
     return mayBeEmpty(attribute, expression) ? `(${expression} <> '')` : `(${expression} is not null)`;
   const { operator, value } = filter;

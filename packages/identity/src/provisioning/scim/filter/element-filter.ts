@@ -12,7 +12,7 @@ export type ElementTest = (element: JsonObject, spend: Spend) => boolean;
 /**
  * Reads the filter of a PATCH path once, for the many elements that it applies to. The rules are those of
  * `filter.sql.ts`, applied to a document in memory.
- * @throws Refusal `scim_invalid_path` for an unknown name, or an operator or a value that does not fit it
+ * @throws Refusal `scim_invalid_path` for an unknown name, or an invalid operator or value
  */
 export function elementTest(attribute: Attribute, filter: Filter): ElementTest {
   if (filter.kind === 'and' || filter.kind === 'or') {

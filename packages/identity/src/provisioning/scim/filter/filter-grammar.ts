@@ -11,7 +11,7 @@ export type Filter =
   | { readonly kind: 'or'; readonly of: readonly Filter[] }
   | { readonly kind: 'not'; readonly of: Filter }
   | LeafFilter
-  /** `emails[type eq "work"]`: a list with an element that meets a filter of its own. */
+  /** `emails[type eq "work"]`: a list with an element that meets the filter in brackets. */
   | { readonly kind: 'elements'; readonly path: AttributePath; readonly of: Filter };
 
 /** A condition on one attribute. */

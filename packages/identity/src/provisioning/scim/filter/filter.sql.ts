@@ -22,7 +22,7 @@ import type { Scope } from './sql-scope.ts';
  * Every value of the client is a parameter; the text of a condition contains only names from the schemas. Where a
  * value is stored: `expression.sql.ts` and `elements.sql.ts`. How it is compared: `comparison.sql.ts`. What an index
  * finds: `search.sql.ts`.
- * @throws Refusal `scim_invalid_filter` for an unknown attribute, or an operator or a value that does not fit it
+ * @throws Refusal `scim_invalid_filter` for an unknown attribute, or an invalid operator or value
  */
 export function filterCondition(scope: Scope, filter: Filter): string {
   return compile(scope, filter, true);

@@ -5,7 +5,7 @@ import { collateText, comparedAttribute, expressionOf, isUuid } from './expressi
 import type { Scope } from './sql-scope.ts';
 
 /**
- * The expression to sort by. A list sorts by its primary element, else by its first one (RFC 7644, section 3.4.2.3).
+ * The expression to sort by. A list sorts by its primary element, or else by its first one (RFC 7644, section 3.4.2.3).
  * @returns undefined for a name that isn't an attribute, or can't be compared
  */
 export function sortExpression(scope: Scope, path: AttributePath): string | undefined {

@@ -21,8 +21,7 @@ export interface MemberChange {
 const membersAttribute = attributeNamed(groupKind.core.attributes, 'members');
 
 /**
- * The users in a list of members. @throws Refusal `scim_invalid_value` for a text that can't be the id of a
- * user
+ * The users in a list of members. @throws Refusal `scim_invalid_value` for a string that can't be the id of a user
  */
 export function memberIdsOf(value: Json | undefined): string[] {
   if (membersAttribute === undefined) return [];

@@ -72,7 +72,7 @@ function fieldOf(object: JsonObject, name: string): Json | undefined {
   return Object.entries(object).find(([key]) => key.toLowerCase() === name)?.[1];
 }
 
-/** The value is an object: each of its keys names an attribute, or is a path, or the URN of an extension. */
+/** The value is an object: each of its keys is the name of an attribute, a path, or the URN of an extension. */
 function operationsWithoutPath(kind: ResourceKind, verb: Verb, value: Json | undefined): PatchOperation[] {
   if (verb === 'remove') return fail('scim_no_target');
   if (!isObject(value)) return fail('scim_invalid_value');

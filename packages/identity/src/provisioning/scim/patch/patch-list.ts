@@ -78,7 +78,7 @@ function withoutElements(
   return elements.filter((element) => !(isTarget(element) && isNamed(element)));
 }
 
-/** The parts of an element are texts and booleans. */
+/** The parts of an element are strings and booleans. */
 function isPartOf(part: JsonObject, whole: JsonObject): boolean {
   return Object.entries(part).every(([name, value]) => whole[name] === value);
 }

@@ -6,9 +6,11 @@ import { commonAttributes } from './schemas.ts';
 
 /** The limit for one list, except for the members of a group. */
 export const elementsMax = 1000;
-/** The limit for the JSON of all user attributes that have no column of their own. */
+/** The limit for the JSON of all user attributes without their own column. */
 const documentBytesMax = 256 * 1024;
-/** The maximum length of one text, by the type of its attribute; names and external ids have shorter bounds of their own. */
+/**
+ * The maximum length of a string, by the type of its attribute; names and external ids have their own, lower limits.
+ */
 const charactersMax: Partial<Record<Attribute['type'], number>> = { reference: 2048, binary: 16_384 };
 const otherCharactersMax = 1024;
 
@@ -107,7 +109,7 @@ export function requiredText(document: JsonObject, name: string, max: number): s
   return optionalText(document, name, max) ?? refuseValue(name);
 }
 
-/** An empty text counts as an absent one. @throws Refusal `scim_invalid_value` for a longer text */
+/** An empty string counts as absent. @throws Refusal `scim_invalid_value` for a longer string */
 export function optionalText(document: JsonObject, name: string, max: number): string | null {
   const value = document[name];
   if (typeof value !== 'string' || value === '') return null;

@@ -178,7 +178,7 @@ function leafFilters({ words, instants }: Vocabulary, leaf: Leaf): fc.Arbitrary<
 function presenceFilters(leaf: Leaf): fc.Arbitrary<GeneratedFilter> {
   return fc.tuple(pathsOf(leaf), blanks, anyCase('pr')).map(([name, blank, pr]) => ({
     text: `${name}${blank}${pr}`,
-    // An empty text is not a value. A list is present with any element.
+    // An empty string is not a value. A list is present if it has any element.
     matches:
       leaf.isList && !leaf.path.includes('.')
         ? (user) => leaf.values(user).length > 0

@@ -138,7 +138,7 @@ function merged(list: readonly Resource[]): Resource[] {
 const lower = (value: unknown) => (typeof value === 'string' ? value.toLowerCase() : value);
 
 /**
- * Stores emails with at most one primary: the last one that this operation added or made primary, else the last one.
+ * Stores emails with at most one primary: the last one that this operation added or made primary, or else the last one.
  */
 function storeEmails(document: Resource, before: readonly Resource[], after: readonly Resource[]): void {
   const full = merged(after.filter((element) => Object.keys(element).length > 0));

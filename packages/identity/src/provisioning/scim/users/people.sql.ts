@@ -9,7 +9,7 @@ export function findIdentity(providerId: string, externalId: string) {
     where identity_provider_id = ${providerId} and external_id = ${externalId}`;
 }
 
-/** The same identity; call it with its principal locked. No row if its external id has changed since. */
+/** Locks the same identity; call it with its principal locked. No row if its external id has changed since. */
 export function lockIdentity(identityId: string, externalId: string) {
   return sql<{ is_taken: boolean }>`
     select exists (select 1 from scim_users u where u.external_identity_id = e.id) as is_taken
@@ -35,7 +35,7 @@ export function insertIdentity(identity: {
     on conflict do nothing`;
 }
 
-/** For a principal that was created in this transaction and got no identity. */
+/** Deletes a principal that was created in this transaction and got no identity. */
 export function deleteNewPrincipal(principalId: string) {
   return sql`
     with gone as (delete from memberships where principal_id = ${principalId})

@@ -133,8 +133,8 @@ export async function refuseDuplicate(
 }
 
 /**
- * Refuses a write that the directory rejected. Nothing is stored; the audit log has the reason.
- * @throws Refusal `scim_upstream_refused`; any other error as it is
+ * Refuses a write that the directory rejected. The write is not stored; the audit log contains the reason. @throws
+ * Refusal `scim_upstream_refused`; any other error unchanged
  */
 export async function refuseUpstreamFailure(
   context: Context,

@@ -32,7 +32,7 @@ export interface UserContent {
   readonly document: JsonObject;
 }
 
-/** @throws Refusal `scim_invalid_value` for a user without a name, or for a text that is too long */
+/** @throws Refusal `scim_invalid_value` for a user without a name, or for a string that is too long */
 export function contentOf(document: JsonObject): UserContent {
   const { userName: _, externalId: _id, displayName: _name, active, ...rest } = document;
   return {
@@ -44,7 +44,7 @@ export function contentOf(document: JsonObject): UserContent {
   };
 }
 
-/** The same attributes in the format of the directory: the inverse of `contentOf`. */
+/** Converts the attributes to the format of the directory; the inverse of `contentOf`. */
 export function documentOf(row: UserRow): JsonObject {
   return {
     userName: row.user_name,

@@ -45,7 +45,7 @@ export function findScimUser(sourceId: string, id: string) {
 }
 
 /**
- * For a change or the deletion of the user, with its principal locked. A group that adds the user as a member at the
+ * Locks a user for a change or the deletion, with its principal locked. A group that adds the user as a member at the
  * same time waits.
  */
 export function lockScimUser(sourceId: string, id: string) {

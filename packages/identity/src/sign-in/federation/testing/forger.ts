@@ -38,7 +38,7 @@ export function modulusOf(key: KeyObject): bigint {
 export const shortPadding = 'a short padding, and more bytes after the hash';
 
 /**
- * The padded hash of a text (RFC 8017, section 9.2), and blocks that a lenient verifier might accept instead.
+ * The padded hash of a string (RFC 8017, section 9.2), and blocks that a lenient verifier might accept instead.
  * @param size the number of bytes of the modulus
  */
 export function blocksOf(text: string, size = 256): { right: Buffer; wrong: Record<string, Buffer> } {
