@@ -1,4 +1,7 @@
-/** When an agent is killed: after its claim, at the end of its work, or while it reports success. It holds a lease. */
+/**
+ * The moment at which an agent is killed, while it holds a lease: after its claim, at the end of its work, or while it
+ * reports success.
+ */
 export type KillPoint = 'claimed' | 'running' | 'reporting';
 
 const killPoints: readonly KillPoint[] = ['claimed', 'running', 'reporting'];

@@ -1,6 +1,6 @@
 const rateWindowMs = 500;
 
-/** Counters of what the agents saw, for display only: the proof does not use them. */
+/** Counters reported by the agents, for display only: the proof does not use them. */
 export class Tally {
   claims = 0;
   /** Duration of every granted claim, measured by its agent. */

@@ -18,7 +18,7 @@ export interface Lease {
   readonly position: number;
   readonly takenAtMs: number;
   readonly holderId: string;
-  /** When the lease expires: at the claim's time, or at its session's if that is earlier. */
+  /** The expiry of the lease: that of the claim, or of its session if that is earlier. */
   expiresAtMs: number;
   end: Moment | undefined;
 }

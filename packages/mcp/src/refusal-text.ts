@@ -20,7 +20,7 @@ const notTakenCodes: readonly string[] = [
 /** Names of fields, bounds and ids, too short for another author's sentence. */
 const plainDetail = /^[\w.:/@[\]+-]{1,100}$/;
 
-/** Returns the text of a failure for an agent: what happened, and what to do next. @throws defects of this program */
+/** Returns the text of a failure for an agent: its cause, and the next step. @throws defects of this program */
 export function refusalText(error: unknown): string {
   if (error instanceof NotHeldError || error instanceof NoApproverError) return error.message;
   if (error instanceof UnansweredFormError) return `${refusalText(error.refusal)}\n${error.form}`;

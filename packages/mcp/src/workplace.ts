@@ -72,7 +72,7 @@ export class Workplace {
     }
   }
 
-  /** The live lease of this client on a task. @param ref its id, or as TASK-000042 */
+  /** The live lease of this client on a task. @param ref its id, or its public id, such as TASK-000042 */
   findByTask(ref: string): Lease | undefined {
     const wanted = ref.toLowerCase();
     const held = [...this.#held.values()].find(

@@ -14,7 +14,7 @@ import { type SilentProxy, silentProxy } from '@baton/testing/silent-proxy';
 import { Secrets } from './secrets.ts';
 import { type Agent, apiKey, mainFile, Runners, say, sayText } from './testing/runners.ts';
 
-// The runner as a separate process, against a whole Baton.
+// Tests the runner as a separate process against a complete Baton.
 
 let baton: RunningBaton;
 let folder: string;
@@ -626,7 +626,7 @@ describe('the runner', { concurrency: 8 }, () => {
       },
     );
     assert.match(stderr, /its output is not completely stored: EFBIG/);
-    // The 200 are the runner's token, the key's two forms, and lines of the keys.
+    // The 200 secrets are the runner's token, the key's two formats, and lines of the keys.
     assert.match(stderr, /53 lines of secrets are not searched in its output/);
     const { status, output } = (await lastRun(tasks[0] as Task)) ?? {};
     assert.deepEqual([status, output], ['succeeded', { heard: true }]);

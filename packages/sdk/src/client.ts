@@ -35,7 +35,7 @@ export interface ClientOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Every operation of coordination by its subject, and those of identity below `identity`. */
+/** The operations of coordination grouped by subject, and those of identity under `identity`. */
 export interface Api extends CoordinationApi {
   readonly identity: IdentityApi;
   /** The access token of coordination, for connections outside of calls such as a socket. */

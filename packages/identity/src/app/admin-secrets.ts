@@ -15,7 +15,7 @@ const lineForm = /^([A-Za-z0-9._-]{1,100}):(.+)$/;
 /**
  * Reads the file of named admin secrets (see docs/reference/directory.md#admin-secret): lines of `name:secret`; empty
  * lines and those that start with `#` are skipped. Without the setting, the list is empty. @throws SettingError with
- * one sentence that names a line, never its content
+ * the line number, never its content
  */
 export async function readAdminSecrets(
   settings: Pick<Settings, typeof setting | 'IAM_BOOTSTRAP_TOKEN'>,

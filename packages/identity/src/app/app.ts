@@ -58,7 +58,7 @@ export interface Identity extends RunningService {
 }
 
 /**
- * Makes the identity service from its settings (IAM_*). The owner of the port passes requests to its handler. SIGHUP
+ * Creates the identity service from its settings (IAM_*). The owner of the port passes requests to its handler. SIGHUP
  * reads the signing keys, the named admin secrets and the upstream credentials again.
  * @throws Error with one sentence for settings, a key or a database that can't be used
  */

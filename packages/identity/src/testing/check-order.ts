@@ -30,7 +30,7 @@ export interface CheckOrder<A extends Attempt = Attempt> {
   /** `POST /tenants` */
   readonly endpoint: string;
   prepare(): Promise<A>;
-  /** In the order of docs/reference. */
+  /** In the same order as in docs/reference. */
   readonly faults: readonly Fault<A>[];
   /** Faults whose order is tested at another endpoint: only adjacent pairs of these are tested here. */
   readonly proven?: readonly Fault<A>[];

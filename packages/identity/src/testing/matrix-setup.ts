@@ -59,7 +59,7 @@ export const matrixSetup: MatrixSetup<FixtureTenant> = {
   start,
 };
 
-/** `{type, loc[], msg}` without any input. */
+/** The body is `{type, loc[], msg}` and never contains the input. */
 function isProblem(problem: unknown): boolean {
   const { type, loc, msg, ...rest } = problem as Record<string, unknown>;
   return (

@@ -38,7 +38,7 @@ export interface PageQuery<Row> {
   readonly page: Page;
 }
 
-/** One page as `pageOf` declares it. */
+/** One page, in the schema that `pageOf` declares. */
 export interface ItemPage<Item> {
   items: Item[];
   /** Null on the last page. */

@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 
-/** The database has a migration that this program doesn't know: a newer Baton migrated it. */
+/** The database has a migration that this program doesn't have: a newer Baton migrated it. */
 export class DatabaseNewerError extends Error {
   constructor(found: number, known: number) {
     super(`The database is at revision ${found}, but this Baton knows only ${known}. Use the newer Baton.`);

@@ -39,7 +39,10 @@ export interface ParsedInput {
   readonly prepared?: unknown;
 }
 
-/** `?limit=` and `?cursor=`: only the format is checked here. The command checks the range, as 422 comes after 403. */
+/**
+ * `?limit=` and `?cursor=`: only the format is checked here. The command checks the range, because 403 takes precedence
+ * over 422.
+ */
 const pagingShape: Shape = {
   limit: z
     .string()

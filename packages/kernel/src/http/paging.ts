@@ -75,7 +75,7 @@ export function cutPage<Row>(
   return { rows: page, nextCursor };
 }
 
-/** @throws Refusal `invalid_limit` for a length outside of 1 to 200 */
+/** @throws Refusal `invalid_limit` for a length outside the range 1 to 200 */
 export function checkLimit(limit: number | undefined, max: number = pageLimitMax): number {
   if (limit === undefined) return pageLimitDefault;
   if (limit < 1 || limit > max) throw new Refusal('invalid_limit', { min: 1, max });

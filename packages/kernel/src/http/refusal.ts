@@ -4,7 +4,7 @@ export interface ErrorRow {
   readonly status: number;
   /** A second status, for an endpoint that uses the code for a different reason; the refusal specifies it. */
   readonly otherStatus?: number;
-  /** When the code occurs; also the message of the error. */
+  /** The condition of the code; also the message of the error. */
   readonly when: string;
   /** What to do about it. */
   readonly react: string;

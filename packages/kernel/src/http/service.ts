@@ -115,7 +115,7 @@ export interface EndpointSpec<
   description?: string;
   /** A later version removes it; the description specifies the replacement (docs/reference/versions.md#deprecation). */
   deprecated?: true;
-  /** Any one of them suffices. Absent: the handler decides (ownership), or `auth` does. */
+  /** Any one of them suffices. If absent, the handler checks the permission (ownership), or `auth` does. */
   permission?: V['permission'] | readonly V['permission'][];
   /**
    * The subset of `permission` that a refusal lists; absent, all of them. For permissions that only the owner of the
@@ -156,7 +156,7 @@ export interface EndpointSpec<
   ifMatch?: string;
   /** The header may be absent or blank; the handler's `ifMatch` is then -1. */
   ifMatchOptional?: boolean;
-  /** The permission is checked before If-Match: 403 then comes before 428. */
+  /** The permission is checked before If-Match, so 403 takes precedence over 428. */
   permissionFirst?: boolean;
   /**
    * The entity prefix of the ETag of the response, from its `rowVersion` if it has one, otherwise from its `version`.
@@ -185,7 +185,7 @@ export interface EndpointSpec<
   example?: unknown;
   /** Checks of a list's own filters, after the permission and before `limit`. */
   checkFilters?(query: Fields<Q>): void;
-  /** Checks of the body alone that come before the idempotency key and the permission. */
+  /** Checks of the body alone, which run before those of the idempotency key and the permission. */
   precheck?(input: Input<Fields<P>, Fields<Q>, BodyOf<B>>): void;
   /**
    * For work that must not happen in a transaction: reading the bytes of the body, and calling the network. Runs after

@@ -18,7 +18,7 @@ const entryCharactersMax = 80;
 /**
  * The address of the client that sent a request: the address of the connection or, if a trusted proxy made the
  * connection, the last address in X-Forwarded-For that is not a trusted proxy's. Every proxy appends the address it got
- * the request from, so anything further left was sent by the client and can be forged.
+ * the request from, so any address further left was sent by the client and can be forged.
  * @param trusted the networks of the trusted proxies
  * @returns the address of the last known proxy if an entry isn't an address or all are trusted
  */

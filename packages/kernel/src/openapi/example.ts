@@ -9,7 +9,7 @@ interface Place {
   readonly components: Readonly<Record<string, JsonSchema>>;
 }
 
-/** The usual values of fields with these names. The first matching expression decides. */
+/** The usual values of fields with these names. The first matching expression applies. */
 const texts: readonly (readonly [RegExp, string])[] = [
   [/cursor$/i, 'WyJ0YXNrcyIsNDJd'],
   [/^publicId$/, 'TASK-000042'],

@@ -222,7 +222,7 @@ function answerWith(targets: readonly ResolvedAddress[]): LookupFunction {
   };
 }
 
-/** @throws OutboundError `too_late` when the deadline comes first; the work itself continues */
+/** @throws OutboundError `too_late` when the deadline passes first; the work itself continues */
 export function untilAborted<T>(work: Promise<T>, signal: AbortSignal, host: string): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(new OutboundError('too_late', host));

@@ -4,7 +4,7 @@ import { listenUntilStopped } from '../listener/listen.ts';
 import { shortSecretWarning } from './admin-secret.ts';
 import type { Logger } from './log.ts';
 
-/** The commands of a program by name; each ends by itself or fails with one sentence. */
+/** The commands of a program by name; each completes or fails with one sentence. */
 export type Commands = Readonly<Record<string, (args: string[]) => Promise<void>>>;
 
 /**

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
-/** Why a body is rejected; the rest of it is not read. */
+/** The reason why a body is rejected; the rest of it is not read. */
 export type BodyRefusal = 'too_long' | 'busy' | 'full' | 'not_a_message';
 
 interface BodyBounds {

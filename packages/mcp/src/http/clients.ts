@@ -22,7 +22,7 @@ export const clientBounds = {
   /** The maximum bytes of one principal's bodies in memory, and of all bodies together. */
   principalBytesMax: 2 * messageBytesMax,
   bytesMax: 128 * messageBytesMax,
-  /** A client without requests is removed after this time, and a lease that no call names is released. */
+  /** A client without requests is removed after this time, and a lease that no call refers to is released. */
   idleMs: 600_000,
   /** The time for which the permissions of a token are cached. */
   believedMs: 60_000,

@@ -4,7 +4,7 @@
  * delayed others by 4 s, and by 20 ms with this schedule.
  */
 export class Turns {
-  /** In the order of their turns. */
+  /** In the order in which they will run. */
   readonly #waiting = new Map<string, (() => void)[]>();
   #isScheduled = false;
 

@@ -110,7 +110,7 @@ interface Briefing {
 }
 
 /**
- * Releases the task if the agent gets no response: it wouldn't know the lease, and the task would not be done. @throws
+ * Releases the task if the agent gets no response: it wouldn't have the lease, and the task would not be done. @throws
  * the reason
  */
 async function briefingOf(lease: Lease, baton: BatonClient, signal: AbortSignal): Promise<Briefing> {

@@ -82,7 +82,7 @@ export class WorkingCalendar {
     return sum + this.#workedUpTo(toWallMs);
   }
 
-  /** The first wall time after this much working time; the caller must know that it exists. */
+  /** The first wall time after this much working time; the caller must ensure that it exists. */
   wallTimeAfterWork(fromWallMs: number, workMs: number): number {
     let left = this.#workedUpTo(fromWallMs) + workMs;
     let year = yearOfDay(dayOf(fromWallMs));

@@ -44,7 +44,7 @@ export function isResumedBy(
   }
 }
 
-/** Whether an event matches a trigger; the caller evaluates `where`, because it knows the roots. */
+/** Whether an event matches a trigger; the caller evaluates `where`, because it has the roots. */
 export function isOfTrigger(trigger: Trigger, { type, payload }: EventRoot): boolean {
   if (trigger.event !== undefined) return trigger.event === type;
   if (type !== 'observation.recorded' || payload['kind'] !== trigger.observation) return false;
@@ -59,7 +59,7 @@ export function handlersFor(m: Machine, { event, correlations = [] }: EventInput
 }
 
 /**
- * Handlers without a key that match an event: it comes from the instance, or concerns a task, an approval, a call or an
+ * Handlers without a key that match an event: events from the instance, or about a task, an approval, a call or an
  * instance that it has open.
  */
 export function ownHandlersOf(

@@ -218,12 +218,12 @@ export class Machine {
     return order;
   }
 
-  /** In the order in which they were entered. */
+  /** Ordered by entry. */
   elements(): ElementNode[] {
     return inOrder(this.state.nodes).filter((node) => node.kind === 'element');
   }
 
-  /** In the order in which they began. */
+  /** Ordered by start. */
   sequences(): SequenceNode[] {
     return inOrder(this.state.nodes).filter((node) => node.kind === 'sequence');
   }

@@ -172,7 +172,7 @@ export function exit(m: Machine, node: ElementNode, outcome: ExitOutcome): void 
   delete m.state.nodes[element];
 }
 
-/** Ends a step and everything in it before it is done. */
+/** Ends an unfinished step and everything in it. */
 export function cancelElement(m: Machine, node: ElementNode, outcome: ExitOutcome): void {
   cancelInside(m, node, outcome);
   exit(m, node, outcome);
@@ -296,8 +296,8 @@ export function endAll(m: Machine, outcome: ExitOutcome): void {
 }
 
 /**
- * The active stages whose last step is done. Within one input, a list can end before the engine has noticed: if the
- * instance is ended in another way then, such as by a `complete` step, the outcome of the stage stays the same.
+ * The active stages whose last step is done. Within one input, a list can end before the engine processes its end: if
+ * the instance is ended in another way then, such as by a `complete` step, the outcome of the stage stays the same.
  */
 function findDoneStages(m: Machine): ReadonlySet<string> {
   const [lists, steps] = [m.sequences(), m.elements()];

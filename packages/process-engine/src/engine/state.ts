@@ -67,7 +67,7 @@ export interface StageState {
   attempt: number;
   /** Whether its entry held at the last evaluation: a repeatable stage begins again when it holds again. */
   entryHeld: boolean;
-  /** Its discretionary steps that have begun, in this attempt. */
+  /** Its discretionary steps that have begun in this attempt. */
   begun?: string[];
 }
 

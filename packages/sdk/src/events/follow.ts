@@ -86,7 +86,7 @@ export async function* follow(
       if (error instanceof BatonError) askedMs = Math.min(error.retryAfterMs ?? 0, askedWaitMsMax);
     }
     if (isSocket) socketFailures = isGood ? 0 : socketFailures + 1;
-    // After a period of pages, one socket is tried; if it ends at once, pages follow again.
+    // After a period of pages, one socket is tried; if it ends at once, pages are read again.
     else socketFailures = socketsMax - 1;
     failures = isGood ? 1 : failures + 1;
     await sleep(backoffMs(failures, askedMs), signal).catch(() => undefined);

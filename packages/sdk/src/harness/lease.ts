@@ -96,7 +96,8 @@ export class Lease {
       grantedAt,
       beat: (deadlineMs) =>
         api.claims.heartbeat(claim.id, { ttlSeconds: leaseSeconds }, { deadlineMs, attempts: 1 }),
-      // The end may be committed, and reject a heartbeat, before its response arrives. That response decides.
+      // The end may be committed, and reject a heartbeat, before its response arrives. That response determines the
+      // outcome.
       lost: (reason, cause) => {
         if (this.#endings > 0 && cause !== undefined) this.#lossWhileEnding = { reason, cause };
         else this.lose(reason, cause);

@@ -8,7 +8,7 @@ import { isObject } from './keywords.ts';
  * object.
  */
 
-/** In the order of their evaluation: those that depend on what others have evaluated come last. */
+/** In evaluation order: keywords that depend on the evaluation of others are last. */
 export const applicators: Readonly<Record<string, CheckMaker>> = {
   $ref: ({ reference }) => applied(reference(false)),
   $dynamicRef: ({ reference }) => applied(reference(true)),

@@ -30,7 +30,7 @@ export interface Resource {
 export interface Subschema {
   readonly pointer: string;
   readonly resource: Resource;
-  /** In the order of their evaluation. */
+  /** In evaluation order. */
   checks: readonly Check[];
   /** Whether it has keywords for members that no other keyword has evaluated. */
   tracks: boolean;

@@ -87,8 +87,8 @@ export function lockPrincipalAnywhere(principalId: string) {
 }
 
 /**
- * Enables a paused or disabled principal. The time is that of the statement: the transaction may have begun before the
- * disable that it waited for, and sessions from in between would be valid again.
+ * Enables a paused or disabled principal. Uses the time of the statement: the transaction may have begun before the
+ * disable that it waited for, and sessions created in between would be valid again.
  */
 export function updateEnabled(principalId: string) {
   return sql<{ at: string }>`
@@ -131,7 +131,7 @@ export interface PrincipalFilter extends CreatedPage {
   status?: PrincipalRow['status'] | undefined;
 }
 
-/** In the order in which they became members. */
+/** Ordered by the time of joining. */
 export function findPrincipals({ tenantId, kind, status, after, limit }: PrincipalFilter) {
   return sql<PrincipalRow & { joined_at: string }>`
     select p.id, p.kind, p.display_name, p.status, p.created_at, m.created_at as joined_at

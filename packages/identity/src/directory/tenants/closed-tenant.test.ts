@@ -28,7 +28,7 @@ function makeLegacyKey() {
   return { key, keyPrefix, keyHash: createHash('sha256').update(key).digest('hex') };
 }
 
-/** A tenant with a credential of each kind, and each way to use or to make one. */
+/** A tenant with a credential of each kind, and each way to use or create one. */
 async function makeWays(): Promise<{ tenantId: string; ways: Record<string, () => Promise<Answer>> }> {
   const audience = 'control-plane';
   const { tenantId, account, token: provisioningToken } = await makeProvisioning(identity);

@@ -28,7 +28,7 @@ export interface CredentialRow
   > {
   /** The query that the row belongs to, counted from 1. */
   place: number;
-  /** Why the credential is not valid, such as `credential_revoked`; null while it is. */
+  /** The reason why the credential is not valid, such as `credential_revoked`; null if it is valid. */
   refusal: string | null;
   /** The clientId of a service account, the public prefix of a token or a legacy key. */
   client_id: string;

@@ -1,9 +1,9 @@
 import type { RenderedError } from '@baton/kernel/http/refusal';
 
-/** Baton's codes in the terms of RFC 6749 (5.2), RFC 8707, RFC 8693 (2.2.2) and RFC 7009 (2.2.1). */
+/** Baton's codes mapped to those of RFC 6749 (5.2), RFC 8707, RFC 8693 (2.2.2) and RFC 7009 (2.2.1). */
 const names: Readonly<Record<string, string>> = {
   invalid_client: 'invalid_client',
-  // The token that is to be exchanged.
+  // The token to exchange.
   invalid_token: 'invalid_request',
   unsupported_grant_type: 'unsupported_grant_type',
   unsupported_token_type: 'unsupported_token_type',

@@ -68,7 +68,7 @@ export interface RevocationBounds {
 }
 
 /**
- * Makes the list from the events of the last minutes.
+ * Creates the list from the events of the last minutes.
  * @param events the newest of each principal, credential, tenant and identity provider, the newest first
  */
 export function makeRevocationList(

@@ -11,7 +11,7 @@ export interface Reservation {
 }
 
 export type ReservationRow = Pick<RowOf<Tables['upstream_accounts']>, 'upstream_id' | 'is_tried'> & {
-  /** When the first attempt with an unknown outcome began, if `is_tried`: milliseconds since 1970. */
+  /** The start of the first attempt with an unknown outcome, if `is_tried`: milliseconds since 1970. */
   first_tried_ms: number;
 };
 

@@ -18,7 +18,7 @@ export class NameReservation {
   readonly #reservation: Reservation;
   /** The account of a deleted user, or of an unfinished creation. */
   readonly leftId: string | undefined;
-  /** When the first attempt with an unknown outcome began: milliseconds since 1970. */
+  /** The start of the first attempt with an unknown outcome, in milliseconds since 1970. */
   readonly triedMs: number | undefined;
 
   constructor(reservation: Reservation, row: ReservationRow) {

@@ -22,7 +22,7 @@ export interface UpstreamSource {
 
 /** An earlier attempt to create an account, whose outcome is unknown. */
 export interface EarlierAttempt {
-  /** When the first such attempt began: milliseconds since 1970; undefined if there was none. */
+  /** The start of the first such attempt, in milliseconds since 1970; undefined if there was none. */
   readonly sinceMs: number | undefined;
   /**
    * Whether no user of the source has this account. The account of a user is not new, regardless of the directory's

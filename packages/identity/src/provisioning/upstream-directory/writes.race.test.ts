@@ -296,7 +296,7 @@ describe('changes of one user at the same time', () => {
     await held.reached();
     await made(client.patch(path, [{ op: 'replace', path: 'displayName', value: 'Grace' }]));
     const takenBack = barrier();
-    // The outcome comes as late as the response.
+    // The outcome is as late as the response.
     keycloak.overrides.scim = async (res, act) => {
       await takenBack.pass();
       send(res, act());

@@ -39,7 +39,7 @@ export async function readAuditKey(file: string): Promise<AuditKey> {
 /** Each exchange calculates an HMAC: 2.7 µs with a prepared key, 13 µs without. */
 const preparedKeys = new WeakMap<AuditKey, KeyObject>();
 
-/** HMAC-SHA-256, in hexadecimal, of a list as JSON: no two lists have the same text. */
+/** HMAC-SHA-256, in hexadecimal, of a list as JSON: no two lists have the same JSON. */
 export function hmacOf(key: AuditKey, parts: readonly (string | number)[]): string {
   let prepared = preparedKeys.get(key);
   if (prepared === undefined) {

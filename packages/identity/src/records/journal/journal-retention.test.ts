@@ -140,7 +140,7 @@ test('no other statement can remove an event, whatever it sets', async () => {
     });
     await assert.rejects(trying, /append-only/, name);
   }
-  // The permission ends with its transaction, on the same connection too.
+  // The permission ends with its transaction, even on the same connection.
   await identity.pool.transaction(async (tx) => {
     for (const statement of [keptSince, floor(old), remove(old)]) await tx.run(statement);
   });

@@ -27,7 +27,7 @@ export interface FoundKeys {
 interface Entry {
   readonly source: string;
   keys: KeySet | undefined;
-  /** When the fetch that returned them began. */
+  /** The start of the fetch that returned them. */
   readAtMs: number;
   /** The running fetch, which all callers share. */
   fetching: Promise<KeySet> | undefined;
@@ -36,9 +36,9 @@ interface Entry {
    * every request.
    */
   failedUntilMs: number;
-  /** When the last fetch failed, unless one has succeeded since. */
+  /** The time of the last failed fetch, unless one has succeeded since. */
   failedAtMs: number;
-  /** When a fetch was last forced by an unknown `kid`. */
+  /** The time of the last fetch that an unknown `kid` forced. */
   forcedAtMs: number;
 }
 
@@ -80,7 +80,7 @@ export class ProviderKeys {
   readonly #log: Logger;
   readonly #faults: ProviderFaults;
   readonly #nowMs: () => number;
-  /** In the order of their last use, so that the oldest is dropped first. */
+  /** Ordered by last use, so that the oldest is dropped first. */
   readonly #entries = new Map<string, Entry>();
 
   constructor(outbound: OutboundClient, log: Logger, nowMs: () => number = () => performance.now()) {

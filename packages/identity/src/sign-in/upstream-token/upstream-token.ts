@@ -14,7 +14,7 @@ export interface UpstreamIdentity {
    */
   readonly displayName: string | undefined;
   readonly acr: string | null;
-  /** In the order of the token. */
+  /** In the same order as in the token. */
   readonly amr: readonly string[];
   /** RFC 3339, as in the token: it may be in the future. */
   readonly authTime: string | null;

@@ -110,7 +110,7 @@ function named(bytesMax: number): string {
   return `{${Array.from({ length: count }, (_, at) => pair(at)).join()}}`;
 }
 
-/** Each parameter alone, with the longest value; then all of them. */
+/** Each parameter alone with its longest value, then all of them together. */
 function worstQueries(endpoint: Operation): Hostile[] {
   const pairs = Object.entries(queryShapeOf(endpoint)).map(([name, form]) => {
     const growth = { ...definitionsOf(form), share: 1, depth: 0, left: { bytes: queryCharactersMax } };

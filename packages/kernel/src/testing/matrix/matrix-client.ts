@@ -1,6 +1,6 @@
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 
-/** A raw request. `fetch` would refuse some of them, such as a GET with a body, and add headers to others. */
+/** A raw request, because `fetch` would refuse some requests, such as a GET with a body, and add headers to others. */
 export interface Sent {
   readonly method: string;
   readonly path: string;

@@ -81,7 +81,7 @@ export interface MatrixAdapter {
 export interface IdentifierFixture {
   /** The path of such an object: `/claims/{id}`. Null for identifiers of objects outside of tenants. */
   readonly object: string | null;
-  /** An absent one is allowed, for instance in a call that removes what may already be removed. */
+  /** An absent one is allowed, for instance in a call that removes an object that may already be removed. */
   readonly mayBeAbsent?: true;
   /** The fields that contain it, if there are more than the field itself. */
   fields?(id: string): object;

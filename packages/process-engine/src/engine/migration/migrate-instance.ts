@@ -56,7 +56,7 @@ function mapOfOpen({ state }: Machine, { map }: MigrationPlan): JsonObject {
   return Object.fromEntries(open.map((id) => [id, map[id] as string | null]));
 }
 
-/** @returns existing steps that lost a list of steps inside of them */
+/** @returns remaining steps that lost one of their inner lists */
 function closeWhatIsGone(m: Machine, plan: MigrationPlan): Set<string> {
   const bereft = new Set<string>();
   for (const node of m.elements())

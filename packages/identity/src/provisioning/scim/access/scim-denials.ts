@@ -17,7 +17,7 @@ export type ScimDenial = Pick<AuditEntry, 'tenantId' | 'resource' | 'reason'> & 
 export class ScimDenials {
   readonly #ledger: ExchangeLedger;
   readonly #log: Logger;
-  /** When each denial was last recorded, oldest first. */
+  /** The time of the last record of each denial, oldest first. */
   readonly #recordedAtMs = new Map<string, number>();
 
   constructor(ledger: ExchangeLedger, log: Logger) {

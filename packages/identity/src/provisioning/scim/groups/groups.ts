@@ -283,7 +283,7 @@ async function recordWrite(context: Context, action: AuditAction, row: GroupRow)
   await noteContact(context, source.id);
 }
 
-/** Relies on the unique index, which decides races too. @throws Refusal `scim_uniqueness` */
+/** Relies on the unique index, which also resolves races. @throws Refusal `scim_uniqueness` */
 async function refuseDuplicates(change: Promise<GroupRow | undefined>): Promise<GroupRow> {
   try {
     return (await change) as GroupRow;

@@ -6,7 +6,7 @@ export function findUpstreamAccount(userId: string) {
     select upstream_id, upstream_restores from scim_users where id = ${userId}`;
 }
 
-/** Whether the directory wants the user with this account active; no row if there is no such user. */
+/** Whether the user with this account is active in the directory; no row if there is no such user. */
 export function findActiveByUpstreamId(sourceId: string, upstreamId: string) {
   return sql<{ active: boolean }>`
     select active or suspended as active

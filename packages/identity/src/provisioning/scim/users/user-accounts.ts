@@ -21,8 +21,9 @@ const reservationWaitMsMax = 12_000;
 const reservationPollMs = 200;
 
 /**
- * Reserves the user name for a creation, and waits while another request has it: its outcome determines the response.
- * @throws Refusal `scim_uniqueness` when there is such a user; `unavailable` after 12 seconds
+ * Reserves the user name for a creation, and waits while another request has reserved it: the outcome of that request
+ * determines the response. @throws Refusal `scim_uniqueness` when a user with the name exists; `unavailable` after 12
+ * seconds
  */
 export async function reserveUserName(
   context: Context,

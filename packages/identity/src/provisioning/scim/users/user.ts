@@ -55,7 +55,7 @@ export function documentOf(row: UserRow): JsonObject {
   };
 }
 
-/** Whether the directory wants the user active, whatever an administrator has decided. */
+/** Whether the user is active in the directory, regardless of a disable by an administrator. */
 export function isWantedActive({ active, suspended }: Pick<UserRow, 'active' | 'suspended'>): boolean {
   return active || suspended;
 }

@@ -247,7 +247,7 @@ function payloadOf(context: Context, row: UserRow) {
   };
 }
 
-/** Relies on the unique indexes, which decide races too. @throws Refusal `scim_uniqueness` */
+/** Relies on the unique indexes, which also resolve races. @throws Refusal `scim_uniqueness` */
 async function refuseDuplicates<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -40,7 +40,9 @@ export function sealerOf(pool: Pool, key: AuditKey, logged: string[] = []): Seal
   return new Sealer(pool, key, new HeadKeeper(undefined, undefined, log), log);
 }
 
-/** Adds records of a tenant as a process with this key writes them, with strings that are hard to escape. */
+/**
+ * Adds records of a tenant in the way that a process with this key writes them, with strings that are hard to escape.
+ */
 export async function addRecords(
   db: Db,
   key: AuditKey,

@@ -21,7 +21,7 @@ export interface Upstream {
   readonly requests: string[];
   /** Sets the keys of the key document; with undefined, every request returns 503. */
   publish(keys: readonly object[] | undefined): void;
-  /** Delays responses until `end`; `firstRequest` resolves when the first request comes. */
+  /** Delays responses until `end`; `firstRequest` resolves when the first request arrives. */
   delay(ms: number): { firstRequest: Promise<void>; end(): void };
   /** Signs an ID token. `changes` replace claims; undefined removes one. */
   sign(changes?: object, header?: object, key?: SigningPair): Promise<string>;
