@@ -36,7 +36,7 @@ const clients = {
   'claude-desktop': {
     file: 'claude_desktop_config.json (Settings, Developer, Edit Config)',
     reference: undefined,
-    token: `Replace ${placeholder} by the token.`,
+    token: `Replace ${placeholder} with the token.`,
     write: inMcpServers,
   },
   cursor: {

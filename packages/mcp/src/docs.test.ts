@@ -98,7 +98,8 @@ test('the inspector finds every tool in order, over standard input and output an
     ],
     http: [`${baton.url}/mcp`, '--transport', 'http', '--header', `Authorization: Bearer ${token}`],
   };
-  // Each releases it when it disconnects, otherwise the next call would find it under the same token.
+  // Each client releases its lease when it disconnects; otherwise the next call would find the lease under the same
+  // token.
   const task = await baton.admin.tasks.create({ title: 'Inspected', assigneeId: principalId });
   try {
     for (const server of Object.values(servers)) {

@@ -70,7 +70,7 @@ function adviceOf({ code, status, retryable }: BatonError): string {
   if (status === 403) return 'You lack the permission: request it from a person, and continue without it.';
   if (status === 404) return 'Check the reference; task_search finds tasks.';
   if (retryable) return 'Baton is unavailable: try again in a few seconds.';
-  if (code === 'network_error') return 'A person must repair how this server reaches Baton.';
+  if (code === 'network_error') return 'A person must fix the connection of this server to Baton.';
   if (notTakenCodes.includes(code))
     return 'task_get shows why it can not be taken; work_next without task gives you other work.';
   if (status === 422 || status === 400) return 'Correct the arguments and call again.';

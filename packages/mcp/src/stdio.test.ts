@@ -57,7 +57,7 @@ describe('a server over standard input and output', { concurrency: 4 }, () => {
     assert.equal((await baton.admin.tasks.get(task.id)).systemStatusCategory, 'terminal_success');
     assert.match(
       await mcp.refused('work_checkpoint', { lease, note: 'late' }),
-      /has ended already \(succeeded\)/,
+      /has already ended \(succeeded\)/,
     );
     assert.match(await mcp.call('work_next', { assignedToMe: true }), /No work is available for you now/);
     const read = await mcp.client.readResource({ uri: `baton://task/${task.publicId}` });

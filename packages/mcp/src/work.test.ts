@@ -108,7 +108,7 @@ describe('work over MCP', { concurrency: 4 }, () => {
     assert.equal(
       said,
       [
-        `You gave ${task.publicId} back, with the reason as a comment. Its owner (${owner.principalId}) was requested to help.`,
+        `You released ${task.publicId}, with the reason as a comment. Its owner (${owner.principalId}) was requested to help.`,
         `It is paused, and offered again at ${availableAt}.`,
         'work_next gives you other work.',
       ].join('\n'),

@@ -55,7 +55,7 @@ export class Workplace {
   async take(work: WorkOptions): Promise<Lease | undefined> {
     if (this.size + this.#taking >= leasesMax)
       throw new NotHeldError(
-        `You hold ${leasesMax} tasks already, which is the maximum: end one with work_done or work_blocked first.`,
+        `You already hold ${leasesMax} tasks, which is the maximum: end one with work_done or work_blocked first.`,
       );
     this.#taking += 1;
     try {
@@ -151,6 +151,6 @@ export class Workplace {
 
 function sentenceOf({ task, end }: Lease): string {
   if (end === 'lost')
-    return `You have lost the lease on ${task.publicId}: somebody else may be at work on it. Stop working on it now, write nothing more for it, and don't try this call again. work_next gives you other work.`;
-  return `Your work on ${task.publicId} has ended already (${end}): write nothing more for it. work_next gives you other work.`;
+    return `You have lost the lease on ${task.publicId}: another agent may be working on it. Stop working on it now, write nothing more for it, and don't try this call again. work_next gives you other work.`;
+  return `Your work on ${task.publicId} has already ended (${end}): write nothing more for it. work_next gives you other work.`;
 }

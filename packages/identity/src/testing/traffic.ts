@@ -21,7 +21,7 @@ interface ActAmid {
   /** The requests that the victim sends continuously. */
   request(): Promise<Answer>;
   act(): Promise<Answer>;
-  /** Whether the act refuses the requests from then on. */
+  /** Whether the requests must be refused after the act. */
   readonly isShut?: boolean;
 }
 

@@ -47,7 +47,7 @@ export function buildHttp<Caller, Context extends object>(
 }
 
 const neverCompiled = () => () => {
-  throw new Error('A route has a schema of the framework; requests are checked by their declarations.');
+  throw new Error('A route has a framework schema; requests are validated by their declarations.');
 };
 
 /**

@@ -61,7 +61,7 @@ export function describeRefusals(
     .map(([first]) => first as Answer);
   const responses: Record<string, object> = {};
   for (const { name, response } of recurring.sort((left, right) => (left.name < right.name ? -1 : 1))) {
-    if (responses[name] !== undefined) throw new Error(`Two different answers would be named ${name}`);
+    if (responses[name] !== undefined) throw new Error(`Two different responses would be named ${name}`);
     responses[name] = response;
   }
   const isShared = new Set(recurring.map(({ text }) => text));

@@ -111,12 +111,12 @@ function portablePattern(pattern: string): string {
 
 function definitionName(reference: string): string {
   const name = /^#\/\$defs\/([A-Za-z0-9.-]+)$/.exec(reference)?.[1];
-  if (name === undefined) throw new Error(`A recursive form needs a name: .meta({ id }) (${reference})`);
+  if (name === undefined) throw new Error(`A recursive schema needs a name: .meta({ id }) (${reference})`);
   return name;
 }
 
 function nameTaken(name: string): Error {
-  return new Error(`Two different forms have the id ${name}`);
+  return new Error(`Two different schemas have the id ${name}`);
 }
 
 function mapReferences(value: unknown, change: (reference: string) => string): unknown {

@@ -16,7 +16,7 @@ export const headers = {
     schema: { type: 'string', const: 'true' },
   },
   'Retry-After': {
-    description: 'How many seconds to wait before the next attempt.',
+    description: 'The number of seconds to wait before the next attempt.',
     schema: { type: 'integer', minimum: 0 },
   },
 } as const;

@@ -51,7 +51,7 @@ const get = tool({
     const approval = await baton.approvals.get(id, { signal });
     return lines(
       approval.status === 'pending'
-        ? 'It is not decided yet. Go on with other work.'
+        ? 'It is not decided yet. Continue with other work.'
         : `It is decided: ${approval.status}.`,
       changeText(approval),
       documentFromOthers(`the approval ${id}`, { ...shown(approval), ...subjectsOf(approval) }),

@@ -36,7 +36,7 @@ export interface ProcessState {
   parked: Parked | null;
   /** Elements to skip when they are reached, on an operator's request. */
   skipped: string[];
-  /** A cancel that waits for its compensation. */
+  /** A cancellation that is waiting for its compensation. */
   ending: { readonly reason: string; readonly undone: string[] } | null;
   /**
    * False until its start was processed: no stage begins before that, even if the start failed and the instance is

@@ -68,7 +68,7 @@ const reportFile = process.env['BATON_LIVENESS_REPORT'];
 const isLong = reportFile !== undefined;
 /** The long form sends about 600 kinds of requests and should finish within ten minutes. */
 const lastsMs = isLong ? 200 : 150;
-/** In the short form: an endpoint alone takes 0.7 s, and a service has up to 200 of them. */
+/** Endpoints per test in the short form: a single endpoint takes 0.7 s, and a service has up to 200 of them. */
 const endpointsTogether = isLong ? 1 : 4;
 const togetherLastsMs = 300;
 const quietLastsMs = 500;

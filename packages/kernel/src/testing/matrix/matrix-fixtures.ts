@@ -88,7 +88,7 @@ export async function collectFixtures<Tenant extends object>(folder: string): Pr
   );
 }
 
-/** Next to the file that declares the operation. */
+/** The fixtures file next to the file that declares the operation. */
 function fixturesFileOf(folder: string, { id }: Operation): string {
   const declares = new RegExp(`\\bid: '${id}'`);
   const file = globSync('**/*.api.ts', { cwd: folder }).find((api) =>

@@ -52,7 +52,7 @@ export function comparisonCondition(
   if (attribute.type === 'boolean') return booleanCondition(expression, operator, value, values);
   if (typeof value !== 'string') return fail('scim_invalid_filter');
   if (attribute.type === 'dateTime') return instantCondition(expression, operator, value, values);
-  // Without a cast to text, so that the index of the ids is used.
+  // No cast to text, so that the index of the ids is used.
   if (isUuid(expression) && operator === 'eq' && uuidForm.test(value))
     return `(${expression} = ${values.add(value)}::uuid)`;
   return textCondition(attribute, expression, operator, value, values);
