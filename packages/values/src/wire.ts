@@ -29,7 +29,7 @@ export const InstantInput = z
   )
   // An offset can move an instant out of the years that have four digits, the only ones that can be stored.
   .refine((text) => /^(?!0000)\d{4}-/.test(text), 'must be in the years 1 to 9999')
-  // Without `format: date-time`, which would exclude dates, and times without an offset.
+  // Has no `format: date-time`, which would exclude dates, and times without an offset.
   .meta({
     id: 'Instant',
     description: 'RFC 3339 with any offset; without one, UTC. A date alone means its first moment in UTC.',

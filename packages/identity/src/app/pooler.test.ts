@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { type PoolerProxy, startPoolerProxy } from '@baton/kernel/testing/database/pooler-proxy';
 import { startIdentity, type TestIdentity } from '../testing/identity.ts';
 
-/** Tests how startup detects a pooler; `e2e/pooler.long.test.ts` uses a real one. */
+/** Tests the detection of a pooler at startup; `e2e/pooler.long.test.ts` uses a real one. */
 
 let identity: TestIdentity;
 let pooler: PoolerProxy;

@@ -51,7 +51,7 @@ export const errors = {
     'Request the SCIM scope when you exchange the client credentials.',
   ),
   scim_source_required: forbidden(
-    'The service account writes for no active SCIM source.',
+    'The service account does not write for an active SCIM source.',
     'Register a source for the account, or enable its source.',
   ),
   scim_identity_provider_inactive: unavailable(

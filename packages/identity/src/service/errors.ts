@@ -26,7 +26,7 @@ export const errors = {
   ),
   method_not_allowed: errorRow(
     405,
-    'The path exists, but not for this method.',
+    'The path exists, but does not support this method.',
     'Use one of the methods in the `Allow` header.',
   ),
   idempotency_key_reused: conflict(

@@ -74,7 +74,7 @@ export interface ServiceRuntime<Caller, Context extends object> {
   /** Locks the caller's row for the command and refuses one that is no longer active. */
   lockCaller?(tx: Db, caller: Caller): Promise<void>;
   context(call: Call<Caller>, db: Db, transactional: boolean): Context;
-  /** Writes the rows that the handler deferred to the end of its transaction: journal rows. */
+  /** Writes the journal rows that the handler deferred to the end of its transaction. */
   beforeCommit?(context: Context): Promise<void>;
   /** Runs after the commit and wakes readers. Must not throw. The response waits for the returned promise. */
   committed?(context: Context): Promise<void> | void;

@@ -17,7 +17,7 @@ export const clientBounds = {
   clientsOfPrincipalMax: 4,
   /** Concurrent requests per token. */
   requestsMax: 16,
-  /** Unknown tokens of one address that are checked at the same time. */
+  /** The maximum number of unknown tokens of one address that are checked at the same time. */
   openingsOfAddressMax: 50,
   /** The maximum bytes of one principal's bodies in memory, and of all bodies together. */
   principalBytesMax: 2 * messageBytesMax,

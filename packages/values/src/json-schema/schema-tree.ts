@@ -18,7 +18,7 @@ export class SchemaDefect extends Error {
   }
 }
 
-/** A parsed schema: every schema inside of it by its JSON pointer. */
+/** A parsed schema: every schema inside of it, keyed by JSON pointer. */
 export interface SchemaTree {
   readonly subschemas: ReadonlyMap<string, Subschema>;
   readonly documents: ReadonlyMap<Subschema, Json>;

@@ -7,7 +7,7 @@ export type Scalar = 'dyn' | 'null' | 'bool' | 'int' | 'double' | 'string' | 'ti
 export type Type = (
   | { readonly kind: Scalar }
   | { readonly kind: 'list' | 'map' | 'optional'; readonly of: Type }
-  /** For a closed object, undeclared members are a problem at publication; an open object may have others. */
+  /** Undeclared members of a closed object are a problem at publication; an open object may have others. */
   | { readonly kind: 'object'; readonly fields: ReadonlyMap<string, Type>; readonly isOpen?: boolean }
 ) & {
   /** Whether null may be written to it. */
