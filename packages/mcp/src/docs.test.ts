@@ -73,7 +73,7 @@ test('the page names every tool, and the permissions that they need', async () =
 });
 
 /**
- * The protocol's own inspector, 110 MB and no dependency of this repository: `npm install --prefix FOLDER
+ * The protocol's own inspector, 110 MB and not a dependency of this repository: `npm install --prefix FOLDER
  * @modelcontextprotocol/inspector@2.12.0`, and its folder in MCP_INSPECTOR.
  */
 const inspector = join(

@@ -136,7 +136,7 @@ function noteRounded(open: readonly OpenNode[]): void {
   if (roundedIn.has(deepest as object)) return;
   const below = open.slice(notedLevelsMax, toldLevelsMax);
   let path = below.map(({ key }) => `/${key}`).join('');
-  // Backwards by index: a copy of a deep stack for every such number would take quadratic time.
+  // Iterates backwards by index: copying a deep stack for every such number would take quadratic time.
   for (let at = Math.min(open.length, notedLevelsMax) - 1; at >= 0; at -= 1) {
     const { value, key } = open[at] as OpenNode;
     path = `/${key}${path}`;

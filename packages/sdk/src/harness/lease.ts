@@ -78,7 +78,7 @@ export class Lease {
   readonly #lost = new AbortController();
   /** For calls under the lease: a release first stops the work and then still needs a call. */
   readonly #calls = new AbortController();
-  /** Pending calls that end the lease, and why a heartbeat or another write was rejected meanwhile. */
+  /** Pending calls that end the lease, and the reason for which a heartbeat or another write was rejected meanwhile. */
   #endings = 0;
   #ending: Promise<unknown> | undefined;
   #lossWhileEnding: { readonly reason: string; readonly cause: unknown } | undefined;

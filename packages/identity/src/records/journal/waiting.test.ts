@@ -118,7 +118,7 @@ test('200 waiting readers use one of two connections, and a writer is served mea
   const tenantId = await makeTenant(identity);
   const path = `/events?after=${await headOfJournal()}&wait=30&tenantId=${tenantId}`;
   const readings: ReturnType<typeof counted.get>[] = [];
-  // In npm test send 20 at a time: of 200 at once on a busy machine, some received 503 before their first read.
+  // In `npm test`, sends 20 at a time: of 200 at once on a busy machine, some received 503 before their first read.
   while (readings.length < 200) {
     for (let n = 0; n < byDepth(20, 200); n += 1) readings.push(counted.get(path));
     await until(async () => (await waiting()) === readings.length, 'all of them wait');

@@ -104,7 +104,7 @@ async function reusePerson(
   const person = { principal_id: known.principal_id, external_identity_id: known.id };
   // Exclusive from the start if the person is disabled: two transactions that share the lock would deadlock.
   const locked = await lockPrincipal(db, person, { alone: !content.active });
-  // Read again under the lock: another transaction may have taken the person since.
+  // Read again under the lock, because another transaction may have linked the person since.
   const identity = await db.row(lockIdentity(known.id, content.externalId));
   if (identity === undefined || identity.is_taken) fail('scim_uniqueness');
   await db.run(upsertMembership(source.tenantId, known.principal_id));
