@@ -1,13 +1,13 @@
 import type { BatonClient, Transport } from '@baton/sdk';
 
-/** One start of an agent's program, until it is killed: after that, it sends and receives nothing. */
+/** One run of an agent's program. Once killed, it sends and receives nothing. */
 export interface AgentProgram {
   readonly baton: BatonClient;
   /** Aborted when it is killed. */
   readonly killed: AbortSignal;
   /** Simulates SIGKILL: nothing is released or closed, and its lease remains live at the service. */
   kill(): void;
-  /** How long its last call for work took, in milliseconds. */
+  /** The duration of its last claim request, in milliseconds. */
   lastClaimMs(): number;
 }
 

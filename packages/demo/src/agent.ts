@@ -11,10 +11,10 @@ export interface Drain {
   readonly workspaceId: string;
   readonly leaseSeconds: number;
   readonly workMs: number;
-  /** By the number of the claim, counted over all agents. */
+  /** Keyed by the claim's number, counted across all agents. */
   readonly kills: ReadonlyMap<number, KillPoint>;
   readonly tally: Tally;
-  /** Aborted when no task is left. */
+  /** Aborted when no tasks remain. */
   readonly over: AbortSignal;
 }
 
@@ -30,7 +30,7 @@ const idleMs = 200;
 
 /**
  * Runs an agent's program: opens a session, then does one task after another.
- * @returns when no work is left, the session was lost, or the agent was killed (a `StalledWriter`)
+ * @returns undefined when no work remains or the session was lost; a `StalledWriter` if the agent was killed
  */
 export async function runAgent(
   participant: Participant,
@@ -99,7 +99,7 @@ async function doTask(
   }
 }
 
-/** A checkpoint, as many actions as the budget allows, and one more, which must be rejected. */
+/** Records a checkpoint, as many actions as the budget allows, and one more, which must be rejected. */
 async function recordProgress(lease: Lease, baton: BatonClient, tally: Tally): Promise<void> {
   const record = (action: string) =>
     lease.write(({ signal }) => baton.runs.createAction(lease.run.id, { action }, { signal }));

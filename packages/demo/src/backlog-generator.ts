@@ -34,7 +34,7 @@ const places = [
   'in tests',
 ];
 
-/** Drawn from evenly. The shares are those of a real backlog: most issues are plain tasks of middle priority. */
+/** Sampled uniformly. The proportions match a real backlog: most issues are plain tasks of medium priority. */
 const priorities = [0, 1, 1, 2, 2, 2, 2, 2, 3, 4];
 const types = ['task', 'task', 'task', 'bug', 'bug', 'feature', 'chore'];
 const statuses = [...Array<string>(17).fill('open'), 'closed', 'closed', 'tombstone'];

@@ -1,2 +1,2 @@
-/** The demo can't continue: its message is for the person who started it. */
+/** The demo can't continue. The message is shown to the person who started it. */
 export class DemoFailed extends Error {}

@@ -19,7 +19,7 @@ export interface RemovedDemo {
 /**
  * Removes a demo: disables its principals, which ends their sessions and leases, cancels its pending approvals and open
  * tasks, and archives its workspaces. The journal keeps all of it. A second call completes an interrupted one.
- * @param tenantId of identity
+ * @param tenantId the tenant's id in identity
  */
 export async function removeDemo(
   baton: BatonClient,
@@ -36,12 +36,14 @@ export async function removeDemo(
   if (slug.startsWith(slugPrefixes.backlog)) await deprecateFeatureType(baton);
   const cancelledApprovals = await cancelApprovals(baton, new Set(within.map((workspace) => workspace.id)));
   const cancelledTasks = await cancelTasks(baton, id);
-  // Those below first: a workspace with an active one below it can't be archived.
+  // Descendants first: a workspace with an active descendant can't be archived.
   for (const workspace of within.toReversed()) await archive(baton, workspace.id);
   return { workspace: slug, agents: principalIds.length, cancelledApprovals, cancelledTasks };
 }
 
-/** The principals of the demo. Those of an earlier release's demo lack the metadata; they are members. */
+/**
+ * The principals of the demo. Demos of earlier releases lack the metadata, so their principals are found as members.
+ */
 async function findPrincipals(baton: BatonClient, workspaceId: string, slug: string): Promise<string[]> {
   const members = await all(baton.workspaces.listMembers(workspaceId, { limit: pageMax }));
   const principals = await all(baton.principals.list({ limit: pageMax }));
@@ -59,7 +61,7 @@ async function disablePrincipal(baton: BatonClient, principalId: string, tenantI
       .catch(ignoreConflict);
 }
 
-/** The workspace and those below it, from the top down. */
+/** The workspace and its descendants, from the top down. */
 async function workspacesBelow(baton: BatonClient, rootId: string): Promise<WorkspaceTreeNode[]> {
   const { roots } = await baton.workspaces.getTree({ rootId });
   const found: WorkspaceTreeNode[] = [];
@@ -95,7 +97,7 @@ async function archive(baton: BatonClient, workspaceId: string): Promise<void> {
   await baton.workspaces.archive(workspaceId);
 }
 
-/** Somebody else may have ended it meanwhile. */
+/** Another caller may have ended it meanwhile. */
 function ignoreConflict(error: unknown): void {
   if (!(error instanceof BatonError) || error.status !== 409) throw error;
 }

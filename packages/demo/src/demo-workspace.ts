@@ -16,19 +16,19 @@ export interface DemoWorkspace {
   readonly slug: string;
   /** The suffix of its slug, which makes the names of this demo unique. */
   readonly suffix: string;
-  /** The role that its tasks require, in the workspace: they are offered to nobody else. */
+  /** The role in the workspace that its tasks require: they are offered only to its holders. */
   readonly roleId: string;
 }
 
 const descriptions: Record<DemoKind, string> = {
-  live: 'Four agents bring a new checkout to a shop. `baton demo remove` ends it.',
+  live: 'Four agents add a new checkout to a shop. `baton demo remove` ends it.',
   backlog: 'Agents drain a backlog, and the journal proves the result.',
   organisation: 'A small company, and the effects of one finished task. `baton demo remove` removes it.',
 };
 
 const pageMax = 200;
 
-/** The workspaces of demos that weren't removed yet, of one kind or of all. */
+/** The workspaces of demos that haven't been removed yet, of one kind or of all. */
 export async function findDemoWorkspaces(
   baton: BatonClient,
   ...kinds: readonly DemoKind[]

@@ -24,7 +24,7 @@ export interface DemoProgress {
 
 const latencyWindowClaims = 1000;
 
-/** Imports the plan, lets the agents do the tasks, and verifies Baton's guarantees by the journal. */
+/** Imports the plan, lets the agents do the tasks, and verifies Baton's guarantees from the journal. */
 export async function runDemo(
   connection: Connection,
   http: HttpTransport,
@@ -36,7 +36,7 @@ export async function runDemo(
   try {
     return await runWithParticipants(participants, plan, options, progress);
   } finally {
-    // Also on failure: the timer of the progress line would keep this process alive.
+    // Runs on failure too, because the timer of the progress line would keep this process alive.
     progress.end();
     await participants.remove();
   }

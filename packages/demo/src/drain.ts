@@ -14,13 +14,13 @@ export interface DrainOptions {
   readonly tally: Tally;
 }
 
-/** The shortest lease that the service grants, so that a killed agent's task is soon free again. */
+/** The shortest lease that the service grants, so that a killed agent's task soon becomes available again. */
 const killLeaseSeconds = 10;
 const leaseSeconds = 60;
 const pollMs = 250;
 const stalledMsMax = 60_000;
 
-/** Lets all agents work until no task is left. @returns seconds until then */
+/** Lets all agents work until no tasks remain. @returns the duration in seconds */
 export async function drainBacklog(participants: Participants, options: DrainOptions): Promise<number> {
   const { tally, tasks, kill, workMs } = options;
   const startedMs = performance.now();
@@ -41,7 +41,7 @@ export async function drainBacklog(participants: Participants, options: DrainOpt
       const end = await runAgent(participant, drain);
       if (typeof end === 'string') continue;
       killed += 1;
-      // Every second killed agent, the first one included, resumes after its lease has expired.
+      // Every second killed agent, including the first, resumes after its lease has expired.
       if (killed % 2 === 1) stalled.push(resumeStalledWriter(end, drain.leaseSeconds, tally));
     }
   };

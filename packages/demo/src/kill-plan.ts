@@ -1,4 +1,7 @@
-/** When an agent is killed: after its claim, at the end of its work, or while it reports success. It holds a lease. */
+/**
+ * The moment at which an agent is killed, while it holds a lease: after its claim, at the end of its work, or while it
+ * reports success.
+ */
 export type KillPoint = 'claimed' | 'running' | 'reporting';
 
 const killPoints: readonly KillPoint[] = ['claimed', 'running', 'reporting'];
@@ -6,9 +9,9 @@ const share = 0.05;
 const killsMin = 3;
 
 /**
- * Chooses at random the claims whose agent is killed: 5 % of them, three at least.
- * @param tasks the number of tasks, and so the least number of claims
- * @returns when to kill, by the number of the claim, counted from 1 over all agents
+ * Chooses at random the claims whose agent is killed: 5 % of them, at least three.
+ * @param tasks the number of tasks, which is the minimum number of claims
+ * @returns the moment of each kill by the claim's number, counted from 1 across all agents
  */
 export function planKills(tasks: number, random = Math.random): ReadonlyMap<number, KillPoint> {
   const kills = new Map<number, KillPoint>();

@@ -6,7 +6,7 @@ import { type RemovedDemo, removeDemo } from './demo-removal.ts';
 import { createDemoWorkspace, type DemoWorkspace } from './demo-workspace.ts';
 import { canDebug, prepareSpecialties } from './specialties.ts';
 
-/** Requests over connections that stay open; `close` ends them. */
+/** Sends requests over persistent connections, which `close` ends. */
 export interface HttpTransport {
   readonly send: Transport;
   close(): void;
@@ -17,7 +17,7 @@ export interface Participant {
   readonly name: string;
   readonly baton: BatonClient;
   readonly principalId: string;
-  /** Starts a program of this participant, which has a client of its own. */
+  /** Starts a program of this participant, which has its own client. */
   start(): AgentProgram;
   /** The number of access tokens exchanged so far, by this client and those of its programs. */
   exchanges(): number;
@@ -30,12 +30,12 @@ export interface Participants {
   readonly reviewer: Participant;
   /** The agents that may take bugs. */
   readonly debuggerIds: ReadonlySet<string>;
-  /** The workspace of all tasks of the demo. */
+  /** The workspace of all the demo's tasks. */
   readonly workspace: DemoWorkspace;
   /** The type of features. */
   readonly featureTypeId: string;
   exchanges(): number;
-  /** Removes the demo: disables the principals, archives the workspace; then closes the connections. */
+  /** Removes the demo: disables the principals, archives the workspace, and closes the connections. */
   remove(): Promise<RemovedDemo>;
 }
 
@@ -140,7 +140,7 @@ export function openAccess(
   };
 }
 
-/** Creates the workspace of the demo of a backlog, an operator, a reviewer and `size` agents. */
+/** Creates the workspace of a backlog demo, an operator, a reviewer and `size` agents. */
 export async function createParticipants(
   connection: Connection,
   http: HttpTransport,

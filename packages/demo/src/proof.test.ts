@@ -83,7 +83,7 @@ const nothingSpecial = {
   reviewerId: 'person',
 };
 
-/** The violations of all checks, as one text. */
+/** The violations of all checks, as one string. */
 function violationsOf(events: readonly ToldEvent[], special: Partial<ProofInput> = {}): string {
   const proof = proveJournal({ events, openTaskIds, waits, ...nothingSpecial, ...special });
   const violations = proof.checks.flatMap((check) => check.violations);
@@ -166,7 +166,7 @@ test('a task only started before its blocker was done breaks the proof', () => {
 test('a blocker that the journal does not know of breaks the proof', () => {
   assert.match(
     violationsOf([...handled('first'), ...handled('second')]),
-    /does not contain that second waits for first/,
+    /does not contain the dependency of second on first/,
   );
 });
 

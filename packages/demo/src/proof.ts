@@ -7,7 +7,7 @@ export interface ProofInput {
   /** The tasks that the agents had to do. */
   readonly openTaskIds: ReadonlySet<string>;
   /** The dependencies that were imported: `taskId` waits for `blockerId`. */
-  /** Of the open tasks: those of the type with statuses of its own, those that need a debugger, those with a gate. */
+  /** The open tasks of the type with its own statuses, those that need a debugger, and those with a gate. */
   readonly featureIds: ReadonlySet<string>;
   readonly bugIds: ReadonlySet<string>;
   readonly gatedIds: ReadonlySet<string>;
@@ -21,7 +21,7 @@ export interface Check {
   readonly statement: string;
   /** The checked objects, such as "339 tasks": an empty check would prove nothing. */
   readonly looked: string;
-  /** One sentence for each contradiction of the statement. */
+  /** One sentence per contradiction of the statement. */
   readonly violations: readonly string[];
 }
 
@@ -31,7 +31,7 @@ export interface Proof {
 }
 
 /**
- * Checks what happened by the journal alone, not by what the agents believe. A pure function: the same journal gives
+ * Checks the outcome from the journal alone, not from what the agents report. A pure function: the same journal gives
  * the same proof.
  */
 export function proveJournal(input: ProofInput): Proof {
@@ -78,7 +78,7 @@ function checkBlockers(histories: readonly TaskHistory[], waits: ProofInput['wai
   const violations = own.flatMap(({ taskId, blockerId }) => {
     const task = byId.get(taskId) as TaskHistory;
     if (!task.waitsFor.has(blockerId))
-      return [`the journal does not contain that ${task.name} waits for ${blockerId}`];
+      return [`the journal does not contain the dependency of ${task.name} on ${blockerId}`];
     const blocker = byId.get(blockerId);
     // A blocker that is not an open task was done before the agents started.
     if (blocker === undefined) return [];
@@ -104,7 +104,7 @@ function checkTokens(histories: readonly TaskHistory[]): Check {
   );
   const claims = histories.reduce((sum, { leases }) => sum + leases.length, 0);
   return {
-    statement: 'fencing tokens rise with every claim of a task',
+    statement: 'fencing tokens increase with every claim of a task',
     looked: `${claims} claims`,
     violations,
   };
@@ -148,7 +148,7 @@ function checkMoves(histories: readonly TaskHistory[], featureIds: ReadonlySet<s
     }),
   );
   return {
-    statement: 'tasks with statuses of their own moved only as their type declares',
+    statement: 'tasks with their own statuses moved only as their type allows',
     looked: `${typed.length} tasks, ${typed.reduce((sum, { statuses }) => sum + statuses.length, 0)} statuses`,
     violations,
   };

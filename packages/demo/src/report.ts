@@ -20,7 +20,7 @@ export interface DemoResult {
 
 const violationsShownMax = 5;
 
-/** Whether the proof holds, and no write under an expired lease and no action beyond a budget was accepted. */
+/** Whether the proof holds and the service accepted no write under an expired lease and no action over a budget. */
 export function allHolds({ proof, tally }: DemoResult): boolean {
   return proof.holds && tally.stalledAccepted === 0 && tally.budgetsExceeded === 0;
 }

@@ -2,17 +2,17 @@ import type { BatonClient, NewTask, NewTaskType } from '@baton/sdk';
 import { demoRole } from './demo-role.ts';
 
 /**
- * Additional requirements of some of the demo's tasks: features have a type with statuses of its own and a budget, bugs
- * an agent that can debug, and every 40th open task the approval of a person.
+ * Additional requirements of some of the demo's tasks: features have a type with its own statuses and a budget, bugs
+ * require an agent that can debug, and every 40th open task requires a person's approval.
  */
 
 export const typeKey = 'demo-feature';
-/** The slug of the role that bugs require beside that of every task. */
+/** The slug of the role that bugs require in addition to the role of every task. */
 export const debuggerRole = 'demo-debugger';
-/** Actions that a run of a feature may record. */
+/** The maximum number of actions in a run of a feature. */
 export const actionsMax = 3;
 
-/** The statuses of a feature: queued, building, and then shipped or dropped. */
+/** The statuses of a feature: queued, building, then shipped or dropped. */
 export const lifecycle = {
   queued: ['building', 'dropped'],
   building: ['queued', 'shipped', 'dropped'],
@@ -48,7 +48,7 @@ export function canDebug(agentIndex: number): boolean {
 
 /** The objects of one demo for these tasks. */
 export interface Specialties {
-  /** Of the type of features. Tasks name it by id, because another demo may deprecate it meanwhile. */
+  /** The version of the feature type. Tasks refer to it by id, because another demo may deprecate it meanwhile. */
   readonly featureTypeId: string;
   readonly debuggerRoleId: string;
 }

@@ -1,11 +1,11 @@
 const rateWindowMs = 500;
 
-/** Counters of what the agents saw, for display only: the proof does not use them. */
+/** Counters reported by the agents, for display only: the proof does not use them. */
 export class Tally {
   claims = 0;
   /** Duration of every granted claim, measured by its agent. */
   readonly claimMs: number[] = [];
-  /** Conflicts after which an agent continued with another task, by code. */
+  /** Conflicts after which an agent moved on to another task, by code. */
   readonly conflicts = new Map<string, number>();
   killed = 0;
   /** Refusals of agents that resumed after their lease had expired, by code. */
@@ -14,7 +14,7 @@ export class Tally {
   stalledAccepted = 0;
   /** Approvals that the person gave. */
   approved = 0;
-  /** Actions beyond a run's budget: refused, and accepted, which must stay 0. */
+  /** Actions over a run's budget that were refused, and those that were accepted (must stay 0). */
   budgetsRefused = 0;
   budgetsExceeded = 0;
   readonly #doneTaskIds = new Set<string>();
@@ -25,7 +25,7 @@ export class Tally {
     return this.#tasksInAll ?? this.#doneTaskIds.size;
   }
 
-  /** Counts a task once: one whose checks or approvals keep it open after a successful run is taken again. */
+  /** Counts a task once: a task that checks or approvals keep open after a successful run is taken again. */
   addDoneTask(id: string): void {
     this.#doneTaskIds.add(id);
   }

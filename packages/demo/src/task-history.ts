@@ -18,7 +18,7 @@ export interface Lease {
   readonly position: number;
   readonly takenAtMs: number;
   readonly holderId: string;
-  /** When the lease expires: at the claim's time, or at its session's if that is earlier. */
+  /** The expiry of the lease: that of the claim, or of its session if that is earlier. */
   expiresAtMs: number;
   end: Moment | undefined;
 }
@@ -33,21 +33,21 @@ export interface TaskHistory {
   /** Runs that succeeded and completed the task. */
   readonly successes: Moment[];
   readonly completions: Moment[];
-  /** Its consecutive statuses, from events of claims and completion. */
+  /** Its consecutive statuses, from claim and completion events. */
   readonly statuses: string[];
   readonly gates: Gate[];
   /** The numbers of the checkpoints of each run. */
   readonly checkpoints: Map<string, number[]>;
 }
 
-/** An approval that holds the task back. */
+/** An approval that blocks the task. */
 export interface Gate {
   readonly approvalId: string;
   openedAt: number | undefined;
   openedBy: string | undefined;
 }
 
-/** Groups the journal by task; other tasks than `taskIds` are left out. */
+/** Groups the journal by task; tasks outside `taskIds` are left out. */
 export function readHistories(events: readonly ToldEvent[], taskIds: ReadonlySet<string>): TaskHistory[] {
   const histories = new Map([...taskIds].map((taskId) => [taskId, emptyHistory(taskId)]));
   const leasesOfSession = new Map<string, Lease[]>();

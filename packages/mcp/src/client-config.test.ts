@@ -48,7 +48,7 @@ function serverIn(text: string): Server {
   assert.match(text, /^\[mcp_servers\.baton\]\n/);
   const values = [...text.matchAll(/^(\w+) = (.*)$/gm)].map(([, name = '', value = '']) => [
     name,
-    // An inline table of texts is JSON but for the names and the signs between.
+    // An inline table of strings is JSON except for the names and the equals signs.
     JSON.parse(value.replaceAll(/([{,] ?)(\w+) = /g, '$1"$2": ')) as unknown,
   ]);
   return Object.fromEntries(values) as Server;

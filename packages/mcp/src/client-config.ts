@@ -4,7 +4,7 @@ import { programPath } from '../../../bin/invocation.mjs';
 interface Client {
   /** The file that the client reads. */
   readonly file: string;
-  /** How the client refers to a variable of its environment; undefined if it can't. */
+  /** The client's syntax for a variable of its environment; undefined if it has none. */
   readonly reference: string | undefined;
   /** A note for the user about the token. */
   readonly token: string;
@@ -36,7 +36,7 @@ const clients = {
   'claude-desktop': {
     file: 'claude_desktop_config.json (Settings, Developer, Edit Config)',
     reference: undefined,
-    token: `Replace ${placeholder} by the token.`,
+    token: `Replace ${placeholder} with the token.`,
     write: inMcpServers,
   },
   cursor: {
@@ -98,9 +98,9 @@ export interface ClientConfig {
 export type Place = { readonly url: string } | { readonly home: string };
 
 /**
- * Writes the configuration of a client that starts this Baton's MCP server. It names this Node and this program by
- * their paths: a client starts its servers in any folder, and often without the PATH of a shell.
- * @param args of the server
+ * Writes the configuration of a client that starts this Baton's MCP server. It contains the paths of this Node and this
+ * program, because a client starts its servers in any folder, and often without the PATH of a shell. @param args the
+ * server's arguments
  */
 export function buildClientConfig(name: ClientName, args: readonly string[], place: Place): ClientConfig {
   const client: Client = clients[name];

@@ -73,7 +73,7 @@ test('the page names every tool, and the permissions that they need', async () =
 });
 
 /**
- * The protocol's own inspector, 110 MB and no dependency of this repository: `npm install --prefix FOLDER
+ * The protocol's own inspector, 110 MB and not a dependency of this repository: `npm install --prefix FOLDER
  * @modelcontextprotocol/inspector@2.12.0`, and its folder in MCP_INSPECTOR.
  */
 const inspector = join(
@@ -98,7 +98,8 @@ test('the inspector finds every tool in order, over standard input and output an
     ],
     http: [`${baton.url}/mcp`, '--transport', 'http', '--header', `Authorization: Bearer ${token}`],
   };
-  // Each releases it when it disconnects, or the next call finds it under the same token.
+  // Each client releases its lease when it disconnects; otherwise the next call would find the lease under the same
+  // token.
   const task = await baton.admin.tasks.create({ title: 'Inspected', assigneeId: principalId });
   try {
     for (const server of Object.values(servers)) {

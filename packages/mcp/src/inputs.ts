@@ -16,8 +16,8 @@ export const priority = z.enum(['critical', 'high', 'medium', 'low']);
 /** Characters of a JSON text: the service takes documents of 64 KiB. */
 const jsonCharactersMax = 200_000;
 /**
- * The limit of a message over HTTP, where a JSON text is one value. The service accepts 20; thousands would overflow
- * the stack before that.
+ * The limit of a message over HTTP, which counts a JSON text as one value. The service accepts 20; thousands would
+ * overflow the stack before that.
  */
 const jsonLevelsMax = 64;
 

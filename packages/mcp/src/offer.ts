@@ -24,8 +24,6 @@ export function toolsetsIn(text: string): readonly Toolset[] {
   if (names.length === 1 && names[0] === 'all') return toolsets;
   const unknown = names.find((name) => !toolsets.includes(name as Toolset));
   if (unknown !== undefined)
-    throw new TypeError(
-      `There is no toolset "${unknown.slice(0, 50)}": there are ${toolsets.join(', ')}, and all.`,
-    );
+    throw new TypeError(`There is no toolset "${unknown.slice(0, 50)}": use ${toolsets.join(', ')}, or all.`);
   return names as Toolset[];
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-/** The maximum characters of others' text in one result. The result states how much was cut. */
+/** The maximum characters of others' text in one result. The result states the size of the omitted part. */
 export const othersCharactersMax = 20_000;
 
 const name = 'untrusted-data';
@@ -11,7 +11,7 @@ const joined =
   '[[\\p{L}\\p{M}]--[\\p{sc=Latin}\\p{sc=Greek}\\p{sc=Cyrillic}\\p{Default_Ignorable_Code_Point}]]';
 
 /**
- * Invisible characters. They can hide instructions in a text that appears empty, and they can hide the
+ * Invisible characters. They can hide instructions in text that appears empty, and they can hide the
  * envelope's name. Line ends and tabs remain. Persian, Hindi and emoji need a joiner, emoji and keycaps a variation
  * selector: single ones remain in these places, since more of them, or others, could encode words.
  */
@@ -30,7 +30,7 @@ const invisible = new RegExp(
 /** The envelope's own name, in any case and spacing. */
 const marker = /untrusted[\s_.\-\u2010-\u2015\u2212]*data/gi;
 
-/** Removes invisible characters and the envelope's name from a text. */
+/** Removes invisible characters and the envelope's name from text. */
 export function seen(text: string): string {
   return text.replace(invisible, '').replace(marker, 'untrusted data (quoted)');
 }
@@ -44,7 +44,7 @@ export function fromOthers(what: string, text: string): string {
   return enveloped(what, seen(text));
 }
 
-/** @param all a text from which `seen` has removed the invisible characters */
+/** @param all text from which `seen` has removed the invisible characters */
 function enveloped(what: string, all: string): string {
   const mark = randomBytes(6).toString('hex');
   const cut =
@@ -72,14 +72,14 @@ export interface ShownList {
 
 /**
  * Returns a list of documents with others' values. It ends with the last one that fits, so that a reader knows where to
- * continue; a text that is cut in the middle would lose the rest.
+ * continue; text that is cut in the middle would lose the rest.
  */
 export function listFromOthers(what: string, items: readonly unknown[]): ShownList {
   const [begin, between, end] = ['[\n', ',\n', '\n]'];
   let characters = begin.length + end.length;
   const texts: string[] = [];
   for (const item of items) {
-    // Counted as shown: replacing the envelope's name makes a text longer.
+    // Counted as shown: replacing the envelope's name makes text longer.
     const text = seen(JSON.stringify(item, undefined, 1));
     characters += text.length + (texts.length > 0 ? between.length : 0);
     // The first one is always shown, truncated if necessary.

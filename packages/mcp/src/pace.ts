@@ -1,12 +1,15 @@
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/server';
 
-/** Concurrent requests of a client. Further ones are queued, and rejected if the queue is full. */
+/**
+ * The maximum number of concurrent requests of a client. Further requests are queued, and rejected if the queue is
+ * full.
+ */
 export const requestsMax = 16;
 export const waitingMax = 200;
 
 /**
- * Limits a client's concurrent requests. 5,000 calls at once led to 5,000 requests to Baton, which rejected 629 of them
- * with 503, and the heartbeats of the client's own leases were queued behind them.
+ * Limits a client's concurrent requests. 5,000 concurrent calls caused 5,000 requests to Baton, which rejected 629 of
+ * them with 503, and the heartbeats of the client's own leases were queued behind them.
  */
 export class Pace {
   readonly #deliver: (message: JSONRPCMessage) => void;

@@ -1,6 +1,6 @@
 /**
  * Members of a schema that Gemini's function declarations don't support: one of them makes Gemini reject the whole list
- * of tools. The schemas of the server still validate what is omitted here.
+ * of tools. The schemas of the server still validate the constraints that are omitted here.
  */
 const unportable: readonly string[] = ['$schema', 'additionalProperties', 'format'];
 

@@ -89,7 +89,7 @@ export async function createdTask(
     return { resultType: 'task', content, ...(await protocolTask(baton, followed)) };
   } catch (error) {
     if (!(error instanceof BatonError)) throw error;
-    // It was started nevertheless; the text names it.
+    // It was started nevertheless; the text contains its id.
     return { content };
   }
 }

@@ -20,7 +20,7 @@ const notTakenCodes: readonly string[] = [
 /** Names of fields, bounds and ids, too short for another author's sentence. */
 const plainDetail = /^[\w.:/@[\]+-]{1,100}$/;
 
-/** Returns the text of a failure for an agent: what happened, and what to do next. @throws defects of this program */
+/** Returns the text of a failure for an agent: its cause, and the next step. @throws defects of this program */
 export function refusalText(error: unknown): string {
   if (error instanceof NotHeldError || error instanceof NoApproverError) return error.message;
   if (error instanceof UnansweredFormError) return `${refusalText(error.refusal)}\n${error.form}`;
@@ -70,7 +70,7 @@ function adviceOf({ code, status, retryable }: BatonError): string {
   if (status === 403) return 'You lack the permission: request it from a person, and continue without it.';
   if (status === 404) return 'Check the reference; task_search finds tasks.';
   if (retryable) return 'Baton is unavailable: try again in a few seconds.';
-  if (code === 'network_error') return 'A person must repair how this server reaches Baton.';
+  if (code === 'network_error') return 'A person must fix the connection of this server to Baton.';
   if (notTakenCodes.includes(code))
     return 'task_get shows why it can not be taken; work_next without task gives you other work.';
   if (status === 422 || status === 400) return 'Correct the arguments and call again.';

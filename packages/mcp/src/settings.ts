@@ -20,7 +20,7 @@ import { type Toolset, toolsets } from './tool.ts';
 export interface McpSettings extends Access {
   readonly toolsets: readonly Toolset[];
   readonly isReadOnly: boolean;
-  /** How long a lease outlives a killed process. */
+  /** The time for which a lease outlives a killed process. */
   readonly leaseSeconds: number;
 }
 

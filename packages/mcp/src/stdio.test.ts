@@ -57,7 +57,7 @@ describe('a server over standard input and output', { concurrency: 4 }, () => {
     assert.equal((await baton.admin.tasks.get(task.id)).systemStatusCategory, 'terminal_success');
     assert.match(
       await mcp.refused('work_checkpoint', { lease, note: 'late' }),
-      /has ended already \(succeeded\)/,
+      /has already ended \(succeeded\)/,
     );
     assert.match(await mcp.call('work_next', { assignedToMe: true }), /No work is available for you now/);
     const read = await mcp.client.readResource({ uri: `baton://task/${task.publicId}` });
@@ -283,7 +283,10 @@ describe('a server over standard input and output', { concurrency: 4 }, () => {
     const { items } = await baton.admin.runs.list({ taskId: task.id });
     await baton.admin.runs.requestCancel(items[0]?.id ?? '', { reason: 'not needed any more' });
     assert.match(await mcp.call('work_checkpoint', { lease, note: 'half' }), /You are requested to stop/);
-    assert.match(await mcp.call('work_blocked', { lease, reason: 'stop requested' }), /gave .* back/);
+    assert.match(
+      await mcp.call('work_blocked', { lease, reason: 'stop requested' }),
+      /released .*, with the reason/,
+    );
   });
 
   test('a lease that was taken away is lost for good, in plain words', async () => {

@@ -17,7 +17,8 @@ before(async () => {
 after(() => baton.stop());
 
 /**
- * The members of a schema that Gemini's function declarations have; LangChain's adapter and the others take these, too.
+ * The members of a schema that Gemini's function declarations have; LangChain's adapter and the others also accept
+ * these.
  */
 const portable = [
   ...['type', 'title', 'description', 'enum', 'default', 'properties', 'required', 'items'],

@@ -28,7 +28,7 @@ export interface Tool {
   readonly permissions: readonly string[];
   readonly input: StandardSchemaWithJSON;
   readonly isReadOnly: boolean;
-  /** Whether it ends or replaces others' work. */
+  /** Whether it ends or replaces the work of others. */
   readonly isDestructive: boolean;
   /** Whether a second call with the same arguments changes nothing more. */
   readonly isIdempotent: boolean;
@@ -62,8 +62,8 @@ export function tool<Input extends z.ZodObject>(shape: Shaped<Input>): Tool {
 }
 
 /**
- * Caches the JSON Schema of a form: a server is created for each request over HTTP, and generating 14 schemas takes 3
- * ms. The schema has only what clients of all models accept; the form itself checks more.
+ * Caches the JSON Schema of a form: a server is created per request over HTTP, and generating 14 schemas takes 3
+ * ms. The schema contains only members that clients of all models accept; the form itself validates more.
  */
 function written(form: z.ZodObject): StandardSchemaWithJSON {
   const standard = form['~standard'] as StandardSchemaWithJSON['~standard'];

@@ -108,7 +108,7 @@ describe('work over MCP', { concurrency: 4 }, () => {
     assert.equal(
       said,
       [
-        `You gave ${task.publicId} back, with the reason as a comment. Its owner (${owner.principalId}) was requested to help.`,
+        `You released ${task.publicId}, with the reason as a comment. Its owner (${owner.principalId}) was requested to help.`,
         `It is paused, and offered again at ${availableAt}.`,
         'work_next gives you other work.',
       ].join('\n'),
@@ -195,7 +195,7 @@ describe('work over MCP', { concurrency: 4 }, () => {
   });
 
   test('the possible approvers are listed by a tool, and by the error of a request without one', async (t) => {
-    // A Baton of its own: 20 people are listed, and the shared one may have more.
+    // Uses its own Baton, because 20 people are listed and the shared one may have more.
     const own = await startRunningBaton();
     t.after(() => own.stop());
     const agent = await own.participant();

@@ -55,7 +55,7 @@ export class Workplace {
   async take(work: WorkOptions): Promise<Lease | undefined> {
     if (this.size + this.#taking >= leasesMax)
       throw new NotHeldError(
-        `You hold ${leasesMax} tasks already, which is the maximum: end one with work_done or work_blocked first.`,
+        `You already hold ${leasesMax} tasks, which is the maximum: end one with work_done or work_blocked first.`,
       );
     this.#taking += 1;
     try {
@@ -72,7 +72,7 @@ export class Workplace {
     }
   }
 
-  /** The live lease of this client on a task. @param ref its id, or as TASK-000042 */
+  /** The live lease of this client on a task. @param ref its id, or its public id, such as TASK-000042 */
   findByTask(ref: string): Lease | undefined {
     const wanted = ref.toLowerCase();
     const held = [...this.#held.values()].find(
@@ -97,13 +97,13 @@ export class Workplace {
     );
   }
 
-  /** Counts as a call that names every lease. */
+  /** Counts as a call that refers to every lease. */
   touch(): void {
     const now = performance.now();
     for (const held of this.#held.values()) held.usedAtMs = now;
   }
 
-  /** Releases the leases that no call has named for this long. */
+  /** Releases the leases that no call has referred to for this long. */
   async releaseIdle(idleMs: number): Promise<void> {
     const since = performance.now() - idleMs;
     const idle = [...this.#held.values()].filter(({ usedAtMs }) => usedAtMs < since);
@@ -151,6 +151,6 @@ export class Workplace {
 
 function sentenceOf({ task, end }: Lease): string {
   if (end === 'lost')
-    return `You have lost the lease on ${task.publicId}: somebody else may be at work on it. Stop working on it now, write nothing more for it, and don't try this call again. work_next gives you other work.`;
-  return `Your work on ${task.publicId} has ended already (${end}): write nothing more for it. work_next gives you other work.`;
+    return `You have lost the lease on ${task.publicId}: another agent may be working on it. Stop working on it now, write nothing more for it, and don't try this call again. work_next gives you other work.`;
+  return `Your work on ${task.publicId} has already ended (${end}): write nothing more for it. work_next gives you other work.`;
 }

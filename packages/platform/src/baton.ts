@@ -39,7 +39,7 @@ export interface BatonOptions {
   onFailure(reason: StartError): void;
 }
 
-/** A running Baton: both services, the worker and the context adapter behind one port, on one PostgreSQL. */
+/** A running Baton: both services, the worker and the context adapter on one port and one PostgreSQL. */
 export interface Baton {
   readonly connection: Connection;
   /** Signs in to the console, once, within 60 seconds. */
@@ -176,7 +176,7 @@ function chooseSecrets(settings: PlatformSettings, made: Secrets): Secrets {
 }
 
 function warnOfShortSecrets(settings: PlatformSettings, say: BatonOptions['say']): void {
-  // Other machines may also send them through a proxy, whatever HOST is.
+  // Other machines may also send them through a proxy, regardless of HOST.
   const host = settings.BATON_MANAGEMENT_NETWORKS === undefined ? settings.HOST : '';
   for (const setting of ['IAM_BOOTSTRAP_TOKEN', 'CP_BOOTSTRAP_TOKEN'] as const) {
     const warning = shortSecretWarning(setting, settings[setting], host);
@@ -197,7 +197,7 @@ function chooseUrls({ HOST, IAM_PUBLIC_URL }: PlatformSettings, port: number): U
   return { localUrl, publicUrl: IAM_PUBLIC_URL || localUrl };
 }
 
-/** The addresses that OAuth clients may use as a resource (RFC 8707). MCP clients use that of `/mcp`. */
+/** The addresses that OAuth clients may use as a resource (RFC 8707). MCP clients use the address of `/mcp`. */
 function resourcesOf({ publicUrl, localUrl }: Urls): Record<string, string> {
   const bases = [publicUrl, ...ownHosts(localUrl).map((host) => `http://${host}`)];
   return Object.fromEntries(

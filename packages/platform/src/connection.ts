@@ -50,7 +50,7 @@ export function parseConnection(text: string, path: string): Readonly<Record<str
     const value = JSON.parse(text) as Record<string, unknown> | null;
     if (typeof value?.adminToken === 'string') return value;
   } catch {
-    // Rejected below, like JSON of another form.
+    // Rejected below, like any other invalid JSON.
   }
   throw new StartError(`${path} is damaged. Run ${invocation()} start again to write a new one.`);
 }

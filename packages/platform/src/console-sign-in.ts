@@ -12,7 +12,7 @@ interface SignInParts {
   readonly adminSecret: string;
   readonly coordinationUrl: string;
   readonly identityUrl: string;
-  /** Hosts that may be private, unless the settings name others. */
+  /** Hosts that may be private, unless the settings contain others. */
   readonly allowedHosts: readonly string[];
   /** The public URL of the console. */
   readonly publicUrl: string;
@@ -21,7 +21,7 @@ interface SignInParts {
 }
 
 /**
- * Configures sign-in with the tenant's identity providers; undefined if the settings name none.
+ * Configures sign-in with the tenant's identity providers; undefined if the settings contain none.
  * @throws StartError for a secrets file that can't be read
  */
 export function consoleSignIn(
@@ -47,7 +47,7 @@ export function consoleSignIn(
   };
 }
 
-/** Parses lines `key address secret`, or `key:secret`, which uses the address that is discovered first. */
+/** Parses lines `key address secret`, or `key:secret`, which uses the first discovered address. */
 function secretsIn(path: string): Map<string, ProviderSecret> {
   if (path === '') return new Map();
   let text: string;

@@ -12,7 +12,7 @@ import { failureCode, StartError } from './start-error.ts';
 export interface Databases {
   readonly iamDatabaseUrl: string;
   readonly cpDatabaseUrl: string;
-  /** The built-in PostgreSQL, unless the databases are elsewhere. */
+  /** The built-in PostgreSQL, unless the databases are external. */
   readonly cluster: SupervisedCluster | undefined;
 }
 
@@ -48,7 +48,7 @@ export async function openDatabases(
 }
 
 /**
- * Rejects databases without this Baton's data, in which it would start over, empty.
+ * Rejects databases without this Baton's data, in which it would start over with no data.
  * @param places the location of the databases by the settings
  * @throws StartError if they contain no data of this folder's Baton, or can't be reached
  */

@@ -10,7 +10,7 @@ try {
   const { BATON_HOME: home } = readPlatformSettings(process.env);
   const path = join(home, connectionFile);
   const isNamed = Object.entries(process.env).some(([name, value]) => /^BATON_HOME$/i.test(name) && value);
-  // In an npm installation, anybody may have created the current folder, so it is rejected unless the user owns it.
+  // In an npm installation, anyone may have created the current folder, so it is rejected unless the user owns it.
   if (!isNamed) findConnection({ folders: [dirname(home)] });
   const text = readPrivateFile(path);
   if (text === undefined)

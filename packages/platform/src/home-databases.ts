@@ -15,7 +15,7 @@ type DatabaseSettings = Pick<PlatformSettings, 'IAM_DATABASE_URL' | 'CP_DATABASE
 /** The socket folder of the built-in server, also in the temporary folder or in a restored Baton. */
 const ownSocketFolder = /(?:\/postgres(?:\.restoring)?\/run|\/baton-\d+-[\da-f]{12})$/;
 
-/** The location of the databases by the settings. @throws StartError if they name only one of the two */
+/** The location of the databases by the settings. @throws StartError if they contain only one of the two */
 export function placesOfSettings({
   IAM_DATABASE_URL: iam,
   CP_DATABASE_URL: cp,
@@ -54,7 +54,7 @@ export function placesOfHome(home: string): DatabasePlaces | undefined {
   return knownPlaces((name) => readPrivateFile(join(home, name)));
 }
 
-/** @throws StartError if this Baton's databases are on another server that the settings don't name */
+/** @throws StartError if this Baton's databases are on another server that isn't in the settings */
 export function rejectMissingAddresses(home: string, settings: DatabaseSettings): void {
   const known = placesOfHome(home);
   if (known === undefined || known === 'built-in' || placesOfSettings(settings) !== 'built-in') return;

@@ -28,7 +28,7 @@ export function removeDrafts(home: string): void {
 }
 
 /**
- * Replaces the parts by the drafts and moves the previous parts to the folder `aside`. The plan is written first, so
+ * Replaces the parts with the drafts and moves the previous parts to the folder `aside`. The plan is written first, so
  * that the next start finishes the replacement after a crash.
  */
 export function replaceParts(home: string, aside: string): void {

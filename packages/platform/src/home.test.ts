@@ -19,7 +19,7 @@ beforeEach(() => {
 
 afterEach(() => folder.remove());
 
-/** One plain sentence: it ends with a full stop, has one line, and shows no stack. */
+/** One plain sentence that ends with a full stop, has one line, and contains no stack. */
 const sentence = (pattern: RegExp) => (error: Error) => {
   assert.ok(error instanceof StartError);
   assert.match(error.message, pattern);
@@ -85,7 +85,7 @@ function spawnOpener(after: string) {
   return spawn(process.execPath, ['--input-type=module-typescript', '-e', script]);
 }
 
-/** Runs such a process to its end and returns what it printed. */
+/** Runs such a process to its end and returns its output. */
 async function runOpener(after: string): Promise<string> {
   const child = spawnOpener(after);
   const [printed] = await Promise.all([text(child.stdout), once(child, 'exit')]);

@@ -49,7 +49,7 @@ export function openHome(directory: string): Home {
 }
 
 /**
- * Locks the folder, whatever it contains; creates it if missing.
+ * Locks the folder, regardless of its contents; creates it if missing.
  * @throws StartError if it is not writable, contains another user's Baton, or is in use
  */
 export function lockFolder(directory: string): { isNew: boolean; release: () => void } {

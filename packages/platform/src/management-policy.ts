@@ -54,7 +54,7 @@ function isAllowed(req: IncomingMessage, { allowed, proxies }: ManagementPolicy)
   const peer = bareAddress(req.socket.remoteAddress);
   const client = bareAddress(clientAddressOf(req, proxies));
   const isForwarded = forwardingHeaders.some((name) => req.headers[name] !== undefined);
-  // Otherwise, an untrusted proxy on this machine or in an allowed network would let everybody in.
+  // Otherwise, an untrusted proxy on this machine or in an allowed network would admit every client.
   const isKnown = !isForwarded || (isIn(proxies, peer) && req.headers['x-forwarded-for'] !== undefined);
   return isKnown && (isIn(allowed, client) || isOwnAddress(client));
 }

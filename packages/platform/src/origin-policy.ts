@@ -3,9 +3,9 @@ import { isIP } from 'node:net';
 
 /** The hosts and origins that the port of the default run accepts. */
 export interface OriginPolicy {
-  /** Allowed host names besides `localhost` and IP addresses; lower case, without a port. */
+  /** Allowed host names in addition to `localhost` and IP addresses; lower case, without a port. */
   readonly hosts: readonly string[];
-  /** Hosts (with their port) of Baton's own pages, besides the host of the request. */
+  /** Hosts (with their port) of Baton's own pages, in addition to the host of the request. */
   readonly ownOrigins: readonly string[];
   /** Allowed origins of other web pages; `*` allows all. */
   readonly origins: readonly string[];

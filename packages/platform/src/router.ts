@@ -19,7 +19,7 @@ import { failureCode, StartError } from './start-error.ts';
  */
 export interface Router {
   readonly port: number;
-  /** Starts routing; before, every response is 503. `/health/ready` stays 503 until `markReady`. */
+  /** Starts routing; until then, every response is 503. `/health/ready` stays 503 until `markReady`. */
   routeTo(services: RoutedServices): void;
   /** Called after the bootstrap; from then on, coordination handles `/health/ready`. */
   markReady(): void;

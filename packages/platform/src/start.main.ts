@@ -11,7 +11,10 @@ import { hasTerminal } from './terminal.ts';
 // use.
 process.env.UV_THREADPOOL_SIZE ??= String(availableParallelism() + 1);
 
-/** One Ctrl-C can deliver the signal more than once within milliseconds; a second Ctrl-C comes later than this. */
+/**
+ * One Ctrl-C can deliver the signal more than once within milliseconds; a deliberate second Ctrl-C arrives later than
+ * this.
+ */
 const sameSignalMs = 1000;
 
 const say = (line: string) => console.log(line);

@@ -15,12 +15,12 @@ import {
 import { longTest } from '@baton/testing/depth';
 import { folderInMemory, privateFolder } from './testing/private-folder.ts';
 
-// Starts of a Baton by different users and after different ends. PostgreSQL runs as the owner of the folder, or, if
-// that is root, as another user, who must always be able to traverse it.
+// Starts Baton as different users and after different kinds of shutdown. PostgreSQL runs as the owner of the folder,
+// or, if that is root, as another user, who must always be able to traverse it.
 
 const skip = process.getuid?.() !== 0 && 'only root can run programs as other users';
 const root = 0;
-/** A user of every Linux. `postgres` or `nobody` run the server of root's Baton. */
+/** A user that exists on every Linux. `postgres` or `nobody` run the server of root's Baton. */
 const daemon = 1;
 
 let folder: ReturnType<typeof privateFolder>;

@@ -9,7 +9,7 @@ import { registerAgent } from '@baton/testing/registered-agent';
 import { type RunningBaton, sharedBaton } from '@baton/testing/running-baton';
 import { Runners, type Running, say, sayText } from './testing/runners.ts';
 
-// Tests which tasks a runner takes, the number of attempts, and the results of its command's reports.
+// Tests the selection of tasks by a runner, the number of attempts, and the results of its command's reports.
 
 let baton: RunningBaton;
 let runners: Runners;
@@ -126,7 +126,7 @@ describe('attempts of the runner', { concurrency: 4 }, () => {
       assert.doesNotMatch(said, /\bat .*\.ts:/);
     }
     const [usage, said] = await codeOf(runners.run(agent, 'true', '--task', 'TASK-1', '--type', 'task'));
-    assert.deepEqual([usage, said], [2, '--task names the single task to work on: omit --type.\n']);
+    assert.deepEqual([usage, said], [2, '--task specifies the single task to work on: omit --type.\n']);
   });
 
   test('--workspace takes what is in a workspace or below it, by its slug or its id', async () => {

@@ -12,9 +12,9 @@ export interface CommandOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Written to standard input, which is then closed. */
   readonly input: string;
-  /** Also in the environment, which identifies a process that has left the group. */
+  /** The id is also in the environment, which identifies a process that has left the group. */
   readonly runId: string;
-  /** How long it may run without a sign of the runner. */
+  /** The time for which it may run without a sign from the runner. */
   readonly leftMs: number;
   /** The file for the command's output, both streams in the order of arrival. */
   readonly outputFile: string;
@@ -26,7 +26,7 @@ export interface CommandOptions {
   onLine(line: MarkedLine): Promise<void>;
 }
 
-/** How a command ended: with an exit code, or by a signal. */
+/** The end of a command: an exit code or a signal. */
 export interface CommandEnd {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -34,14 +34,18 @@ export interface CommandEnd {
 
 /** The maximum stored output of one run. More is read and discarded, so that the command doesn't block. */
 export const outputBytesMax = 10 * 1024 * 1024;
-/** How long to wait for the last output after the command's end: a process of another group may keep the pipe open. */
+/**
+ * The time to wait for the last output after the command's end, because a process of another group may keep the pipe
+ * open.
+ */
 const outputMsMax = 5_000;
 
 /**
  * Waits for a line on descriptor 3 and becomes the command. A process of the same group kills the group when the other
- * end of descriptor 3 is closed, or when the seconds that it read there last have passed without new ones. So no
- * command outlives its runner, even after SIGKILL, or its lease, even after SIGSTOP of the runner. The command's own
- * processes don't outlive the run either. `sleep` inherits that SIGTERM is ignored, because the group gets one first.
+ * end of descriptor 3 is closed, or when the number of seconds that it last read there has passed without a new one.
+ * Therefore no command outlives its runner, even after SIGKILL, or its lease, even after SIGSTOP of the runner. The
+ * command's own processes don't outlive the run either. `sleep` inherits that SIGTERM is ignored, because the group
+ * gets one first.
  */
 const wrapper = `read -r go <&3 || exit 125
 ( trap '' TERM INT HUP QUIT USR1 USR2
@@ -54,7 +58,7 @@ const wrapper = `read -r go <&3 || exit 125
 exec 3<&-
 exec sh -c "$0"`;
 
-/** One running command with all its processes, in a process group of its own. */
+/** One running command with all its processes, in its own process group. */
 export class Command {
   readonly ended: Promise<CommandEnd>;
   readonly #collected: Collected;
@@ -87,7 +91,7 @@ export class Command {
       // Opened before the command starts: it may remove the folder of its output.
       collected = collect(child.stdout, child.stderr, options);
     } catch (error) {
-      // Without the line to start, the wrapper ends.
+      // The wrapper exits if it doesn't receive the start line.
       lifeline.destroy();
       throw error;
     }
@@ -138,7 +142,7 @@ export class Command {
     if (!this.#hasEnded) this.#killAll();
   }
 
-  /** Lets it run for this long without a further sign of the runner. */
+  /** Lets it run for this long without a further sign from the runner. */
   prolong(leftMs: number): void {
     if (!this.#hasEnded) this.#lifeline.write(`${secondsOf(leftMs)}\n`);
   }
@@ -204,7 +208,7 @@ function collect(
 }
 
 /**
- * Stores the output, up to the bound. A full disk must not end the reading: the command would block at its next line,
+ * Stores the output, up to the bound. A full disk must not stop the reader: the command would block at its next line,
  * and its lines for the runner would be lost.
  */
 class OutputFile {

@@ -11,7 +11,7 @@ const stopping = new AbortController();
 const say = (line: string) => console.error(visible(line));
 
 function onSignal(): void {
-  // The end of this process kills the processes of the commands (see Command).
+  // When this process exits, the processes of the commands are killed (see Command).
   if (stopping.signal.aborted) process.exit(1);
   say('Stopping: commands get SIGTERM, and their tasks are released ... (again to stop at once)');
   stopping.abort();

@@ -14,8 +14,8 @@ const lineEnd = 10;
 
 /**
  * Finds the marked lines in the parts of one stream. A random mark also counts after other text: otherwise, a command
- * that prints others' text without a line end could lose its next approval request. The fixed mark, which others know,
- * counts only at the beginning of a line.
+ * that prints text of other authors without a line end could lose its next approval request. The fixed mark, which is
+ * publicly known, counts only at the beginning of a line.
  */
 export class MarkedLines {
   readonly #start: Buffer;

@@ -20,7 +20,10 @@ export interface ParsedRequest {
   readonly changes: readonly string[];
 }
 
-/** The mark of every command that `--fixed-mark` starts. Others' text that such a command prints may contain it. */
+/**
+ * The mark of every command that `--fixed-mark` starts. Text of other authors that such a command prints may contain
+ * it.
+ */
 export const fixedMark = '::baton::';
 
 /**

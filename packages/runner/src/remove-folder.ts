@@ -24,7 +24,7 @@ function removeOpened(path: string): string | undefined {
   }
 }
 
-/** Links are not followed: they may lead to folders of others. */
+/** Links are not followed, because they may point to folders of other users. */
 function openFolders(top: string): void {
   const open = [top];
   for (let path = open.pop(); path !== undefined; path = open.pop()) {

@@ -14,7 +14,7 @@ import { type SilentProxy, silentProxy } from '@baton/testing/silent-proxy';
 import { Secrets } from './secrets.ts';
 import { type Agent, apiKey, mainFile, Runners, say, sayText } from './testing/runners.ts';
 
-// The runner as a separate process, against a whole Baton.
+// Tests the runner as a separate process against a complete Baton.
 
 let baton: RunningBaton;
 let folder: string;
@@ -82,7 +82,7 @@ describe('the runner', { concurrency: 8 }, () => {
     const runner = run(agent, `trap "" TERM; ${signsOfLife}`, '--once', '--lease-seconds', '10');
     const alive = () => textOf(join(runner.place, 'alive'));
     await eventually('the begin', alive);
-    // Wait past the first lease in the long proof: the command continues only because the runner extends its lease.
+    // Waits past the first lease in the long test: the command continues only because the runner extends its lease.
     if (isLongProof) await sleep(11_000);
     else await prolonged(tasks[0] as Task);
     const pastFirstMs = Date.now();
@@ -116,7 +116,7 @@ describe('the runner', { concurrency: 8 }, () => {
     await prolonged(task);
     between.isSilent = true;
     const stoppedAtMs = Date.now();
-    // Wait longer than the lease in the long proof: by then a successor could start.
+    // Waits longer than the lease in the long test: by then a successor could start.
     if (isLongProof) await sleep(11_000);
     else await noSign(runner, 3_000);
     const livedMs = lastSignMs(runner) - stoppedAtMs;
@@ -182,7 +182,7 @@ describe('the runner', { concurrency: 8 }, () => {
     assert.match(environment, new RegExp(`^BATON_TASK=${task.publicId}$`, 'm'));
     assert.match(environment, /^BATON_FENCING_TOKEN=\d+$/m);
     assert.match(environment, /^BATON_TASK_TITLE=Say hello$/m);
-    // The command is not the runner: it gets no credential.
+    // The command is not the runner, so it gets no credential.
     assert.doesNotMatch(environment, /-case-setting/);
     assert.doesNotMatch(environment, /TOKEN=(?!\d+$)/m);
     assert.equal(readFileSync(join(runner.place, 'count'), 'utf8').trim(), '0');
@@ -327,7 +327,7 @@ describe('the runner', { concurrency: 8 }, () => {
     });
     runner.child.kill('SIGKILL');
     await runner.ended;
-    // Without the kill it would live as long as its lease: longer than this timeout.
+    // Without the kill it would run as long as its lease, which is longer than this timeout.
     await noSign(runner);
     const next = again(agent, runner.place, exec, '--once');
     assert.equal(await next.ended, 0, next.output());
@@ -502,7 +502,7 @@ describe('the runner', { concurrency: 8 }, () => {
     const prints = [
       "printf '::baton:: open'",
       "head -c 600000 /dev/zero | tr '\\0' x",
-      // The trace of a shell repeats each command.
+      // A shell trace repeats each command.
       'exec 2>&1; set -x',
     ];
     const asks = [say({ do: 'comment', body: 'Heard' }), say({ do: 'output', data: { n: 1 } })].join('; ');
@@ -542,7 +542,7 @@ describe('the runner', { concurrency: 8 }, () => {
     first.child.kill('SIGTERM');
     await first.ended;
     for (const [args, code, text] of [
-      [[], 2, /--exec names the command/],
+      [[], 2, /--exec must contain the command/],
       [['--exec', 'true', '--parallel', '0'], 2, /--parallel is a whole number from 1 to 64/],
       [['--exec', 'true', '--dance'], 2, /dance/],
     ] as const) {
@@ -614,7 +614,7 @@ describe('the runner', { concurrency: 8 }, () => {
     const { agent, tasks } = await agentWith('Full disk');
     const exec = `head -c 500000 /dev/zero | tr '\\0' x; echo; ${say({ do: 'output', data: { heard: true } })}`;
     const place = join(folder, 'full');
-    // No file of this runner may be longer than this: as on a full disk, a write is refused.
+    // The maximum file size of this runner: further writes fail, as on a full disk.
     const args = ['-c', 'ulimit -f 64; exec "$@"', 'sh', process.execPath, join(repository, mainFile)];
     const keys = Array.from({ length: 250 }, (_, n) => `line ${n} of a key`).join('\n');
     const env = { PATH: process.env.PATH, ...runners.environmentOf(agent, place), TLS_PRIVATE_KEYS: keys };
@@ -626,7 +626,7 @@ describe('the runner', { concurrency: 8 }, () => {
       },
     );
     assert.match(stderr, /its output is not completely stored: EFBIG/);
-    // The 200 are the runner's token, the key's two forms, and lines of the keys.
+    // The 200 secrets are the runner's token, the key's two formats, and lines of the keys.
     assert.match(stderr, /53 lines of secrets are not searched in its output/);
     const { status, output } = (await lastRun(tasks[0] as Task)) ?? {};
     assert.deepEqual([status, output], ['succeeded', { heard: true }]);

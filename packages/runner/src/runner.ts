@@ -102,7 +102,7 @@ async function work(
       else
         for await (const lease of harness.work(options)) {
           await handle(lease);
-          // A task that an earlier runner held precedes the named one, after which the loop ends.
+          // A task that an earlier runner held precedes the requested one, after which the loop ends.
           if (settings.task === undefined) break;
         }
       if (settings.isOnce) break;

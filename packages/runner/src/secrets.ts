@@ -6,7 +6,7 @@ const secretName =
 const secretCharactersMin = 8;
 /** A longer line of a value is searched in pieces: at most this much of the output is held back for its next part. */
 const pieceCharactersMax = 4096;
-/** All of the output is searched for each: the stored 10 MiB are read at most 200 times. */
+/** The whole output is searched for each secret: the stored 10 MiB are read at most 200 times. */
 export const secretsMax = 200;
 const renewedMax = 3;
 const instead = '***';
@@ -34,7 +34,7 @@ export class Secrets {
     this.#buffers = this.#texts.map((text) => Buffer.from(text));
   }
 
-  /** Replaces each secret in a text by `***`. */
+  /** Replaces each secret in a string with `***`. */
   hidden(text: string): string {
     return [...this.#renewed, ...this.#texts].reduce(
       (rest, secret) => rest.replaceAll(secret, instead),
@@ -42,7 +42,7 @@ export class Secrets {
     );
   }
 
-  /** For the parts of one stream: a secret may begin in one part and end in the next. */
+  /** Replaces secrets in the parts of one stream: a secret may begin in one part and end in the next. */
   stream(): HiddenStream {
     return new HiddenStream(() => this.#buffers);
   }
@@ -86,7 +86,7 @@ function hide(all: Buffer, secrets: readonly Buffer[]): { hidden: Buffer[]; rest
   for (let from = 0; ; ) {
     let first = -1;
     for (const [index, secret] of secrets.entries()) {
-      // Each is searched again only after its last match, so a part is read once for each secret.
+      // Each secret is searched again only after its last match, so a part is read once per secret.
       if (next[index] !== -1 && Number(next[index]) < from) next[index] = all.indexOf(secret, from);
       const at = Number(next[index]);
       if (at !== -1 && (first === -1 || at < Number(next[first]))) first = index;
@@ -97,7 +97,7 @@ function hide(all: Buffer, secrets: readonly Buffer[]): { hidden: Buffer[]; rest
   }
 }
 
-/** Returns how many bytes at the end are a prefix of this secret. */
+/** Returns the number of bytes at the end that are a prefix of this secret. */
 function begunIn(bytes: Buffer, secret: Buffer): number {
   const from = Math.max(0, bytes.length - secret.length + 1);
   for (

@@ -10,7 +10,7 @@ import {
 } from '@baton/values/program-options';
 
 export interface RunnerSettings extends Access {
-  /** The argument of `sh -c` for each task. */
+  /** The argument of `sh -c` per task. */
   readonly exec: string;
   /** The folder of the runner's session and of each run. */
   readonly folder: string;
@@ -23,7 +23,7 @@ export interface RunnerSettings extends Access {
   readonly task: string | undefined;
   /** Whether it takes only tasks that are assigned to it. */
   readonly isMineOnly: boolean;
-  /** The workspace whose tasks it takes, by id or slug, including those below it; undefined for any. */
+  /** The workspace whose tasks it takes, by id or slug, including its descendants; undefined for any. */
   readonly workspace: string | undefined;
   /** Keys of task types; empty for any. */
   readonly types: readonly string[];
@@ -78,7 +78,8 @@ export function readSettings(
 ): RunnerSettings | undefined {
   const words = wordsOf(args);
   if (words.help === true) return undefined;
-  if (!words.exec) throw new SettingsError('--exec names the command to run: see baton agent run --help.', 2);
+  if (!words.exec)
+    throw new SettingsError('--exec must contain the command to run: see baton agent run --help.', 2);
   if (process.platform === 'win32')
     throw new SettingsError('The runner needs sh and process groups: run it in WSL on Windows.', 1);
   refuseChoiceBeside(words);
@@ -109,12 +110,12 @@ export function readSettings(
 /** @throws SettingsError if `--task` is combined with a selection of tasks */
 function refuseChoiceBeside(words: ReturnType<typeof wordsOf>): void {
   if (words.task === undefined) return;
-  if (words.task === '') throw new SettingsError('--task names a task, such as TASK-42.', 2);
+  if (words.task === '') throw new SettingsError('--task must be a task, such as TASK-42.', 2);
   const other = (['mine', 'workspace', 'type', 'label', 'parallel'] as const).find(
     (name) => words[name] !== undefined,
   );
   if (other !== undefined)
-    throw new SettingsError(`--task names the single task to work on: omit --${other}.`, 2);
+    throw new SettingsError(`--task specifies the single task to work on: omit --${other}.`, 2);
 }
 
 const wordsOf = (args: readonly string[]) =>

@@ -39,10 +39,10 @@ export interface Place {
   say(line: string): void;
 }
 
-/** How a run ended, for the person and for the exit code. */
+/** The end of a run, for the log and for the exit code. */
 export type TaskEnd = 'done' | 'failed' | 'suspended' | 'cancelled' | 'released' | 'lost';
 
-/** Why the runner stops a command. */
+/** The reason for which the runner stops a command. */
 type Stop = 'cancelled' | 'too long' | 'runner ends' | 'lease ends' | 'approval requested';
 
 /** The exit code of a command whose task should be retried later: EX_TEMPFAIL of sysexits.h. */
@@ -53,7 +53,7 @@ const cancelEveryMs = 2_000;
 /** The time between the SIGKILL of a command and the end of the lease. */
 const marginMs = 1_000;
 export const failureCharactersMax = 2_000;
-/** Lines for the runner that one command may print: each is a write to the service. */
+/** The maximum number of lines for the runner from one command, each of which is a write to the service. */
 const asksMax = 10_000;
 /** The maximum number of notes about reports on the task. */
 const notesShownMax = 20;
@@ -76,7 +76,7 @@ export class TaskRun {
   readonly #notes: string[] = [];
   #retryAfterSeconds: number | undefined;
   #asks = 0;
-  /** Random for each command, so that others' text in the output can't contain it. */
+  /** Random per command, so that text of other authors in the output can't contain it. */
   readonly #mark: string;
   #hasWarned = false;
   #secrets = new Secrets([], {});
@@ -192,7 +192,7 @@ export class TaskRun {
     const kill = () => command.kill();
     // The task may have another holder already.
     signal.addEventListener('abort', kill, { once: true });
-    // Also during the grace period, which may be longer than the lease and extends it.
+    // Runs during the grace period too, which may be longer than the lease and extends it.
     const prolonging = this.#prolong(command);
     try {
       while (ended === undefined) {
@@ -216,7 +216,7 @@ export class TaskRun {
     }
   }
 
-  /** After each heartbeat, notifies the wrapper how long the lease certainly lasts. */
+  /** After each heartbeat, sends the wrapper the guaranteed remaining time of the lease. */
   #prolong(command: Command): NodeJS.Timeout {
     let toldUntil = 0;
     return setInterval(() => {
@@ -367,8 +367,7 @@ export class TaskRun {
   }
 
   /**
-   * The run was stopped on request: the task is blocked until somebody changes its status, if its type has such a
-   * status.
+   * The run was stopped on request: the task is blocked until its status is changed, if its type has such a status.
    */
   async #cancel(): Promise<TaskEnd> {
     const { baton, cancelledTasks } = this.#place;
@@ -477,13 +476,13 @@ export class TaskRun {
 }
 
 function withoutOwn(environment: RunnerSettings['environment']): RunnerSettings['environment'] {
-  // Compared in capitals, as they are read: a dotless i becomes an I, too.
+  // Compared in capitals, as they are read: a dotless i also becomes an I.
   return Object.fromEntries(
     Object.entries(environment).filter(([name]) => !ownVariables.test(name.toUpperCase())),
   );
 }
 
-/** Returns the command's input: all that is known about the run, as one line of JSON. */
+/** Returns the command's input: all data about the run, as one line of JSON. */
 function inputOf({ task, isResumed }: Lease, context: RunContext): string {
   return `${JSON.stringify({ task, isResumed, context })}\n`;
 }

@@ -46,7 +46,7 @@ export class TokenFile {
     const token = await this.#get();
     if (token === this.#token) return;
     this.#onRenewed(token);
-    // A rename, so that a command never reads half a token.
+    // A rename, so that a command never reads a partial token.
     writeFileSync(`${this.#path}.new`, token, { mode: 0o600 });
     renameSync(`${this.#path}.new`, this.#path);
     this.#token = token;

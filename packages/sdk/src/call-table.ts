@@ -3,7 +3,7 @@ export interface Operation {
   /** For example `tasks.claim`. */
   readonly name: string;
   readonly method: string;
-  /** The path, split at its parameters: one text more than there are parameters. */
+  /** The path, split at its parameters: one more string than parameters. */
   readonly path: readonly string[];
   readonly hasBody: boolean;
   readonly hasQuery: boolean;

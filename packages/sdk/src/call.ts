@@ -14,7 +14,9 @@ export interface CallOptions {
   readonly deadlineMs?: number;
   /** The maximum number of attempts; defaults to the client's setting (5). 1 disables retries. */
   readonly attempts?: number;
-  /** Called before each attempt, with the access token at hand. If it throws, the call ends and nothing is sent. */
+  /**
+   * Called before each attempt, when the access token is available. If it throws, the call ends and nothing is sent.
+   */
   readonly beforeAttempt?: () => void;
 }
 

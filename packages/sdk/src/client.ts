@@ -35,7 +35,7 @@ export interface ClientOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Every operation of coordination by its subject, and those of identity below `identity`. */
+/** The operations of coordination grouped by subject, and those of identity under `identity`. */
 export interface Api extends CoordinationApi {
   readonly identity: IdentityApi;
   /** The access token of coordination, for connections outside of calls such as a socket. */
@@ -43,7 +43,7 @@ export interface Api extends CoordinationApi {
   /** The address of coordination. */
   readonly coordinationUrl: string;
   /**
-   * Sends a request that no operation of this version describes, with the client's credential, retries and errors.
+   * Sends a request that this version has no operation for, with the client's credential, retries and errors.
    * @param path for example `/api/v1/tasks`; below `/iam`, identity's, with the admin secret. It may have a query, in
    * which `query` replaces the values of the same names
    * @example
@@ -104,7 +104,7 @@ async function requestOf(
   path: string,
   { body, query, ...options }: RequestOptions,
 ): Promise<unknown> {
-  // Behind `http://localhost:8080`, `@example.com` would be another host, which would receive the credential.
+  // Appended to `http://localhost:8080`, `@example.com` would be another host, which would receive the credential.
   if (!path.startsWith('/')) throw new TypeError('a path begins with a slash, as /api/v1/tasks');
   const isIdentity = path.startsWith('/iam/');
   const [ownPath, ownQuery] = splitQuery(isIdentity ? path.slice('/iam'.length) : path);

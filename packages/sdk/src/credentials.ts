@@ -2,7 +2,7 @@ import { BatonError } from './errors.ts';
 import { TimeLimit, unlessAborted } from './wait.ts';
 
 /**
- * The client's credential, in one of these forms. The console in the browser passes access tokens that it has already.
+ * The client's credential, in one of these forms. The console in the browser passes access tokens that it already has.
  */
 export type Credential =
   /**

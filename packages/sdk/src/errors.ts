@@ -75,7 +75,7 @@ export function parseError(
   const requestId = said?.requestId ?? header('x-request-id') ?? undefined;
   return new BatonError({
     code: said?.code ?? 'unreadable_answer',
-    message: said?.message ?? `the response has status ${status} and no error of Baton`,
+    message: said?.message ?? `the response has status ${status} and no Baton error`,
     status,
     requestId,
     details: said?.details ?? {},

@@ -3,7 +3,8 @@ const hidden = /[^\P{Cc}\t\n]|[\p{Cf}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp
 
 /**
  * The carriage return of a line end, one joiner after a letter of a script that needs it or within an emoji, and one
- * selector after an emoji. More of them in a row, or elsewhere, could carry a message that only a program reads.
+ * selector after an emoji. More consecutive ones, or others elsewhere, could contain a message that only a program
+ * reads.
  */
 const needed = new RegExp(
   [
@@ -16,7 +17,7 @@ const needed = new RegExp(
 );
 
 /**
- * Replaces every invisible character of a text by its code, such as `⟨U+202E⟩`. Joiners and selectors remain where
+ * Replaces every invisible character of a string with its code, such as `⟨U+202E⟩`. Joiners and selectors remain where
  * Persian, Indic scripts and emoji need them.
  * @example
  * console.log(revealHidden('ACME\u202Edtl')); // ACME⟨U+202E⟩dtl

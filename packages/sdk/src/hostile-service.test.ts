@@ -5,7 +5,7 @@ import { AccessToken } from './credentials.ts';
 import { type BatonClient, BatonError, createClient } from './index.ts';
 import { type Received, type StubAnswer, startStub } from './testing/stub-service.ts';
 
-// Services and proxies that respond late, wrongly, with too much or not at all.
+// Services and proxies that respond late, incorrectly, with too much data or not at all.
 
 interface Setting {
   readonly exchange?: (tokens: number) => StubAnswer;

@@ -126,7 +126,7 @@ function encodeParameter(value: string | undefined): string {
   return value === undefined ? '' : encodeURIComponent(value);
 }
 
-/** Each item of a list becomes one parameter; undefined and null are omitted. */
+/** Each list item becomes one parameter; undefined and null are omitted. */
 function queryText(query: Readonly<Record<string, unknown>> | undefined): string {
   const pairs = Object.entries(query ?? {}).flatMap(([name, value]) =>
     [value]

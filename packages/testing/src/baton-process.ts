@@ -19,7 +19,7 @@ export interface BatonProcess {
 }
 
 const waitMs = 180_000;
-/** In the form that `baton` loads. */
+/** In the format that `baton` loads. */
 export const fastStart = new URL('../../../bin/fast-start.mjs', import.meta.url).href;
 
 /** Runs `baton …` with only PATH, HOME, the folder of compiled code and `env` in its environment. */
@@ -29,7 +29,7 @@ export function baton(args: readonly string[], env: Readonly<Record<string, stri
 
 /**
  * Runs one file without the `baton` wrapper, so that a signal reaches the program itself.
- * @param file its path, inside the repository where it is not absolute
+ * @param file its path, relative to the repository unless it is absolute
  */
 export function program(
   file: string,
@@ -81,7 +81,7 @@ export async function awaitReady(process: BatonProcess): Promise<BatonProcess> {
   return process;
 }
 
-/** Ends a program by a signal. @throws Error with its output if it fails */
+/** Ends a program with a signal. @throws Error with its output if it fails */
 export async function stopProgram(
   { child, ended, output }: BatonProcess,
   signal: NodeJS.Signals = 'SIGTERM',

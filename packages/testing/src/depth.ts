@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
 /**
- * Whether this run is the long proof (`npm run proof`), which has full depth and wall-clock limits. `npm test` checks every
- * promise at least once and also passes on a busy machine. CONTRIBUTING.md describes both.
+ * Whether this is a run of the long tests (`npm run proof`), which have full depth and wall-clock limits. `npm test`
+ * checks every guarantee at least once and also passes on a busy machine. CONTRIBUTING.md describes both.
  */
 export const isLongProof = process.env.BATON_TEST_DEPTH === 'long';
 
@@ -13,7 +13,7 @@ export const byDepth = <Value>(usual: Value, long: Value): Value => (isLongProof
 /** Number of rounds of a race test. */
 export const raceRounds = byDepth(20, 200);
 
-/** Registers a test in the long proof only, because it needs time or size. `npm test` does not register it. */
+/** Registers a test in the long run only, because it needs time or size. `npm test` does not register it. */
 export const longTest: typeof test = isLongProof ? test : unregistered(test);
 
 /** Like `longTest`, for a suite. */
@@ -24,8 +24,8 @@ function unregistered<Register extends typeof test | typeof describe>(register: 
 }
 
 /**
- * Checks in the long proof that an operation took less than `msMax` ms of wall-clock time. In `npm test` it checks nothing:
- * on a busy machine the time measures the machine, not the code.
+ * Checks in the long run that an operation took less than `msMax` ms of wall-clock time. In `npm test` it checks
+ * nothing: on a busy machine the time measures the machine, not the code.
  * @param sinceMs the start, from `performance.now()`
  * @throws AssertionError with `what` and the elapsed time
  */

@@ -31,7 +31,7 @@ export const allScopes = ['control-plane:read', 'control-plane:write'];
 
 /**
  * Creates a participant in both services, with a token.
- * @param admin as the administrator of both; @param clientOf a client with somebody's token
+ * @param admin a client of the administrator of both; @param clientOf creates a client with a token
  */
 export async function admit(
   { admin, tenantId, issuer }: { admin: BatonClient; tenantId: string; issuer: string },

@@ -1,12 +1,12 @@
 import { agentPermissions, allScopes } from './participant.ts';
 import type { RunningBaton } from './running-baton.ts';
 
-/** An agent of the registry with a token of its own. */
+/** An agent of the registry with its own token. */
 export interface RegisteredAgent {
   readonly key: string;
   readonly token: string;
   readonly principalId: string;
-  /** Publishes its next revision. @returns the id of that */
+  /** Publishes its next revision. @returns the id of the revision */
   publish(instructions: string): Promise<string>;
 }
 

@@ -4,7 +4,7 @@ export class BoundedCache<Value> {
   readonly #weightMax: number;
   #weight = 0;
 
-  /** @param weightMax of all values together, in the unit of `keep` */
+  /** @param weightMax the maximum weight of all values together, in the unit of `keep` */
   constructor(weightMax: number) {
     this.#weightMax = weightMax;
   }

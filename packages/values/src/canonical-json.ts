@@ -1,4 +1,4 @@
-/** Compact JSON with the keys of every object sorted. Without recursion: a body can be deeper than the stack. */
+/** Compact JSON with the keys of every object sorted. Not recursive, because a body can be deeper than the stack. */
 export function canonicalJson(root: unknown): string {
   let text = '';
   const pending: { lead: string; value: unknown }[] = [{ lead: '', value: root }];

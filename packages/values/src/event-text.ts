@@ -2,7 +2,10 @@ import { redactSecrets } from './secret-material.ts';
 
 const eventTextCharactersMax = 1_000;
 
-/** Free text in the form for events: secrets redacted, then cut to 1000 characters, the last one an ellipsis. */
+/**
+ * Free text formatted for events: secrets are redacted, and the text is cut to 1000 characters, the last one an
+ * ellipsis.
+ */
 export function eventText(text: string): string {
   const redacted = redactSecrets(text);
   if (redacted.length <= eventTextCharactersMax) return redacted;

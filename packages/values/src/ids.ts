@@ -1,14 +1,16 @@
 import { randomFillSync, randomUUID } from 'node:crypto';
 
-/** The time of the last id, in ms since 1970, as the id's first 12 digits, and its number among the ids of that ms. */
+/**
+ * The time of the last id in ms since 1970, as the first 12 digits of the id, and its number among the ids of that ms.
+ */
 let idMs = 0;
 let idTime = '';
 let idNumber = 0;
 const idNumberMax = 0xfff;
 
 /**
- * A UUIDv7. Ids increase with time, so that new rows are added at the end of an index, and two ids of this process have
- * the order of their creation: rows of one transaction share their times, and lists order such rows by id.
+ * A UUIDv7. Ids increase with time, so that new rows are added at the end of an index, and the ids of this process are
+ * in creation order: rows of one transaction share their times, and lists order such rows by id.
  */
 export function newId(): string {
   const nowMs = Date.now();
@@ -25,7 +27,7 @@ export function newId(): string {
 const traceBytes = Buffer.allocUnsafe(16 * 1024);
 let traceBytesUsed = traceBytes.length;
 
-/** 32 random hex digits, for ids that must only be unique. */
+/** 32 random hex digits, for ids that only have to be unique. */
 export function newTraceHex(): string {
   if (traceBytesUsed === traceBytes.length) {
     randomFillSync(traceBytes);

@@ -36,7 +36,7 @@ export function roundedIntegerIn(document: object): string | undefined {
 
 /**
  * Matches the start of a number to examine: digits that may exceed the precision of a double, or an exponent; other numbers are not
- * examined further. Most UUIDs contain `7e2` or the like, but not after one of these marks.
+ * examined further. Most UUIDs contain `7e2` or the like, but not after one of these characters.
  */
 const mayBeRounded = /(?:^|[\s:,[])-?\d(?:[\d.]{15}|[\d.]*[eE]\+?\d)/;
 
@@ -54,7 +54,7 @@ const stepCharacters = 524_288;
 
 /**
  * Finds the integers of a JSON text that `JSON.parse` rounded, for `roundedIntegerIn`. One pass without recursion; 1
- * MiB of the worst numbers takes about 50 ms. It yields so that other work can run.
+ * MiB of the worst numbers takes about 50 ms. Yields so that other work can run.
  * @param root the same text, parsed
  */
 export function* noteRoundedIntegers(text: string, root: Json): Generator<void, void> {
@@ -92,7 +92,7 @@ function isNumberMark(code: number): boolean {
   return (code >= 43 && code <= 57 && code !== 44 && code !== 47) || code === 69 || code === 101;
 }
 
-/** The position of the quote that ends the string which begins at `at`. */
+/** The position of the quote that ends the string starting at `at`. */
 function stringEnd(text: string, at: number): number {
   for (let end = at + 1; ; end += text[end] === '\\' ? 2 : 1) if (text[end] === '"') return end;
 }
@@ -118,12 +118,13 @@ function isUnsure(node: OpenNode, source: string): boolean {
   if (source.length < 4) return false;
   const number = Number(source);
   if (Number.isSafeInteger(number) || !Number.isInteger(number)) return false;
-  // Of duplicate keys, only the last value was kept.
+  // For duplicate keys, only the last value was kept.
   return !roundedIn.has(node.value as object) && memberOf(node) === number;
 }
 
 /**
- * The maximum depth of recorded levels: documents have fewer. Each level of 1 MiB of them took a quarter of a second.
+ * The maximum depth of recorded levels: documents have fewer. Recording every level of a 1 MiB body took a quarter of a
+ * second.
  */
 const notedLevelsMax = 64;
 /** The maximum number of levels in a reported path. */
@@ -135,7 +136,7 @@ function noteRounded(open: readonly OpenNode[]): void {
   if (roundedIn.has(deepest as object)) return;
   const below = open.slice(notedLevelsMax, toldLevelsMax);
   let path = below.map(({ key }) => `/${key}`).join('');
-  // Backwards by index: a copy of a deep stack for every such number would take quadratic time.
+  // Iterates backwards by index: copying a deep stack for every such number would take quadratic time.
   for (let at = Math.min(open.length, notedLevelsMax) - 1; at >= 0; at -= 1) {
     const { value, key } = open[at] as OpenNode;
     path = `/${key}${path}`;
@@ -145,11 +146,11 @@ function noteRounded(open: readonly OpenNode[]): void {
 }
 
 /**
- * Whether a number is an integer that a double can't represent exactly, however it is written: `9007199254740993`,
+ * Whether a number is an integer that a double can't represent exactly, in any notation: `9007199254740993`,
  * `1e23`.
  */
 function isRounded(source: string): boolean {
-  // Without regular expressions and lists: 1 MiB may hold 200,000 such numbers.
+  // Uses no regular expressions or lists, because 1 MiB may contain 200,000 such numbers.
   const start = source.startsWith('-') ? 1 : 0;
   const mark = Math.max(source.indexOf('e'), source.indexOf('E'));
   const point = source.indexOf('.');
@@ -163,7 +164,8 @@ function isRounded(source: string): boolean {
   const exponent = mark < 0 ? 0 : Number(source.slice(mark + 1));
   const zeros = exponent - fraction.length + digits.length - kept;
   if (zeros < 0) return false;
-  // A double represents integers below 2^53 times a power of two. Of ten to the power of `zeros`, five to it remains.
+  // A double represents integers below 2^53 times a power of two. Of ten to the power of `zeros`, five to that power
+  // remains.
   let rest = Number(digits.slice(0, kept));
   if (rest > Number.MAX_SAFE_INTEGER)
     return BigInt(digits.slice(0, kept)) * 10n ** BigInt(zeros) !== BigInt(Math.abs(Number(source)));

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Uuid } from './wire.ts';
 
-/** The forms of keys (docs/reference/workspaces.md#limits). */
+/** The formats of keys (docs/reference/workspaces.md#limits). */
 
 export const Slug = z
   .string()
@@ -21,7 +21,10 @@ export const TypeKey = z
     'must be lower-case letters, digits, - and _, beginning with a letter or digit',
   );
 
-/** A version of an object in a path: its key for the newest version, or `key@version`. Any other text matches none. */
+/**
+ * A version of an object in a path: its key for the newest version, or `key@version`. Any other string matches no
+ * version.
+ */
 export interface VersionRef {
   readonly key: string | null;
   readonly version: number | null;

@@ -17,7 +17,7 @@ of this machine is used, as its administrator; BATON_HOME names its folder.`;
 
 /**
  * Parses the arguments of a program.
- * @param program the words that start it, for the message
+ * @param program the command that starts it, for the message
  * @throws SettingsError
  */
 export function parseOptions<const Options extends NonNullable<ParseArgsConfig['options']>>(
@@ -32,7 +32,7 @@ export function parseOptions<const Options extends NonNullable<ParseArgsConfig['
   }
 }
 
-/** @returns undefined without a text. @throws SettingsError for anything but a whole number from `min` to `max` */
+/** @returns undefined if there is no text. @throws SettingsError for anything but a whole number from `min` to `max` */
 export function readWholeNumber(
   option: string,
   text: string | undefined,
@@ -47,6 +47,6 @@ export function readWholeNumber(
 
 export const leaseSecondsUsual = 60;
 
-/** Reads `--lease-seconds`: how long a lease outlives a killed program. @throws SettingsError */
+/** Reads `--lease-seconds`, the time for which a lease outlives a killed program. @throws SettingsError */
 export const readLeaseSeconds = (text: string | undefined): number =>
   readWholeNumber('lease-seconds', text, 10, 3600) ?? leaseSecondsUsual;

@@ -1,5 +1,5 @@
 /**
- * The definition of secret material (docs/reference/README.md#secrets): names of keys, and forms of text.
+ * The definition of secret material (docs/reference/README.md#secrets): names of keys, and patterns of text.
  */
 
 /** Parts of a key's name, compared in lower case and without `-` and `_`. */
@@ -29,9 +29,9 @@ interface SecretPattern {
 }
 
 /**
- * Secrets as they occur in prose; the first match determines the kind. A pattern that repeats its own alphabet only
- * starts where no character of it precedes, so that a long hostile text is scanned once and not once per position: 64
- * KiB take less than 50 ms (documents.test.ts).
+ * Secrets as they occur in prose; the first match determines the kind. A pattern that repeats its own alphabet matches
+ * only at the start of a sequence of such characters, so that a long hostile text is scanned once and not once per
+ * position: 64 KiB take less than 50 ms (documents.test.ts).
  */
 const secretPatterns: readonly SecretPattern[] = [
   {

@@ -1,31 +1,31 @@
 import type { Json } from './wire.ts';
 
 /**
- * Texts with expressions (decision 0229). Each expression language has a parser of its own; this module inserts the
+ * Texts with expressions (decision 0229). Each expression language has its own parser; this module inserts the
  * values, so that they are written the same way in all of them.
  */
 
-/** A literal, and the expression after it; the last part of a text has none. */
+/** A literal, and the expression after it; the last part has none. */
 export interface TextPart<E> {
   readonly literal: string;
   readonly expression: E | undefined;
 }
 
-/** The expression of a text that consists of one expression; undefined for any other text. */
+/** The expression of a string that consists of one expression; undefined for any other string. */
 export function wholeExpression<E>(parts: readonly TextPart<E>[]): E | undefined {
   const [first, last] = parts;
   return parts.length === 2 && first?.literal === '' && last?.literal === '' ? first.expression : undefined;
 }
 
-/** A value as inserted into a text: null becomes the empty text, and any other value than a text becomes JSON. */
+/** A value as inserted into a string: null becomes an empty string, and any value other than a string becomes JSON. */
 export function formatValue(value: Json): string {
   if (value === null) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /**
- * The text with the values of its expressions inserted, which are evaluated in order.
- * @param charactersMax evaluation stops as soon as the text is longer; the result may exceed it
+ * The string with the values of its expressions inserted, which are evaluated in order. @param charactersMax evaluation
+ * stops as soon as the string is longer; the result may exceed it
  */
 export function insertValues<E>(
   parts: readonly TextPart<E>[],

@@ -29,7 +29,7 @@ export const InstantInput = z
   )
   // An offset can move an instant out of the years that have four digits, the only ones that can be stored.
   .refine((text) => /^(?!0000)\d{4}-/.test(text), 'must be in the years 1 to 9999')
-  // Without `format: date-time`, which would exclude dates, and times without an offset.
+  // Has no `format: date-time`, which would exclude dates, and times without an offset.
   .meta({
     id: 'Instant',
     description: 'RFC 3339 with any offset; without one, UTC. A date alone means its first moment in UTC.',
@@ -43,7 +43,7 @@ export const FreeObject = z
   )
   .meta({ type: 'object' });
 
-/** A free object in a request. Its limits are checked by the operation, with a code of its own. */
+/** A free object in a request. Its limits are checked by the operation, with its own code. */
 export function freeObjectOf(bytesMax: number) {
   return FreeObject.meta({ type: 'object', 'x-maxBytes': bytesMax });
 }
@@ -69,7 +69,7 @@ export function textsByName(name: z.ZodString, text: z.ZodString, namesMax: numb
 }
 
 export const queryWordCharactersMax = 2000;
-/** A text with its own stricter rules and error code; this limit is above all of them. */
+/** A string with its own stricter rules and error code; this limit is higher than all of them. */
 export const QueryWord = z.string().max(queryWordCharactersMax);
 
 const searchCharactersMax = 200;
@@ -93,7 +93,7 @@ export const QueryFlag = z
   .transform((word) => word === 'true')
   .meta({ type: 'boolean' });
 
-/** `?after=12`: text of digits, read as a number. */
+/** `?after=12`: a string of digits, parsed as a number. */
 export function queryInteger(min: number, max: number) {
   return z
     .string()
@@ -105,7 +105,7 @@ export function queryInteger(min: number, max: number) {
 
 /**
  * One page of a list in a response: its items, and the cursor of the next page, null on the last one. Its name in the
- * API description is that of the item and `Page`.
+ * API description is the name of the item plus `Page`.
  */
 export function pageOf<Item extends z.ZodType>(item: Item) {
   const { id } = item.meta() ?? {};

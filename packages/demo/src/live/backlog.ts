@@ -8,11 +8,11 @@ export interface LiveTask {
   readonly after: readonly string[];
   /** The agent's approval request to the visitor. */
   readonly question?: string;
-  /** The agent's progress reports, one sentence for each step. */
+  /** The agent's progress reports, one sentence per step. */
   readonly steps: readonly string[];
 }
 
-/** The work of a small team that brings a new checkout to its shop, in an order in which it can be done. */
+/** The work of a small team that adds a new checkout to its shop, in an executable order. */
 export const liveBacklog: readonly LiveTask[] = [
   {
     key: 'wishes',

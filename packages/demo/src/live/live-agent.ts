@@ -6,11 +6,11 @@ export interface LiveAgentOptions {
   readonly name: string;
   readonly baton: BatonClient;
   readonly workspaceId: string;
-  /** By the ids of their tasks. */
+  /** Keyed by task id. */
   readonly script: ReadonlyMap<string, LiveTask>;
   /** The person who decides. */
   readonly visitorId: string;
-  /** How long one step of the work takes, in milliseconds. */
+  /** The duration of one step of the work, in milliseconds. */
   readonly stepMs: number;
   readonly signal: AbortSignal;
   say(what: string): void;
@@ -18,7 +18,7 @@ export interface LiveAgentOptions {
 
 const leaseSeconds = 20;
 
-/** Takes one task of the demo after another, and follows its script, until the signal. */
+/** Takes one task of the demo after another and follows its script until the signal is aborted. */
 export async function runLiveAgent(options: LiveAgentOptions): Promise<void> {
   const { name, baton, workspaceId, signal } = options;
   await using harness = await baton.harness.open({ name, type: 'baton-demo', leaseSeconds });

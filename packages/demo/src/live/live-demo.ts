@@ -13,12 +13,12 @@ import { createLiveTasks } from './live-tasks.ts';
 import { runStalledAgent } from './stalled-agent.ts';
 
 export interface LiveDemoOptions {
-  /** How long one step of an agent takes, in milliseconds. */
+  /** The duration of one step of an agent, in milliseconds. */
   readonly stepMs: number;
-  /** How long the agents wait for the visitor's decisions, in milliseconds. */
+  /** The time that the agents wait for the visitor's decisions, in milliseconds. */
   readonly waitMs: number;
   readonly signal: AbortSignal;
-  /** Called when everything is set up, before the agents start. */
+  /** Called after the setup, before the agents start. */
   ready(workspaceId: string): void;
   say(line: string): void;
 }

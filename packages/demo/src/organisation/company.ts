@@ -23,7 +23,7 @@ export interface Company {
   readonly templateKey: string;
   readonly company: DemoProject;
   readonly shop: DemoProject;
-  /** The error code of the shop's request for more than the company allows. */
+  /** The error code for the shop's request to exceed the company's limit. */
   readonly refusedCode: string;
   readonly taskType: string;
   readonly rule: { readonly id: string; readonly key: string };
@@ -38,7 +38,7 @@ const dayMs = 86_400_000;
 /** The source of the shop's knowledge in the memory service. */
 export const knowledgeSource = 'demo-handbook';
 
-/** The keys of a demo's objects for the whole tenant, and the slug of the shop's workspace. */
+/** The keys of the demo's tenant-wide objects, and the slug of the shop's workspace. */
 export const keysOfCompany = (suffix: string) => ({
   calendar: `demo-office-${suffix}`,
   template: `demo-project-${suffix}`,
@@ -49,7 +49,8 @@ export const keysOfCompany = (suffix: string) => ({
 
 /**
  * Sets up the company in the demo's workspace.
- * @param reviewerId the assignee of the review by the rule: a task without an assignee would be offered to every agent
+ * @param reviewerId the assignee of the review that the rule creates: a task without an assignee would be offered to
+ * every agent
  */
 export async function foundCompany(
   operator: BatonClient,

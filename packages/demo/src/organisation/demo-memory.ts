@@ -26,9 +26,9 @@ const bodyBytesMax = 9_000_000;
 const namespacesMax = 100;
 
 /**
- * A memory service for the temporary Baton of the demo: it keeps one snapshot of each namespace in memory, and returns
- * all of it to every request. It accepts events and discards them. It implements no other call of the memory service
- * (docs/reference/memory.md); anything else is 404.
+ * A memory service for the temporary Baton of the demo: it keeps one snapshot per namespace in memory and returns the
+ * whole snapshot for every request. It accepts events and discards them. It implements no other call of the memory
+ * service (docs/reference/memory.md): anything else returns 404.
  * @returns its address on loopback, and a function that stops it
  */
 export async function startDemoMemory(): Promise<{ readonly url: string; close(): Promise<void> }> {
@@ -99,7 +99,7 @@ function contextOf(
   const entities = namespaces.flatMap((namespace) => known.get(namespace) ?? []);
   const sections = entities.map(({ key, text = '' }) => ({ title: key, text }));
   const trace_id = createHash('sha256').update(JSON.stringify(scope)).digest('hex').slice(0, 16);
-  // About four characters make a token.
+  // A token has about four characters.
   const token_estimate = Math.ceil(JSON.stringify(sections).length / 4);
   return { query, sections, sources: [], token_estimate, budget, conflicts: [], trace_id, stats: {} };
 }

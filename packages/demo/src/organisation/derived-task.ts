@@ -13,11 +13,11 @@ export interface FinishedTask {
   readonly doneBy: string;
   readonly workingMinutes: number;
   readonly due: string;
-  /** By the version of the calendar without the holiday. */
+  /** Calculated with the calendar version without the holiday. */
   readonly dueWithoutHoliday: string;
 }
 
-/** The task that a rule derived from it, from the journal. */
+/** The task that a rule derived from it, read from the journal. */
 export interface DerivedTask {
   readonly id: string;
   readonly publicId: string;

@@ -7,7 +7,7 @@ export interface DemoKnowledge {
   /** Baton's error code if memory did not accept it; otherwise null. */
   readonly refusedCode: string | null;
   readonly source: string;
-  /** The changes of the snapshot, from the journal. */
+  /** The changes of the snapshot, read from the journal. */
   readonly opened: readonly string[];
   readonly memoryStatus: string;
   readonly told: readonly string[];

@@ -37,9 +37,8 @@ const operatorPermissions = [
 const agentPermissions = ['tasks.read', 'tasks.claim', 'task_types.read', 'sessions.open'];
 
 /**
- * Sets up a small company in a workspace of its own, lets an agent finish one task, and finds the task that a rule
- * derived from it. The company remains for inspection until `baton demo remove`; no one can act as one of
- * its principals.
+ * Sets up a small company in its own workspace, lets an agent finish one task, and finds the task that a rule
+ * derived from it. The company remains for inspection until `baton demo remove`; its principals can no longer be used.
  */
 export async function runOrganisationDemo(
   connection: Connection,
@@ -57,7 +56,7 @@ export async function runOrganisationDemo(
     const followed = await findDerivedTask(operator, company);
     await restrictToDemo(operator, followed.id);
     const knowledge = { ...attached, ...(await queryMemory(operator, followed)) };
-    // After the demo, its operator has no permissions.
+    // Once the demo ends, its operator has no permissions.
     await operator.rules.archive(company.rule.id);
     return { workspace: workspace.slug, company, finished, followed, knowledge };
   } finally {
@@ -65,7 +64,7 @@ export async function runOrganisationDemo(
   }
 }
 
-/** A rule can't set requirements of its task. Until here, its assignee keeps it from others. */
+/** A rule can't set requirements on its task. Until now, only its assignee could take it. */
 async function restrictToDemo(operator: BatonClient, taskId: string): Promise<void> {
   const requirements = { roles: [demoRole] };
   await operator.tasks.update(

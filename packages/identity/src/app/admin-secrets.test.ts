@@ -91,6 +91,6 @@ describe('named admin secrets', () => {
       });
     }
     const missing = { IAM_BOOTSTRAP_TOKENS_FILE: join(folder, 'missing'), IAM_BOOTSTRAP_TOKEN: '' };
-    await assert.rejects(readAdminSecrets(missing), /names a file that cannot be read/);
+    await assert.rejects(readAdminSecrets(missing), /refers to a file that cannot be read/);
   });
 });

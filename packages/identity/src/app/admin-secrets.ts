@@ -3,7 +3,7 @@ import { adminSecretCharactersMin } from '@baton/kernel/process/admin-secret';
 import { SettingError } from '@baton/kernel/process/config';
 import type { Settings } from './settings.ts';
 
-/** An admin secret in addition to the shared one; the audit log names its holder `bootstrap:<name>`. */
+/** An admin secret in addition to the shared one; the audit log identifies its holder as `bootstrap:<name>`. */
 export interface NamedSecret {
   readonly name: string;
   readonly secret: string;
@@ -14,8 +14,8 @@ const lineForm = /^([A-Za-z0-9._-]{1,100}):(.+)$/;
 
 /**
  * Reads the file of named admin secrets (see docs/reference/directory.md#admin-secret): lines of `name:secret`; empty
- * lines and those that start with `#` are skipped. Without the setting there are none.
- * @throws SettingError with one sentence that names a line, never its content
+ * lines and those that start with `#` are skipped. Without the setting, the list is empty. @throws SettingError with
+ * the line number, never its content
  */
 export async function readAdminSecrets(
   settings: Pick<Settings, typeof setting | 'IAM_BOOTSTRAP_TOKEN'>,
@@ -44,6 +44,6 @@ async function readText(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (cause) {
-    throw Object.assign(new SettingError(setting, 'names a file that cannot be read.'), { cause });
+    throw Object.assign(new SettingError(setting, 'refers to a file that cannot be read.'), { cause });
   }
 }

@@ -16,8 +16,8 @@ export interface AdminSecrets {
 
 /**
  * Creates the check of the admin header, for every endpoint without another `auth`. IAM_BOOTSTRAP_TOKEN is the shared
- * secret; empty, it closes every admin endpoint. Named secrets identify their holders. Both sides are hashed before
- * they are compared, so the time reveals neither content nor length.
+ * secret; if it is empty, every admin endpoint is closed. Named secrets identify their holders. Both sides are hashed
+ * before they are compared, so the timing reveals neither content nor length.
  */
 export function createAdmission(
   { settings, failureLimits, counters }: Pick<Tools, 'settings' | 'failureLimits' | 'counters'>,
@@ -35,9 +35,9 @@ export function createAdmission(
       admins = [shared, ...known.map(adminOf)];
     }
     const given = headers['x-iam-bootstrap-token'];
-    // Node decodes headers as latin1; encoded the same way, these are the bytes that were sent.
+    // Node decodes headers as latin1; encoding the string the same way restores the bytes that were sent.
     const presented = digest(Buffer.from(typeof given === 'string' ? given : '', 'latin1'));
-    // Compares with all of them, so that the time does not reveal which one matched.
+    // Compares with every secret, so that the timing does not reveal which one matched.
     const [found] = admins.filter(({ expected }) => timingSafeEqual(presented, expected));
     if (sharedSecret !== '' && found !== undefined) return found.caller;
     if (given === undefined || given === '') return fail('unauthorized');

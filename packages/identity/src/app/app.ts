@@ -37,7 +37,7 @@ import { serveMetrics } from './metrics/metrics-server.ts';
 import { identityRuntime } from './runtime.ts';
 import { readIdentitySettings, type Settings } from './settings.ts';
 
-/** The time for requests in progress while the service stops. */
+/** The grace period for requests in progress while the service stops. */
 const drainMsMax = 20_000;
 
 export interface IdentityOptions {
@@ -58,7 +58,7 @@ export interface Identity extends RunningService {
 }
 
 /**
- * Makes the identity service from its settings (IAM_*). The owner of the port passes requests to its handler. SIGHUP
+ * Creates the identity service from its settings (IAM_*). The owner of the port passes requests to its handler. SIGHUP
  * reads the signing keys, the named admin secrets and the upstream credentials again.
  * @throws Error with one sentence for settings, a key or a database that can't be used
  */
@@ -81,7 +81,7 @@ export async function createIdentity({
   };
 }
 
-/** The same without changing the process, for tests. */
+/** Opens identity without changing the process, for tests. */
 export async function openIdentity(
   settings: Settings,
   log: Logger,
@@ -128,14 +128,14 @@ export async function openIdentity(
       service.handler(req, res);
     },
     reload() {
-      // One after the other, so that the last one wins, however slowly a file is read.
+      // Sequential, so that the last reload wins even if a file is read slowly.
       reloading = reloading.then(() => reloadSecrets(tools, adminSecrets));
       return reloading;
     },
   };
 }
 
-/** Processes a batch of work that a request left for later. @returns the number of changed rows */
+/** Processes a batch of work that a request deferred. @returns the number of changed rows */
 function continueEnding(ending: Ending): Promise<number> {
   return ending.row.group_id === null ? continueRevocation(ending) : continueDeletion(ending);
 }
@@ -182,7 +182,7 @@ async function openTools(
   };
 }
 
-/** The files that are read at the start and at each reload, except the signing keys. */
+/** The files that are read at startup and at each reload, except the signing keys. */
 async function readSecrets(settings: Settings) {
   return {
     admin: await readAdminSecrets(settings),
@@ -203,6 +203,6 @@ async function reloadSecrets(
     upstream.use(secrets.upstream);
     log.info(`${what} were reloaded`);
   } catch (error) {
-    log.error({ err: error }, `${what} could not be reloaded: the former ones remain in use`);
+    log.error({ err: error }, `${what} could not be reloaded: the previous ones remain in use`);
   }
 }

@@ -6,7 +6,7 @@ import { storeCounts } from '../testing/records.ts';
 import { endpoints } from './endpoints.ts';
 
 /**
- * The longest body of each route that anybody can send to: no credential in a header (see
+ * The longest body of each route that requires no credential in a header (see
  * docs/reference/directory.md#body-sizes).
  */
 
@@ -30,7 +30,7 @@ const bounds: Record<string, { bytesMax: number; headers?: Record<string, string
   'POST /api/v1/tenants/{tenantId}/federation:exchange': { bytesMax: 65_536 },
 };
 
-/** A body of exactly this size and of the wrong form: it is parsed only if its size is allowed. */
+/** A body of exactly this size with an invalid schema: it is parsed only if its size is allowed. */
 const bodyOf = (bytes: number, headers: Record<string, string>) =>
   headers === form ? `grant_type=${'x'.repeat(bytes - 11)}` : `{"x":"${'x'.repeat(bytes - 8)}"}`;
 

@@ -5,8 +5,8 @@ import { adminHeader, startIdentity, type TestIdentity } from '../testing/identi
 
 /**
  * Every bound of a field or query parameter, on both sides. Accepted and refused values are distinguished by the list
- * of problems: a request that fits comes to the next check, and is refused there: its tenant is unknown, or there is no
- * signing key.
+ * of problems: a valid request reaches the next check and is refused there, because its tenant is unknown or no signing
+ * key is configured.
  */
 
 let identity: TestIdentity;
@@ -32,7 +32,7 @@ async function fits(path: string, body: object, field: string): Promise<boolean>
 
 type Bounds = Record<string, readonly [min: number, max: number]>;
 
-/** Path, a body that fits, and the bounds of its fields in characters. */
+/** The path, a valid body, and the bounds of its fields in characters. */
 const texts: readonly [string, object, Bounds][] = [
   ['/api/v1/tenants', { slug: 'the-only-one', name: 'x' }, { name: [1, 200] }],
   [`${tenant}/principals`, { kind: 'agent', displayName: 'x' }, { displayName: [1, 200] }],
@@ -92,7 +92,7 @@ const texts: readonly [string, object, Bounds][] = [
     { identityProvider: [1, 120], token: [1, 10_000], audience: [1, 120] },
   ],
 ];
-/** Texts that only the size of the body bounds. */
+/** Strings that only the maximum body size limits. */
 const unbounded = new Set(['token']);
 
 describe('texts are counted in characters, not in bytes or halves of surrogate pairs', () => {

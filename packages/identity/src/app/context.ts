@@ -43,7 +43,7 @@ export function contextOf(tools: Tools, call: Call<Caller>, db: Db): Context {
   };
 }
 
-/** Declares an operation of this layer; see `EndpointSpec` for what each field does. */
+/** Declares an operation of this layer; see `EndpointSpec` for the fields. */
 export const endpoint = endpointsOf<{ code: ErrorCode; permission: never; auth: Auth; context: Context }>({
   idempotency: 'ignored',
 });

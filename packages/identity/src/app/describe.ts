@@ -12,8 +12,8 @@ const Problem = z
     type: z.string(),
     loc: z
       .array(z.union([z.string(), z.int()]))
-      .meta({ description: 'Where, from `body`, `query`, `path` or `header` on.' }),
-    msg: z.string().meta({ description: 'For people. It never repeats the value.' }),
+      .meta({ description: 'The location, starting with `body`, `query`, `path` or `header`.' }),
+    msg: z.string().meta({ description: 'A message for people, which never repeats the value.' }),
   })
   .meta({ id: 'Problem' });
 
@@ -77,7 +77,7 @@ export function describeApi(): object {
   );
 }
 
-/** The response of the service itself. */
+/** A response from this service. */
 function refusalOf(endpoint: Operation, code: string): RefusalForm {
   const envelope = envelopeAt(standardEnvelopes(), endpoint.path);
   const render = envelope?.render ?? errorRenderer();
@@ -90,7 +90,7 @@ function failureOf({ auth }: Operation, code: string): Error {
   if (code === 'invalid_request') return new InvalidRequest([]);
   if (code === 'validation_error') return new UnstorableText('', 'nul_character');
   if (code === 'internal_error') return new Error(code);
-  // Of an upstream token, not of a registration.
+  // The type of an upstream token, not of a registration.
   const isOfToken = code === 'invalid_issuer' && auth === 'presented';
   return new Refusal(code, {}, isOfToken ? { status: 401 } : {});
 }

@@ -29,8 +29,8 @@ import type { Context } from './context.ts';
 import { healthApi } from './health/health.api.ts';
 
 /**
- * The table of contents of the API: every operation of identity, in the order in which a newcomer needs them. What is
- * not listed here does not exist.
+ * The table of contents of the API: every operation of identity, in the order in which a newcomer needs them. An
+ * operation that isn't listed here does not exist.
  */
 export const sections: readonly Section<Endpoint<Context>>[] = [
   {
@@ -105,17 +105,17 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   },
   {
     tag: 'SCIM',
-    about: 'Users and groups as a directory writes them (RFC 7644).',
+    about: 'Users and groups that a directory provisions (RFC 7644).',
     endpoints: [...scimUsersApi, ...scimGroupsApi, ...rootSearchApi, ...discoveryApi],
   },
   {
     tag: 'Events',
-    about: 'The journal of every change, in its order.',
+    about: 'The journal of all changes, in order.',
     endpoints: eventsApi,
   },
   {
     tag: 'Audit log',
-    about: 'Who did what, and what was refused.',
+    about: 'Actions, their actors, and refused requests.',
     endpoints: auditRecordsApi,
   },
   {

@@ -12,7 +12,7 @@ import { oauthError } from '../issuing/oauth2/oauth2-errors.ts';
 import { type ErrorCode, errors } from '../provisioning/errors.ts';
 import { scimError } from '../provisioning/scim/protocol/scim-errors.ts';
 
-/** `schema` is the name of the error's form in the API description. */
+/** `schema` is the name of the error's schema in the API description. */
 interface StandardEnvelope extends ErrorEnvelope {
   readonly schema: 'ScimError' | 'OauthError';
 }
@@ -31,7 +31,7 @@ export function standardEnvelopes(docsBaseUrl?: string): readonly StandardEnvelo
 }
 
 /**
- * The usual envelope: a code, or the list of problems in the form of a request; and the page that describes the code.
+ * The usual envelope: a code or the list of validation problems, and the page that documents the code.
  */
 export function errorRenderer(docsBaseUrl?: string): RenderError {
   return (error) => {
@@ -61,7 +61,7 @@ function renderError(error: unknown): CodedError {
     return { code: 'invalid_request', status: 422, body: { detail } };
   }
   if (error instanceof UnstorableText) {
-    const msg = 'must not hold NUL characters or halves of surrogate pairs';
+    const msg = 'must not contain NUL characters or unpaired surrogates';
     const detail = [{ type: error.code, loc: locationOf(error.path), msg }];
     return { code: 'validation_error', status: 422, body: { detail } };
   }

@@ -65,7 +65,7 @@ async function servesBystander(): Promise<void> {
       fastestMs = Math.min(fastestMs, performance.now() - startedAt);
       assert.ok(status === 200 || status === 201, `${status} ${JSON.stringify(body)}`);
     }
-    // On a busy machine one of them may be late. Each would wait for as long as the lock is held.
+    // On a busy machine one of them may be late. Without the fix, each would wait for as long as the lock is held.
     if (isLongProof) assert.ok(fastestMs < promptMs, `the bystander waited ${fastestMs} ms`);
   }
 }

@@ -66,7 +66,7 @@ async function makeSecrets(): Promise<string[]> {
   return secrets;
 }
 
-/** Presents each secret where it does not belong: refusals must not repeat it. */
+/** Sends each secret in the wrong place: refusals must not repeat it. */
 async function misuse(secrets: readonly string[], clientId: string): Promise<void> {
   for (const secret of secrets) {
     for (const answer of [
@@ -85,7 +85,7 @@ async function misuse(secrets: readonly string[], clientId: string): Promise<voi
   }
 }
 
-/** Makes a request fail halfway: the error is logged, the request isn't. */
+/** Makes a request fail during its execution: the error is logged, the request isn't. */
 async function failInside(token: string, clientId: string, clientSecret: string): Promise<void> {
   const refuse = `create function refuse() returns trigger language plpgsql as $$ begin raise exception 'broken'; end $$`;
   await identity.pool.run({ text: refuse, values: [] });

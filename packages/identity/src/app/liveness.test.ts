@@ -42,7 +42,7 @@ function worstOfScim({ auth, query, id }: Operation): Hostile[] {
   return id === 'updateScimUser' ? [{ name: 'operations', text: operations() }] : [];
 }
 
-/** As many operations as a PATCH may have, each with a filter. */
+/** The maximum number of operations in a PATCH, each with a filter. */
 function operations(): string {
   const filter = Array.from({ length: 43 }, (_, at) => `value eq "${at}"`).join(' or ');
   const operation = { op: 'replace', path: `emails[${filter}].type`, value: 'work' };

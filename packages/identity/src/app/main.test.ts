@@ -13,13 +13,13 @@ import { migrationsDirectory } from '../service/database.ts';
 import { until } from '../testing/waiting.ts';
 
 const main = join(import.meta.dirname, 'main.ts');
-/** The module that `baton` also preloads; it halves the time of a start. */
+/** The module that `baton` also preloads; it halves the startup time. */
 const fastStart = new URL('../../../../bin/fast-start.mjs', import.meta.url).href;
 const shortSecret = 'short-s3cret';
 let database: TestDatabase;
 let empty: TestDatabase;
 let folder: string;
-/** A server for tests that don't change it: a start takes over a second of processor time. */
+/** A shared server for tests that don't change it: startup takes over a second of CPU time. */
 let shared: Serving;
 let metricsPort: string;
 const children: ChildProcess[] = [];
@@ -72,7 +72,7 @@ async function serve(env: Record<string, string> = {}): Promise<Serving> {
 
 describe('baton identity serve', () => {
   test("listens at the address of IAM_HOST, and fails with one sentence if it can't", async () => {
-    // An address of documentation: no machine has it.
+    // An address reserved for documentation: no machine has it.
     const { exited, output } = run({ IAM_HOST: '192.0.2.1' });
     assert.equal(await exited, 1);
     assert.match(output(), /Can.t listen on 192\.0\.2\.1:0: this machine has no such address\.$/m);
@@ -96,7 +96,7 @@ describe('baton identity serve', () => {
     }
   });
 
-  test('finishes the request under way at SIGTERM, then ends with 0', async () => {
+  test('finishes the request in progress at SIGTERM, then exits with 0', async () => {
     const { child, url, exited } = await serve({ IAM_BOOTSTRAP_TOKEN: 'secret' });
     const body = JSON.stringify({ slug: 'slow', name: 'x' });
     const socket = connect(Number(new URL(url).port), '127.0.0.1');
@@ -105,14 +105,14 @@ describe('baton identity serve', () => {
     socket.write(
       `POST /api/v1/tenants HTTP/1.1\r\nhost: x\r\nx-iam-bootstrap-token: secret\r\nexpect: 100-continue\r\ncontent-length: ${body.length}\r\n\r\n`,
     );
-    await until(() => answer.startsWith('HTTP/1.1 100 '), 'the request is under way');
+    await until(() => answer.startsWith('HTTP/1.1 100 '), 'the request is in progress');
     child.kill('SIGTERM');
     const isClosed = () =>
       fetch(`${url}/healthz`).then(
         () => false,
         () => true,
       );
-    await until(isClosed, 'nobody else is let in');
+    await until(isClosed, 'no other request is accepted');
     socket.write(body);
     assert.equal(await exited, 0);
     assert.match(answer, /\r\n\r\nHTTP\/1\.1 201 /);
@@ -181,7 +181,7 @@ describe('baton identity serve', () => {
         { IAM_DATABASE_URL: 'postgresql://x@127.0.0.1:1/x' },
         /^The database of identity \(IAM_DATABASE_URL\) cannot be reached/,
       ],
-      [{ IAM_PUBLIC_URL: 'https://a.example/' }, /^IAM_PUBLIC_URL must not end in a slash/],
+      [{ IAM_PUBLIC_URL: 'https://a.example/' }, /^IAM_PUBLIC_URL must not end with a slash/],
       [{ IAM_SIGNING_PRIVATE_KEY: 'x' }, /^The signing key is not a private key/],
       [{ IAM_PORT: new URL(url).port }, /^Can't listen on 127\.0\.0\.1:\d+: another program uses it\.$/],
     ];

@@ -6,7 +6,7 @@ import { migrationsDirectory } from '../service/database.ts';
 import { createIdentity } from './app.ts';
 import { readIdentitySettings } from './settings.ts';
 
-// Signatures get a thread for each core, and a slow name look-up one more (decision 0103). Node reads this when the
+// Signatures get one thread per core, and slow DNS lookups get one more (decision 0103). Node reads this when the
 // pool of threads is first used.
 process.env.UV_THREADPOOL_SIZE ??= String(availableParallelism() + 1);
 

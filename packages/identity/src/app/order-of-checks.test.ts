@@ -260,7 +260,7 @@ function revokedAccount({ ids }: Attempt) {
 
 const widerCeiling = fault('invalid_scope_ceiling', withFields({ scopeCeiling: [readScope, 'wider'] }));
 
-/** Another token of the tenant has the key of the attempt, for something else. */
+/** Another token of the tenant has already used the attempt's key for a different request. */
 async function takenKey({ ids, headers }: Attempt): Promise<void> {
   await store`
     insert into platform_access_tokens (id, tenant_id, principal_id, kind, name, public_prefix, secret_hash, audiences,
@@ -381,7 +381,7 @@ const credentials: CheckOrder[] = [
   },
 ];
 
-/** Names the principal again that is at fault: a source without one has no such fault. */
+/** Refers to the invalid principal again: a source without a principal can't have this fault. */
 const named = (put: (attempt: Attempt) => unknown) => (attempt: Attempt) => {
   attempt.body.servicePrincipalId = attempt.ids['principalId'];
   return put(attempt);
@@ -444,7 +444,7 @@ const provisioningTokens: CheckOrder[] = [
       fault('a list', withFields({ expiresInSeconds: 31_536_001 }), 'longer than a year'),
       fault('provisioning_source_not_found', absent('sourceId')),
       fault('idempotency_key_reused', async (attempt) => {
-        // In the store, because a source that has its two live tokens gets no other.
+        // Written directly to the database, because a source with two live tokens can't get another.
         const key = attempt.headers['idempotency-key'];
         await store`
           update provisioning_tokens set idempotency_key = ${key}, idempotency_fingerprint = 'another'

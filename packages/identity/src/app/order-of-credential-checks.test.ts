@@ -130,7 +130,7 @@ const clientOrder: CheckOrder = {
 };
 orderTests(() => identity, [exchangeOrder, introspectOrder, revokeSelfOrder, clientOrder]);
 
-/** The client sees one code; the audit log has the first reason. */
+/** The client always gets the same code; the audit log has the first reason. */
 function reasonTest(path: string, action: string, order: CheckOrder, faults: typeof ownerFaults): void {
   test(`of several reasons ${path} audits the first, and no other`, async () => {
     for (const [first, [reason, put]] of faults.entries())

@@ -18,7 +18,7 @@ after(() => identity.close());
 
 const { store } = storeFaults(() => identity);
 
-/** A person whom a directory holds as inactive, and whose source is closed: no caller may change it any more. */
+/** A person who is inactive in a directory whose source is closed: no caller may change the person now. */
 async function withPerson(body?: object): Promise<Attempt> {
   const { tenantId, sourceId, token } = await makeProvisioning(identity);
   const user = { userName: randomUUID(), active: false };

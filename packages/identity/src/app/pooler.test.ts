@@ -3,11 +3,11 @@ import { after, before, test } from 'node:test';
 import { type PoolerProxy, startPoolerProxy } from '@baton/kernel/testing/database/pooler-proxy';
 import { startIdentity, type TestIdentity } from '../testing/identity.ts';
 
-/** Tests what a start detects of a pooler; `e2e/pooler.long.test.ts` uses a real one. */
+/** Tests the detection of a pooler at startup; `e2e/pooler.long.test.ts` uses a real one. */
 
 let identity: TestIdentity;
 let pooler: PoolerProxy;
-/** A role that carries what the pooler keeps back, and one that does not. */
+/** A role with the settings that the pooler drops, and one without. */
 const role = `baton_iam_pooled_${process.pid}`;
 const bareRole = `baton_iam_bare_${process.pid}`;
 const run = (text: string) => identity.pool.run({ text, values: [] });

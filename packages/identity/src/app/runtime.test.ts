@@ -264,7 +264,7 @@ describe('the description', () => {
   });
 });
 
-test('text that is not HTTP ends its connection, not the service', async () => {
+test('text that is not HTTP closes its connection, not the service', async () => {
   const { port } = new URL(identity.url);
   await new Promise<void>((done) => {
     const socket = connect(Number(port), '127.0.0.1', () => socket.write('nonsense\r\n\r\n'));

@@ -12,7 +12,7 @@ import { type Context, contextOf, type Tools } from './context.ts';
 import { errorRenderer, standardEnvelopes } from './error-envelopes.ts';
 
 const adminBodyBytesMax = 1_048_576;
-/** Of a route without a credential in a header: anybody can send it, and any number of them at once. */
+/** The limit for a route without a credential in a header: anyone can send any number of requests at once. */
 const strangersBodyBytesMax = 16_384;
 
 /** The longest body that an endpoint reads (see docs/reference/directory.md#body-sizes). */
@@ -21,19 +21,19 @@ export function bodyBytesMaxOf({ auth, bodyBytesMax }: Pick<Operation, 'auth' | 
   return bodyBytesMax ?? (hasHeader ? adminBodyBytesMax : strangersBodyBytesMax);
 }
 
-/** The queue for a turn: as long, in number and time, as the queue for a connection would be. */
+/** The queue for a slot has the same limits of length and time as the queue for a connection. */
 const turnBounds = { queuedMax: 500, waitMsMax: 5000 };
-/** The share of the connections for calls about one tenant: others always find a free one. */
+/** The share of the connections for calls about one tenant: other tenants always find a free one. */
 const shares = { reads: 0.25, writes: 0.6, presented: 0.25 };
 
 /**
- * The lines in which calls wait for connections. Reads and writes take turns of their own; a disable or a revocation
- * waits for none. A SCIM write takes none as a whole, because it may call the source's directory, which takes seconds:
- * its transaction has the limit of its source, and each statement before and after that a turn among the tenant's
- * reads.
+ * The queues in which calls wait for connections. Reads and writes have separate queues; a disable or a revocation
+ * skips them. A SCIM write as a whole has no slot, because it may call the source's directory, which takes seconds: its
+ * transaction is subject to the limit of its source, and each statement before and after it takes a slot among the
+ * tenant's reads.
  *
- * What is presented a token has no tenant before it is read: exchanges and introspections read it in a statement that
- * they share, and need no turn; the transactions of the others share one line.
+ * The tenant of a call that presents a token is unknown until the token is read. Exchanges and introspections read it
+ * in a shared statement and need no slot; the transactions of the other calls share one queue.
  */
 function turnsFor(connectionsMax: number) {
   const limitOf = (kind: 'reads' | 'writes', of: string, share: number) =>
@@ -61,7 +61,7 @@ function turnsFor(connectionsMax: number) {
   };
 }
 
-/** All but a read opens its own transaction there: see `scimWrite`. */
+/** Every operation except a read opens its own transaction: see `scimWrite`. */
 function isScimWrite(scim: Caller['scim'], method: string): boolean {
   return scim !== undefined && method !== 'GET' && method !== 'HEAD';
 }

@@ -13,7 +13,7 @@ export const settings = {
   }),
   IAM_BOOTSTRAP_TOKENS_FILE: text<string | undefined>({
     default: undefined,
-    doc: 'A file with further admin secrets, one `name:secret` per line; the audit log names their holders `bootstrap:<name>`. They are accepted only if IAM_BOOTSTRAP_TOKEN is set. SIGHUP reloads the file.',
+    doc: 'A file with further admin secrets, one `name:secret` per line; the audit log identifies their holders as `bootstrap:<name>`. They are accepted only if IAM_BOOTSTRAP_TOKEN is set. SIGHUP reloads the file.',
   }),
   IAM_HOST: text({ default: '127.0.0.1', doc: 'The address that `baton identity serve` listens on.' }),
   IAM_PORT: integer({ default: 8010, min: 0, max: 65_535, doc: 'The port of `baton identity serve`.' }),
@@ -21,7 +21,7 @@ export const settings = {
     default: 0,
     min: 0,
     max: 65_535,
-    doc: 'The port that serves `/metrics`, on the same address; 0 serves none.',
+    doc: 'The port that serves `/metrics`, on the same address; 0 disables it.',
   }),
   IAM_TRUSTED_PROXIES: networks({
     doc: 'Networks of the reverse proxies, for instance `["10.0.0.0/8"]`: the address of a client, for limits and the log, is then the last one in `X-Forwarded-For` outside of these networks. Without it the header is ignored. Don\'t include networks from which clients connect directly.',

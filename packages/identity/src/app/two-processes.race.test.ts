@@ -31,7 +31,7 @@ after(async () => {
   await upstream.close();
 });
 
-/** The same call many times at once, alternately to either process. */
+/** Sends the same call many times at once, alternating between the processes. */
 const race = (call: (identity: TestIdentity, n: number) => Promise<Answer>) =>
   Promise.all(Array.from({ length: callsAtOnce }, (_, n) => call(processes[n % 2] as TestIdentity, n)));
 const statusesOf = (answers: readonly Answer[]) => answers.map(({ status }) => status).sort();

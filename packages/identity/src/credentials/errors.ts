@@ -6,7 +6,7 @@ import { errors as lowerErrors } from '../directory/errors.ts';
 export const errors = {
   credential_not_found: notFound(
     'The tenant has no such token.',
-    'Check the id with `GET …/platform-access-tokens`; a provisioning token is listed with its source.',
+    'Check the id with `GET …/platform-access-tokens`; provisioning tokens are listed under their source.',
   ),
   credential_not_active: conflict(
     'The token is revoked or expired.',
@@ -17,8 +17,8 @@ export const errors = {
     'Retry with the same Idempotency-Key.',
   ),
   credential_exists: conflict(
-    'A token with this prefix or this hash exists.',
-    'Nothing, if this import is a repetition; otherwise check that the key was not issued twice.',
+    'A token with this prefix or hash already exists.',
+    'No action is needed if this import is a repetition; otherwise check that the key was not issued twice.',
   ),
   principal_kind_not_allowed: invalid(
     'Only humans and agents get tokens; services use client credentials.',
@@ -34,7 +34,7 @@ export const errors = {
   ),
   compatibility_window_too_long: invalid(
     'The imported key would live longer than allowed.',
-    'Send an earlier expiry: imported keys are for the transition only.',
+    'Send an earlier expiry: imported keys are meant for the transition only.',
   ),
   rate_limited: errorRow(
     429,

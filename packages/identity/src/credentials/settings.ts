@@ -33,7 +33,7 @@ export const settings = {
     default: 0,
     max: 1_000_000,
     unit: 'failures',
-    doc: 'The number of secrets, sign-ins and SCIM credentials from one address (IPv6: one /64 network) that may fail per window before further ones from there get 429; of admin secrets only wrong ones do. 0 means no limit. Behind a proxy set IAM_TRUSTED_PROXIES too; otherwise all clients have its address.',
+    doc: 'The number of secrets, sign-ins and SCIM credentials from one address (IPv6: one /64 network) that may fail per window before further ones from that address get 429; for admin secrets, only wrong ones do. 0 means no limit. Behind a proxy set IAM_TRUSTED_PROXIES too; otherwise all clients have its address.',
   }),
   IAM_FAILURE_WINDOW_SECONDS: integer({
     default: 60,

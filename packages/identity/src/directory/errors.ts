@@ -14,10 +14,10 @@ export const errors = {
   ),
   principal_disabled: forbidden(
     'The principal of the external identity is paused or disabled.',
-    'Have an administrator enable it with `POST …/principals/{principalId}:enable`; if a directory manages it, there.',
+    'Have an administrator enable it with `POST …/principals/{principalId}:enable`; if a directory manages the principal, enable it there.',
   ),
   tenant_not_found: notFound(
-    'There is no such tenant, or it is not active.',
+    'The tenant does not exist or is not active.',
     'Check the id with `GET /tenants`.',
   ),
   principal_not_found: notFound(
@@ -42,16 +42,16 @@ export const errors = {
   ),
   group_membership_not_found: notFound(
     'The principal is not a member of the group.',
-    'Nothing, if you wanted to remove the member; otherwise check the id with `GET …/groups/{groupId}/members`.',
+    'No action is needed if you wanted to remove the member; otherwise check the id with `GET …/groups/{groupId}/members`.',
   ),
   tenant_id_exists: conflict(
     'A tenant already has this id.',
-    'Read that tenant, if an earlier attempt of yours created it; otherwise leave `id` out to get a new one.',
+    'Read that tenant, if an earlier attempt of yours created it; otherwise omit `id` to get a new one.',
   ),
   tenant_slug_exists: conflict('A tenant already has this slug.', 'Use that tenant, or choose another slug.'),
   external_identity_exists: conflict(
     'The issuer and subject are already linked, in this tenant or another.',
-    'Find the principal that has the identity; a person is linked once.',
+    'Find the principal that has the identity; a person can be linked only once.',
   ),
   identity_provider_managed: conflict(
     'The identity provider of this issuer links its people itself.',
@@ -67,7 +67,7 @@ export const errors = {
   ),
   group_is_federated: conflict(
     'The group is managed by an identity provider or a directory.',
-    'Change the group there; the next sign-in or synchronization brings the change.',
+    'Change the group there; the next sign-in or synchronization applies the change.',
   ),
   group_membership_exists: conflict(
     'The principal is already a member of the group.',
@@ -78,7 +78,7 @@ export const errors = {
     'Enable the principal first (`POST …/principals/{principalId}:enable`).',
   ),
   principal_provisioned: conflict(
-    'A directory provisions the person and decides about it.',
+    'A directory provisions the person and controls this setting.',
     'Change the person in that directory, or disable the provisioning source first.',
   ),
   service_account_revoked: conflict(
@@ -90,7 +90,7 @@ export const errors = {
     'Use a principal of kind `human`, or register a provider for workloads.',
   ),
   unknown_audience: invalid(
-    'A key does not name an active audience of the tenant.',
+    'A key does not refer to an active audience of the tenant.',
     'Correct the key, or create or activate the audience; `GET …/audiences` lists them.',
   ),
   invalid_scope_ceiling: invalid(

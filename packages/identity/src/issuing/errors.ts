@@ -6,14 +6,14 @@ import { errors as lowerErrors } from '../credentials/errors.ts';
 export const errors = {
   invalid_token: unauthenticated(
     'The token is unknown, revoked or expired, or its tenant, membership or principal is not active; or an upstream token is malformed, or neither an ID nor an access token.',
-    'Get a new token. For security, the reason is only in the audit records of the tenant.',
+    'Get a new token. For security, only the audit records of the tenant contain the reason.',
   ),
   invalid_client: unauthenticated(
     'The client is unknown or revoked, its secret is wrong, or its tenant, membership or principal is not active.',
     'Check the client id and its secret, or create a new service account. The audit records of the tenant show the reason.',
   ),
   audience_not_allowed: forbidden(
-    'The credential does not allow the audience, or it is not an active audience of the tenant.',
+    'The credential does not allow the audience, or the audience is not active in the tenant.',
     'Request one of the audiences of the credential, or issue a credential that includes this one.',
   ),
   scope_not_allowed: forbidden(

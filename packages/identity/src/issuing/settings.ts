@@ -23,11 +23,11 @@ export const settings = {
   }),
   IAM_SIGNING_NEXT_KEY_FILE: text<string | undefined>({
     default: undefined,
-    doc: 'The file with the private key (PEM) that will sign next, published ahead so that consumers know it in time (docs/decisions/0107); a missing file means no key. SIGHUP reloads all key files.',
+    doc: 'The file with the private key (PEM) that will sign next, published in advance so that consumers have it in time (docs/decisions/0107); a missing file means no key. SIGHUP reloads all key files.',
   }),
   IAM_SIGNING_NEXT_KEY_ID: text({
     default: 'thumbprint',
-    doc: 'The `kid` of the next key, which it keeps when it becomes the signing key; `thumbprint`: its own.',
+    doc: 'The `kid` of the next key, which it keeps when it becomes the signing key; `thumbprint` uses its own thumbprint.',
   }),
   IAM_SIGNING_PREVIOUS_KEY_FILE: text<string | undefined>({
     default: undefined,
@@ -35,7 +35,7 @@ export const settings = {
   }),
   IAM_SIGNING_PREVIOUS_KEY_ID: text({
     default: 'thumbprint',
-    doc: 'The `kid` that the previous key had when it signed; `thumbprint`: its own.',
+    doc: 'The `kid` that the previous key had when it signed; `thumbprint` uses its own thumbprint.',
   }),
   IAM_SIGNING_ES256_KEY_FILE: text<string | undefined>({
     default: undefined,
@@ -66,7 +66,7 @@ export const settings = {
     min: 1,
     max: 100_000,
     unit: 'signatures',
-    doc: 'The maximum number of queued RS256 signatures; one more request gets 503 with Retry-After.',
+    doc: 'The maximum number of queued RS256 signatures; further requests get 503 with Retry-After.',
   }),
   IAM_PUBLIC_URL: address({
     default: 'http://localhost:8010',
@@ -90,16 +90,16 @@ export const settings = {
   }),
   IAM_RESOURCES: map({
     default: {},
-    doc: 'The addresses of services, and the audience of each, for clients that name a `resource` at `/oauth2/token` (RFC 8707), as MCP clients do: `{"https://baton.example/mcp":"control-plane"}`. The default run sets its own.',
+    doc: 'The addresses of services, and the audience of each, for clients that specify a `resource` at `/oauth2/token` (RFC 8707), as MCP clients do: `{"https://baton.example/mcp":"control-plane"}`. The default run sets its own.',
   }),
   IAM_PRIVILEGED_SCOPES: map({
     default: {},
-    doc: 'Further scopes that federation grants only to members of a group: scope to group key.',
+    doc: 'Additional scopes that federation grants only to members of a group, as a map from scope to group key.',
   }),
   IAM_PEOPLE_SCOPE: text({ default: 'iam:people', doc: 'The privileged scope of people management.' }),
   IAM_PEOPLE_ADMIN_GROUP: text({
     default: 'people-admins',
-    doc: 'The group whose members may have that scope.',
+    doc: 'The group whose members may get that scope.',
   }),
   ...lowerSettings,
 };
@@ -109,7 +109,7 @@ export interface Settings extends SettingValues<typeof settings> {
   readonly issuer: string;
   /** Group key by privileged scope (see docs/reference/tokens.md#privileged-scopes). */
   readonly privilegedScopes: ReadonlyMap<string, string>;
-  /** Audience by the address of a service, without slashes at its end. */
+  /** Audience by the address of a service, without trailing slashes. */
   readonly resources: ReadonlyMap<string, string>;
 }
 
@@ -130,7 +130,7 @@ export function deriveSettings<Values extends SettingValues<typeof settings>>(
   };
 }
 
-/** An http address. Consumers compare issuers character by character, so one with a slash at its end is refused. */
+/** An HTTP address. Consumers compare issuers character by character, so a trailing slash is refused. */
 function address<T extends string | undefined>(options: { default: T; doc: string }): Setting<T | string> {
   return {
     ...options,
@@ -138,7 +138,7 @@ function address<T extends string | undefined>(options: { default: T; doc: strin
     parse(value) {
       if (!/^https?:\/\/[^/?#\s]+(\/[^?#\s]*)?$/i.test(value))
         throw new Error('must be an http or https address.');
-      if (value.endsWith('/')) throw new Error('must not end in a slash.');
+      if (value.endsWith('/')) throw new Error('must not end with a slash.');
       return value;
     },
   };

@@ -10,20 +10,21 @@ interface Waiting<Entry, Result> {
 
 const batchEntriesMax = 500;
 const waitingEntriesMax = 10_000;
-/** A batch of this size doesn't wait for more entries: a larger one saves next to nothing. */
+/** A batch of this size doesn't wait for more entries: a larger batch saves next to nothing. */
 const gatheredEntriesMax = 16;
 /** The number of entries of failed batches that are retried individually at the same time, so that they don't take all connections. */
 const separateEntriesMax = 2;
 
 /**
- * Runs one statement for all callers that need it at the same time: those of one turn of the event loop, or those that
- * arrive while the previous statement runs. A single call runs at once; a busy service makes far fewer round trips.
+ * Runs one statement for all callers that need it at the same time: those of one iteration of the event loop, or those
+ * that arrive while the previous statement runs. A single call runs at once; a busy service makes far fewer round
+ * trips.
  */
 export class SharedStatement<Entry, Result> {
   readonly #run: (entries: readonly Entry[]) => Promise<readonly Result[]>;
   readonly #busy: () => Promise<void> | undefined;
   readonly #waiting: Waiting<Entry, Result>[] = [];
-  /** Entries of failed batches, to be tried one by one; never more than what waited before. */
+  /** Entries of failed batches, to be tried one by one; never more than were queued before. */
   readonly #suspects: Waiting<Entry, Result>[] = [];
   #trying = 0;
   #triedAll: PromiseWithResolvers<void> | undefined;
@@ -32,7 +33,8 @@ export class SharedStatement<Entry, Result> {
 
   /**
    * @param run executes a batch and returns the result of each entry at its index
-   * @param busy undefined when results can be used at once, else a promise of that moment: a small batch waits for it
+   * @param busy undefined when results can be used at once, otherwise a promise that resolves when they can: a small
+   * batch waits for it
    */
   constructor(
     run: (entries: readonly Entry[]) => Promise<readonly Result[]>,
@@ -44,7 +46,7 @@ export class SharedStatement<Entry, Result> {
 
   /**
    * The result for one entry. When the statement fails because of an entry, each entry of the batch is tried on its
-   * own: only the bad one fails. When it fails otherwise, every entry of the batch fails.
+   * own: only the bad one fails. When it fails for another reason, every entry of the batch fails.
    * @throws Refusal `unavailable` when too many wait already
    */
   async call(entry: Entry): Promise<Result> {
@@ -83,7 +85,7 @@ export class SharedStatement<Entry, Result> {
     this.#working = undefined;
   }
 
-  /** Beside the batches that follow: they must not wait for the entries of this one. */
+  /** Concurrent with the next batches, which must not wait for the entries of this one. */
   #trySeparately(batch: readonly Waiting<Entry, Result>[]): void {
     this.#suspects.push(...batch);
     this.#triedAll ??= Promise.withResolvers<void>();

@@ -6,13 +6,13 @@ export interface Caller extends AnyCaller {
   readonly scim?: ScimSource;
 }
 
-/** The source that a SCIM request writes for. Only the credential decides which one that is. */
+/** The source that a SCIM request writes for. Only the credential determines the source. */
 export interface ScimSource {
   readonly id: string;
   readonly key: string;
   readonly tenantId: string;
   readonly providerId: string;
   readonly providerIssuer: string;
-  /** The directory that users are written to first, if there is one. */
+  /** The directory to which users are written first, if any. */
   readonly upstream: UpstreamSource | undefined;
 }

@@ -13,7 +13,7 @@ export interface Context extends LowerContext {
   readonly upstream: UpstreamDirectory;
 }
 
-/** Declares an operation of this layer; see `EndpointSpec` for what each field does. */
+/** Declares an operation of this layer; see `EndpointSpec` for the fields. */
 export const endpoint = endpointsOf<{ code: ErrorCode; permission: never; auth: Auth; context: Context }>({
   idempotency: 'ignored',
 });

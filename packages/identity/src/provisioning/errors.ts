@@ -20,10 +20,10 @@ export const errors = {
   ),
   provisioning_source_exists: conflict(
     'The key, the provider or the service principal already has a source.',
-    'Use the existing source: a provider has one source, and a service principal writes for one.',
+    'Use the existing source: a provider can have only one source, and a service principal can write for only one.',
   ),
   source_syncs_itself: conflict(
-    'A SCIM source needs no heartbeat: its writes are its signs of life.',
+    'A SCIM source needs no heartbeat, because its writes show that it is active.',
     'Leave the call out.',
   ),
   token_limit_reached: conflict(
@@ -35,7 +35,7 @@ export const errors = {
     'Send the principal of a service account as `servicePrincipalId`.',
   ),
   service_principal_required: invalid(
-    'A SCIM source needs the principal that writes.',
+    'A SCIM source needs the principal that writes for it.',
     'Send `servicePrincipalId`.',
   ),
   scim_unauthorized: unauthenticated(
@@ -44,14 +44,14 @@ export const errors = {
   ),
   scim_service_identity_required: forbidden(
     'SCIM requires a service identity, not a person.',
-    'Use the credential of the service account that the source names.',
+    'Use the credential of the service account of the source.',
   ),
   scim_scope_required: forbidden(
     'The access token lacks the SCIM scope.',
     'Request the SCIM scope when you exchange the client credentials.',
   ),
   scim_source_required: forbidden(
-    'The service account writes for no active SCIM source.',
+    'The service account does not write for an active SCIM source.',
     'Register a source for the account, or enable its source.',
   ),
   scim_identity_provider_inactive: unavailable(
@@ -64,8 +64,8 @@ export const errors = {
     'Send `Content-Type: application/scim+json`.',
   ),
   scim_invalid_value: badRequest(
-    'A value is missing, has the wrong type, or names an object that the source does not have.',
-    'Correct the attribute that `detail` names.',
+    'A value is missing, has the wrong type, or refers to an object that the source does not have.',
+    'Correct the attribute in `detail`.',
     {
       refused:
         'POST /scim/v2/Users {"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"externalId":"42"}',
@@ -82,7 +82,7 @@ export const errors = {
     },
   ),
   scim_invalid_path: badRequest(
-    'The path of an operation is malformed or names no attribute.',
+    'The path of an operation is malformed or does not refer to an attribute.',
     'Send the name of an attribute, with a filter in brackets for an element of a list.',
     {
       refused:
@@ -102,8 +102,8 @@ export const errors = {
     },
   ),
   scim_no_target: badRequest(
-    'The operation has no target: it needs a path, or the filter in its path matches nothing.',
-    'Send a `path`; add the element first if the filter matches none.',
+    'The operation has no target: it needs a path, or the filter in its path has no match.',
+    'Send a `path`; add the element first if the filter has no match.',
     {
       refused:
         'PATCH /scim/v2/Groups/{id} {"schemas":["urn:ietf:params:scim:api:messages:2.0:PatchOp"],"Operations":[{"op":"remove"}]}',
@@ -113,7 +113,7 @@ export const errors = {
   ),
   scim_mutability: badRequest(
     'The attribute cannot be changed.',
-    'Leave the attribute out of the mapping of the directory; `id` and `meta` belong to the service.',
+    'Remove the attribute from the mapping of the directory; `id` and `meta` belong to the service.',
   ),
   scim_too_many: badRequest(
     'The filter matches more resources, or the operations compare more elements, than can be processed in time.',
@@ -138,7 +138,7 @@ export const errors = {
     'Read the resource, and send its new `meta.version`.',
   ),
   scim_upstream_refused: badGateway(
-    'The source writes to its directory first, which rejected the write: nothing is stored.',
+    'The source writes to its directory first, and the directory rejected the write. No change is stored.',
     "Retry. The service's log and the audit log contain the response of the directory.",
   ),
   ...lowerErrors,

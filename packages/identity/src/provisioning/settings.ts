@@ -5,7 +5,7 @@ import { type Settings as LowerSettings, settings as lowerSettings } from '../si
 export const settings = {
   IAM_UPSTREAM_CREDENTIALS_FILE: text<string | undefined>({
     default: undefined,
-    doc: 'A file with the credentials for the directories of sources with an upstreamMode, one line per source: `<source id> <upstreamBaseUrl> <client id>:<client secret>` (client_credentials), or `<source id> <upstreamBaseUrl> Bearer <token>`. They are sent to that address only; writes of a source without a line are refused with 502. SIGHUP reloads the file.',
+    doc: 'A file with the credentials for the directories of sources with an upstreamMode, one line per source: `<source id> <upstreamBaseUrl> <client id>:<client secret>` (client_credentials), or `<source id> <upstreamBaseUrl> Bearer <token>`. They are sent to that address only; writes of a source without a line return 502. SIGHUP reloads the file.',
   }),
   IAM_SCIM_AUDIENCE: text({ default: 'iam-scim', doc: 'The audience of access tokens that SCIM accepts.' }),
   IAM_SCIM_SCOPE: text({ default: 'scim:write', doc: 'The scope that such a token must have.' }),

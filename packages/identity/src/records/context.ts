@@ -11,7 +11,7 @@ import type { Settings } from './settings.ts';
 export interface Context extends LowerContext {
   readonly settings: Settings;
   readonly journalWatch: JournalWatch;
-  /** Authenticates audit rows; undefined if the settings name none. */
+  /** Authenticates audit rows; undefined if the settings contain none. */
   readonly auditKey: AuditKey | undefined;
   /** Written in one statement just before the commit; filled by `emit` only. */
   readonly events: EventDraft[];
@@ -21,7 +21,7 @@ export interface Context extends LowerContext {
   readonly eventTypes: Set<string>;
 }
 
-/** Declares an operation of this layer; see `EndpointSpec` for what each field does. */
+/** Declares an operation of this layer; see `EndpointSpec` for the fields. */
 export const endpoint = endpointsOf<{ code: ErrorCode; permission: never; auth: Auth; context: Context }>({
   idempotency: 'ignored',
 });

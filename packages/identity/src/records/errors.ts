@@ -6,7 +6,7 @@ import { errors as lowerErrors } from '../service/errors.ts';
 export const errors = {
   journal_truncated: gone(
     'Events after this sequence have been removed because of their age.',
-    'Continue from the sequence in the header `Journal-Floor`, and read the current state of what you track: the events between are lost.',
+    'Continue from the sequence in the header `Journal-Floor`, and read the current state of the objects that you track, because the events in between are lost.',
   ),
   journal_rewound: gone(
     'The sequence belongs to another database, or to a history that ended with a restore or a failover.',

@@ -1,4 +1,4 @@
-/** Awaits a promise for at most `ms`; undefined if it rejects or takes longer. A later result is ignored. */
+/** Awaits a promise for at most `ms`. Returns undefined if it rejects or takes longer; a later result is ignored. */
 export async function awaitAtMost<T>(ms: number, answer: Promise<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((done) => {

@@ -1,18 +1,17 @@
 import { isUnreachable } from '@baton/kernel/database/db';
 import type { Logger } from '@baton/kernel/process/log';
 
-/** The database may be back at any moment, and a retry costs nothing while it is down. */
+/** The database may recover at any moment, and a retry is cheap while it is down. */
 const unreachableMsMax = 1000;
 
 export interface BackgroundJob {
   /** The wait before the first run. */
   readonly firstMs: number;
-  /** From the end of a run to the start of the next one: runs never overlap. */
+  /** The time from the end of a run to the start of the next one: runs never overlap. */
   readonly intervalMs: number;
   readonly log: Logger;
   /**
-   * The log message of a run that failed; the next run follows as usual, or within 1 s if the database was out of
-   * reach.
+   * The log message of a run that failed; the next run follows as usual, or within 1 s if the database was unreachable.
    */
   readonly failure: string;
   /** @param stopping aborts when no further batch is to begin */

@@ -1,4 +1,4 @@
-/** The caller, as the audit log names it. */
+/** The caller's name in the audit log. */
 export interface Caller {
   readonly actor: string;
 }

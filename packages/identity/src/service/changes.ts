@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 
-/** The changes of a PATCH: the values of `wanted` that differ from the row. Undefined leaves a field as it is. */
+/** The changes of a PATCH: the values of `wanted` that differ from the row. Undefined leaves a field unchanged. */
 export function changesOf<Row extends object>(row: Row, wanted: Partial<Row>): Partial<Row> {
   const entries = Object.entries(wanted) as [keyof Row, unknown][];
   const changed = entries.filter(
@@ -10,7 +10,7 @@ export function changesOf<Row extends object>(row: Row, wanted: Partial<Row>): P
 }
 
 /**
- * For the audit log: the names of the changed fields, and a new status. Other values are left out: they may be
+ * The names of the changed fields, and a new status, for the audit log. Other values are omitted, because they may be
  * personal.
  */
 export function changeReason(changed: object): string {

@@ -71,8 +71,8 @@ describe('the settings', () => {
   test('an address that ends in a slash, or is no address, is refused', () => {
     for (const name of ['IAM_PUBLIC_URL', 'IAM_ISSUER'])
       for (const [value, sentence] of [
-        ['https://a.example/', new RegExp(`^${name} must not end in a slash`)],
-        ['https://a.example/iam/', new RegExp(`^${name} must not end in a slash`)],
+        ['https://a.example/', new RegExp(`^${name} must not end with a slash`)],
+        ['https://a.example/iam/', new RegExp(`^${name} must not end with a slash`)],
         ['a.example', new RegExp(`^${name} must be an http or https address`)],
         ['https://a.example/iam?x', new RegExp(`^${name} must be an http`)],
       ] as const)

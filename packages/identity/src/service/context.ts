@@ -5,9 +5,9 @@ import type { Counters } from './counters.ts';
 
 /** The context of every handler; a layer adds its own settings and tools in its own `context.ts`. */
 export interface Context {
-  /** The transaction of a command; the pool where the endpoint has none. */
+  /** The transaction of a command, or the pool if the endpoint has none. */
   readonly db: Db;
-  /** For a handler that sends requests first and then needs a transaction of its own. */
+  /** For a handler that sends requests first and then needs its own transaction. */
   readonly pool: Pool;
   readonly caller: Caller;
   readonly counters: Counters;

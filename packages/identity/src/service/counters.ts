@@ -4,7 +4,7 @@ import { Counter, Histogram, type Registry } from 'prom-client';
 export interface Counters {
   /** Counts one presented credential, by its outcome. */
   presented(credential: 'pat' | 'client' | 'upstream' | 'scim' | 'admin', outcome: string): void;
-  /** Counts one signature and the time it took, waiting included. */
+  /** Counts one signature and its duration, including the wait. */
   signed(seconds: number): void;
   /** Counts a reader of the journal from another history. @returns whether to log it: once a minute */
   rewound(): boolean;

@@ -8,7 +8,7 @@ import type { Settings } from './settings.ts';
 
 export const migrationsDirectory = join(import.meta.dirname, '../../migrations');
 
-/** The database can't be used: the start ends with this message. */
+/** The database can't be used: startup fails with this message. */
 export class DatabaseNotReadyError extends Error {
   override readonly name = 'DatabaseNotReadyError';
 }

@@ -13,7 +13,7 @@ import type { ErrorTable } from '@baton/kernel/http/refusal';
 export const errors = {
   idempotency_key_required: badRequest(
     'Issuing and rotating a token needs an Idempotency-Key.',
-    'Send a key of your own, for instance a UUID, and the same one with each retry.',
+    'Generate a key, for instance a UUID, and send the same one with each retry.',
     {
       refused: 'POST /tenants/{tenantId}/platform-access-tokens/{credentialId}:rotate {}',
       right:
@@ -21,12 +21,12 @@ export const errors = {
     },
   ),
   not_found: notFound(
-    'There is no such path.',
+    'The path does not exist.',
     'Check the address: paths start with `/api/v1` (in the default run `/iam/api/v1`), `/oauth2` or `/scim/v2`.',
   ),
   method_not_allowed: errorRow(
     405,
-    'The path exists, but not for this method.',
+    'The path exists, but does not support this method.',
     'Use one of the methods in the `Allow` header.',
   ),
   idempotency_key_reused: conflict(
@@ -39,24 +39,24 @@ export const errors = {
     'Send a smaller body. Split a SCIM request into several.',
   ),
   invalid_request: invalid(
-    'The request does not have the declared form; `detail` is a list of the problems.',
-    'Correct each problem: `loc` is the place and `msg` the rule. Unknown fields are rejected, so check the spelling.',
+    'The request does not match the declared schema; `detail` is a list of the problems.',
+    'Correct each problem: `loc` is the location and `msg` the rule. Unknown fields are rejected, so check the spelling.',
     {
       refused: 'POST /tenants {"slug":"acme"}',
       right: 'POST /tenants {"slug":"acme","name":"Acme"}',
     },
   ),
   validation_error: invalid(
-    'A text contains a character that cannot be stored; `detail` is a list of the problems.',
-    'Remove NUL characters and unpaired surrogates from the place that `loc` names.',
+    'A string contains a character that cannot be stored; `detail` is a list of the problems.',
+    'Remove NUL characters and unpaired surrogates from the value at `loc`.',
   ),
   internal_error: errorRow(
     500,
     'The service failed unexpectedly, or has no signing key. `detail` is not a code.',
-    'Report the `X-Request-Id` of the response; the operator finds the cause in the log by it.',
+    'Report the `X-Request-Id` of the response, with which the operator can find the cause in the log.',
   ),
   unavailable: unavailable(
-    'The database cannot be used now, or too many signatures are waiting.',
+    'The database is unavailable, or too many signatures are queued.',
     'Wait for `Retry-After`, then send the request again.',
   ),
   unauthorized: unauthenticated(

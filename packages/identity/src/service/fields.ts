@@ -27,7 +27,7 @@ export const Issuer = characters(1, 500);
 /** A list of names, parsed without repetitions and in the order of code points, as in responses. */
 export const NameSet = names().transform(sortedSet);
 
-/** Names whose own forms, with a code of their own, are stricter. */
+/** Names that are validated later by a stricter schema with its own error code. */
 export function names(min = 0) {
   return z.array(z.string().max(10_000)).min(min).max(1000);
 }
@@ -35,8 +35,8 @@ export function names(min = 0) {
 const scopeLengthMax = 120;
 
 /**
- * Whether a text can be a scope. Access tokens separate scopes by blanks: with a blank inside, one scope would be read
- * as two, and the second could be one that nobody granted.
+ * Whether a string can be a scope. Access tokens separate scopes by spaces: a scope that contains a space would be read
+ * as two, and the second might never have been granted.
  */
 export function isScope(text: string): boolean {
   return text !== '' && [...text].length <= scopeLengthMax && !/[\s\p{Z}\p{Cc}]/u.test(text);
@@ -49,7 +49,10 @@ export function sortedSet(names: readonly string[]): string[] {
   return [...new Set(names)].sort(byCodePoint);
 }
 
-/** Makes no copies: the list is sorted before the credential is checked, so any caller may send one as large as a body may be. */
+/**
+ * Makes no copies: the list is sorted before the credential is checked, so any caller may send one of the maximum body
+ * size.
+ */
 function byCodePoint(left: string, right: string): number {
   const length = Math.min(left.length, right.length);
   for (let index = 0; index < length; index += 1) {

@@ -3,7 +3,7 @@ import { decodeCursor, encodeCursor } from '@baton/kernel/http/paging';
 import { queryInteger } from '@baton/values/wire';
 
 /**
- * Creation time and id of the last row of the previous page; `start` for the first page, so that one statement does
+ * Creation time and id of the last row of the previous page; `start` for the first page, so that one statement serves
  * both.
  */
 export type CreatedPosition = readonly [createdAt: string, id: string];
@@ -30,7 +30,7 @@ export const NextAfter = z
 /** The cursor of a list in the order of a sequence. */
 export const NextSequence = z.int().nullable().describe('The start of the next page; null on the last page.');
 
-/** The form of a page. Its name in the API description is that of the item and `Page`. */
+/** The schema of a page. Its name in the API description is the name of the item plus `Page`. */
 export function pageForm<Item extends z.ZodType, Next extends z.ZodType>(item: Item, next: Next) {
   const { id } = item.meta() ?? {};
   const page = z.strictObject({ items: z.array(item), next_after: next });
@@ -38,7 +38,7 @@ export function pageForm<Item extends z.ZodType, Next extends z.ZodType>(item: I
 }
 
 /**
- * A list in pages by creation, then id: the parameters of its query, the form of its response, and the function that
+ * A list in pages by creation, then id: the parameters of its query, the schema of its response, and the function that
  * reads a page.
  * @param name binds the cursors to this list
  */
@@ -48,8 +48,8 @@ export function pagesByCreation<Item extends z.ZodType>(name: string, item: Item
     form: pageForm(item, NextAfter),
     /**
      * Reads a page.
-     * @param find runs the statement, which reads one row more than the page holds
-     * @param instantOf the time that the list is ordered by, if it isn't the row's `created_at`
+     * @param find runs the statement, which reads one row more than the page size @param instantOf the time that the
+     * list is ordered by, if it isn't the row's `created_at`
      */
     async read<Row extends Positioned>(
       { limit, after }: CreatedPage,
@@ -78,7 +78,7 @@ export function cursorParam(name: string) {
     .describe('The cursor of the previous page; absent for the first page.');
 }
 
-/** The rows of a page, out of one more that was read, and the cursor of the next page; null on the last one. */
+/** The rows of a page, without the extra row that was read, and the cursor of the next page; null on the last one. */
 export function cutPage<Row extends Positioned>(
   name: string,
   found: readonly Row[],
@@ -96,7 +96,7 @@ function positionOf(name: string, cursor: string | undefined, check: z.core.$Ref
   try {
     return decodeCursor(name, cursor, ['timestamp', 'uuid']) as unknown as CreatedPosition;
   } catch {
-    check.addIssue({ code: 'custom', message: 'must be what the page before gave' });
+    check.addIssue({ code: 'custom', message: 'must be the cursor of the previous page' });
     return z.NEVER;
   }
 }

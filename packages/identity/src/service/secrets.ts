@@ -1,7 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { observer } from '@baton/kernel/process/observer';
 
-/** Secret material (see docs/reference/credentials.md#secrets): 256 random bits, kept as SHA-256, shown once. */
+/** Secret material (see docs/reference/credentials.md#secrets): 256 random bits, stored as SHA-256, shown once. */
 
 export type CredentialKind = 'platform_access_token' | 'legacy_control_plane_api_key';
 
@@ -18,7 +18,7 @@ const forms: readonly [CredentialKind, RegExp][] = [
 
 const hashOfNothing = '0'.repeat(64);
 
-/** Makes a token. Its text is shown once and never stored. */
+/** Creates a token. Its text is shown once and never stored. */
 export function makePlatformAccessToken(): { token: string; publicPrefix: string; secretHash: string } {
   const publicPrefix = randomBytes(6).toString('hex');
   const token = `iam_pat_${publicPrefix}_${randomBytes(32).toString('base64url')}`;
@@ -30,14 +30,14 @@ export function makeClientId(): string {
   return `iam_sa_${randomBytes(18).toString('base64url')}`;
 }
 
-/** Makes a client secret. Its text is shown once and never stored. */
+/** Creates a client secret. Its text is shown once and never stored. */
 export function makeClientSecret(): { clientSecret: string; storedHash: string } {
   const clientSecret = randomBytes(32).toString('base64url');
   observer()?.made('client secret', clientSecret);
   return { clientSecret, storedHash: `sha256:${secretHash(clientSecret)}` };
 }
 
-/** Parses a presented token; undefined when it has no known form. */
+/** Parses a presented token; returns undefined for an unknown format. */
 export function parsePresentedToken(token: string): PresentedToken | undefined {
   for (const [kind, form] of forms) {
     const publicPrefix = form.exec(token)?.[1];

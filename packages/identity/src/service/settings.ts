@@ -6,7 +6,7 @@ const seconds = 'seconds';
 export const settings = {
   IAM_OUTBOUND_ALLOWED_HOSTS: list({
     default: [],
-    doc: 'Hosts (`host` or `host:port`) of identity providers and provisioning sources that may have private addresses and may be called over http; all others are called over https on public addresses only.',
+    doc: 'Hosts (`host` or `host:port`) of identity providers and provisioning sources that may have private addresses and may be called over HTTP; all others are called over HTTPS at public addresses only.',
   }),
   IAM_DATABASE_URL: text({
     default: 'postgresql://iam:iam@localhost:5435/iam',
@@ -22,7 +22,7 @@ export const settings = {
   }),
   IAM_DATABASE_NAMED_STATEMENTS: flag({
     default: true,
-    doc: 'Whether statements are prepared under names; false for a pooler in transaction mode before PgBouncer 1.21.',
+    doc: 'Whether to use named prepared statements; set it to false for a pooler in transaction mode before PgBouncer 1.21.',
   }),
   IAM_STATEMENT_TIMEOUT_SECONDS: integer({
     default: 10,

@@ -11,7 +11,7 @@ export interface Context extends LowerContext {
   readonly providerKeys: ProviderKeys;
 }
 
-/** Declares an operation of this layer; see `EndpointSpec` for what each field does. */
+/** Declares an operation of this layer; see `EndpointSpec` for the fields. */
 export const endpoint = endpointsOf<{ code: ErrorCode; permission: never; auth: Auth; context: Context }>({
   idempotency: 'ignored',
 });

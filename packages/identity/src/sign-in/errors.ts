@@ -16,7 +16,7 @@ export const errors = {
     'Configure the identity provider to sign with RS256 or another algorithm that docs/reference/providers.md lists.',
   ),
   unknown_signing_key: unauthenticated(
-    'The upstream token names no key of its provider.',
+    'The `kid` of the upstream token does not match a key of its provider.',
     'Sign in again: the provider may have rotated its keys. If it persists, check the registered JWKS address.',
   ),
   invalid_signature: unauthenticated(
@@ -29,19 +29,19 @@ export const errors = {
   ),
   invalid_audience: unauthenticated(
     'The upstream token has another audience.',
-    'Request a token for the client id that the provider is registered with here.',
+    'Request a token for the client id with which the provider is registered in Baton.',
   ),
   missing_subject_claim: unauthenticated(
     'The upstream token does not contain the claim that identifies the subject.',
-    'Have the identity provider include the claim that the provider is registered with (`subjectClaim`).',
+    'Have the identity provider include the claim with which it is registered (`subjectClaim`).',
   ),
   step_up_required: forbidden(
-    'The sign-in lacks an `acr` or `amr` that the provider is registered with.',
+    'The sign-in lacks an `acr` or `amr` that the registration of the provider requires.',
     'Sign in at the identity provider with a stronger method, for instance a second factor.',
   ),
   claim_not_allowed: forbidden(
-    'The upstream token lacks a claim that the provider is registered with (`requiredClaims`), or has another value.',
-    'Use a token of an account, group or repository that the provider is registered for.',
+    'The upstream token lacks a claim that the registration of the provider requires (`requiredClaims`), or has another value.',
+    'Use a token of an account, group or repository that the registration allows.',
   ),
   identity_disabled: forbidden(
     'The external identity is disabled.',
@@ -52,16 +52,16 @@ export const errors = {
     'Sign in to a tenant of which the person is a member, or have it added to this one.',
   ),
   identity_provider_not_found: notFound(
-    'The tenant has no such identity provider; for a sign-in: no active one.',
+    'The tenant has no such identity provider or, for a sign-in, no active one.',
     'Check the key with `GET …/identity-providers`, and enable the provider if it is disabled.',
   ),
   external_identity_conflict: conflict(
     'The subject and the external id of the upstream token belong to different identities.',
-    "Have an administrator find out which identity is the person's, and remove the other.",
+    'Have an administrator determine which identity belongs to the person, and remove the other.',
   ),
   identity_provider_exists: conflict(
     'The tenant already has an identity provider with this key or this issuer.',
-    'Change the existing one with `PATCH …/identity-providers/{key}`; an issuer is registered once.',
+    'Change the existing one with `PATCH …/identity-providers/{key}`; an issuer can be registered only once.',
   ),
   population_managed_by_directory: conflict(
     'The people of a `read_only` provider are managed by its own directory, not by a SCIM source.',
@@ -70,7 +70,7 @@ export const errors = {
   invalid_issuer: {
     ...invalid(
       'The issuer of an identity provider must be an http or https address.',
-      'Register the issuer exactly as the `iss` claim of its tokens has it. At a sign-in: present a token of the registered issuer.',
+      'Register the issuer exactly as in the `iss` claim of its tokens. For a sign-in, present a token of the registered issuer.',
     ),
     // An upstream token of another issuer.
     otherStatus: 401,

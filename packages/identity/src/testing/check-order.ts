@@ -11,18 +11,18 @@ export interface Attempt {
   readonly ids: Record<string, string>;
   headers: Record<string, string>;
   query: string;
-  // biome-ignore lint/suspicious/noExplicitAny: faults change it in every way
+  // biome-ignore lint/suspicious/noExplicitAny: faults change it arbitrarily
   body: any;
 }
 
 /** A malformed request is refused with a list, which has no code. */
 export type Code = ErrorCode | 'a list';
 
-/** One thing that goes wrong, by its code; a note distinguishes two faults with the same code. */
+/** One fault, by its code; a note distinguishes two faults with the same code. */
 export interface Fault<A extends Attempt = Attempt> {
   readonly code: Code;
   readonly note?: string;
-  /** Returns a promise if it changes the store. The next pair then needs restored or new objects. */
+  /** Returns a promise if it changes the database. The next pair then needs restored or new objects. */
   put(attempt: A): unknown;
 }
 
@@ -30,15 +30,15 @@ export interface CheckOrder<A extends Attempt = Attempt> {
   /** `POST /tenants` */
   readonly endpoint: string;
   prepare(): Promise<A>;
-  /** In the order of docs/reference. */
+  /** In the same order as in docs/reference. */
   readonly faults: readonly Fault<A>[];
-  /** Faults whose order is proven at another endpoint: of these only neighbouring pairs are tried here. */
+  /** Faults whose order is tested at another endpoint: only adjacent pairs of these are tested here. */
   readonly proven?: readonly Fault<A>[];
-  /** Codes of the endpoint that have no place in the order. */
+  /** Codes of the endpoint that aren't part of the order. */
   readonly besides?: readonly ErrorCode[];
-  /** Completes the request after the faults were inserted. */
+  /** Completes the request after the faults have been inserted. */
   finish?(attempt: A): unknown;
-  /** Reverts the faults' changes to the store. Without it the next pair prepares new objects. */
+  /** Reverts the faults' changes to the database. Without it the next pair prepares new objects. */
   restore?(attempt: A): Promise<unknown>;
 }
 
@@ -71,8 +71,8 @@ export function attemptOf(
 }
 
 /**
- * Tests an order of checks: the request is accepted, each fault alone brings its code, and of any two the one that the
- * reference names first wins. Every code that the endpoint declares must have its place.
+ * Tests an order of checks: the request is accepted, each fault alone returns its code, and of any two the one that the
+ * reference lists first takes precedence. Every code that the endpoint declares must be part of the order.
  */
 export function orderTests<A extends Attempt>(
   identity: () => TestIdentity,
@@ -83,7 +83,7 @@ export function orderTests<A extends Attempt>(
     test(`${order.endpoint} checks in the documented order`, async () => {
       assert.ok(endpoint, 'no such endpoint');
       const codes = [...new Set(order.faults.map(({ code }) => code))];
-      // A limit on failures is off by default.
+      // Failure limits are off by default.
       const outside = new Set<string>([...(order.besides ?? []), 'rate_limited', 'unauthorized', 'a list']);
       const placed = codes.filter((code) => !outside.has(code));
       const declared = endpoint.errors.filter((code) => !outside.has(code));
@@ -112,7 +112,7 @@ export function orderTests<A extends Attempt>(
     }
   }
 
-  /** @returns whether a fault changed the store */
+  /** @returns whether a fault changed the database */
   async function expectWinner(
     order: CheckOrder<A>,
     endpoint: Endpoint<never>,
@@ -160,7 +160,10 @@ async function sendAttempt<A extends Attempt>(
   return identity.request(endpoint.method, `${whole}${query}`, { headers, body });
 }
 
-/** The code of a refusal, when its status is that of the table. Those of SCIM are known by how their texts begin. */
+/**
+ * The code of a refusal, when its status is that of the table. SCIM codes are identified by the start of their
+ * messages.
+ */
 function readCode(status: number, body: Record<string, unknown>): string | undefined {
   const { detail } = body;
   if (Array.isArray(detail)) return status === 422 ? 'a list' : undefined;

@@ -1,8 +1,8 @@
 import type { TestIdentity } from './identity.ts';
 
 /**
- * Makes every new token of this name clash with an existing one: a trigger of the test's own database gives it a prefix
- * that is taken.
+ * Makes every new token with this name conflict with an existing one: a trigger in the test's own database assigns it a
+ * taken prefix.
  */
 export async function clashTokensNamed(identity: TestIdentity, name: string): Promise<void> {
   if (!/^[a-z]+$/.test(name)) throw new Error('the name goes into the text of a function');

@@ -14,7 +14,7 @@ export const without = (header: string) => (attempt: Attempt) => {
   delete attempt.headers[header];
 };
 
-/** Fields of the body replaced by these. */
+/** Fields that replace those of the body. */
 export const withFields = (fields: object) => (attempt: Attempt) => {
   attempt.body = { ...attempt.body, ...fields };
 };
@@ -39,7 +39,7 @@ export const longReason = fault(
 export const tenantFaults: readonly Fault[] = [...adminFaults, malformed('tenantId')];
 export const unknownTenant = fault('tenant_not_found', absent('tenantId'));
 
-/** Changes of the database that no endpoint can make, or not at this point. */
+/** Changes to the database that no endpoint can make, at least at this point. */
 export function storeFaults(identity: () => TestIdentity) {
   const store = (...statement: Parameters<typeof sql>) => identity().pool.run(sql(...statement));
   return {

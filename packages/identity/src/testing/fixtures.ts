@@ -3,12 +3,12 @@ import type { Upstream } from '../sign-in/federation/testing/upstream.ts';
 import type { TestIdentity } from './identity.ts';
 import type { Provisioning } from './provisioning.ts';
 
-/** The tools with which the features' `*.fixtures.ts` create their objects. */
+/** The helpers with which the features' `*.fixtures.ts` create their objects. */
 export interface FixtureTenant {
   readonly identity: TestIdentity;
   /** The provider that signs users in. */
   readonly upstream: Upstream;
-  /** The SCIM source whose users and groups are made. All other objects are in a tenant of their request. */
+  /** The SCIM source whose users and groups are created. All other objects belong to the tenant of their request. */
   readonly source: Provisioning;
 }
 

@@ -15,8 +15,8 @@ import { migrationsDirectory, poolOf } from '../service/database.ts';
 
 export interface Answer {
   status: number;
-  // A test reads what it expects; a wrong form fails its assertion.
-  // biome-ignore lint/suspicious/noExplicitAny: the form of a response is what the tests are about
+  // Tests assert the responses, so a wrong type fails an assertion.
+  // biome-ignore lint/suspicious/noExplicitAny: the tests check the types of responses
   body: any;
   headers: Headers;
 }
@@ -30,12 +30,12 @@ export interface TestIdentity {
   readonly url: string;
   readonly databaseUrl: string;
   readonly env: Readonly<Record<string, string>>;
-  /** The database itself, for what no endpoint can set up or show. */
+  /** The database itself, for state that no endpoint can set up or return. */
   readonly pool: Pool;
   /** Every line that was logged. */
   readonly logged: readonly string[];
   readonly service: Identity;
-  /** Any request, without credentials of its own. */
+  /** Sends any request, without adding credentials. */
   request(method: string, path: string, options?: RequestOptions): Promise<Answer>;
   /** Requests of the admin, below `/api/v1`. */
   get(path: string, headers?: Record<string, string>): Promise<Answer>;
@@ -51,7 +51,10 @@ export const adminHeader = { 'x-iam-bootstrap-token': adminSecret };
 
 let signingKey: string | undefined;
 
-/** A signing key in PEM, one for the whole test run where it provides one: making a key takes up to a second. */
+/**
+ * A signing key in PEM, shared by the whole test run if the runner provides one, because generating a key takes up to a
+ * second.
+ */
 export function testSigningKey(): string {
   signingKey ??= readRunKey() ?? makeRsaKey(3072);
   return signingKey;
@@ -67,7 +70,7 @@ export function makeRsaKey(bits: number): string {
   return kept(privateKey.export({ type: 'pkcs8', format: 'pem' }) as string);
 }
 
-/** A key for the audiences of another algorithm. */
+/** A key for audiences with another algorithm. */
 export function makeCurveKey(algorithm: 'ES256' | 'EdDSA'): string {
   const { privateKey } =
     algorithm === 'ES256'
@@ -81,7 +84,7 @@ function kept(pem: string): string {
   return pem;
 }
 
-/** The whole service over HTTP, on a database of its own; without a signing key unless the settings name one. */
+/** The whole service over HTTP, on its own database; without a signing key unless the settings contain one. */
 export async function startIdentity(settings: Record<string, string> = {}): Promise<TestIdentity> {
   recordTruth('identity', endpoints);
   keepSecret('admin secret', adminSecret);

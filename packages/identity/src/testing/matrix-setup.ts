@@ -22,7 +22,7 @@ const adminRules: MatrixRules = {
   keyTooLong: { status: 422, code: 'a list' },
 };
 
-/** RFC 6749 has one code for all faults of a form. */
+/** RFC 6749 has one code for all malformed requests. */
 const oauthRules: MatrixRules = {
   ...adminRules,
   invalid: { status: 400, code: 'invalid_request' },
@@ -54,12 +54,12 @@ export const matrixSetup: MatrixSetup<FixtureTenant> = {
   ignoresUnknownFields: ({ auth, path }) => auth === 'provisioning' || path.startsWith('/oauth2/'),
   fixtures: await collectFixtures<FixtureTenant>(join(import.meta.dirname, '..')),
   migrationsDirectory,
-  // An attempt that is refused is recorded all the same.
+  // A refused attempt is still recorded.
   ignoredChanges: ['audit_records'],
   start,
 };
 
-/** `{type, loc[], msg}` and nothing that was sent. */
+/** The body is `{type, loc[], msg}` and never contains the input. */
 function isProblem(problem: unknown): boolean {
   const { type, loc, msg, ...rest } = problem as Record<string, unknown>;
   return (

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { TestIdentity } from './identity.ts';
 
-/** Objects that tests need, made through the endpoints. */
+/** Objects that tests need, created through the endpoints. */
 
 export const readScope = 'control-plane:read';
 export const writeScope = 'control-plane:write';
@@ -49,7 +49,7 @@ export async function signIn(
 
 export interface MadeToken {
   token: string;
-  // biome-ignore lint/suspicious/noExplicitAny: the form of a response is what the tests are about
+  // biome-ignore lint/suspicious/noExplicitAny: the tests check the types of responses
   credential: any;
 }
 

@@ -1,4 +1,4 @@
-// The client-credentials grant of the package `oidc-provider`, as a process of its own beside identity's.
+// The client-credentials grant of the package `oidc-provider`, in a separate process from identity's.
 import { createPrivateKey } from 'node:crypto';
 import { createServer } from 'node:http';
 import Provider, { type Configuration } from 'oidc-provider';

@@ -1,6 +1,6 @@
 /**
- * Polls a list by its last sequence until `isDone` and the list is read to its end.
- * @returns all sequences that it was served, in their order
+ * Polls a list by its last sequence until `isDone` and the end of the list. @returns all sequences that it received, in
+ * order
  */
 export async function follow(
   readPage: (after: number) => Promise<number[]>,

@@ -25,7 +25,7 @@ export async function auditActions(identity: TestIdentity, tenantId: string): Pr
   return (await auditOf(identity, tenantId)).map(({ outcome, action }) => `${outcome} ${action}`);
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: the form of a response is what the tests are about
+// biome-ignore lint/suspicious/noExplicitAny: the tests check the types of responses
 export async function journalOf(identity: TestIdentity, tenantId: string): Promise<any[]> {
   return (await identity.get(`/events?tenantId=${tenantId}&limit=500`)).body.items;
 }
@@ -34,7 +34,7 @@ export async function journalTypes(identity: TestIdentity, tenantId: string): Pr
   return (await journalOf(identity, tenantId)).map(({ type }) => type);
 }
 
-/** The number of rows of each kind in the store: equal before and after a request that changes nothing. */
+/** The number of rows of each kind in the database: equal before and after a request that changes nothing. */
 export async function storeCounts({ pool }: TestIdentity): Promise<unknown> {
   return pool.row(sql`
     select (select count(*) from tenants) as tenants, (select count(*) from principals) as principals,

@@ -12,7 +12,7 @@ export const scimRules: MatrixRules = {
   keyTooLong: { status: 400, code: '400' },
 };
 
-/** The code in a SCIM error; what is absent has one code at every endpoint. */
+/** The code of a SCIM error; an absent object has the same code at every endpoint. */
 export function scimCodeOf(body: unknown): string | undefined {
   const { status, scimType, detail, schemas } = (body ?? {}) as Record<string, unknown>;
   if (!Array.isArray(schemas) || typeof detail !== 'string') return undefined;

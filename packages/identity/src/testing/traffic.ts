@@ -5,7 +5,7 @@ import type { Answer, TestIdentity } from './identity.ts';
 import { made, makePrincipal, makeTenant } from './objects.ts';
 import { until } from './waiting.ts';
 
-/** Five times what a quiet machine may need; without the lock an act failed after 10 s. */
+/** Five times the maximum on a quiet machine; without the lock an act failed after 10 s. */
 const actMsMax = 5000;
 
 /** This many responses show that the traffic has started. */
@@ -21,17 +21,17 @@ interface ActAmid {
   /** The requests that the victim sends continuously. */
   request(): Promise<Answer>;
   act(): Promise<Answer>;
-  /** Whether the act refuses the requests from then on. */
+  /** Whether the requests must be refused after the act. */
   readonly isShut?: boolean;
 }
 
 interface Traffic {
   readonly answered: readonly Answered[];
-  /** Ends it, and waits for pending requests. */
+  /** Stops the traffic, and waits for pending requests. */
   stop(): Promise<void>;
 }
 
-/** Keeps `parallel` requests going until it is stopped; each is sent again after its response. */
+/** Keeps `parallel` requests in flight until it is stopped; each is sent again after its response. */
 function startTraffic(parallel: number, request: () => Promise<Answer>): Traffic {
   let goes = true;
   const answered: Answered[] = [];
@@ -54,9 +54,9 @@ function startTraffic(parallel: number, request: () => Promise<Answer>): Traffic
 }
 
 /**
- * Carries out an emergency act during the traffic of its victim, which then continues: no request that is started after the act
- * was acknowledged may succeed. On a loaded machine, even the disable of an unused principal takes long at
- * that time, so the act may take three times as long. Only the long proof checks that.
+ * Executes an emergency act during the traffic of its victim, which then continues: no request that is started after
+ * the act was acknowledged may succeed. On a loaded machine, even the disable of an unused principal takes long at that
+ * time, so the act may take three times as long. Only the long test checks that.
  * @param identity the process of the act
  */
 export async function actAmid(
@@ -85,7 +85,7 @@ export async function actAmid(
   }
 }
 
-/** The number of audit rows of an action that was allowed. */
+/** The number of audit rows for an allowed action. */
 export async function countAllowed(
   { pool }: TestIdentity,
   tenantId: string,

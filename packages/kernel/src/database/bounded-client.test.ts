@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { createPool, isUnreachable } from './db.ts';
 import { sql } from './sql.ts';
 
-/** One message of PostgreSQL's protocol: its letter, its length, its body. */
+/** One message of PostgreSQL's protocol: type, length, body. */
 function message(letter: string, body: Buffer): Buffer {
   const length = Buffer.alloc(4);
   length.writeInt32BE(body.length + 4);
@@ -48,7 +48,7 @@ test('a connection that the database ends while it is handed over fails its comm
         isUnreachable,
       );
       await assert.rejects(pool.row(sql`select 1`), isUnreachable);
-      // Its listener is registered one turn later than the error.
+      // Its listener is registered one iteration of the event loop after the error.
       await pool.connect().then((client) => client.end(), isUnreachable);
     }
   } finally {

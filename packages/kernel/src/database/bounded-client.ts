@@ -13,9 +13,9 @@ export class BoundedClient extends pg.Client {
 
   constructor(config: pg.ClientConfig = {}) {
     super({ ...config, keepAlive: true, keepAliveInitialDelayMillis: keepAliveAfterMs });
-    // When the server ends a connection, 'error' may come in the turn in which the pool hands the connection over: its
-    // own listener is off by then, the next owner's isn't on, and the event would end the process. The next statement
-    // fails anyway.
+    // When the server ends a connection, 'error' may be emitted in the same iteration of the event loop in which the
+    // pool hands the connection over: its own listener is already removed, the next owner's isn't registered, and the
+    // event would end the process. The next statement fails anyway.
     this.on('error', () => undefined);
     this.connection.on('readyForQuery', () => {
       this.#unanswered = Math.max(0, this.#unanswered - 1);
@@ -33,7 +33,7 @@ export class BoundedClient extends pg.Client {
     return this.#heardAtMs;
   }
 
-  /** The server process, as the server named it; a pooler names one of its own making. */
+  /** The server process id as reported by the server; a pooler reports an id that it generated. */
   get pid(): number {
     return (this as unknown as { processID: number }).processID;
   }

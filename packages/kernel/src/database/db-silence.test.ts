@@ -10,7 +10,7 @@ import { sql } from './sql.ts';
 
 /** The database becomes unreachable silently: packets are dropped, and no connection is closed. */
 
-/** The long proof times out lost statements after 300 ms. On a busy machine a good statement can take longer. */
+/** The long test times out lost statements after 300 ms. On a busy machine a good statement can take longer. */
 const shortMs = byDepth(1500, 300);
 
 let database: TestDatabase;
@@ -38,13 +38,13 @@ async function withPool(changes: Partial<PoolOptions>, work: (pool: Pool) => Pro
   try {
     await work(pool);
   } finally {
-    // The end of a run without the bounds too: it would wait for responses that never arrive.
+    // Needed at the end of a run without the timeouts, too: it would wait for responses that never arrive.
     await Promise.race([pool.close(), sleep(2000, undefined, { ref: false })]).catch(() => undefined);
     await proxy.cut();
   }
 }
 
-/** Rejects after `ms` in the long proof and after a minute in `npm test`. */
+/** Rejects after `ms` in the long test and after a minute in `npm test`. */
 async function within<T>(ms: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, refuse) => {
@@ -122,7 +122,7 @@ test('connections that fall silent one after the other are each thrown out at th
     proxy.speak();
     const lost = () => assert.rejects(pool.rows(sql`select 1`), isUnreachable);
     const first = lost();
-    // Longer than the watch takes between two looks: the first is thrown out before this one is due.
+    // Longer than the interval of the watch: the first connection is removed before this one is due.
     await new Promise((done) => setTimeout(done, 500));
     const second = lost();
     await within(4000, first);

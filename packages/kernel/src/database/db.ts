@@ -9,7 +9,7 @@ export type { Generated, GeneratedAlways } from 'kysely';
 
 export interface PoolOptions {
   url: string;
-  /** For `connect`: an address that bypasses a connection pooler, through which LISTEN doesn't work. */
+  /** Used by `connect`: an address that bypasses a connection pooler, through which LISTEN doesn't work. */
   listenUrl?: string;
   /** False for a pooler without support for named prepared statements: they are then sent again each time. */
   namedStatements?: boolean;
@@ -21,11 +21,11 @@ export interface PoolOptions {
   /** An idle transaction is rolled back after this: one that hangs would delay every journal reader. */
   idleInTransactionTimeoutMs: number;
   connectTimeoutMs?: number;
-  /** The client's timeout of a statement, for an unreachable server; by default 1 s more than the server's. */
+  /** The client's timeout for a statement, for an unreachable server; by default 1 s more than the server's. */
   queryTimeoutMs?: number;
-  /** The client's timeout of a transaction, from BEGIN to the response to COMMIT; 30 s by default. */
+  /** The client's timeout for a transaction, from BEGIN to the response to COMMIT; 30 s by default. */
   transactionTimeoutMs?: number;
-  /** A statement that is silent for this long has its connection checked; see `SilenceWatch`. 2 s by default. */
+  /** If a statement gets no response for this long, its connection is checked; see `SilenceWatch`. 2 s by default. */
   silentMsMax?: number;
   /** Runs on every new connection before its first use; if it throws, the waiting request fails with that error. */
   onConnect?(db: Db): Promise<void>;
@@ -60,7 +60,7 @@ export interface Pool extends Db {
  */
 export type AwaitWithCommit = (write: Promise<unknown>) => void;
 
-/** The connections of a pool at this moment. */
+/** The current connections of a pool. */
 export interface PoolUsage {
   readonly inUse: number;
   readonly idle: number;
@@ -87,11 +87,11 @@ const int8Oid = 20;
 const numericOid = 1700;
 
 /**
- * The wire form, RFC 3339 in UTC with milliseconds, from the server's text without a `Date` in between. Every column
+ * The wire format, RFC 3339 in UTC with milliseconds, converted from the server's text without a `Date`. Every column
  * that reaches the wire is timestamptz(3), so nothing is lost and the same instant prints the same everywhere.
  */
 export function timestampText(text: string): string {
-  // 2026-11-21 12:00:00.123+00, the form of a session whose TimeZone is UTC
+  // 2026-11-21 12:00:00.123+00, the format of a session whose TimeZone is UTC
   if (text.length >= 22 && text.length <= 26 && text.endsWith('+00') && text[4] === '-') {
     const fraction = text.length > 22 ? text.slice(20, -3).padEnd(3, '0') : '000';
     return `${text.slice(0, 10)}T${text.slice(11, 19)}.${fraction}Z`;
@@ -145,7 +145,7 @@ export function createPool(options: PoolOptions): Pool {
   };
 }
 
-/** The server's timeout fires first and has a reason; the client's is for an unreachable server. */
+/** The server's timeout fires first and returns a reason; the client's is for an unreachable server. */
 function queryTimeoutMsOf({ queryTimeoutMs, statementTimeoutMs }: PoolOptions): number {
   return queryTimeoutMs ?? statementTimeoutMs + 1000;
 }
@@ -161,7 +161,7 @@ function openPool(options: PoolOptions): pg.Pool {
     lock_timeout: options.lockTimeoutMs,
     idle_in_transaction_session_timeout: options.idleInTransactionTimeoutMs,
     connectionTimeoutMillis: options.connectTimeoutMs ?? 5000,
-    // In a pipeline the driver closes the connection with it: later statements would wait for the same response.
+    // In a pipeline the driver then closes the connection: later statements would wait for the same response.
     query_timeout: queryTimeoutMsOf(options),
     options: sessionOptions,
     types,
@@ -214,7 +214,7 @@ async function inTransaction<T>(
   }
 }
 
-/** Gives up the connection after a time: then its statements fail, and `reached` rejects. */
+/** Destroys the connection after a timeout: its statements then fail, and `reached` rejects. */
 function discardAfter(ms: number, client: pg.PoolClient): { reached: Promise<never>; clear(): void } {
   let timer: NodeJS.Timeout | undefined;
   const reached = new Promise<never>((_, refuse) => {
@@ -226,7 +226,7 @@ function discardAfter(ms: number, client: pg.PoolClient): { reached: Promise<nev
   return { reached: handled(reached), clear: () => clearTimeout(timer) };
 }
 
-/** If something else fails first, nobody awaits this: its own rejection must not end the process as unhandled. */
+/** If something else fails first, this is never awaited: its own rejection must not end the process as unhandled. */
 function handled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;
@@ -278,7 +278,7 @@ export function violatedConstraint(error: unknown): string | undefined {
 
 const unreachableCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'ETIMEDOUT', 'EPIPE', 'ENOTFOUND']);
 
-/** Messages of errors without a code: the connection was lost or given up, or none was available in time. */
+/** Messages of errors without a code: the connection was lost or destroyed, or none was available in time. */
 const unusableMessages =
   /^(Connection terminated|timeout (exceeded when trying to connect|expired)|Query read timeout|Transaction timeout|Client (was closed|has encountered)|Cannot use a pool)/;
 

@@ -5,37 +5,40 @@ import type { Statement } from './sql.ts';
 
 export type { SelectQueryBuilder } from 'kysely';
 
-/** A condition of a list's query, as text with parameters, if the query builder has no words for it. */
+/** A condition of a list's query, as text with parameters, if the query builder can't express it. */
 export const condition = sql<SqlBool>;
 /** A part of a condition. */
 export const fragment = sql;
 /** The name of a column, for a condition. */
 export const reference = sql.ref;
 
-/** Lists by pages: an order is declared once as data; the query, the cursor and the end of the page are derived from it. */
+/**
+ * Paginated lists: an order is declared once as data, from which the query, the cursor and the end of the page are
+ * derived.
+ */
 
-/** The order of a list. An index must hold its columns in this order, or every page sorts the whole table. */
+/** The order of a list. An index must have its columns in this order, or every page sorts the whole table. */
 export interface ListOrder<Row> {
   /** A part of each cursor, so that cursors of another list or order are refused. */
   readonly cursor: string;
   /**
-   * The columns in order, with their forms in a cursor; together they are unique. `timestamp?` may be null, and then
+   * The columns in order, with their types in a cursor; together they are unique. `timestamp?` may be null, and then
    * counts as the end of time.
    */
   readonly columns: { readonly [Column in keyof Row & string]?: CursorForm };
   readonly direction: 'asc' | 'desc';
-  /** The alias of the table in the query, where another table has columns of the same names. */
+  /** The alias of the table in the query, if another table has columns with the same names. */
   readonly table?: string;
 }
 
-/** The statement of one page, which reads one row more than the page holds, and the order of its rows. */
+/** The statement of one page, which reads one row more than the page size, and the order of its rows. */
 export interface PageQuery<Row> {
   readonly statement: Statement<Row>;
   readonly order: ListOrder<Row>;
   readonly page: Page;
 }
 
-/** One page as `pageOf` declares it. */
+/** One page, in the schema that `pageOf` declares. */
 export interface ItemPage<Item> {
   items: Item[];
   /** Null on the last page. */
@@ -44,7 +47,7 @@ export interface ItemPage<Item> {
 
 /**
  * Runs the statement of a page.
- * @param itemOf makes the wire form of a row
+ * @param itemOf converts a row to its wire format
  */
 export async function listPage<Row, Item>(
   db: Db,
@@ -54,7 +57,7 @@ export async function listPage<Row, Item>(
   return itemsOf(await db.rows(query.statement), query, itemOf);
 }
 
-/** The page of rows that were read in the order of a list, one more than it holds where there are more. */
+/** The page of rows that were read in the order of a list, one more than the page size if more exist. */
 export function itemsOf<Row, Item>(
   found: readonly Row[],
   { order, page }: Omit<PageQuery<Row>, 'statement'>,
@@ -81,7 +84,7 @@ export function pageQuery<DB, TB extends keyof DB, Row>(
 }
 
 /**
- * The page of several lists as one: each is read in its own order from its own part of an index.
+ * One page over several lists: each is read in its own order from its own part of an index.
  * @param parts have no row in common
  * @throws Refusal `invalid_cursor`
  */
@@ -96,13 +99,13 @@ export function mergedPageQuery<DB, TB extends keyof DB, Row>(
 
 /** Rows that belong to owners, for `ownedPageQuery`. */
 export interface OwnedRows<DB, TB extends keyof DB, Row> {
-  /** A query of the owners; `part` names them `owner`. */
+  /** A query of the owners; `part` refers to them as `owner`. */
   readonly owners: RawBuilder<unknown>;
   /** The rows of one owner. */
   readonly part: SelectQueryBuilder<DB, TB, Row>;
   /**
-   * Whether the first row of each owner is looked up before the others: then rows are read of no more owners than have
-   * a share in the page. For parts that an index holds in the list's order.
+   * Whether the first row of each owner is looked up before the others: rows are then read only for owners with a share
+   * in the page. Use it for parts that an index has in the list's order.
    */
   readonly headsFirst: boolean;
 }
@@ -125,7 +128,7 @@ export function ownedPageQuery<DB, TB extends keyof DB, Row>(
   return joined(sql`select * from (${sql.join(pages, sql` union all `)}) as parts`, order, page);
 }
 
-/** The owners whose first rows come first, as many as rows are read. */
+/** The owners whose first rows come first; as many owners as rows are read. */
 function firstOwners<DB, TB extends keyof DB, Row>(
   owners: RawBuilder<unknown>,
   part: SelectQueryBuilder<DB, TB, Row>,
@@ -142,8 +145,8 @@ function firstOwners<DB, TB extends keyof DB, Row>(
 
 /**
  * The rows of a table that meet a condition, as a source of a query that narrows them further: PostgreSQL finds them by
- * this condition and no other, however many it expects of the others.
- * @param order reads them in the order of an index, from where the page starts
+ * this condition only, whatever its estimates for the others.
+ * @param order reads them in the order of an index, starting at the page
  */
 export function rowsWhere<Row>(
   table: string,
@@ -195,7 +198,7 @@ function onlyThose<DB, TB extends keyof DB, Row>(
   return query.where(sql<SqlBool>`${column} = any (${only.ids}::uuid[])`);
 }
 
-/** Compared as one row: column by column, PostgreSQL could not use the index to find the start. */
+/** Compared as one row, because column by column PostgreSQL could not use the index to find the start. */
 function startsBehind(
   columns: readonly RawBuilder<unknown>[],
   direction: 'asc' | 'desc',
@@ -214,7 +217,7 @@ export function startOf<Row>(order: ListOrder<Row>, { cursor }: Page): (string |
   return position.map((value) => value ?? 'infinity');
 }
 
-/** Narrows a query to rows that have these values; a column without one narrows nothing. */
+/** Narrows a query to rows that have these values; a column without a value is not restricted. */
 export function matching<DB, TB extends keyof DB, Row>(
   query: SelectQueryBuilder<DB, TB, Row>,
   values: { readonly [Column in StringReference<DB, TB>]?: string | number | undefined },

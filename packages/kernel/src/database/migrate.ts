@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 
-/** The database has a migration that this program doesn't know: a newer Baton migrated it. */
+/** The database has a migration that this program doesn't have: a newer Baton migrated it. */
 export class DatabaseNewerError extends Error {
   constructor(found: number, known: number) {
     super(`The database is at revision ${found}, but this Baton knows only ${known}. Use the newer Baton.`);
@@ -67,9 +67,9 @@ export async function migrate(
 
 /**
  * A dry run: runs the pending migrations on the real data in one transaction, which is rolled back. It holds locks on
- * what they change until then, so it fails after 3 s instead of queueing behind a lock of live traffic.
+ * the changed objects until then, so it fails after 3 s instead of queueing behind a lock of live traffic.
  * @returns the versions that `migrate` would apply, and the head.
- * @throws DatabaseNewerError, MigrationChangedError, and an Error that names the migration that would fail
+ * @throws DatabaseNewerError, MigrationChangedError, and an Error with the name of the migration that would fail
  */
 export async function rehearseMigrations(
   databaseUrl: string,
@@ -116,7 +116,8 @@ function pendingOf(migrations: readonly Migration[], done: ReadonlyMap<number, s
 }
 
 async function createLedger(client: pg.Client): Promise<void> {
-  // Two concurrent `create table if not exists` can still collide on a unique index of the catalog: then it exists.
+  // Two concurrent `create table if not exists` can still collide on a unique index of the catalog, which means that
+  // the table exists.
   await client.query(ledger).catch((error: unknown) => {
     const code = error instanceof pg.DatabaseError ? error.code : undefined;
     if (code !== '23505' && code !== '42P07') throw error;

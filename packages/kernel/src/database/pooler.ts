@@ -3,7 +3,7 @@ import type { BoundedClient } from './bounded-client.ts';
 import type { Db, Pool } from './db.ts';
 import { findOwnProcess, findSession, type SessionRow } from './pooler.sql.ts';
 
-/** The connection to the database drops settings that the service relies on: the start fails with this message. */
+/** The connection to the database drops settings that the service relies on: startup fails with this message. */
 export class PoolerRefused extends Error {
   override readonly name = 'PoolerRefused';
 }
@@ -12,7 +12,7 @@ export class PoolerRefused extends Error {
  * Refuses sessions without the settings that every connection requests: with a pooler that ignores them, statements
  * have no timeout and plans read whole tables. The settings can be set on the role instead.
  * @param setting the name of the setting with the address
- * @throws PoolerRefused with a sentence that contains the commands to run
+ * @throws PoolerRefused with a sentence that contains the required commands
  */
 export async function refuseBareSessions(
   db: Db,
@@ -37,9 +37,9 @@ export async function refuseBareSessions(
 }
 
 /**
- * Refuses a listening connection that leads through a pooler, on which LISTEN doesn't work and whose server connections
- * it would change for others. A pooler names process ids of its own making.
- * @throws PoolerRefused with a sentence that names the setting to change
+ * Refuses a listening connection that goes through a pooler: LISTEN doesn't work there, and it would change shared
+ * server connections. A pooler reports process ids that it generated.
+ * @throws PoolerRefused with a sentence that contains the setting to change
  */
 export async function refusePooledListener(
   pool: Pick<Pool, 'connect'>,
@@ -47,7 +47,7 @@ export async function refusePooledListener(
   listenUrl: string,
 ): Promise<void> {
   const client = (await pool.connect()) as BoundedClient;
-  // Closing it below is an error to the driver, and one without a listener would end the process.
+  // The driver reports the close below as an error, which would end the process without a listener.
   client.on('error', () => undefined);
   try {
     const { rows } = await (client as pg.Client).query<{ pid: number }>(findOwnProcess);
@@ -61,7 +61,8 @@ export async function refusePooledListener(
 }
 
 /**
- * Whether a check of the way to the database failed for another reason: then the database is unavailable, and may recover.
+ * Whether a check of the connection failed for another reason, in which case the database is unavailable and may
+ * recover.
  */
 export async function unlessAway(check: Promise<void>): Promise<void> {
   await check.catch((error: unknown) => {

@@ -3,7 +3,8 @@ import type { z } from 'zod';
 
 /**
  * A row of a table as it is read, from the generated `Tables` of a service: ``RowOf<Tables['claims']>``. `Narrowed`
- * adds what the database does not know, such as the form of a document, and may name only columns of the table.
+ * adds types that the database does not define, such as the type of a document, and may contain only columns of the
+ * table.
  */
 export type RowOf<
   Table,
@@ -25,8 +26,8 @@ type Derived<Row, Wire> = {
 } & { readonly [Name in keyof Wire]?: (row: Row) => Wire[Name] };
 
 /**
- * Makes the function that turns a row into its wire form: each field is the column of the same name in snake case, but
- * for those that `derived` computes. A field without a column of its type, and without an entry, does not compile.
+ * Creates the function that converts a row to its wire format: each field is the column of the same name in snake case,
+ * except those that `derived` computes. A field without a column of its type, and without an entry, does not compile.
  *
  * ```ts
  * export const claimOf = wireMapper<ClaimRow>()(Claim, { claimId: (row) => row.id });

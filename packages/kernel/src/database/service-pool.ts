@@ -5,16 +5,16 @@ type Own = 'url' | 'listenUrl' | 'namedStatements' | 'connectionsMax' | 'applica
 
 export interface ServicePoolOptions extends Pick<PoolOptions, Own> {
   readonly log: Logger;
-  /** The longest that a statement may run, or wait for a lock. */
+  /** The maximum time for which a statement may run or wait for a lock. */
   readonly statementTimeoutSeconds: number;
-  /** How long a transaction may be silent before it is rolled back. */
+  /** The time for which a transaction may be idle before it is rolled back. */
   readonly idleInTransactionSeconds: number;
 }
 
 /** With the timeout of a statement (by default 11 s), a request to an unreachable database ends within 15 s. */
 const connectMsMax = 3000;
 
-/** Opens the pool of a service by its settings. A lost connection is logged. */
+/** Opens the pool of a service with its settings. A lost connection is logged. */
 export function createServicePool({
   log,
   statementTimeoutSeconds,
@@ -25,7 +25,7 @@ export function createServicePool({
     ...options,
     statementTimeoutMs: statementTimeoutSeconds * 1000,
     connectTimeoutMs: connectMsMax,
-    // A command may wait for locks more than once, but not all its statements as long as they may.
+    // A command may wait for locks more than once, but not all of its statements may use their full timeout.
     transactionTimeoutMs: statementTimeoutSeconds * 3000,
     lockTimeoutMs: statementTimeoutSeconds * 1000,
     idleInTransactionTimeoutMs: idleInTransactionSeconds * 1000,

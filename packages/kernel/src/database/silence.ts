@@ -3,21 +3,21 @@ import { BoundedClient } from './bounded-client.ts';
 import { findWorkingProcesses, type WorkingProcessesRow } from './silence.sql.ts';
 
 export interface SilenceOptions {
-  /** How to reach the server; a probe opens a connection of its own. */
+  /** The address of the server; a probe opens its own connection. */
   readonly probe: pg.ClientConfig;
   /** A statement without a response for this long makes its connection suspect. */
   readonly silentMsMax: number;
   onError(error: Error): void;
 }
 
-/** For opening the probe's connection, and again for its one response. */
+/** The timeout for opening the probe's connection, and again for its one response. */
 const probeMsMax = 1500;
 const looksPerSilence = 5;
 
 /**
  * Removes connections from a pool whose packets are lost. A statement that waits for a lock is as silent as one that
  * the network dropped, so a new connection queries whether the server is working on the statement. Without this, dead
- * connections stay until a statement times out, which takes longer than a lock may be waited for.
+ * connections remain until a statement times out, which takes longer than the lock timeout.
  */
 export class SilenceWatch {
   readonly #options: SilenceOptions;
@@ -58,7 +58,7 @@ export class SilenceWatch {
     if (since.size === 0) return;
     this.#isProbing = true;
     const working = await this.#workingAmong([...since.keys()].map(({ pid }) => pid));
-    // A response may have come that the event loop has not read yet.
+    // A response may have arrived that the event loop has not read yet.
     await new Promise((done) => setTimeout(done, 10));
     const thrownOut = working === undefined ? 0 : this.#throwOut(since, working);
     // After a loss, further silent connections are checked without delay, unless they only wait for a lock.
@@ -79,7 +79,7 @@ export class SilenceWatch {
       const [row] = rows;
       return row?.self === client.pid ? new Set(row.working) : undefined;
     } catch (error) {
-      // A refusal has a code of five characters, and comes from a server that can be reached.
+      // An error with a code of five characters comes from a reachable server.
       return (error as { code?: string }).code?.length === 5 ? undefined : new Set();
     } finally {
       client.discard();
@@ -87,8 +87,8 @@ export class SilenceWatch {
   }
 
   /**
-   * With a dead connection go the idle ones that were last heard before it fell silent: each would cost one more wait.
-   * @returns the number of dead ones
+   * Also removes the idle connections that last received data before a dead connection became silent: each would cost
+   * one more timeout. @returns the number of dead connections
    */
   #throwOut(since: ReadonlyMap<BoundedClient, number>, working: ReadonlySet<number>): number {
     const dead = [...since].filter(

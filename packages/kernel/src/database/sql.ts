@@ -4,13 +4,16 @@ import { createHash } from 'node:crypto';
 export interface Statement<Row> {
   readonly text: string;
   readonly values: readonly unknown[];
-  /** The name of the prepared statement; absent if the text varies, so that the server need not keep each form. */
+  /**
+   * The name of the prepared statement; absent if the text varies, so that the server doesn't have to retain every
+   * variant.
+   */
   readonly name?: string;
   /** Never set: carries the type of a returned row. */
   readonly row?: Row;
 }
 
-/** A part that static statements and other parts contain as `${}`, with parameters of its own. */
+/** A fragment that static statements and other fragments contain as `${}`, with its own parameters. */
 export class SqlPart {
   readonly strings: TemplateStringsArray;
   readonly parameters: readonly unknown[];
@@ -21,7 +24,7 @@ export class SqlPart {
   }
 }
 
-/** Creates a part of statements, for text that several of them share: ``part`t.id = ${id}` ``. */
+/** Creates a fragment for text that several statements share: ``part`t.id = ${id}` ``. */
 export function part(strings: TemplateStringsArray, ...parameters: unknown[]): SqlPart {
   return new SqlPart(strings, parameters);
 }
@@ -51,8 +54,8 @@ const namesMax = 1000;
 const names = new Map<string, string>();
 
 /**
- * A statement that was put together, under a name like a static one: for few texts, which no client can add to. The
- * server keeps each form.
+ * A composed statement with a name like a static one. Use it only for a few texts that clients can't extend, because
+ * the server retains every variant.
  */
 export function prepared<Row>(text: string, values: readonly unknown[]): Statement<Row> {
   let name = names.get(text);
@@ -83,7 +86,7 @@ function nameOf(text: string): string {
   return createHash('sha1').update(text).digest('base64url');
 }
 
-/** The statement of a query builder (Kysely). Its text varies with the filters given, so it has no name. */
+/** The statement of a query builder (Kysely). Its text depends on the filters, so it has no name. */
 export function compiled<Row>(query: {
   compile(): { readonly sql: string; readonly parameters: readonly unknown[]; readonly query: unknown };
   execute(): Promise<Row[]>;

@@ -1,6 +1,6 @@
 import { sql } from '../database/sql.ts';
 
-/** Bounds each later statement of the transaction. */
+/** Limits the duration of each later statement in the transaction. */
 export function setStatementTimeout(timeoutMs: number) {
   return sql`select set_config('statement_timeout', ${String(timeoutMs)}, true)`;
 }

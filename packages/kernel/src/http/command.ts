@@ -31,7 +31,7 @@ import {
 
 /**
  * Thrown by a handler of `transaction: 'statement'` whose one statement changed nothing: it is run again inside a
- * transaction, where it can lock the rows and find out why.
+ * transaction, where it can lock the rows and determine the reason.
  */
 export class NeedsTransaction extends Error {}
 
@@ -41,7 +41,7 @@ export class NeedsTransaction extends Error {}
  */
 export class NeedsAnswer extends Error {}
 
-/** A deadlock or a failed serialisation rolled everything back, so the command may simply run again. */
+/** A deadlock or a serialization failure rolled everything back, so the command can be retried. */
 const attemptsMax = 3;
 const repeatAfterMsMax = 50;
 
@@ -81,8 +81,8 @@ async function inTurn<Caller, Context extends object>(
 }
 
 /**
- * The same for an endpoint with `around`. Its precheck, a malformed key and a missing permission are refused before it
- * starts.
+ * Like `runCommand`, for an endpoint with `around`. Its precheck, a malformed key and a missing permission are refused
+ * before it starts.
  */
 export async function executeAround<Caller, Context extends object>(
   runtime: ServiceRuntime<Caller, Context>,
@@ -95,7 +95,7 @@ export async function executeAround<Caller, Context extends object>(
   const keyed = keyOf(runtime, endpoint, call, input);
   const db = poolInTurnsOf(runtime, endpoint, call, input);
   const act: Act<Caller> = async (decided) => {
-    // The fingerprint of bytes is known only after they were read.
+    // The fingerprint of bytes is known only after they have been read.
     const stored = keyed === undefined || endpoint.bytes ? undefined : await findAnswer(db, keyed);
     runtime.authorize(decided.caller, endpoint);
     if (stored !== undefined) return replayed(stored);
@@ -124,7 +124,7 @@ function unpaged(input: ParsedInput): Input<never, never, never> {
   return { ...input, page: { limit: 0, cursor: undefined } } as unknown as Input<never, never, never>;
 }
 
-/** Statements that each wait their turn, for what takes no turn as a whole. */
+/** Statements that are queued individually, for a request that isn't queued as a whole. */
 function inTurns(db: Db, turnsOf: () => Turns | undefined): Db {
   const inTurn = async <T>(statement: () => Promise<T>): Promise<T> => {
     const turns = turnsOf();
@@ -163,7 +163,7 @@ async function run<Caller, Context extends object>(
   return retryTransaction(() => inTransaction(runtime, endpoint, call, input, keyed));
 }
 
-/** Runs a transaction again, a few times, that a deadlock or a failed serialisation rolled back. */
+/** Retries a transaction a few times after a deadlock or a serialization failure. */
 export async function retryTransaction<T>(transaction: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -176,7 +176,7 @@ export async function retryTransaction<T>(transaction: () => Promise<T>): Promis
   }
 }
 
-/** Whether the database rolled a transaction back that may simply run again. */
+/** Whether the database rolled back a transaction that can be retried. */
 export function isRepeatable(error: unknown): boolean {
   return ['40001', '40P01'].includes(sqlState(error) ?? '');
 }
@@ -195,7 +195,10 @@ async function onPool<Caller, Context extends object>(
   return answer;
 }
 
-/** Runs a list in a transaction that bounds its statements; the bound is sent along with the first of them. */
+/**
+ * Runs a list in a transaction that limits the duration of its statements; the limit is sent along with the first of
+ * them.
+ */
 async function inTime<Caller, Context extends object>(
   runtime: ServiceRuntime<Caller, Context>,
   timeoutMs: number,
@@ -206,7 +209,7 @@ async function inTime<Caller, Context extends object>(
   runtime.authorize(call.caller, endpoint);
   const answer = await runtime.pool.transaction(async (tx, awaitWithCommit) => {
     const bound = tx.run(setStatementTimeout(timeoutMs));
-    // If the list fails first, nobody awaits this: its own rejection must not end the process as unhandled.
+    // If the list fails first, this is never awaited: its own rejection must not end the process as unhandled.
     bound.catch(() => undefined);
     awaitWithCommit(bound);
     return handle(runtime, endpoint, input, runtime.context(call, tx, false)).catch(keptRefusal);
@@ -286,7 +289,7 @@ async function storedAnswer<Caller, Context extends object>(
   return takeKey(tx, keyed, runtime.idempotency);
 }
 
-/** A stored response, as it is replayed. */
+/** A stored response for a replay. */
 export function replayed({ status, body }: StoredAnswer): Answer {
   return { status, body: body ?? undefined, headers: { 'idempotency-replayed': 'true' } };
 }

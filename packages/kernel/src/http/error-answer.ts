@@ -21,18 +21,18 @@ type Reporting = Pick<
   'name' | 'log' | 'metrics' | 'pipelineCodes' | 'refused' | 'render' | 'envelopes' | 'trustedProxies'
 >;
 
-/** A request that failed; `endpoint` is undefined when its path or method has no route. */
+/** A failed request; `endpoint` is undefined if its path or method has no route. */
 interface Failed {
   readonly head: RequestHead;
   readonly endpoint: Operation | undefined;
   readonly render: RenderError;
 }
 
-/** The largest declared body of a request without an endpoint. */
+/** The maximum declared body size of a request without an endpoint. */
 const unroutedBytesMax = 1024 * 1024;
 const routingCodes: readonly string[] = ['not_found', 'method_not_allowed'];
 
-/** The form of the errors at a path, which need not have an endpoint. */
+/** The envelope of the errors at a path, which need not have an endpoint. */
 export function rendererAt({ envelopes = [], render }: Reporting, path: string): RenderError {
   return envelopeAt(envelopes, path)?.render ?? render;
 }
@@ -48,7 +48,7 @@ export function answerError(
   failed: Failed,
   thrown: unknown,
 ): void {
-  // The client has disconnected: nobody reads a response, and it isn't an internal failure.
+  // The client has disconnected: the response would not be read, and this isn't an internal failure.
   if (thrown instanceof ClientGone) return void reply.hijack();
   const { head } = failed;
   const name = failed.endpoint === undefined ? `${head.method} (no route)` : endpointName(failed.endpoint);
@@ -57,13 +57,14 @@ export function answerError(
   const { status, body, headers } = failed.render(error, head.requestId);
   logError(runtime, name, head, status, error);
   runtime.metrics.count(head.method, status, 0);
-  // The rest of a body that is too large, or consists of bytes, is useless: the connection ends with the response.
+  // The rest of a body that is too large, or consists of bytes, isn't read: the connection is closed after the
+  // response.
   const isCutOff = (status === 413 || failed.endpoint?.bytes === true) && !request.raw.complete;
   if (isCutOff) lingerBeforeClose(request.raw);
   send(reply, head, status, body, isCutOff ? { ...headers, connection: 'close' } : headers);
 }
 
-/** Answers a request that no endpoint takes. A declared body that is too large is refused first. */
+/** Responds to a request without an endpoint. A declared body that is too large is refused first. */
 export function answerUnrouted(
   runtime: Reporting,
   request: FastifyRequest,
@@ -78,7 +79,7 @@ export function answerUnrouted(
   answerError(runtime, request, reply, { head, endpoint: undefined, render }, reason);
 }
 
-/** Answers 404 to a path that the router can't decode. */
+/** Returns 404 for a path that the router can't decode. */
 export function answerBadUrl(runtime: Reporting, req: IncomingMessage, res: ServerResponse): void {
   const head = headOf(req, runtime.trustedProxies);
   const render = rendererAt(runtime, head.path);
@@ -95,7 +96,7 @@ function logError(
   error: unknown,
 ): void {
   if (error instanceof Refusal) {
-    // A refusal of 500 or more is logged as a failure where its cause was found, not here.
+    // A refusal with status 500 or higher is logged at its cause, not here.
     const { code, reason } = error;
     if (reason !== undefined) log.info({ endpoint, code, reason, requestId, address }, 'refused');
   } else if (status >= 500) log.error({ err: error, endpoint, requestId }, 'request failed');

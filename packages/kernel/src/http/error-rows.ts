@@ -2,9 +2,9 @@ import type { ErrorExample, ErrorRow } from './refusal.ts';
 
 /**
  * A row of an error table.
- * @param when when the code occurs, in a sentence; it's also the message of the error
- * @param react what to do, in a sentence that fits this code
- * @param example the refused and the corrected request, where the form of the request is at fault
+ * @param when the condition of the code, in a sentence; it's also the message of the error @param react the recommended
+ * action, in a sentence specific to this code @param example the refused and the corrected request, if the request is
+ * malformed
  */
 export function errorRow(status: number, when: string, react: string, example?: ErrorExample): ErrorRow {
   return { status, when, react, ...(example && { example }) };

@@ -6,9 +6,9 @@ export function entityTag(entity: string, version: number): string {
 }
 
 /**
- * The version that If-Match names. Accepts `"task-3"`, `task-3` and `W/"task-3"` (see
+ * The version in If-Match. Accepts `"task-3"`, `task-3` and `W/"task-3"` (see
  * docs/reference/README.md#optimistic-locking).
- * @throws Refusal `if_match_required` for a missing or blank header, `invalid_if_match` for another form or entity
+ * @throws Refusal `if_match_required` for a missing or blank header, `invalid_if_match` for another format or entity
  */
 export function parseIfMatch(entity: string, header: string | undefined): number {
   const value = header?.trim() ?? '';
@@ -20,7 +20,8 @@ export function parseIfMatch(entity: string, header: string | undefined): number
 }
 
 /**
- * Whether an If-None-Match, or an If-Match that takes lists, names this tag or any: weak and strong forms are equal.
+ * Whether an If-None-Match, or an If-Match that accepts lists, matches this tag or any tag. Weak and strong tags are
+ * equal.
  */
 export function namesTag(header: string | string[] | undefined, tag: string): boolean {
   const bare = (one: string) => one.trim().replace(/^W\//, '');

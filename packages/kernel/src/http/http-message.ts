@@ -24,7 +24,7 @@ const correlationIdForm = /^[\x20-\x7e]{1,200}$/;
 const emptyBody = Buffer.alloc(0);
 
 /**
- * Reads a request's head. Its ids are taken when they are well formed, else made (see
+ * Reads a request's head. Its ids are used if they are well-formed, otherwise generated (see
  * docs/reference/README.md#headers).
  */
 export function headOf(raw: IncomingMessage, trustedProxies: Networks): RequestHead {
@@ -69,7 +69,7 @@ export function refuseDeclaredSize(head: Pick<RequestHead, 'headers'>, bytesMax:
 
 /**
  * Reads the whole body; without a promise when there is none. It listens to events because an asynchronous iterator
- * took a tenth of the time of a small request.
+ * used a tenth of the time of a small request.
  * @throws Refusal `request_too_large`, ClientGone
  */
 export function readBody(raw: IncomingMessage, bytesMax: number): Promise<Buffer> | Buffer {
@@ -77,7 +77,7 @@ export function readBody(raw: IncomingMessage, bytesMax: number): Promise<Buffer
   if (headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0')
     return emptyBody;
   return new Promise((resolve, reject) => {
-    // The client may have left while its credential was checked; then no event follows.
+    // The client may have disconnected while its credential was checked, in which case no event follows.
     if (raw.destroyed) reject(new ClientGone('aborted'));
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -95,8 +95,7 @@ export function readBody(raw: IncomingMessage, bytesMax: number): Promise<Buffer
 }
 
 /**
- * Sends a response without the framework's own reply, whose unused hooks took a tenth of the time of a
- * small request.
+ * Sends a response without the framework's own reply, whose unused hooks used a tenth of the time of a small request.
  */
 export function send(
   reply: FastifyReply,
@@ -110,7 +109,7 @@ export function send(
   else write(reply.raw, head, status, body, headers);
 }
 
-/** Writes a response of bytes; `headers` has its type and length. A failure closes the connection early. */
+/** Writes a response of bytes; `headers` contains its type and length. A failure closes the connection early. */
 function writeStream(
   res: ServerResponse,
   head: RequestHead,
@@ -129,7 +128,7 @@ function idsOf(head: RequestHead): Record<string, string> {
   return { 'x-request-id': head.requestId, 'x-run-id': head.traceRunId };
 }
 
-/** Writes a whole response; JSON unless it is text or bytes with a type of its own. */
+/** Writes a complete response; JSON unless it is text or bytes with another type. */
 export function write(
   res: ServerResponse,
   head: RequestHead,
@@ -149,7 +148,7 @@ export function write(
   if (body !== undefined) all['content-type'] ??= 'application/json; charset=utf-8';
   const bytes = Buffer.byteLength(content);
   all['content-length'] = bytes;
-  // Text of as many bytes as characters is ASCII, which is copied as it is: a page of 160 KB takes 20 us less.
+  // Text with as many bytes as characters is ASCII, which is copied unchanged: a page of 160 KB takes 20 µs less.
   res.writeHead(status, all).end(content, bytes === content.length ? 'latin1' : 'utf8');
 }
 

@@ -19,7 +19,7 @@ export function buildHttp<Caller, Context extends object>(
   const app = fastify({
     logger: false,
     bodyLimit: Number.MAX_SAFE_INTEGER,
-    // No route has a schema of the framework's, and to load its compilers takes 50 ms.
+    // No route uses the framework's schemas, and loading their compilers takes 50 ms.
     schemaController: { compilersFactory: { buildValidator: neverCompiled, buildSerializer: neverCompiled } },
     // The router compares colons literally, and clients may escape them.
     rewriteUrl: ({ url = '' }) => withColons(url),
@@ -32,8 +32,8 @@ export function buildHttp<Caller, Context extends object>(
     // The router refuses a path whose parameter is longer than `maxParamLength`.
     frameworkErrors: (_error, request, reply) =>
       answerUnrouted(runtime, request, reply, new Refusal('not_found')),
-    // A request that arrives during a shutdown is served while the store is still open, then gets the service's own
-    // 503.
+    // A request that arrives during a shutdown is served while the database pool is still open, and gets the service's
+    // own 503 afterwards.
     return503OnClosing: false,
   });
   leaveBodiesUnread(app);
@@ -47,12 +47,12 @@ export function buildHttp<Caller, Context extends object>(
 }
 
 const neverCompiled = () => () => {
-  throw new Error('A route has a schema of the framework; requests are checked by their declarations.');
+  throw new Error('A route has a framework schema; requests are validated by their declarations.');
 };
 
 /**
  * The pipeline reads the body itself, after the credential: the framework must not parse for an anonymous caller. No
- * method is registered as having a body, so that it doesn't check the content type either.
+ * method is registered as having a body, so the framework doesn't check the content type either.
  */
 function leaveBodiesUnread(app: FastifyInstance): void {
   for (const method of app.supportedMethods)
@@ -94,8 +94,8 @@ function refuseOtherMethods<Caller, Context extends object>(
 }
 
 /**
- * `/tasks/{ref}:claim` as the router wants it. A parameter stops at a colon, or a bare `{ref}` would match verbs that
- * don't exist. A `{urn}` contains colons and may run over them.
+ * `/tasks/{ref}:claim` in the router's syntax. A parameter ends at a colon, because a bare `{ref}` would otherwise
+ * match unknown verbs. A `{urn}` may contain colons.
  */
 export function routeOf(path: string): string {
   return path
@@ -103,7 +103,7 @@ export function routeOf(path: string): string {
     .replaceAll(/\{(\w+)\}/g, (_, name: string) => (name === 'urn' ? ':urn(^[^/]+)' : `:${name}(^[^:/]+)`));
 }
 
-/** A path whose colons are not escaped; its query stays as it is. */
+/** A path with unescaped colons; its query is unchanged. */
 function withColons(url: string): string {
   return /%3a/i.test(url) ? url.replace(/^[^?]+/, (path) => path.replaceAll(/%3a/gi, ':')) : url;
 }

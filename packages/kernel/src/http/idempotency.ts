@@ -16,9 +16,9 @@ import { Refusal } from './refusal.ts';
 export type { KeyedCall } from './idempotency.sql.ts';
 
 /**
- * How long responses are stored and duplicates wait (see docs/reference/idempotency.md). A key is inserted inside the
- * transaction of its command: a duplicate waits on the primary key until that transaction ends, a failed command frees
- * the key by its rollback, and no row is ever left pending.
+ * The storage time of responses and the wait time of duplicates (see docs/reference/idempotency.md). A key is inserted
+ * inside the transaction of its command: a duplicate waits on the primary key until that transaction ends, a failed
+ * command frees the key by its rollback, and no row is ever left pending.
  */
 export interface IdempotencyOptions {
   storedSeconds: number;
@@ -43,7 +43,7 @@ export function parseIdempotencyKey(header: string | undefined, required: boolea
   return undefined;
 }
 
-/** Same method, path, body and principal give the same text; the order of keys in a body doesn't matter. */
+/** The same method, path, body and principal have the same fingerprint; the order of keys in a body doesn't matter. */
 export function fingerprintOf(method: string, path: string, body: unknown, principalId: string): string {
   return createHash('sha256')
     .update(`${method}\n${path}\n${principalId}\n${canonicalJson(body)}`)
@@ -51,7 +51,7 @@ export function fingerprintOf(method: string, path: string, body: unknown, princ
 }
 
 /**
- * Takes the key for this transaction, or finds the response that was stored under it.
+ * Acquires the key for this transaction, or finds the response that was stored under it.
  * @throws Refusal `idempotency_key_reused` for another request under the key, `idempotency_in_flight` when the first
  * request didn't end within `waitSeconds`
  */
@@ -84,7 +84,7 @@ function sameCall(
 }
 
 /**
- * The response under the key, where its command has ended: looked up before an irreversible step. The key isn't taken.
+ * The response under the key, if its command has ended; looked up before an irreversible step. Doesn't acquire the key.
  * @throws Refusal `idempotency_key_reused`
  */
 export async function findAnswer(db: Db, call: KeyedCall): Promise<StoredAnswer | undefined> {
@@ -120,7 +120,7 @@ function withoutSecrets(body: unknown, secrets: readonly string[]): unknown {
   return copy;
 }
 
-/** Deletes rows past their expiry, `rowsMax` at most; returns how many. */
+/** Deletes expired rows, at most `rowsMax`; returns their number. */
 export function deleteExpiredKeys(db: Db, rowsMax: number): Promise<number> {
   return db.run(deleteDueKeys(rowsMax));
 }

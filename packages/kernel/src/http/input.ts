@@ -11,14 +11,16 @@ import type { Operation, Shape } from './service.ts';
 const problemsMax = 20;
 const problemNameLengthMax = 100;
 const problemPathLengthMax = 200;
-/** A body of more bytes than most may have is counted before it is parsed, and known again by its bytes. */
+/** The values of a body above this size are counted before it is parsed, and its fingerprint uses its bytes. */
 const countedBytesMin = 1_048_576;
-/** The values of such a body: so many are parsed in 110 ms at their worst, and 8 MiB of usual JSON holds fewer. */
+/**
+ * The maximum number of values in such a body: parsing them takes at most 110 ms, and 8 MiB of typical JSON has fewer.
+ */
 const valuesMax = 250_000;
-/** The amount of work in one step: some milliseconds. */
+/** The amount of work in one step: a few milliseconds. */
 const stepBytes = 262_144;
 const stepNodes = 25_000;
-/** Ours have at most some hundred. */
+/** Baton's requests have a few hundred at most. */
 const cursorCharactersMax = 8000;
 
 /** A request's parsed input. The range of `limit` is not checked yet: see `pagingShape`. */
@@ -31,13 +33,16 @@ export interface ParsedInput {
   readonly ifMatch: number;
   readonly limit: number | undefined;
   readonly cursor: string | undefined;
-  /** Objects that others left of a list. */
+  /** Objects that remain of a list. */
   readonly only?: Page['only'];
   /** The value that the endpoint's `around` passed to the command. */
   readonly prepared?: unknown;
 }
 
-/** `?limit=` and `?cursor=`: only the form is checked here. The command checks the range, as 422 comes after 403. */
+/**
+ * `?limit=` and `?cursor=`: only the format is checked here. The command checks the range, because 403 takes precedence
+ * over 422.
+ */
 const pagingShape: Shape = {
   limit: z
     .string()
@@ -53,7 +58,7 @@ export function queryShapeOf(endpoint: Pick<Operation, 'query' | 'paging'>): Sha
   return endpoint.paging ? { ...endpoint.query, ...pagingShape } : endpoint.query;
 }
 
-/** A compressed body is refused by name: unpacked, it could have any size. */
+/** A compressed body is refused because of its encoding: uncompressed, it could have any size. */
 const compressed: Problem = {
   in: 'header',
   path: ['content-encoding'],
@@ -61,7 +66,7 @@ const compressed: Problem = {
   message: 'The body must not be compressed',
 };
 
-/** `type/subtype` with parameters, and nothing in them that could end a header. */
+/** `type/subtype` with parameters, without characters that could end a header. */
 const mediaTypeForm =
   /^(?=.{3,255}$)[A-Za-z0-9!#$&^_.+-]+\/[A-Za-z0-9!#$&^_.+-]+(?:[ \t]*;[ \t]*[\x20-\x7e]*)?$/;
 
@@ -75,7 +80,7 @@ const untyped: Problem = {
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Makes the function that parses the requests of one endpoint. It checks query, path and body, then for text that
+ * Creates the function that parses the requests of one endpoint. It checks query, path and body, then for text that
  * PostgreSQL can't store, then calls `beforeIfMatch`, then parses If-Match. For a large body, it yields to other
  * requests.
  * @throws (the returned function) InvalidRequest with at most 20 problems, UnstorableText, Refusal of If-Match
@@ -118,7 +123,7 @@ export function inputReader(endpoint: Operation) {
       bodySchema === undefined || sent === undefined ? undefined : check('body', bodySchema, sent, problems);
     if (problems.length > 0) throw new InvalidRequest(problems.slice(0, problemsMax));
     yield;
-    // Names chosen by others are never stored unchecked.
+    // Names from clients are never stored without validation.
     const storedQuery = isKept ? pickQuery(knownNames, rawQuery as object) : (rawQuery as object);
     yield* refuseUnstorable(rawParams as object, storedQuery, text, sent);
     beforeIfMatch?.();
@@ -143,13 +148,13 @@ function ifMatchOf({ ifMatch, ifMatchOptional }: Operation, header: string | und
 
 /**
  * The known parameters of a loose query.
- * @param knownNames by their lower case
+ * @param knownNames keyed by lower-case name
  */
 function pickQuery(knownNames: ReadonlyMap<string, string>, sent: object): Record<string, unknown> {
   const picked: Record<string, unknown> = {};
   for (const [sentName, value] of Object.entries(sent)) {
     const name = knownNames.get(sentName.toLowerCase());
-    // The same name in two cases is a repetition, which is refused.
+    // The same name with different case is a repetition, which is refused.
     if (name !== undefined) picked[name] = name in picked ? [picked[name], value] : value;
   }
   return picked;
@@ -208,7 +213,10 @@ function readForm(bytes: Buffer, problems: Problem[]): { text: string; sent: Rec
   return { text: '', sent };
 }
 
-/** Digits or an exponent that may exceed every double: JSON.parse makes it Infinity, which would be stored as null. */
+/**
+ * Digits or an exponent that may exceed the range of a double: JSON.parse converts it to Infinity, which would be
+ * stored as null.
+ */
 const mayOverflow = /\d{200}|[eE]\+?\d{3}/;
 
 function* holdsInfinity(sent: Json): Generator<void, boolean> {
@@ -223,7 +231,10 @@ function* holdsInfinity(sent: Json): Generator<void, boolean> {
 
 const [quote, backslash, comma, list, object] = [...Buffer.from('"\\,[{')];
 
-/** Whether a text holds more values than are parsed at once: each but the first follows a comma, a `[` or a `{`. */
+/**
+ * Whether JSON text contains more values than are parsed at once: each except the first follows a comma, a `[` or a
+ * `{`.
+ */
 function* holdsTooMany(bytes: Buffer): Generator<void, boolean> {
   let values = 1;
   let stepEnd = stepBytes;
@@ -239,7 +250,7 @@ function* holdsTooMany(bytes: Buffer): Generator<void, boolean> {
   return false;
 }
 
-/** The place of the quote that ends the string which begins at `at`; the end of the bytes where none does. */
+/** The position of the quote that ends the string starting at `at`, or the end of the bytes if none does. */
 function stringEnd(bytes: Buffer, at: number): number {
   let end = at + 1;
   while (end < bytes.length && bytes[end] !== quote) end += bytes[end] === backslash ? 2 : 1;
@@ -280,7 +291,7 @@ function problemsOf(where: Problem['in'], issue: z.core.$ZodIssue): Problem[] {
   ];
 }
 
-/** PostgreSQL stores neither NUL nor half a surrogate pair; JSON can carry both as escapes. */
+/** PostgreSQL stores neither NUL nor a lone surrogate; JSON can contain both as escapes. */
 function* refuseUnstorable(
   params: object,
   query: object,

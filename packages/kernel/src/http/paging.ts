@@ -6,21 +6,22 @@ export const pageLimitMax = 200;
 /** The start of a page, and its length. */
 export interface Page {
   readonly limit: number;
-  /** The text the client sent, undecoded; absent for the first page. */
+  /** The cursor as sent, not decoded; absent for the first page. */
   readonly cursor: string | undefined;
-  /** The ids of which the column of the list must have one; absent if the list isn't restricted. */
+  /** The allowed ids in the list's column; absent if the list isn't restricted. */
   readonly only?: { readonly column: string; readonly ids: readonly string[] } | undefined;
 }
 
-/** The last row of the page before, by the values its list is ordered by. */
+/** The last row of the previous page, as the values by which its list is ordered. */
 export type Position = readonly (string | number | null)[];
 
-/** The form of a value in a cursor; `timestamp?` may also be null. */
+/** The type of a value in a cursor; `timestamp?` may also be null. */
 export type CursorForm = 'timestamp' | 'uuid' | 'integer' | 'timestamp?' | 'slug';
 
 /**
- * Cursors are opaque and bound to their ordering: `name` is the list and order that they belong to, and a cursor of
- * another one is refused. They carry positions, not secrets, so they are not signed; a forged one only moves the start.
+ * Cursors are opaque and bound to their ordering: `name` identifies their list and order, and a cursor of another one
+ * is refused. They contain positions, not secrets, so they are not signed; a forged cursor only changes the start of
+ * the page.
  */
 export function encodeCursor(name: string, position: Position): string {
   return Buffer.from(JSON.stringify([name, ...position])).toString('base64url');
@@ -51,7 +52,7 @@ function fits(value: unknown, form: CursorForm | undefined): boolean {
   return isStorableInstant(value);
 }
 
-/** Whether PostgreSQL reads it too: JavaScript takes 30 February for a day in March, and knows a year 0. */
+/** Whether PostgreSQL accepts it: JavaScript treats 30 February as a day in March, and accepts the year 0. */
 function isStorableInstant(text: string): boolean {
   if (!/^(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(text)) return false;
   const time = Date.parse(text);
@@ -74,7 +75,7 @@ export function cutPage<Row>(
   return { rows: page, nextCursor };
 }
 
-/** @throws Refusal `invalid_limit` for a length outside of 1 to 200 */
+/** @throws Refusal `invalid_limit` for a length outside the range 1 to 200 */
 export function checkLimit(limit: number | undefined, max: number = pageLimitMax): number {
   if (limit === undefined) return pageLimitDefault;
   if (limit < 1 || limit > max) throw new Refusal('invalid_limit', { min: 1, max });

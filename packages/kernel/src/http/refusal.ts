@@ -2,13 +2,13 @@ export type Details = Readonly<Record<string, unknown>>;
 
 export interface ErrorRow {
   readonly status: number;
-  /** A second status, where an endpoint uses the code for a different reason; the refusal then carries it. */
+  /** A second status, for an endpoint that uses the code for a different reason; the refusal specifies it. */
   readonly otherStatus?: number;
-  /** When the code occurs; also the message of the error. */
+  /** The condition of the code; also the message of the error. */
   readonly when: string;
   /** What to do about it. */
   readonly react: string;
-  /** Present if the form of the request is at fault. */
+  /** Present if the code is about a malformed request. */
   readonly example?: ErrorExample;
 }
 
@@ -25,23 +25,23 @@ export type ErrorTable = Readonly<Record<string, ErrorRow>>;
 
 export interface RefusalOptions {
   readonly headers?: Readonly<Record<string, string>>;
-  /** For the service's log and the audit log; never sent. */
+  /** The reason for the service's log and the audit log; never sent. */
   readonly reason?: string;
   /** The writes made so far are committed although the request is refused: for refusals that record something. */
   readonly commits?: boolean;
-  /** Instead of the status in the table of errors. */
+  /** Overrides the status in the table of errors. */
   readonly status?: number;
   readonly cause?: unknown;
 }
 
-/** The one way to refuse a request: a code of the service's table of errors. See `RefusalOptions`. */
+/** The only way to refuse a request: a code from the service's table of errors. See `RefusalOptions`. */
 export class Refusal extends Error {
   readonly code: string;
   readonly details: Details;
   readonly headers: Readonly<Record<string, string>>;
   readonly reason: string | undefined;
   readonly commits: boolean;
-  /** Instead of the status in the table of errors. */
+  /** Overrides the status in the table of errors. */
   readonly status: number | undefined;
 
   constructor(code: string, details: Details = {}, options: RefusalOptions = {}) {
@@ -63,7 +63,7 @@ export const refuse: Fail<string> = (code, details, options) => {
   throw new Refusal(code, details, options);
 };
 
-/** One error in the form of a request. No message repeats the input. */
+/** One validation problem of a request. Messages never repeat the input. */
 export interface Problem {
   readonly in: 'path' | 'query' | 'header' | 'body';
   readonly path: readonly (string | number)[];
@@ -71,7 +71,7 @@ export interface Problem {
   readonly message: string;
 }
 
-/** The request doesn't have the declared form. Each service has its own envelope for it. */
+/** The request doesn't match the declared schema. Each service has its own envelope for this error. */
 export class InvalidRequest extends Error {
   readonly problems: readonly Problem[];
 
@@ -85,7 +85,7 @@ export class InvalidRequest extends Error {
 /** The connection ended before the body did. */
 export class ClientGone extends Error {}
 
-/** A text with a NUL character or a lone surrogate: PostgreSQL can't store it. */
+/** A string with a NUL character or a lone surrogate, which PostgreSQL can't store. */
 export class UnstorableText extends Error {
   readonly path: string;
   readonly code: 'nul_character' | 'lone_surrogate';
@@ -105,17 +105,17 @@ export interface RenderedError {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Gives an error the form in which a client gets it. It shows no details of a failure that isn't a refusal. */
+/** Converts an error to its wire format. It shows no details of a failure that isn't a refusal. */
 export type RenderError = (error: unknown, requestId: string) => RenderedError;
 
-/** The endpoints below one path, and unknown paths there, whose errors have the form of a standard. */
+/** The endpoints and unknown paths below one path, whose errors follow a standard. */
 export interface ErrorEnvelope {
-  /** From the root on, without a slash at its end: `/scim`. */
+  /** The path from the root, without a trailing slash: `/scim`. */
   readonly basePath: string;
   readonly render: RenderError;
 }
 
-/** The envelope of a path among those of a service, or undefined if its errors have the usual form. */
+/** The envelope of a path among those of a service, or undefined if its errors have the usual envelope. */
 export function envelopeAt<Envelope extends ErrorEnvelope>(
   envelopes: readonly Envelope[],
   path: string,

@@ -21,8 +21,8 @@ import type { ServiceRuntime } from './runtime.ts';
 import { type Endpoint, endpointName, pathOf } from './service.ts';
 
 /**
- * Makes the route handler of one endpoint: the steps of docs/reference/README.md#order-of-checks in their order. The
- * router has done the third, and `execute` does the ninth to the last.
+ * Creates the route handler of one endpoint: the steps of docs/reference/README.md#order-of-checks in order. The router
+ * has already done the third, and `execute` does the ninth to the last.
  */
 export function requestHandler<Caller, Context extends object>(
   runtime: ServiceRuntime<Caller, Context>,
@@ -77,7 +77,7 @@ export function requestHandler<Caller, Context extends object>(
 
 const noBytes = Buffer.alloc(0);
 
-/** Without a declared length, a body may have any length. */
+/** A body without a declared length may have any length. */
 function mayBeLarge(head: RequestHead): boolean {
   return head.headers['transfer-encoding'] !== undefined || declaredBytesOf(head) > placeBytesMin;
 }

@@ -12,7 +12,7 @@ export interface RunningService {
   handler(req: IncomingMessage, res: ServerResponse): void;
   /** Accepts connections that upgrade to another protocol. Absent: upgrades are refused. */
   readonly upgrade?: UpgradeHandler;
-  /** Answers what the parser of the port's owner refused; see `answerUnreadable`. */
+  /** Responds to input that the parser of the port's owner refused; see `answerUnreadable`. */
   readonly unreadable?: UnreadableHandler;
   /** Completes requests in progress and closes the database pool. */
   close(): Promise<void>;
@@ -28,7 +28,7 @@ export interface ServiceParts<Caller, Context extends object> {
   readonly upgrade?: UpgradeHandler;
   /** Adds hooks and plugins that only this service has. */
   addHooks?(app: HttpApp): void;
-  /** How long a stop waits for requests in progress. */
+  /** The time for which a stop waits for requests in progress. */
   readonly drainMsMax: number;
   /** Ends requests that would delay the drain, such as those that wait for events. Runs in parallel with it. */
   beforeDrained?(): Promise<void>;

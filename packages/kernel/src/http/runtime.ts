@@ -9,7 +9,7 @@ import type { ParsedInput } from './input.ts';
 import type { ErrorEnvelope, Refusal, RenderError } from './refusal.ts';
 import type { Answer, Operation } from './service.ts';
 
-/** A request whose caller is known, on its way to a handler. */
+/** A request whose caller has been authenticated. */
 export interface Call<Caller> extends RequestHead {
   /** The endpoint's name. */
   readonly endpoint: string;
@@ -18,19 +18,21 @@ export interface Call<Caller> extends RequestHead {
   readonly whenGone: (listener: () => void) => void;
 }
 
-/** Runs a request up to its commit: its turn, its transaction, its handler. May be called again after it threw. */
+/** Runs a request up to its commit: its slot, its transaction, its handler. May be called again after it throws. */
 export type Act<Caller> = (call: Call<Caller>, input: ParsedInput) => Promise<Answer>;
 
-/** A request whose form is valid, before its permission is checked. */
+/** A validated request, before its permission is checked. */
 export interface PendingRequest<Caller> {
   readonly call: Call<Caller>;
   readonly endpoint: Operation;
   readonly input: ParsedInput;
-  /** Statements outside of a transaction, each in a turn of its own. */
+  /** Statements outside of a transaction, each queued individually. */
   readonly db: Db;
 }
 
-/** The hooks of one service in the pipeline. `Caller` is the caller of a request, `Context` is what a handler gets. */
+/**
+ * The hooks of one service in the pipeline. `Caller` is the caller of a request, `Context` the context of a handler.
+ */
 export interface ServiceRuntime<Caller, Context extends object> {
   readonly name: string;
   readonly basePath: string;
@@ -53,33 +55,33 @@ export interface ServiceRuntime<Caller, Context extends object> {
   /** Checks the flat permission; throws a Refusal. */
   authorize(caller: Caller, endpoint: Operation): void;
   /**
-   * Requests the decisions of an external decision point, while no transaction, connection or turn is held, and
-   * continues with a caller that carries them. Absent: `authorize` decides alone.
+   * Requests the decisions of an external decision point, while no transaction, connection or slot is held, and
+   * continues with a caller that contains them. Absent: `authorize` decides alone.
    */
   decide?(request: PendingRequest<Caller>, act: Act<Caller>): Promise<Answer>;
-  /** The same for an endpoint with `permissionFirst`, whose request has not been read yet. */
+  /** Like `decide`, for an endpoint with `permissionFirst`, whose request has not been read yet. */
   decideFirst?(caller: Caller, endpoint: Operation): Promise<Caller>;
-  /** No statement is its own transaction: `lockCaller` must come before each write. */
+  /** Statements never run as their own transactions, because `lockCaller` must precede each write. */
   readonly locksAlways?: boolean;
   /** Limits the concurrent requests of a caller; a request that waits holds no connection. Undefined: no limit. */
   turnsOf?(caller: Caller, endpoint: Operation, params: Readonly<Record<string, unknown>>): Turns | undefined;
-  /** The longest that one statement of a list may run; absent, as long as any other. */
+  /** The maximum duration of a statement of a list; absent, the same as for any other statement. */
   readonly listTimeoutMs?: number;
-  /** Whose keys and fingerprints they are; needed where idempotency is. */
+  /** The owner of idempotency keys and fingerprints; required with `idempotency`. */
   keyOwner?(caller: Caller): { tenantId: string; principalId: string };
-  /** Whether this caller must send a key wherever keys are taken. */
+  /** Whether this caller must send a key wherever keys are accepted. */
   requiresKey?(caller: Caller): boolean;
   /** Locks the caller's row for the command and refuses one that is no longer active. */
   lockCaller?(tx: Db, caller: Caller): Promise<void>;
   context(call: Call<Caller>, db: Db, transactional: boolean): Context;
-  /** Writes what the handler left for the end of its transaction: journal rows. */
+  /** Writes the journal rows that the handler deferred to the end of its transaction. */
   beforeCommit?(context: Context): Promise<void>;
-  /** After the commit: wakes readers. Must not throw. The response waits for the returned promise. */
+  /** Runs after the commit and wakes readers. Must not throw. The response waits for the returned promise. */
   committed?(context: Context): Promise<void> | void;
   /** Counts a refusal, before its response. */
   refused?(refusal: Refusal): void;
-  /** The usual form of an error. */
+  /** The usual error envelope. */
   readonly render: RenderError;
-  /** The groups of endpoints whose errors have another form. */
+  /** The groups of endpoints whose errors have another envelope. */
   readonly envelopes?: readonly ErrorEnvelope[];
 }

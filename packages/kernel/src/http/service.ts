@@ -5,10 +5,10 @@ import type { Page } from './paging.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export type Shape = Record<string, z.ZodType>;
-/** The statuses of success with the form of their bodies; null for an empty one. */
+/** The success statuses with the schemas of their bodies; null for an empty body. */
 export type Returns = Readonly<Record<number, z.ZodType | null>>;
 
-/** One type of event: what its payload holds is checked whenever the tests write it. */
+/** One event type; its payload is validated whenever the tests write it. */
 export interface EventDeclaration<Payload extends z.ZodType = z.ZodType> {
   readonly type: string;
   readonly version: number;
@@ -26,7 +26,7 @@ export function defineEvent<Payload extends z.ZodType>(
   return { type, version, entity, payload };
 }
 
-/** The vocabulary of one service, given once as types: its endpoints accept nothing else. */
+/** The vocabulary of one service, declared once as types: its endpoints accept nothing else. */
 export interface Vocabulary {
   code: string;
   permission: string;
@@ -47,7 +47,7 @@ export interface Input<P, Q, B, X = never> {
   readonly params: P;
   readonly query: Q;
   readonly body: B;
-  /** The version that If-Match names; 0 if the endpoint has no `ifMatch`, -1 where it is optional and absent. */
+  /** The version in If-Match; 0 if the endpoint has no `ifMatch`, -1 if it is optional and absent. */
   readonly ifMatch: number;
   /** Present if the endpoint is `paging`. */
   readonly page: Page;
@@ -58,7 +58,7 @@ export interface Input<P, Q, B, X = never> {
 /** The surroundings of a command, outside of its transaction; see `EndpointSpec.around`. */
 export interface Surroundings<X, C> {
   readonly incoming: Incoming;
-  /** Its `db` is not a transaction: each statement is a transaction of its own, and is queued. */
+  /** Its `db` is not a transaction: each statement is its own transaction, and is queued. */
   readonly context: C;
   /** The Idempotency-Key of the call. A stored response is replayed without `around`. */
   readonly keyed: KeyedCall | undefined;
@@ -76,7 +76,7 @@ export interface Answer {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A response with a status of its own or with headers; everything else is the first status of `returns`. */
+/** A response with its own status or headers; every other response has the first status of `returns`. */
 export class Reply<Body> {
   readonly status: number;
   readonly body: Body;
@@ -102,7 +102,8 @@ export interface EndpointSpec<
   X = undefined,
 > {
   /**
-   * Names the operation for client generators and the matrix fixtures: verb and noun, unique in the service, stable.
+   * The name of the operation for client generators and the matrix fixtures: verb and noun, unique in the service,
+   * stable.
    */
   id: string;
   method: Method;
@@ -112,39 +113,39 @@ export interface EndpointSpec<
   root?: boolean;
   summary: string;
   description?: string;
-  /** A later version removes it; the description names the replacement (docs/reference/versions.md#deprecation). */
+  /** A later version removes it; the description specifies the replacement (docs/reference/versions.md#deprecation). */
   deprecated?: true;
-  /** Any one of them suffices. Absent: the handler decides (ownership), or `auth` does. */
+  /** Any one of them suffices. If absent, the handler checks the permission (ownership), or `auth` does. */
   permission?: V['permission'] | readonly V['permission'][];
   /**
-   * Those of `permission` that a refusal names; absent, all of them. For permissions that only the owner of the object
-   * uses.
+   * The subset of `permission` that a refusal lists; absent, all of them. For permissions that only the owner of the
+   * object uses.
    */
   deniedAs?: readonly V['permission'][];
-  /** One of these is required in addition. */
+  /** One of these is also required. */
   alsoOneOf?: readonly V['permission'][];
   /** The credential that the endpoint accepts; by default, the service's usual one. */
   auth?: V['auth'];
   params?: P;
   query?: Q;
   /**
-   * Unknown names in the query are ignored, and the known ones may come in any case: where a standard wants it. `kept`:
-   * those of others that call back are passed on with the known ones, as they were sent.
+   * Unknown query parameters are ignored, and the case of known ones doesn't matter, for standards that require this.
+   * With `kept`, unknown parameters of callbacks are passed on unchanged with the known ones.
    */
   looseQuery?: boolean | 'kept';
   body?: B;
   /** An absent body is read as `{}`. */
   bodyOptional?: boolean;
-  /** The body is a form (application/x-www-form-urlencoded): an object of texts, no name twice. */
+  /** The body is a form (application/x-www-form-urlencoded): an object of strings without repeated names. */
   form?: boolean;
-  /** The body is bytes of any type; nothing reads them but `around`. */
+  /** The body is bytes of any type, which only `around` reads. */
   bytes?: boolean;
-  /** The longest body in bytes, if it is not that of the service for this kind of credential. */
+  /** The maximum body size in bytes, if it differs from the service's limit for this kind of credential. */
   bodyBytesMax?: number;
-  /** The body may be longer than usual: few of them are read and worked on at once, of one tenant and of all. */
+  /** The body may be longer than usual: only a few of them are processed at once, per tenant and in total. */
   largeBody?: boolean;
   returns: R;
-  /** The codes of this endpoint besides those of the pipeline, in the order of its checks. */
+  /** The codes of this endpoint in addition to those of the pipeline, in the order of its checks. */
   errors?: readonly V['code'][];
   emits?: readonly EventDeclaration[];
   /**
@@ -155,12 +156,14 @@ export interface EndpointSpec<
   ifMatch?: string;
   /** The header may be absent or blank; the handler's `ifMatch` is then -1. */
   ifMatchOptional?: boolean;
-  /** The permission is checked before If-Match: 403 then comes before 428. */
+  /** The permission is checked before If-Match, so 403 takes precedence over 428. */
   permissionFirst?: boolean;
-  /** The entity prefix of the ETag of the response, from its `rowVersion` where it has one, else from its `version`. */
+  /**
+   * The entity prefix of the ETag of the response, from its `rowVersion` if it has one, otherwise from its `version`.
+   */
   etag?: string;
   paging?: boolean;
-  /** A list that is requested by POST: it takes the turns of reads, and its statements have the timeout of a list. */
+  /** A list that is requested by POST: it is queued with reads, and its statements have the timeout of a list. */
   isList?: boolean;
   /**
    * `command` (the default of a mutation): all in one transaction. `statement`: the handler runs one statement that is
@@ -178,15 +181,15 @@ export interface EndpointSpec<
   secrets?: readonly string[];
   /** Fields of the body that hold secrets: the fingerprint of an Idempotency-Key leaves them out. */
   unprinted?: readonly string[];
-  /** A body that is accepted: shown in the docs, sent by the matrix tests. */
+  /** A valid body: shown in the docs, sent by the matrix tests. */
   example?: unknown;
   /** Checks of a list's own filters, after the permission and before `limit`. */
   checkFilters?(query: Fields<Q>): void;
-  /** Checks of the body alone that come before the idempotency key and the permission. */
+  /** Checks of the body alone, which run before those of the idempotency key and the permission. */
   precheck?(input: Input<Fields<P>, Fields<Q>, BodyOf<B>>): void;
   /**
    * For work that must not happen in a transaction: reading the bytes of the body, and calling the network. Runs after
-   * the permission check, holds no database connection and no turn, and calls `command` for the rest. If the
+   * the permission check, holds no database connection and no slot, and calls `command` for the rest. If the
    * Idempotency-Key already has a response, that one is returned instead, unless the body is bytes.
    */
   around?(
@@ -246,13 +249,13 @@ export interface Endpoint<Context = object> {
   readonly handle: (input: Input<never, never, never, never>, context: Context) => unknown;
 }
 
-/** An endpoint without what runs in it. */
+/** An endpoint without its handlers. */
 export type Operation = Omit<Endpoint, 'handle' | 'checkFilters' | 'precheck' | 'around'>;
 
 /**
- * Makes the `endpoint` function of a service whose vocabulary is `V`. Everything else about an operation (route, strict
- * parsing, permission, OpenAPI, docs, matrix and truth tests) is derived from its declaration.
- * @param defaults how mutations of this service treat an Idempotency-Key by default
+ * Creates the `endpoint` function of a service whose vocabulary is `V`. Everything else about an operation (route,
+ * strict parsing, permission, OpenAPI, docs, matrix and truth tests) is derived from its declaration.
+ * @param defaults the default Idempotency-Key mode of this service's mutations
  */
 export function endpointsOf<V extends Vocabulary>(
   defaults: { idempotency: Endpoint['idempotency'] } = { idempotency: 'accepted' },
@@ -314,7 +317,7 @@ export function endpointsOf<V extends Vocabulary>(
   };
 }
 
-/** The path of an endpoint from the root of its service on. */
+/** The path of an endpoint from the root of its service. */
 export function pathOf(basePath: string, { root, path }: Pick<Operation, 'root' | 'path'>): string {
   return root ? path : `${basePath}${path}`;
 }
@@ -325,8 +328,8 @@ export function endpointName(endpoint: Pick<Operation, 'method' | 'path'>): stri
 }
 
 /**
- * Whether a request can carry text that PostgreSQL stores not (NUL, half a surrogate pair) past the forms of the path,
- * the query and the body, so that it is refused for that.
+ * Whether text that PostgreSQL can't store (NUL, a lone surrogate) can pass the schemas of the path, the query and the
+ * body, so that the pipeline has to refuse it.
  */
 export function takesText({
   params,

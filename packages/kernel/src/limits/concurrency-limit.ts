@@ -2,9 +2,9 @@ import type { Pool } from '../database/db.ts';
 import { Refusal } from '../http/refusal.ts';
 
 export interface ConcurrencyBounds {
-  /** The maximum of concurrent turns per key. */
+  /** The maximum number of concurrent slots per key. */
   readonly runningMax: number;
-  /** The maximum number of waiting turns per key. */
+  /** The maximum number of queued requests per key. */
   readonly queuedMax: number;
   readonly waitMsMax: number;
 }
@@ -15,22 +15,22 @@ interface Line {
   readonly queue: Set<() => void>;
 }
 
-/** Limits what of one key (a tenant, a principal, a source) runs at once in this process; the rest waits its turn. */
+/** Limits the concurrent work per key (a tenant, a principal, a source) in this process; the rest is queued. */
 export class ConcurrencyLimit {
   readonly #bounds: ConcurrencyBounds;
   readonly #subject: string;
-  /** An entry exists only while work of its key is running. */
+  /** An entry exists only while work for its key is running. */
   readonly #lines = new Map<string, Line>();
 
-  /** @param subject the calls that are refused when the queue is full, for the log: `reads of the tenant` */
+  /** @param subject a name for the refused calls in the log: `reads of the tenant` */
   constructor(subject: string, bounds: ConcurrencyBounds) {
     this.#subject = subject;
     this.#bounds = bounds;
   }
 
   /**
-   * Takes a turn; `leave` returns it.
-   * @returns undefined if there is room, so that the usual case waits for nothing; otherwise a promise of the turn
+   * Acquires a slot; `leave` releases it. @returns undefined if a slot is free, so that the usual case doesn't wait;
+   * otherwise a promise of the slot
    * @throws Refusal `unavailable` with Retry-After, at once when the queue is full, or after `waitMsMax`
    */
   enter(key: string): Promise<void> | undefined {
@@ -51,13 +51,13 @@ export class ConcurrencyLimit {
     const line = this.#lines.get(key);
     if (line === undefined) return;
     const [wakeNext] = line.queue;
-    // The turn is passed on, so `running` stays as it is.
+    // The slot is passed on, so `running` doesn't change.
     if (wakeNext !== undefined) return wakeNext();
     line.running -= 1;
     if (line.running === 0) this.#lines.delete(key);
   }
 
-  /** Runs work in a turn of its own. @throws as `enter`, and whatever `work` throws */
+  /** Runs work in its own slot. @throws as `enter`, and whatever `work` throws */
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {
     await this.enter(key);
     try {
@@ -88,7 +88,7 @@ export class ConcurrencyLimit {
   }
 }
 
-/** A turn in several limits, taken one after another in their order. */
+/** A slot in several limits, acquired sequentially in their order. */
 export class Turns {
   readonly #limits: readonly (readonly [ConcurrencyLimit, string])[];
 
@@ -96,7 +96,7 @@ export class Turns {
     this.#limits = limits;
   }
 
-  /** @returns undefined where each has room at once. @throws as `ConcurrencyLimit.enter`; then nothing is held */
+  /** @returns undefined if each has a free slot. @throws as `ConcurrencyLimit.enter`, and then holds nothing */
   enter(from = 0): Promise<void> | undefined {
     for (let at = from; at < this.#limits.length; at += 1) {
       const [limit, key] = this.#limits[at] as readonly [ConcurrencyLimit, string];
@@ -134,8 +134,8 @@ export class Turns {
 }
 
 /**
- * The same pool, where each statement outside a transaction waits for a turn of its own: for a caller that takes no
- * turn as a whole. Its statements throw as `ConcurrencyLimit.enter` too.
+ * The same pool, but each statement outside a transaction waits for its own slot; for a request that has no slot as a
+ * whole. Its statements also throw as `ConcurrencyLimit.enter`.
  */
 export function poolInTurns(pool: Pool, limit: ConcurrencyLimit, key: string): Pool {
   return {
@@ -147,20 +147,24 @@ export function poolInTurns(pool: Pool, limit: ConcurrencyLimit, key: string): P
 }
 
 /**
- * Runs the read of a credential in its turn. @throws Refusal `unavailable` when too many wait; whatever `read` throws
+ * Runs the read of a credential in a slot. @throws Refusal `unavailable` when too many wait; whatever `read` throws
  */
 export type CredentialReads = <T>(read: () => Promise<T>) => Promise<T>;
 
-/** The share of the connections: with both kinds in a service, the calls of admitted callers still find half of them. */
+/**
+ * The share of the connections: even with both kinds of credentials in a service, half of them remain for authenticated
+ * callers.
+ */
 const credentialReadsShare = 0.25;
 /**
- * More than other lines have: a process that was just started knows no callers, and waiting requests have sent only their headers.
+ * Longer than other queues: a process that has just started has no cached callers, and waiting requests have sent only
+ * their headers.
  */
 const credentialReadsQueuedMax = 2000;
 
 /**
- * Limits how many credentials of one kind are read at once in this process. Their senders are not known yet, so they
- * share one line: a flood of unknown ones must not hold every connection.
+ * Limits the concurrent reads of credentials of one kind in this process. Their senders are not known yet, so they
+ * share one queue: a flood of unknown credentials must not use every connection.
  */
 export function limitCredentialReads(connectionsMax: number): CredentialReads {
   const limit = new ConcurrencyLimit('credentials to be read', {

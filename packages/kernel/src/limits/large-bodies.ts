@@ -4,14 +4,14 @@ import { ConcurrencyLimit, Turns } from './concurrency-limit.ts';
 /** A body of this size takes a few milliseconds to read at most, and is read at once. */
 export const largeBodyBytesMin = 32_768;
 
-/** Per tenant. A waiting request holds its body in memory: 64 MiB at most, since larger ones have taken a place. */
+/** Per tenant. A waiting request holds its body in memory: 64 MiB at most, since larger bodies have acquired a slot. */
 const bounds = { runningMax: 1, queuedMax: 64, waitMsMax: 10_000 };
 
-/** A body of more than this takes a place where its endpoint has `largeBody`; so does one of no declared length. */
+/** A body above this size needs a slot if its endpoint has `largeBody`; so does a body without a declared length. */
 export const placeBytesMin = 65_536;
 /** A body of 8 MiB takes up to 60 MiB until its response. */
 const placesMax = { process: 4, tenant: 2 };
-/** A request that waits for a place has sent only its headers. */
+/** A request that waits for a slot has sent only its headers. */
 const waiting = { queuedMax: 64, waitMsMax: 10_000 };
 const places = {
   tenant: new ConcurrencyLimit('large bodies of the tenant', { runningMax: placesMax.tenant, ...waiting }),
@@ -19,7 +19,7 @@ const places = {
 };
 
 /**
- * Waits for a place for a body, before it is read; the place is returned with the response.
+ * Waits for a slot before a body is read; the slot is released with the response.
  * @throws Refusal `unavailable` with Retry-After when too many wait
  */
 export async function takePlace(tenant: string): Promise<Turns> {
@@ -29,16 +29,15 @@ export async function takePlace(tenant: string): Promise<Turns> {
 }
 
 /**
- * Reads large bodies by steps: 1 MiB can take 0.1 s of the event loop, and 24 of them came in one turn. One step runs
- * at a time in this process, of one body of each tenant, and then the loop belongs to others for as long as the step
- * took.
+ * Reads large bodies in steps: 1 MiB can block the event loop for 0.1 s, and 24 of them ran in one iteration. One step
+ * runs at a time in this process, for one body per tenant, and then yields the event loop for as long as the step took.
  */
 class LargeBodies {
   readonly #limit = new ConcurrencyLimit('large bodies of the tenant', bounds);
   #last: Promise<unknown> = Promise.resolve();
 
   /**
-   * @param steps what reads the body; it yields wherever others may run
+   * @param steps reads the body, and yields where other work may run
    * @throws Refusal `unavailable` when too many wait; and whatever a step throws
    */
   read<T>(tenant: string, steps: Iterator<void, T>): Promise<T> {

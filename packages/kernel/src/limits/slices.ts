@@ -3,8 +3,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 const sliceMs = 5;
 
 /**
- * Takes steps, and lets others run whenever it has held the event loop for 5 ms.
- * @param steps what does the work; it yields wherever others may run
+ * Runs steps, and lets other work run whenever it has blocked the event loop for 5 ms. @param steps does the work, and
+ * yields where other work may run
  */
 export async function inSlices<T>(steps: Iterator<void, T>): Promise<T> {
   for (let since = performance.now(); ; ) {

@@ -2,7 +2,7 @@ import type { IncomingMessage, Server } from 'node:http';
 
 const bodyTimers = new WeakMap<IncomingMessage, NodeJS.Timeout>();
 
-/** Node bounds all bodies alike; this is the shorter bound of those that nothing has lengthened. */
+/** Node has one timeout for all bodies; this is the shorter timeout of bodies that haven't been granted more time. */
 export function boundBody(server: Server, req: IncomingMessage, ms: number): void {
   const { headers } = req;
   if (headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0') return;
@@ -16,7 +16,7 @@ export function boundBody(server: Server, req: IncomingMessage, ms: number): voi
   req.once('close', () => clearTimeout(timer));
 }
 
-/** Gives the body of this request the time of a stream of bytes. */
+/** Extends the timeout of this request's body to that of a byte stream. */
 export function lengthenBody(req: IncomingMessage): void {
   clearTimeout(bodyTimers.get(req));
 }

@@ -89,7 +89,7 @@ test('a client that disconnects is detected, before the first read too', async (
   assert.ok((await early.outcome) instanceof ClientGone);
 });
 
-/** More than the buffers of a connection hold. */
+/** More than the buffers of a connection can hold. */
 function endless(): Readable {
   return new Readable({
     read() {

@@ -13,7 +13,7 @@ export const Bytes = z
   .custom<Readable>((value) => value instanceof Readable)
   .meta({ type: 'string', format: 'binary', contentMediaType: '*/*' });
 
-/** A request whose body nobody has read yet. */
+/** A request whose body hasn't been read yet. */
 export interface Incoming {
   readonly method: string;
   /** The request's Content-Type as it was sent: printable, at most 255 characters. */
@@ -33,7 +33,7 @@ export async function* readByteStream(
   bytesMax: number,
   silentMsMax = streamSilentMsMax,
 ): AsyncGenerator<Buffer, void> {
-  // The client may have left while its credential was checked; then no event follows.
+  // The client may have disconnected while its credential was checked, in which case no event follows.
   if (raw.destroyed) throw new ClientGone('aborted');
   // The request stays open when the reader stops, so that it can get a response.
   const chunks = raw.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer, undefined>;
@@ -66,8 +66,8 @@ async function inTime<T>(next: Promise<T>, ms: number): Promise<T> {
 }
 
 /**
- * Releases the memory of an unused chunk now instead of at the next garbage collection: V8
- * lets 64 MiB of buffers gather before it collects. Without this, 100 MiB raised a process by up to 83 MiB.
+ * Releases the memory of an unused chunk now instead of at the next garbage collection: V8 lets 64 MiB of buffers
+ * gather before it collects. Without this, 100 MiB increased the memory of a process by up to 83 MiB.
  */
 export function releaseChunk({ buffer, byteLength }: Buffer): void {
   // A smaller chunk may share its memory with others.
@@ -75,8 +75,8 @@ export function releaseChunk({ buffer, byteLength }: Buffer): void {
 }
 
 /**
- * Writes a stream to the client as fast as it reads. Whatever goes wrong, the stream is closed: a client that is silent
- * for too long, or takes too long in all, is cut off.
+ * Writes a stream to the client as fast as it reads. The stream is closed in every case: a client that is silent for
+ * too long, or takes too long in total, is disconnected.
  */
 export async function sendByteStream(
   stream: Readable,
@@ -104,10 +104,10 @@ export async function sendByteStream(
   }
 }
 
-/** Resolves when the chunk is with the system. */
+/** Resolves when the chunk has been passed to the system. */
 function written(res: ServerResponse, chunk: Buffer): Promise<void> {
   return new Promise((resolve, reject) => {
-    // After the end of a connection there may be no callback, but there is this event.
+    // After a connection has ended, the callback may not be called, but this event is emitted.
     const gone = () => reject(new ClientGone('the client stopped reading'));
     if (res.destroyed) return gone();
     res.once('close', gone);

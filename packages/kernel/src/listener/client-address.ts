@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP, SocketAddress } from 'node:net';
 import type { Setting } from '../process/config.ts';
 
-/** Networks of addresses; undefined holds none. */
+/** Networks of addresses; undefined contains none. */
 export type Networks = BlockList | undefined;
 
 interface Address {
@@ -16,11 +16,11 @@ const hopsMax = 32;
 const entryCharactersMax = 80;
 
 /**
- * The address of the client that sent a request: that of the connection, or, where a trusted proxy made the connection,
- * the last address of X-Forwarded-For that is not a trusted proxy's. Every proxy appends the address it got the
- * request from, so anything further left was sent by the client and can be forged.
+ * The address of the client that sent a request: the address of the connection or, if a trusted proxy made the
+ * connection, the last address in X-Forwarded-For that is not a trusted proxy's. Every proxy appends the address it got
+ * the request from, so any address further left was sent by the client and can be forged.
  * @param trusted the networks of the trusted proxies
- * @returns behind an entry that is no address, or when all are trusted: the address of the last proxy that is known
+ * @returns the address of the last known proxy if an entry isn't an address or all are trusted
  */
 export function clientAddressOf({ socket, headers }: IncomingMessage, trusted: Networks): string {
   const peer = socket.remoteAddress ?? '';
@@ -59,7 +59,7 @@ function parseList(value: string): readonly unknown[] {
     const parsed: unknown = JSON.parse(value);
     if (Array.isArray(parsed)) return parsed;
   } catch {
-    // The same sentence as for other JSON.
+    // The same message as for other JSON.
   }
   throw new Error('must be a JSON array of networks, such as ["10.0.0.0/8"].');
 }
@@ -70,7 +70,7 @@ function addNetwork(found: BlockList, entry: unknown): void {
   const bitsMax = isIP(text) === 6 ? 128 : 32;
   if (address === undefined || Number(bits ?? 0) > bitsMax || text.includes('%'))
     throw new Error('must contain only addresses and networks, such as "10.0.0.0/8" or "::1".');
-  // Clients over IPv4 are compared as such, so a network of mapped addresses would match nobody.
+  // Clients over IPv4 are compared as such, so a network of mapped addresses would never match.
   if (bitsMax === 128 && address.family === 'ipv4')
     throw new Error('must contain IPv4 networks in IPv4 notation, such as "10.0.0.0/8".');
   if (bits === undefined) found.addAddress(address.text, address.family);
@@ -89,7 +89,7 @@ function parseEntry(entry: string): Address | undefined {
   return parseAddress(bracketed ?? text.replace(/^([\d.]+):\d{1,5}$/, '$1'));
 }
 
-/** In its usual form; an IPv4 address that is mapped to IPv6 becomes the IPv4 address, and a zone is left out. */
+/** In canonical form; an IPv4 address that is mapped to IPv6 becomes the IPv4 address, and a zone is left out. */
 function parseAddress(written: string): Address | undefined {
   const bare = written.replace(/%.*$/, '');
   const version = isIP(bare);

@@ -3,8 +3,8 @@ import { isIPv4, isIPv6 } from 'node:net';
 const groupsOfNetwork = 4;
 
 /**
- * The key under which what comes from an address is counted: an IPv4 address, also one that is mapped to IPv6; of an
- * IPv6 address its /64 network, which usually belongs to one household or machine. Any other text is its own key.
+ * The key under which requests from an address are counted: an IPv4 address, even if it is mapped to IPv6, or the /64
+ * network of an IPv6 address, which usually belongs to one household or machine. Any other text is its own key.
  */
 export function clientOfAddress(address: string): string {
   const bare = address.replace(/%.*$/, '');

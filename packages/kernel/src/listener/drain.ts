@@ -14,7 +14,7 @@ export interface DrainableHandler {
 export function drainable(handler: Handler): DrainableHandler {
   const underWay = new Set<ServerResponse>();
   let drained: (() => void) | undefined;
-  // Kept alive, the connection would bring its next request to a service that is stopping.
+  // A kept-alive connection would send its next request to a service that is stopping.
   const endConnection = (res: ServerResponse) => {
     if (!res.headersSent) res.setHeader('connection', 'close');
   };

@@ -22,7 +22,7 @@ const codeOf = (body: unknown) => (body as { code?: string })?.code;
 const errorsLogged = () => doors.logLines.filter((line) => line.includes('"level":"error"'));
 const { authorization } = doorCredential();
 
-/** Opens a connection, writes `text`, and returns it for the test to cut. */
+/** Opens a connection, writes `text`, and returns it so that the test can close it. */
 function open(text: string) {
   const { port } = doors.server.address() as { port: number };
   const socket = connect(port, '127.0.0.1');
@@ -77,14 +77,14 @@ test('clients that leave before their answer leave nothing behind: no connection
     const socket = open(requestHead(`/api/doors/${id}:open`, 'content-length: 0'));
     setTimeout(() => socket.destroy(), count);
   }
-  // More requests than the pool has connections: they only succeed if every connection was returned.
+  // More requests than the pool has connections: they succeed only if every connection was returned.
   await sleep(300);
   doors.hooks.beforeOpen = async () => undefined;
   const answers = await Promise.all(
     Array.from({ length: 20 }, () => doors.call('POST', `/api/doors/${id}:open`)),
   );
   assert.ok(answers.every(({ status }) => status === 200));
-  // The last of the requests whose clients have left may still be between two of its statements.
+  // The last request of a disconnected client may still be between two of its statements.
   for (let attempt = 1; (await openTransactions()) > 0; attempt += 1) {
     assert.ok(attempt < 1200, 'a transaction stays open');
     await sleep(50);

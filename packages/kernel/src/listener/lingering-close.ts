@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
-/** How long the rest of a refused body is still read. */
+/** The time for which the rest of a refused body is still read. */
 export const lingerMsMax = 2000;
 
 /**
@@ -11,7 +11,7 @@ export const lingerMsMax = 2000;
  */
 export function lingerBeforeClose(req: IncomingMessage, msMax = lingerMsMax): void {
   const { socket } = req;
-  // Node calls it when the response was passed to the system.
+  // Node calls it when the response has been passed to the system.
   socket.destroySoon = () => {
     req.resume();
     socket.end();

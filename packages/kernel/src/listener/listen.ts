@@ -3,7 +3,7 @@ import type { RunningService } from '../http/running-service.ts';
 import type { Logger } from '../process/log.ts';
 import { createListener, openPort } from './listener.ts';
 
-/** One Ctrl-C in a terminal can arrive more than once within milliseconds; a second one on purpose comes later. */
+/** One Ctrl-C in a terminal can arrive more than once within milliseconds; a deliberate second one arrives later. */
 const sameSignalMs = 1000;
 
 /** Calls `stop` once on SIGTERM or SIGINT; a deliberate second signal ends the process at once. */
@@ -37,7 +37,7 @@ export async function listenUntilStopped(
       const closed = new Promise<void>((end) => server.close(() => end()));
       service
         .close()
-        // Every response is sent. Only idle connections remain, which would delay the end.
+        // Every response has been sent. Only idle connections remain, which would delay the shutdown.
         .then(() => server.closeAllConnections())
         .then(() => closed)
         .then(done, refuse);

@@ -61,7 +61,7 @@ function send(text: string): { socket: Socket; ended: Promise<string> } {
   return { socket, ended: once(socket, 'close').then(() => answer) };
 }
 
-/** Sends a byte now and then until the server has closed the connection. */
+/** Sends a byte at intervals until the server has closed the connection. */
 async function drip(text: string, byte: string): Promise<string> {
   const { socket, ended } = send(text);
   const timer = setInterval(() => socket.write(byte), 50);

@@ -11,17 +11,20 @@ export type Listening = Pick<RunningService, 'handler' | 'upgrade' | 'unreadable
  * connections) slow headers lasted 89 s, and a slow body over 100 s.
  */
 export const listenerBounds = {
-  /** From the connection, or the first byte of a further request, to the end of the headers. */
+  /** From the start of the connection, or the first byte of a further request, to the end of the headers. */
   headersMsMax: 10_000,
   /** To the end of the body: 1 MiB at 35 KB a second. */
   requestMsMax: 30_000,
-  /** The same of a request whose body is a stream of bytes, once its caller is known: 100 MiB at 175 KB a second. */
+  /**
+   * The same for a request whose body is a byte stream, once its caller has been authenticated: 100 MiB at 175 KB a
+   * second.
+   */
   streamMsMax: 600_000,
   /** Between two requests; longer than the 60 s of the usual reverse proxies, which then close first. */
   idleMsMax: 65_000,
-  /** Without a byte in either direction; longer than any response takes (30 s of waiting for events). */
+  /** Without a byte in either direction; longer than any response takes (30 s when waiting for events). */
   silenceMsMax: 120_000,
-  /** With 15,000 of them open streams, requests still find room. */
+  /** With 15,000 of them used by streams, requests can still connect. */
   connectionsMax: 18_000,
   /** The interval at which the first two are checked. */
   checkEveryMs: 1000,
@@ -30,7 +33,7 @@ export const listenerBounds = {
 /** Idle connections are closed at most this often for new ones: each time all connections are searched. */
 const makeRoomEveryMs = 100;
 
-/** Makes the server of every port that Baton opens, with its bounds. */
+/** Creates the server of every port that Baton opens, with its limits. */
 export function createListener(service: Listening, bounds = listenerBounds): Server {
   const options = {
     headersTimeout: bounds.headersMsMax,
@@ -45,7 +48,7 @@ export function createListener(service: Listening, bounds = listenerBounds): Ser
   server.timeout = bounds.silenceMsMax;
   server.maxConnections = bounds.connectionsMax;
   server.on('upgrade', (req, socket, head) => {
-    // Node took its own listener away: without one, a client that breaks off would end the process.
+    // Node removed its own listener: without one, a client that disconnects would end the process.
     socket.on('error', () => socket.destroy());
     if (service.upgrade === undefined) refuseUpgrade(socket, '404 Not Found');
     else isolated(socket, () => service.upgrade?.(req, socket, head));
@@ -64,8 +67,8 @@ export function createListener(service: Listening, bounds = listenerBounds): Ser
 }
 
 /**
- * A fault in a service costs the connection that met it: rethrown, it would end the process, and with it all
- * others.
+ * An error in a service closes only the affected connection: rethrown, it would end the process and all other
+ * connections.
  */
 function isolated(connection: { destroy(): unknown }, serve: () => void): void {
   try {
@@ -76,13 +79,13 @@ function isolated(connection: { destroy(): unknown }, serve: () => void): void {
   }
 }
 
-/** Answers an upgrade without a body and closes the connection, also when the client would keep it open. */
+/** Responds to an upgrade without a body and closes the connection, even if the client would keep it open. */
 export function refuseUpgrade(socket: Duplex, status: string): void {
   const end = () => socket.destroy();
   socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`, end);
 }
 
-/** @throws Error of the system when the port can't be had */
+/** @throws the system's Error if the port can't be opened */
 export function openPort(server: Server, host: string, port: number): Promise<void> {
   return new Promise((done, refuse) => {
     server.once('error', refuse);

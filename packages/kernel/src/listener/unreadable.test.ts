@@ -21,7 +21,7 @@ after(() => {
   server.close();
 });
 
-/** Sends text as it is, and reads until the server ends the connection. */
+/** Sends text unchanged, and reads until the server ends the connection. */
 async function talk(text: string): Promise<string> {
   const socket = connect((server.address() as { port: number }).port, '127.0.0.1');
   let answer = '';

@@ -3,7 +3,9 @@ import type { Duplex } from 'node:stream';
 import { newTraceHex } from '@baton/values/ids';
 import { InvalidRequest, type RenderError } from '../http/refusal.ts';
 
-/** A listener of a server's `clientError`: gets what could not be parsed as a request, and its connection. */
+/**
+ * A listener of a server's `clientError`: receives the input that could not be parsed as a request, and its connection.
+ */
 export type UnreadableHandler = (error: NodeJS.ErrnoException, socket: Duplex) => void;
 
 const messageOf: Readonly<Record<string, string>> = {
@@ -15,12 +17,12 @@ const messageOf: Readonly<Record<string, string>> = {
 const status = 400;
 
 /**
- * Responds to input that the HTTP parser rejects (headers that are too large, no HTTP at all) with 400 in the
- * service's usual envelope, and closes the connection. The response repeats no input.
+ * Responds to input that the HTTP parser rejects (headers that are too large, no HTTP at all) with 400 in the service's
+ * usual envelope, and closes the connection. The response doesn't repeat the input.
  */
 export function answerUnreadable(render: RenderError): UnreadableHandler {
   return (error, socket) => {
-    // A response that is half sent can't be followed by another one.
+    // A partially sent response can't be followed by another one.
     const { _httpMessage: answering } = socket as Duplex & { _httpMessage?: ServerResponse | null };
     if (!socket.writable || error.code === 'ECONNRESET' || answering?.headersSent === true) {
       socket.destroy();

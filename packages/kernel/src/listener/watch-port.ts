@@ -22,9 +22,9 @@ export interface WatchPort {
 }
 
 /**
- * Opens a port for operators only (metrics, health), so that no public route reaches
- * it. GET and HEAD only; any other path is 404, a response that fails 500.
- * @throws Error with one sentence that names the setting when the port can't be had
+ * Opens a port for operators only (metrics, health), so that no public route reaches it. It serves GET and HEAD only;
+ * any other path returns 404, and a failure returns 500. @throws Error with one sentence that contains the setting if
+ * the port can't be opened
  */
 export async function openWatchPort(
   answers: WatchAnswers,

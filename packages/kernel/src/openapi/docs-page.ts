@@ -37,9 +37,9 @@ export interface ServiceDocs {
 }
 
 /**
- * Reads a document that `npm run generate` has written to `openapi/`. Making one from the declarations takes 0.6 s of
- * processor time, for which every other request of the process would wait.
- * @param name of the file, as `coordination.json`; @throws Error when there is no such file
+ * Reads a document that `npm run generate` has written to `openapi/`. Generating one from the declarations takes 0.6 s
+ * of CPU time, during which every other request of the process would wait. @param name the file name, such as
+ * `coordination.json`; @throws Error if the file doesn't exist
  */
 export async function readGeneratedDocument(name: string): Promise<object> {
   const text = await readFile(join(import.meta.dirname, '../../../../openapi', name), 'utf8');
@@ -48,8 +48,8 @@ export async function readGeneratedDocument(name: string): Promise<object> {
 }
 
 /**
- * `GET /openapi.json`, `GET /asyncapi.json` where there is one, and the interactive page `GET /docs`. The page is
- * served whole from here: it works without the internet, and below a prefix, because its links are relative.
+ * `GET /openapi.json`, `GET /asyncapi.json` if the service publishes events, and the interactive page `GET /docs`. The
+ * page is served whole from here: it works without the internet, and below a prefix, because its links are relative.
  */
 export function addDocs(app: FastifyInstance, docs: ServiceDocs): void {
   const assets = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type JsonSchema, readReferredName } from './schemas.ts';
 
-/** The place of a value: the name of its field, the object of the field, and the components around it. */
+/** The position of a value: the name of its field, the object of the field, and the enclosing components. */
 interface Place {
   readonly field: string;
   readonly owner: string;
@@ -9,7 +9,7 @@ interface Place {
   readonly components: Readonly<Record<string, JsonSchema>>;
 }
 
-/** The usual values of fields with these names. The first matching expression decides. */
+/** The usual values of fields with these names. The first matching expression applies. */
 const texts: readonly (readonly [RegExp, string])[] = [
   [/cursor$/i, 'WyJ0YXNrcyIsNDJd'],
   [/^publicId$/, 'TASK-000042'],
@@ -40,21 +40,21 @@ const moments: readonly (readonly [RegExp, string])[] = [
 ];
 const usualMoment = '2026-03-02T09:00:00.000Z';
 
-/** Fields that are null in the usual case: those of later events, and those that only a failure sets. */
+/** Fields that are usually null: those of later events, and those that only a failure sets. */
 const usuallyNull =
   /cursor$|reason$|error$|^next_?after$|^(revoked|ended|closed|released|disabled|finished|completed|cancel)/i;
 
 /**
- * Makes an example of a form from its JSON schema, the same one each time. `examples` in the metadata of a form goes
- * first; then constants, the first of several words, and values by format and by the name of the field.
- * @param schema with references into `components` only
+ * Generates a deterministic example for a JSON schema. `examples` in the metadata take precedence, followed by
+ * constants, the first enum value, and values by format and field name. @param schema with references into `components`
+ * only
  * @param components the named schemas of the description
  */
 export function exampleOf(schema: JsonSchema, components: Readonly<Record<string, JsonSchema>>): unknown {
   return valueOf(schema, { field: '', owner: '', inside: [], components });
 }
 
-/** Undefined at the end of a recursive form: the field is left out, or the list is empty. */
+/** Undefined at the end of a recursive schema: the field is omitted, or the list is empty. */
 function valueOf(form: JsonSchema, place: Place): unknown {
   const [given] = (form['examples'] as unknown[] | undefined) ?? [];
   if (given !== undefined) return given;
@@ -111,7 +111,7 @@ function typedValue(form: JsonSchema, place: Place): unknown {
 }
 
 function objectOf({ properties = {} }: JsonSchema, place: Place): object {
-  // A part without a name of its own is called by its field: `session: { id }`, `activeClaims: [{ id }]`.
+  // An unnamed part is named after its field: `session: { id }`, `activeClaims: [{ id }]`.
   const owner = place.field === '' ? place.owner : place.field.replace(/s$/, '').replace(/^active/, '');
   const fields = Object.entries(properties as Record<string, JsonSchema>)
     .map(([field, form]) => [field, valueOf(form, { ...place, field, owner })] as const)

@@ -31,7 +31,7 @@ const Shelf = z
     },
   })
   .meta({ id: 'Shelf' });
-/** Takes less than it gives, because of the default. */
+/** Requires fewer fields than it returns, because of the default. */
 const Label = z.strictObject({ text: z.string(), language: z.string().default('en') }).meta({ id: 'Label' });
 const Labels = z.strictObject({ labels: z.array(Label) }).meta({ id: 'Labels' });
 const NewBook = z.strictObject({ author: Uuid, copies: z.int().default(1) }).meta({ id: 'NewBook' });
@@ -171,14 +171,14 @@ test('a form that contains itself refers to its own name', () => {
   });
 });
 
-test('a recursive form without a name is refused', () => {
+test('a recursive schema without a name is refused', () => {
   const Box = z.strictObject({
     get inner() {
       return Box.nullable();
     },
   });
   const getBox = endpoint({ ...plain('getBox', '/box'), returns: { 200: Box } });
-  assert.throws(() => describe({ ...books, endpoints: [getBox] }), /recursive form needs a name/);
+  assert.throws(() => describe({ ...books, endpoints: [getBox] }), /recursive schema needs a name/);
 });
 
 test('a form that takes something else than it gives has two names, and so have the forms around it', () => {
@@ -196,12 +196,12 @@ test('a form that is only taken keeps its own name', () => {
   assert.equal(schemas['NewBookInput'], undefined);
 });
 
-test('two different forms of one name are refused', () => {
+test('two different schemas with the same name are refused', () => {
   const getAuthor = endpoint({
     ...plain('getAuthor', '/author'),
     returns: { 200: z.strictObject({ pseudonym: z.string() }).meta({ id: 'Author' }) },
   });
-  assert.throws(() => describe(books, { ...shelves, endpoints: [getAuthor] }), /forms have the id Author/);
+  assert.throws(() => describe(books, { ...shelves, endpoints: [getAuthor] }), /schemas have the id Author/);
 });
 
 test('the named forms of a part that is parsed later are described, too', () => {

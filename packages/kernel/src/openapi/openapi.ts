@@ -10,7 +10,7 @@ export type { RefusalForm } from './refusals.ts';
 /** A heading of the API: its operations in the order in which a newcomer needs them. */
 export interface Section<O extends Operation = Operation> {
   readonly tag: string;
-  /** The subject of the operations, in one sentence. */
+  /** A description of the operations, in one sentence. */
   readonly about: string;
   readonly endpoints: readonly O[];
 }
@@ -43,9 +43,9 @@ interface OperationObject {
 type Paths = Record<string, Record<string, OperationObject>>;
 
 /**
- * OpenAPI 3.1 from the declarations, with `x-permission`, `x-errors` and `x-events` on every operation. What several
- * operations share is declared once under `components`: named forms, headers, paging, and error responses that recur.
- * @throws Error when an operation id or a tag is declared twice, or two different forms have one name
+ * OpenAPI 3.1 from the declarations, with `x-permission`, `x-errors` and `x-events` on every operation. Shared parts
+ * are declared once under `components`: named schemas, headers, pagination, and recurring error responses. @throws
+ * Error when an operation id or a tag is declared twice, or two different schemas have the same name
  */
 export function openApi(api: ApiDescription, sections: readonly Section[]): object {
   const endpoints = sections.flatMap((section) => section.endpoints);
@@ -121,7 +121,7 @@ function operationOf(
 function parametersOf(endpoint: Operation, forms: SchemaComponents): object[] {
   const named = (where: string, shape: Record<string, z.ZodType>) =>
     Object.entries(shape).map(([name, form]) => {
-      // The description belongs to the parameter: there the pages for people show it.
+      // The description belongs to the parameter, where the documentation pages show it.
       const { description, ...schema } = forms.schemaOf(form, 'input');
       const required = where === 'path' || !form.safeParse(undefined).success;
       return { name, in: where, required, ...(description === undefined ? {} : { description }), schema };
@@ -155,7 +155,7 @@ function requestBodyOf(endpoint: Operation, form: z.ZodType, forms: SchemaCompon
   return { required: !endpoint.bodyOptional, content: { [media]: { schema, ...example } } };
 }
 
-/** Any bytes, of the Content-Type of the request. */
+/** Any bytes, with the Content-Type of the request. */
 const bytesBody = { required: true, content: { '*/*': { schema: { type: 'string', format: 'binary' } } } };
 
 function returnsOf(endpoint: Operation, forms: SchemaComponents): Record<string, Response> {
@@ -184,8 +184,8 @@ function mediaTypeOf(form: z.ZodType): string {
 }
 
 /**
- * Gives every JSON response of a success an example, in place.
- * @returns the examples of named forms, for `components`: several operations return the same one
+ * Adds an example to every successful JSON response, in place. @returns the examples of named schemas, for
+ * `components`: several operations return the same one
  */
 function addExamples(paths: Paths, schemas: Record<string, JsonSchema>): Record<string, object> {
   const examples: Record<string, object> = {};

@@ -13,7 +13,7 @@ export interface RefusalForm {
 
 export interface RefusalRules {
   readonly errors: ErrorTable;
-  /** The form of every error response, except where `refusalOf` names another. */
+  /** The schema of every error response, unless `refusalOf` returns another. */
   readonly error: z.ZodType;
   /** The response for a code at an endpoint, if it differs from the table of errors. */
   refusalOf?(endpoint: Operation, code: string): RefusalForm;
@@ -46,8 +46,8 @@ export function codesOf(rules: RefusalRules, endpoint: Operation): string[] {
 }
 
 /**
- * Describes the error responses of all operations. A response that recurs is described once and named by its codes.
- * @throws Error when two responses that recur would have one name
+ * Describes the error responses of all operations. A recurring response is described once and named by its codes.
+ * @throws Error when two recurring responses would have the same name
  */
 export function describeRefusals(
   rules: RefusalRules,
@@ -61,7 +61,7 @@ export function describeRefusals(
     .map(([first]) => first as Answer);
   const responses: Record<string, object> = {};
   for (const { name, response } of recurring.sort((left, right) => (left.name < right.name ? -1 : 1))) {
-    if (responses[name] !== undefined) throw new Error(`Two different answers would be named ${name}`);
+    if (responses[name] !== undefined) throw new Error(`Two different responses would be named ${name}`);
     responses[name] = response;
   }
   const isShared = new Set(recurring.map(({ text }) => text));
@@ -112,7 +112,7 @@ function namesAWait(status: number, codes: readonly string[]): boolean {
   return status === 429 || status === 503 || codes.includes('idempotency_in_flight');
 }
 
-/** `NotFound`; `ScimNotFound` for a response in another form than `Error`. */
+/** `NotFound`; `ScimNotFound` for a response with a schema other than `Error`. */
 function nameOf(group: readonly { code: string; error: z.ZodType }[]): string {
   const codes = group.map(({ code }) =>
     code.replaceAll(/(?:^|_)([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()),

@@ -2,23 +2,23 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 
 export type JsonSchema = Record<string, unknown>;
-/** A request body is described by the form's input, a response by its output. */
+/** A request body is described by the schema's input, a response by its output. */
 export type Direction = 'input' | 'output';
 
 const namePrefix = '#/components/schemas/';
 
 /**
- * Collects the named forms of one API description. A form with `.meta({ id: 'Claim' })` is described once, under
- * `components/schemas`, and referenced everywhere, also inside other forms. A form whose input differs from its output
- * (a default, a conversion) gets a second component, `ClaimInput`, if the API uses both.
+ * Collects the named schemas of one API description. A schema with `.meta({ id: 'Claim' })` is described once, under
+ * `components/schemas`, and referenced everywhere, including inside other schemas. A schema whose input differs from
+ * its output (a default, a conversion) gets a second component, `ClaimInput`, if the API uses both.
  */
 export class SchemaComponents {
   readonly #described = { input: new Map<z.ZodType, JsonSchema>(), output: new Map<z.ZodType, JsonSchema>() };
   readonly #found = { input: new Map<string, JsonSchema>(), output: new Map<string, JsonSchema>() };
 
   /**
-   * Describes a form. The references in the result are provisional until `settle` has seen them.
-   * @throws Error when two different forms have one name, or a recursive form has none
+   * Describes a schema. The references in the result are provisional until `settle` replaces them. @throws Error when
+   * two different schemas have the same name, or a recursive schema has none
    */
   schemaOf(form: z.ZodType, direction: Direction): JsonSchema {
     const known = this.#described[direction].get(form);
@@ -52,7 +52,7 @@ export class SchemaComponents {
     return { schemas: Object.fromEntries(inOrder), finish };
   }
 
-  /** Takes the definitions out of a schema, also those that metadata brought along deeper inside. */
+  /** Extracts the definitions from a schema, including those that metadata added at deeper levels. */
   #collect(value: unknown, direction: Direction): unknown {
     if (Array.isArray(value)) return value.map((item) => this.#collect(item, direction));
     if (typeof value !== 'object' || value === null) return value;
@@ -73,7 +73,7 @@ export class SchemaComponents {
     this.#found[direction].set(name, schema);
   }
 
-  /** Those whose two descriptions differ, and those that refer to one of them. */
+  /** The schemas whose two descriptions differ, and those that refer to one of them. */
   #namesOfTwoForms(): ReadonlySet<string> {
     const { input, output } = this.#found;
     const shared = [...input.keys()].filter((name) => output.has(name));
@@ -94,7 +94,7 @@ export class SchemaComponents {
   }
 }
 
-/** The component that a reference names. */
+/** The component that a reference points to. */
 export function readReferredName(reference: string): string {
   return reference.slice(namePrefix.length);
 }
@@ -104,19 +104,19 @@ function textOf(key: string, text: string, direction: Direction): string {
   return key === 'pattern' ? portablePattern(text) : text;
 }
 
-/** JavaScript writes `/` as `\\/`, an escape that other languages' expressions refuse (Rust, Go). */
+/** JavaScript writes `/` as `\\/`, an escape that the regular expressions of other languages reject (Rust, Go). */
 function portablePattern(pattern: string): string {
   return pattern.replaceAll(/\\([^])/g, (escape, escaped: string) => (escaped === '/' ? '/' : escape));
 }
 
 function definitionName(reference: string): string {
   const name = /^#\/\$defs\/([A-Za-z0-9.-]+)$/.exec(reference)?.[1];
-  if (name === undefined) throw new Error(`A recursive form needs a name: .meta({ id }) (${reference})`);
+  if (name === undefined) throw new Error(`A recursive schema needs a name: .meta({ id }) (${reference})`);
   return name;
 }
 
 function nameTaken(name: string): Error {
-  return new Error(`Two different forms have the id ${name}`);
+  return new Error(`Two different schemas have the id ${name}`);
 }
 
 function mapReferences(value: unknown, change: (reference: string) => string): unknown {

@@ -16,7 +16,7 @@ export const headers = {
     schema: { type: 'string', const: 'true' },
   },
   'Retry-After': {
-    description: 'How many seconds to wait before the next attempt.',
+    description: 'The number of seconds to wait before the next attempt.',
     schema: { type: 'integer', minimum: 0 },
   },
 } as const;
@@ -64,7 +64,7 @@ export const parameters = {
   },
 } as const;
 
-/** The header objects of a response: the request id, which every response has, and the named others. */
+/** The header objects of a response: the request id, which every response has, and the given others. */
 export function headersOf(...others: (keyof typeof headers)[]): Record<string, object> {
   const names = ['X-Request-Id', ...others] as const;
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
@@ -74,7 +74,7 @@ export function parameterReference(name: keyof typeof parameters): object {
   return { $ref: `#/components/parameters/${name}` };
 }
 
-/** Those components of one kind that a document refers to. */
+/** The components of one kind that a document refers to. */
 export function usedOf<T extends object>(kind: string, components: T, document: object): Partial<T> {
   const text = JSON.stringify(document);
   const used = Object.entries(components).filter(([name]) => text.includes(`"#/components/${kind}/${name}"`));

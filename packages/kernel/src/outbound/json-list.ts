@@ -1,6 +1,6 @@
 /**
- * JSON of which one list may be long: it is read item by item, so that neither its text nor its items are held
- * together.
+ * JSON in which one list may be long: the list is read item by item, so that neither its text nor its items are in
+ * memory at once.
  */
 
 export interface JsonListBounds {
@@ -10,7 +10,7 @@ export interface JsonListBounds {
   readonly restCharactersMax: number;
 }
 
-/** The text is no JSON object, or longer in one part than its bound. */
+/** The text is not a JSON object, or one part exceeds its limit. */
 export class UnreadableList extends Error {
   override readonly name = 'UnreadableList';
 }
@@ -22,9 +22,8 @@ const [openList, closeList, openObject, closeObject] = [91, 93, 123, 125];
 
 /**
  * Reads an object that has a long list among its members.
- * @param chunks the text, cut anywhere
- * @param name the member of the object that is the list; a list elsewhere is part of the rest
- * @param take gets each item in its order, parsed; what it throws ends the reading
+ * @param chunks the text, split anywhere @param name the name of the list member; lists elsewhere are part of the rest
+ * @param take receives each parsed item in order; an error that it throws ends the read
  * @returns the object with `[]` in place of the list
  * @throws UnreadableList
  */
@@ -42,7 +41,7 @@ export async function readJsonList(
 class ListReader {
   readonly #bounds: JsonListBounds;
   readonly #take: (item: unknown) => void;
-  /** The text before the list. Within a string a quote has a backslash before it, so this is never found there. */
+  /** The text before the list. Inside a string, a quote is escaped, so this never matches there. */
   readonly #before: RegExp;
   #rest = '';
   #item = '';

@@ -3,7 +3,7 @@
 /** The response is late, missing or unreadable. The message contains no header and no body. */
 export class RequestFailed extends Error {
   override readonly name = 'RequestFailed';
-  /** Whether the time ran out: the request may have been done all the same. */
+  /** Whether the request timed out: it may have been executed anyway. */
   readonly isLate: boolean;
 
   constructor(message: string, { isLate = false, ...options }: ErrorOptions & { isLate?: boolean } = {}) {
@@ -17,26 +17,26 @@ export interface JsonRequest {
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as JSON. */
   readonly body?: unknown;
-  /** A body that is JSON already, instead of `body`. */
+  /** A body that is already JSON, instead of `body`. */
   readonly text?: string;
-  /** From the first byte of the request to the last of the response. */
+  /** The timeout from the first byte of the request to the last byte of the response. */
   readonly timeoutMs: number;
   readonly answerBytesMax: number;
-  /** Gives the request up before its time. */
+  /** Aborts the request before its timeout. */
   readonly signal?: AbortSignal;
 }
 
 export interface JsonAnswer {
   readonly status: number;
-  /** Undefined if the body is no JSON. */
+  /** Undefined if the body is not JSON. */
   readonly json: unknown;
   /** `Retry-After` in seconds; undefined without one, and for a date. */
   readonly retryAfterSeconds: number | undefined;
 }
 
 /**
- * Sends a request and reads its response, whatever the status. Redirects are not followed: the request may contain a
- * credential.
+ * Sends a request and reads its response, regardless of the status. Redirects are not followed: the request may contain
+ * a credential.
  * @throws RequestFailed
  */
 export async function requestJson(url: string, request: JsonRequest): Promise<JsonAnswer> {
@@ -48,9 +48,9 @@ export async function requestJson(url: string, request: JsonRequest): Promise<Js
 }
 
 /**
- * The same for a response that is too long for memory: it is read piece by piece.
- * @param read gets the pieces as they arrive, together at most `answerBytesMax`; what it leaves unread is cancelled
- * @throws RequestFailed, and whatever `read` throws
+ * The same for a response that is too long for memory: it is read in chunks.
+ * @param read receives the chunks as they arrive, at most `answerBytesMax` in total; the unread rest is cancelled
+ * @throws RequestFailed, and errors of `read`
  */
 export async function requestText<Result>(
   url: string,

@@ -21,7 +21,7 @@ export type OutboundFailure =
   | 'too_large'
   | 'not_json';
 
-/** A request that is not allowed, or that failed. The message names the host and nothing else. */
+/** A request that is not allowed, or that failed. The message contains only the host. */
 export class OutboundError extends Error {
   override readonly name = 'OutboundError';
   readonly failure: OutboundFailure;
@@ -42,7 +42,7 @@ export type Resolver = (host: string) => Promise<readonly ResolvedAddress[]>;
 export interface OutboundOptions {
   /** `host` or `host:port`: these may be private and may be called over http. */
   readonly allowedHosts: readonly string[];
-  /** Defaults to that of the system. */
+  /** Defaults to the system's resolver. */
   readonly resolve?: Resolver;
   readonly timeoutMs?: number;
   readonly bytesMax?: number;
@@ -118,7 +118,7 @@ export class OutboundClient {
     const targets = await untilAborted(this.#targetsOf(url, isAllowed), signal, url.host);
     const options: RequestOptions = {
       method: request.method,
-      // No shared connection: it could lead to an address that was checked for another request.
+      // No shared connection, because it could go to an address that was checked for another request.
       agent: false,
       lookup: answerWith(targets),
       signal,
@@ -222,7 +222,7 @@ function answerWith(targets: readonly ResolvedAddress[]): LookupFunction {
   };
 }
 
-/** @throws OutboundError `too_late` when the deadline comes first; the work itself continues */
+/** @throws OutboundError `too_late` when the deadline passes first; the work itself continues */
 export function untilAborted<T>(work: Promise<T>, signal: AbortSignal, host: string): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(new OutboundError('too_late', host));

@@ -37,12 +37,12 @@ const global = new BlockList();
 global.addSubnet('2000::', 3, 'ipv6');
 
 /**
- * Whether an address is on the public internet. An IPv6 address that maps or translates an IPv4 address is not: it
- * would reach whatever that address reaches.
+ * Whether an address is on the public internet. An IPv6 address that maps or translates an IPv4 address is not, because
+ * it could reach a private IPv4 address.
  */
 export function isPublicAddress(address: string): boolean {
   if (isIPv4(address)) return !closed.check(address, 'ipv4');
-  // A zone (`fe80::1%eth0`) names a network interface of this machine.
+  // A zone (`fe80::1%eth0`) refers to a network interface of this machine.
   if (!isIPv6(address) || address.includes('%')) return false;
   return global.check(address, 'ipv6') && !closed.check(address, 'ipv6');
 }

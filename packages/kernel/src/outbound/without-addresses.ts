@@ -1,8 +1,7 @@
 /**
- * A text of another system that tenants read, without the addresses in it: they are of the operator's network. Taken
- * out are URLs, IPv4 and IPv6 addresses, names with a port, and the name behind a code of the resolver (`ENOTFOUND
- * db.internal`).
- * @returns at most 5,000 characters of it
+ * Removes addresses of the operator's network from another system's text before tenants read it: URLs, IPv4 and IPv6
+ * addresses, names with a port, and the name after a resolver code (`ENOTFOUND db.internal`). @returns at most 5,000
+ * characters
  */
 export function withoutAddresses(text: string): string {
   return patterns.reduce((told, pattern) => told.replace(pattern, '[address]'), text.slice(0, charactersMax));

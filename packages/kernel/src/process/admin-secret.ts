@@ -1,6 +1,8 @@
 import { BlockList, isIP } from 'node:net';
 
-/** As many as a named admin secret must have: 16 random characters of base64url are 96 bits, beyond any guessing. */
+/**
+ * The minimum length of a named admin secret: 16 random characters of base64url are 96 bits, which can't be guessed.
+ */
 export const adminSecretCharactersMin = 16;
 
 const loopback = new BlockList();
@@ -9,8 +11,8 @@ loopback.addAddress('::1', 'ipv6');
 
 /**
  * The warning for an admin secret that can be guessed from other machines.
- * @param setting the name of the secret; @param host the address that the service listens on
- * @returns undefined for a secret that is long enough, for none, and where only this machine can connect
+ * @param setting the name of the secret; @param host the address that the service listens on @returns undefined for a
+ * long enough secret, without a secret, and if only this machine can connect
  */
 export function shortSecretWarning(setting: string, secret: string, host: string): string | undefined {
   if (secret === '' || secret.length >= adminSecretCharactersMin || isLoopback(host)) return undefined;

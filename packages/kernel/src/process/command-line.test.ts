@@ -10,7 +10,7 @@ afterEach(() => {
   process.exitCode = undefined;
 });
 
-/** Runs one command line; returns what it wrote to standard error, and the exit code. */
+/** Runs one command line; returns its standard error output and the exit code. */
 async function run(...words: string[]) {
   const written: string[] = [];
   mock.method(process.stderr, 'write', (text: string) => written.push(text) > 0);

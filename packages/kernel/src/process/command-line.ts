@@ -4,14 +4,14 @@ import { listenUntilStopped } from '../listener/listen.ts';
 import { shortSecretWarning } from './admin-secret.ts';
 import type { Logger } from './log.ts';
 
-/** The commands of a program by name; each ends by itself or fails with one sentence. */
+/** The commands of a program by name; each completes or fails with one sentence. */
 export type Commands = Readonly<Record<string, (args: string[]) => Promise<void>>>;
 
 /**
  * Runs the command that the process was started with. An unknown one prints the usage and ends with exit code 2, a
  * failed one prints its sentence and ends with 1. With `--help` the usage is printed, and nothing is run.
- * @param usages the usage of each command that has one of its own
- * @param exitCodeOf the exit code of a failure, if it isn't 1
+ * @param usages the usage of each command that has its own
+ * @param exitCodeOf the exit code for a failure, if it isn't 1
  */
 export async function runCommand(
   usage: string,
@@ -52,11 +52,11 @@ export interface ServeOptions {
   readonly log: Logger;
   /** The administrator's secret, and its setting; a short secret logs a warning. */
   readonly adminSecret: { readonly setting: string; readonly secret: string };
-  /** Further fields of the log line that names the address. */
+  /** Additional fields of the log line with the address. */
   readonly logged?: object;
 }
 
-/** The command `serve`: listens on a port of its own until SIGTERM or SIGINT. */
+/** The command `serve`: listens on its own port until SIGTERM or SIGINT. */
 export async function serve(
   create: () => Promise<RunningService>,
   { name, host, port, log, adminSecret, logged }: ServeOptions,
@@ -81,7 +81,7 @@ export async function migrateDatabase(name: string, url: string, directory: stri
   process.stdout.write(`The database of ${name} is at revision ${head}: ${done}.\n`);
 }
 
-/** Tries the migrations, undoes them and prints what `migrateDatabase` would do. */
+/** Runs the migrations, rolls them back and prints the changes that `migrateDatabase` would make. */
 export async function rehearseMigration(name: string, url: string, directory: string): Promise<void> {
   const { pending, head } = await rehearseMigrations(url, directory);
   const due = pending.length === 0 ? 'nothing to do' : `would apply ${pending.join(', ')}`;

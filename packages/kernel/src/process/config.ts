@@ -1,4 +1,4 @@
-/** One documented setting: its default, how its text is read, and a sentence for the manual. */
+/** One documented setting: its default, its parser, and a sentence for the manual. */
 export interface Setting<T> {
   readonly default: T;
   readonly unit?: string;
@@ -8,7 +8,7 @@ export interface Setting<T> {
   /** Other names under which the value is accepted. */
   readonly aliases?: readonly string[];
   readonly kind: string;
-  /** Reads the text; throws a sentence that doesn't repeat the value. */
+  /** Parses the text; throws an error that doesn't repeat the value. */
   parse(text: string): T;
 }
 
@@ -119,7 +119,7 @@ function parseJson(value: string): unknown {
 }
 
 /**
- * Reads every declared setting from `env`; one that is absent or empty has its default. Names are case-insensitive,
+ * Reads every declared setting from `env`; an absent or empty one has its default. Names are case-insensitive,
  * unknown ones are ignored.
  * @throws SettingError for a value that can't be used
  */

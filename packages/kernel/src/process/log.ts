@@ -4,9 +4,9 @@ import { observer } from './observer.ts';
 export type { Logger } from 'pino';
 
 /**
- * JSON lines to standard output, written asynchronously. There is no line per request: with one, throughput was half
- * when it was measured. A failed request logs its id, its endpoint and the error; headers and bodies are never logged,
- * so that no secret can be.
+ * JSON lines to standard output, written asynchronously. Requests are not logged individually: a line per request
+ * halved the measured throughput. A failed request logs its id, its endpoint and the error; headers and bodies are
+ * never logged, so that no secret can be.
  */
 export function createLog(options: {
   name: string;
@@ -37,7 +37,7 @@ export function createLog(options: {
 }
 
 /**
- * An error's fields without values that a client sent. PostgreSQL repeats rows in `detail`, which may hold hashes, and
+ * An error's fields without client input. PostgreSQL repeats rows in `detail`, which may contain hashes, and
  * quotes a malformed value in its message, as the JSON parser does. In `where` it repeats parameters and JSON, so only
  * the name of the function is kept.
  */

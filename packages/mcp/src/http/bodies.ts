@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
-/** Why a body is rejected; the rest of it is not read. */
+/** The reason why a body is rejected; the rest of it is not read. */
 export type BodyRefusal = 'too_long' | 'busy' | 'full' | 'not_a_message';
 
 interface BodyBounds {
@@ -25,7 +25,7 @@ const comma = 0x2c;
 const opening = new Set([0x5b, 0x7b]);
 const closing = new Set([0x5d, 0x7d]);
 
-/** Reads the bodies of requests within bounds on memory, for each principal and in total. */
+/** Reads the bodies of requests within memory limits, per principal and in total. */
 export class Bodies {
   readonly #bounds: BodyBounds;
   readonly #bytesOf = new Map<string, number>();
@@ -71,7 +71,7 @@ export class Bodies {
 }
 
 /**
- * One message of the protocol. A list of several (only in the protocol of 2025-03-26) is refused: the bounds would
+ * One message of the protocol. A list of several (only in the protocol of 2025-03-26) is refused: the limits would
  * count one request, and Baton a hundred. Its values are counted before it is parsed.
  */
 export function messageIn(body: Buffer): Record<string, unknown> | 'not_a_message' {

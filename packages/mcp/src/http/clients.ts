@@ -17,22 +17,23 @@ export const clientBounds = {
   clientsOfPrincipalMax: 4,
   /** Concurrent requests per token. */
   requestsMax: 16,
-  /** Unknown tokens of one address that are checked at the same time. */
+  /** The maximum number of unknown tokens of one address that are checked at the same time. */
   openingsOfAddressMax: 50,
-  /** The maximum bytes of one principal's bodies in memory, and of all bodies. */
+  /** The maximum bytes of one principal's bodies in memory, and of all bodies together. */
   principalBytesMax: 2 * messageBytesMax,
   bytesMax: 128 * messageBytesMax,
-  /** A client without requests is removed after this time, and a lease that no call names is released. */
+  /** A client without requests is removed after this time, and a lease that no call refers to is released. */
   idleMs: 600_000,
-  /** How long the permissions of a token are cached. */
+  /** The time for which the permissions of a token are cached. */
   believedMs: 60_000,
   sweepEveryMs: 15_000,
-  /** Streams of changes of one token, and how long one lasts before its client must reconnect. */
+  /** The maximum number of change streams per token, and the lifetime of a stream before its client must reconnect. */
   subscriptionsMax: 2,
   listenMsMax: 600_000,
   bodyBytesMax: messageBytesMax,
   /**
-   * How long a session and its leases outlive this process. They are renewed every third of it, also between two calls.
+   * The time for which a session and its leases outlive this process. They are renewed every third of it, even between
+   * calls.
    */
   leaseSeconds: 60,
 };

@@ -39,7 +39,7 @@ export function isForMcp(url: string | undefined): boolean {
 
 /**
  * Serves MCP over streamable HTTP. The credential is a personal access token, or an access token of coordination; Baton
- * issues both, and they are sent to nobody else.
+ * issues both, and they are sent to no other service.
  */
 export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
   const bounds = { ...clientBounds, ...options.bounds };
@@ -87,7 +87,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
       bearer_methods_supported: ['header'],
       scopes_supported: ['control-plane:read', 'control-plane:write'],
       resource_name: 'Baton',
-      // For people: a browser gets a page that explains how to add a token.
+      // A browser gets a page that explains how to add a token.
       resource_documentation: `${base}/mcp`,
     });
   }

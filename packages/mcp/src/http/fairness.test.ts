@@ -64,7 +64,7 @@ async function latencies(durationMs: number): Promise<number[]> {
 
 const middle = (sorted: number[]) => sorted[Math.floor(sorted.length / 2)] as number;
 
-/** Every kind of flood in the long proof; in `npm test` one with a valid token and one with invalid tokens. */
+/** Every kind of flood in the long test; in `npm test` one with a valid token and one with invalid tokens. */
 const sent = Object.entries(floods).filter(
   ([name]) => isLongProof || ['calls of tools', 'wrong tokens'].includes(name),
 );
@@ -97,7 +97,7 @@ test('one caller who sends all he can does not stop another', async (t) => {
     const worst = taken.at(-1) as number;
     const said = `${name}: ${middle(taken).toFixed()} ms in the middle, ${worst.toFixed()} ms at worst; the caller: ${JSON.stringify(answers)}`;
     t.diagnostic(said);
-    // Without turns and bounds, the median was 600 to 27,000 ms.
+    // Without scheduling and limits, the median was 600 to 27,000 ms.
     if (isLongProof) assert.ok(middle(taken) < 500 && worst < 5_000, said);
     assert.ok(Object.values(answers).reduce((sum, count) => sum + count, 0) > answersMin, said);
   }

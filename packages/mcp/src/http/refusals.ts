@@ -33,7 +33,7 @@ export function refuse(res: ServerResponse, refusal: Refusal, base: string, isPr
 }
 
 const addToken =
-  'Add a token: send the header "Authorization: Bearer TOKEN" with a personal access token of the agent. The configuration of your MCP client has a place for headers. Signing in by a browser is not offered.';
+  'Add a token: send the header "Authorization: Bearer TOKEN" with a personal access token of the agent. The configuration of your MCP client has a setting for headers. Browser sign-in is not available.';
 
 const page = `<!doctype html>
 <html lang="en">
@@ -41,7 +41,7 @@ const page = `<!doctype html>
 <meta name="viewport" content="width=device-width">
 <title>Baton for agents that speak MCP</title>
 <h1>Baton for agents that speak MCP</h1>
-<p>This address is for MCP clients: add it to one as a server of the type HTTP, with a token.</p>
+<p>This address is for MCP clients: add it to a client as an HTTP server, with a token.</p>
 <p>${addToken.replaceAll('"', '&quot;')}</p>
 <p>docs/mcp.md in Baton's repository shows the configuration of each client, and docs/agents.md how to create an agent and its token.
 <code>baton mcp --config CLIENT</code> prints one for this machine.</p>

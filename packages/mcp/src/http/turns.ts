@@ -1,10 +1,10 @@
 /**
- * Schedules callers one after another: one in each turn of the event loop, round robin by party. All of Baton runs in
- * this process, so a burst of work would block everybody until its end: 64 requests for the list of tools by one token
- * delayed others by 4 s, and delay them by 20 ms this way.
+ * Schedules callers one at a time: one per iteration of the event loop, round robin by party. All of Baton runs in this
+ * process, so a burst of work would block every caller until its end: 64 requests for the list of tools by one token
+ * delayed others by 4 s, and by 20 ms with this schedule.
  */
 export class Turns {
-  /** In the order of their turns. */
+  /** In the order in which they will run. */
   readonly #waiting = new Map<string, (() => void)[]>();
   #isScheduled = false;
 
@@ -31,7 +31,7 @@ export class Turns {
     const [party, queue] = first;
     queue.shift()?.();
     this.#waiting.delete(party);
-    // Moves it to the end, behind the others.
+    // Moves it to the end, after the others.
     if (queue.length > 0) this.#waiting.set(party, queue);
     if (this.#waiting.size > 0) this.#schedule();
   }

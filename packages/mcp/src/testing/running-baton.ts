@@ -12,7 +12,7 @@ export { agentPermissions, type Participant } from '@baton/testing/running-baton
 
 const mainFile = join(repository, 'packages/mcp/src/main.ts');
 
-/** The protocol that most clients speak today, and the current one. */
+/** The protocol version that most clients use today, and the current one. */
 export type Era = '2025' | '2026';
 
 export interface McpConnection {

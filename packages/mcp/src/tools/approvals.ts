@@ -51,7 +51,7 @@ const get = tool({
     const approval = await baton.approvals.get(id, { signal });
     return lines(
       approval.status === 'pending'
-        ? 'It is not decided yet. Go on with other work.'
+        ? 'It is not decided yet. Continue with other work.'
         : `It is decided: ${approval.status}.`,
       changeText(approval),
       documentFromOthers(`the approval ${id}`, { ...shown(approval), ...subjectsOf(approval) }),
@@ -80,7 +80,7 @@ function shown({ gate, ...approval }: Shown) {
   return { id, taskId, status, holdsTaskBack: gate, comment, subjectChanged, createdAt, ...decision };
 }
 
-/** Lists the changed fields. Their values come from others and are in the envelope. */
+/** Lists the changed fields. Their values come from other authors and are in the envelope. */
 function changeText({ status, subjectChanged, changedFields, current }: Approval): string | undefined {
   if (!subjectChanged || changedFields.length === 0) return undefined;
   const since = status === 'pending' ? 'requested' : 'decided';
@@ -92,7 +92,7 @@ function changeText({ status, subjectChanged, changedFields, current }: Approval
   return `Its subject has changed since it was ${since}: ${changedFields.join(', ')}.${tooLarge}${asked}`;
 }
 
-/** The changes come first: a long subject may be cut. */
+/** The changes are listed first, because a long subject may be cut. */
 function subjectsOf(approval: Approval) {
   const { status, subject, requestedSubject, current } = approval;
   const about = status === 'pending' ? presentSubject(approval) : subject;

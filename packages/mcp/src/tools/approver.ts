@@ -19,7 +19,7 @@ export class NoApproverError extends Error {
 
 /**
  * Resolves the approver of a request: the named person or role, or otherwise the owner of the task.
- * @throws TypeError if both are named; NoApproverError if nobody could decide
+ * @throws TypeError if both are named; NoApproverError if there is no possible approver
  */
 export async function resolveApprover(
   asked: Asked,

@@ -5,22 +5,22 @@ import { documentFromOthers, fromOthers, othersCharactersMax } from '../others-t
 import { lines, tool } from '../tool.ts';
 
 const textCharactersMax = 200_000;
-/** Bytes of a stored content that are read to show a part of it. */
+/** The number of bytes of stored content that are read to show a part of it. */
 const readBytesMax = 4 * 1_048_576;
 
 const put = tool({
   name: 'artifact_put',
   title: 'Publish a result',
   description:
-    'Stores a result for others: a text, a document, or the address of a result that is stored elsewhere.',
+    'Stores a result for others: text, a document, or the address of a result that is stored elsewhere.',
   toolset: 'tasks',
   permissions: ['artifacts.write'],
   input: z
     .strictObject({
       name: shortText('The name that people see, such as report.md.', 255),
       type: shortText('The kind of result, such as report or patch.', 200).default('document'),
-      lease: leaseId.optional().describe('Your lease, where it is a result of the task that you hold.'),
-      task: taskRef.optional().describe('The task that it belongs to, where you hold no lease.'),
+      lease: leaseId.optional().describe('Your lease, if it is a result of the task that you hold.'),
+      task: taskRef.optional().describe('The task that it belongs to, if you hold no lease.'),
       text: z.string().min(1).max(textCharactersMax).optional().describe('The text itself.'),
       mediaType: z
         .string()
@@ -69,7 +69,7 @@ const get = tool({
 
     async function shownContent(): Promise<string | undefined> {
       if (contentState !== 'stored') return undefined;
-      if (!isText(artifact)) return `Its ${sizeBytes} bytes are no text: they are not shown.`;
+      if (!isText(artifact)) return `Its ${sizeBytes} bytes are not text, so they are not shown.`;
       if ((sizeBytes ?? 0) > readBytesMax) return `Its ${sizeBytes} bytes are too many to be shown.`;
       const text = await (await baton.artifacts.getContent(id, undefined, { signal })).text();
       const part = text.slice(offset, offset + othersCharactersMax);

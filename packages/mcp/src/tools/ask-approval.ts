@@ -8,13 +8,16 @@ export const askApproval = tool({
   name: 'ask_approval',
   title: 'Request an approval',
   description:
-    'Requests a decision of a person, and suspends the task until then: nobody works on it, and you no longer hold it. After the decision work_next gives it to you or another agent, with your checkpoints. Save a checkpoint first. approval_deciders lists the possible approvers.',
+    'Requests a decision of a person, and suspends the task until then: no agent works on it, and you no longer hold it. After the decision, work_next gives it to you or another agent, with your checkpoints. Save a checkpoint first. approval_deciders lists the possible approvers.',
   toolset: 'work',
   permissions: [...workPermissions, 'approvals.manage'],
   input: z.strictObject({
     lease: leaseId,
-    question: shortText('What to decide, with all that is needed for it.', 4000),
-    personId: z.uuid().optional().describe('Who decides. Without person and role: the owner of the task.'),
+    question: shortText('The question, with all information that the decision requires.', 4000),
+    personId: z
+      .uuid()
+      .optional()
+      .describe('The person who decides. Without person and role, the owner of the task.'),
     role: shortText('The role whose holders decide: its slug or id.', 200).optional(),
   }),
   async run({ lease: id, question, personId, role }, { baton, workplace, signal }) {

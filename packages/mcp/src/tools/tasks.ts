@@ -51,7 +51,7 @@ const search = tool({
       .min(1)
       .max(200)
       .optional()
-      .describe('Words that all occur in title or description; at most 10.'),
+      .describe('Words that must all occur in the title or description; at most 10.'),
     state: z
       .enum(['backlog', 'active', 'blocked', 'terminal_success', 'terminal_cancelled'])
       .optional()
@@ -60,7 +60,7 @@ const search = tool({
     projectId: z.uuid().optional(),
     workspaceId: z.uuid().optional(),
     limit,
-    cursor: z.string().min(1).max(2000).optional().describe('The cursor that the page before ended with.'),
+    cursor: z.string().min(1).max(2000).optional().describe('The cursor at the end of the previous page.'),
   }),
   async run({ words, state, type, projectId, workspaceId, limit: most, cursor }, { baton, signal }) {
     const { items, nextCursor } = await baton.tasks.list(
@@ -90,12 +90,12 @@ const search = tool({
 const create = tool({
   name: 'task_create',
   title: 'Create a task',
-  description: 'Creates a task. Search first: it may exist already.',
+  description: 'Creates a task. Search first: it may already exist.',
   toolset: 'tasks',
   permissions: ['tasks.write'],
   input: z.strictObject({
     title: shortText('The title, in one line.', 500),
-    description: z.string().max(50_000).default('').describe('Everything that its assignee must know.'),
+    description: z.string().max(50_000).default('').describe('All information that its assignee needs.'),
     priority: priority.default('medium'),
     type: shortText('The key of the task type.', 63).optional(),
     parent: taskRef.optional().describe('The parent task.'),

@@ -24,7 +24,7 @@ export const blocked = tool({
     personId: z
       .uuid()
       .optional()
-      .describe('Who should help, named in the comment. Without: the owner of the task.'),
+      .describe('The person who should help, mentioned in the comment. By default, the owner of the task.'),
     retryAfterSeconds: z
       .int()
       .min(0)
@@ -51,7 +51,7 @@ export const blocked = tool({
     if (waitsFor === undefined) await lease.fail(`blocked: ${reason}`, undefined, failing);
     else await lease.cancel(`blocked: it waits for ${waitsFor}`, { signal });
     return lines(
-      `You gave ${publicId} back, with the reason as a comment. ${askedText(helper, personId)}`,
+      `You released ${publicId}, with the reason as a comment. ${askedText(helper, personId)}`,
       whenText(await findTask(baton, lease.task.id, signal), { waitsFor, needsPerson, status }),
       'work_next gives you other work.',
     );

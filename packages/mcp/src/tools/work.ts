@@ -23,11 +23,11 @@ const next = tool({
   input: z.strictObject({
     task: taskRef
       .optional()
-      .describe('Take this task only, such as TASK-000042: for when a person named the task to do.'),
-    workspaceId: z.uuid().optional().describe('Only of this workspace and those below it.'),
-    projectId: z.uuid().optional().describe('Only of this project and those below it.'),
-    assignedToMe: z.boolean().default(false).describe('Only what is assigned to you.'),
-    waitSeconds: z.int().min(0).max(50).default(0).describe('How long to wait if no work is available.'),
+      .describe('Take only this task, such as TASK-000042, if a person specified the task.'),
+    workspaceId: z.uuid().optional().describe('Only tasks of this workspace and its descendants.'),
+    projectId: z.uuid().optional().describe('Only tasks of this project and its descendants.'),
+    assignedToMe: z.boolean().default(false).describe('Only tasks that are assigned to you.'),
+    waitSeconds: z.int().min(0).max(50).default(0).describe('The time to wait if no work is available.'),
   }),
   async run({ task, workspaceId, projectId, assignedToMe, waitSeconds }, { baton, workplace, signal }) {
     if (task !== undefined) {
@@ -62,7 +62,7 @@ const checkpoint = tool({
   permissions: workPermissions,
   input: z.strictObject({
     lease: leaseId,
-    note: shortText('What is done, and what comes next.', 10_000),
+    note: shortText('The completed work, and the next step.', 10_000),
     kind: shortText('A short name of the step, such as tests_written.', 100).default('progress'),
     data: jsonObject('Facts that the next step needs.').optional(),
   }),
@@ -72,7 +72,7 @@ const checkpoint = tool({
     const { cancelRequestedAt } = await baton.runs.get(lease.run.id, { signal });
     if (cancelRequestedAt !== null)
       return `Checkpoint ${seq} is saved. You are requested to stop the work on ${lease.task.publicId}: stop, and release it with work_blocked.`;
-    return `Checkpoint ${seq} of ${lease.task.publicId} is saved. Go on; work_done ends the task.`;
+    return `Checkpoint ${seq} of ${lease.task.publicId} is saved. Continue; work_done ends the task.`;
   },
 });
 
@@ -84,10 +84,10 @@ const done = tool({
   permissions: workPermissions,
   input: z.strictObject({
     lease: leaseId,
-    summary: shortText('What was done, and how it was checked.', 10_000),
+    summary: shortText('The completed work, and how it was checked.', 10_000),
     output: jsonObject('Results as data.').optional(),
     fields: jsonObject(
-      "The answers to the task's form, by name, where work_next showed one. They become custom fields of the task.",
+      "The answers to the task's form, by name, if work_next showed one. They become custom fields of the task.",
     ).optional(),
   }),
   async run({ lease: id, summary, output, fields }, { baton, workplace, signal }) {
@@ -110,7 +110,7 @@ interface Briefing {
 }
 
 /**
- * Releases the task if the agent gets no response: it wouldn't know the lease, and nobody would do the task. @throws
+ * Releases the task if the agent gets no response: it wouldn't have the lease, and the task would not be done. @throws
  * the reason
  */
 async function briefingOf(lease: Lease, baton: BatonClient, signal: AbortSignal): Promise<Briefing> {
@@ -145,7 +145,7 @@ function takenText(
   const instructions = context.instructions.layers.map(({ text }) => text).join('\n\n');
   return lines(
     `You ${isHeldAlready ? 'already hold' : 'hold'} ${task.publicId}. Lease: ${claim.id}`,
-    'Nobody else can take it while you do. Do the task; save steps with work_checkpoint, at least every 10 minutes; then call work_done, or work_blocked, or ask_approval.',
+    'No other agent can take it while you do. Do the task; save steps with work_checkpoint, at least every 10 minutes; then call work_done, or work_blocked, or ask_approval.',
     isResumed || earlier.length > 0
       ? `${isHeldAlready ? 'It has been started' : 'An earlier holder started it'}: continue from the checkpoints below.`
       : undefined,

@@ -179,7 +179,7 @@ function entryOf(path: string, content: Buffer): Buffer {
   return Buffer.concat([headerOf(path, content.length), content, paddingOf(content.length)]);
 }
 
-/** The same as a stream. @throws StartError if the file changes during the copy */
+/** Like `entryOf`, as a stream. @throws StartError if the file changes during the copy */
 async function* entryOfFile({ name, sizeBytes, read }: ArchiveFile): AsyncGenerator<Buffer> {
   yield headerOf(`${ownFolder}/${name}`, sizeBytes);
   let bytes = 0;

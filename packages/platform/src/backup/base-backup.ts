@@ -7,7 +7,7 @@ const silenceMsMax = 300_000;
 
 /**
  * The protocol requires capitals. The slot retains the write-ahead log that the copy needs. It is dropped with the
- * connection, so a killed copy leaves nothing behind.
+ * connection, so a killed copy leaves no slot behind.
  */
 const keepLog = 'CREATE_REPLICATION_SLOT baton_backup_%pid TEMPORARY PHYSICAL (RESERVE_WAL)';
 const copyCluster =

@@ -41,7 +41,8 @@ const expectedFiles = pattern([
 const expectedFolders = pattern(Object.keys(folders));
 
 /**
- * Replaced by Baton's own files, left over from an earlier restore or a crash, or incomplete when the copy was made.
+ * Files that Baton replaces with its own, that an earlier restore or a crash left, or that were incomplete at the time
+ * of the copy.
  */
 const leftOut = pattern([
   ...configurationFiles.map((name) => name.replaceAll('.', String.raw`\.`)),
@@ -51,7 +52,7 @@ const leftOut = pattern([
 ]);
 
 /**
- * Decides by its name what a restore does with an entry of a backup.
+ * Determines from its name the treatment of a backup's entry by a restore.
  * @param name relative to the archive's root, with or without a leading `./` and a trailing `/`
  */
 export function useOf(name: string, type: 'File' | 'Directory'): Use {

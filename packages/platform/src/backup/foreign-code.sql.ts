@@ -20,7 +20,7 @@ const grantedToMonitor: readonly number[] = [3374, 3375, 3377];
 const harmlessSetting = /^(log_\w+|\w+_timeout|work_mem|maintenance_work_mem|temp_buffers)=/;
 
 /**
- * Catalogs in which Baton has no rows of its own. PostgreSQL runs such code automatically, for example the comparison
+ * Catalogs in which Baton has no rows. PostgreSQL runs such code automatically, for example the comparison
  * of an operator class when autovacuum analyses a table.
  */
 const catalogsWithoutOwnRows: Readonly<Record<string, string>> = {
@@ -43,7 +43,7 @@ type Read = <Row extends pg.QueryResultRow>(text: string) => Promise<Row[]>;
  * Searches a cluster for code that would run with the superuser's rights, for example an event trigger on a
  * connection. Migrations run as the owner of a database, so Baton's own cluster contains none. The queries only read
  * base tables and use no operator, function or view, because the cluster itself defines these, and they would run here
- * as superuser. Somebody who writes PostgreSQL's pages or catalogs by hand can hide more.
+ * as superuser. An attacker who writes PostgreSQL's pages or catalogs directly can hide more.
  * @param url the address of a database, as superuser @returns the name of the first such object; undefined if there is
  * none
  */
@@ -129,7 +129,7 @@ interface FunctionRow {
   readonly proowner: number;
   readonly prolang: number;
   readonly prosecdef: boolean;
-  /** As text, for example `{baton=X/baton,pg_monitor=X/baton}`. */
+  /** As a string, for example `{baton=X/baton,pg_monitor=X/baton}`. */
   readonly proacl: string | null;
 }
 
@@ -137,7 +137,7 @@ async function findFunction(read: Read): Promise<string | undefined> {
   const languages = await read<{ oid: number; lanname: string; lanpltrusted: boolean }>(
     'select oid, lanname, lanpltrusted from pg_catalog.pg_language',
   );
-  // By id where it is fixed, because a language can be renamed.
+  // By id if it is fixed, because a language can be renamed.
   const trusted = languages
     .filter(({ oid, lanname }) => oid === sqlId || (oid > sqlId && lanname === 'plpgsql'))
     .map(({ oid }) => oid);

@@ -32,7 +32,7 @@ export interface RestoreOptions {
 }
 
 /**
- * Restores Baton's folder from a backup. Everything is prepared beside the existing data, and replaces it only after
+ * Restores Baton's folder from a backup. Everything is prepared next to the existing data, and replaces it only after
  * the database has recovered and stopped.
  * @throws StartError if it fails; then nothing has changed
  */

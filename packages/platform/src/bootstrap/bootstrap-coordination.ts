@@ -20,8 +20,8 @@ interface Page<Item> {
 }
 
 /**
- * Creates the tenant in coordination, with the administrator bound to its identity, unless it exists.
- * @returns the id of the administrator's principal in coordination
+ * Creates the tenant in coordination, with the administrator bound to its identity, unless it exists. @returns the id
+ * of the administrator's principal in coordination
  * @throws StartError
  */
 export async function bootstrapCoordination(context: CoordinationBootstrap): Promise<string> {

@@ -46,8 +46,8 @@ export async function findUsableToken({
 }
 
 /**
- * Creates the tenant, its audiences, the administrator and its token, where missing. Every step is idempotent: after a
- * crash anywhere the next call continues.
+ * Creates the tenant, its audiences, the administrator and its token, if they are missing. Every step is idempotent:
+ * after a crash anywhere the next call continues.
  * @returns the administrator's token
  * @throws StartError
  */

@@ -4,7 +4,7 @@ export interface JsonResponse {
   readonly status: number;
   /** The parsed body; an empty object when there is none. */
   readonly body: Record<string, unknown>;
-  /** The error code of either service's error envelope; empty when there is none. */
+  /** The error code in either service's error envelope; empty if there is none. */
   readonly code: string;
 }
 

@@ -11,7 +11,7 @@ import { newTraceHex } from '@baton/values/ids';
 const answerMsMax = 65_000;
 const upgradeMsMax = 10_000;
 /**
- * The number of idle connections that are kept. Busy ones are bounded by client connections, with one request at a
+ * The maximum number of idle connections. Busy ones are bounded by client connections, with one request at a
  * time each.
  */
 const idleConnectionsMax = 64;

@@ -13,7 +13,7 @@ import { privateFolder } from '../testing/private-folder.ts';
 import { type SeparateServices, startSeparateServices } from '../testing/separate-services.ts';
 import { type ConsoleService, startConsoleService } from './console-service.ts';
 
-// Anybody can start a sign-in. These tests cover what strangers can do to other people's sign-ins.
+// Anyone can start a sign-in. These tests cover attacks by strangers on other people's sign-ins.
 
 const strangers = byDepth(1100, 5000);
 const clientSecret = 'the-secret-of-the-console-at-its-provider';

@@ -1,4 +1,4 @@
-// Runs deploy/caddy/Caddyfile as it is shipped.
+// Runs deploy/caddy/Caddyfile as shipped.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { projectRoot } from '../config.ts';

@@ -1,4 +1,4 @@
-// Runs deploy/nginx/baton.conf as it is shipped, with other ports and another certificate.
+// Runs deploy/nginx/baton.conf as shipped, with other ports and another certificate.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -21,8 +21,8 @@ export interface Account {
 const asNobody = ['unshare', '--user', '--map-user=65534', '--map-group=65534', '--'] as const;
 
 /**
- * Chooses the current user. As root: the owner of the server's folder, else `postgres` or `nobody`, if it can enter the
- * folders of the programs and of Baton; else this user mapped to nobody in a user namespace.
+ * Chooses the current user. As root: the owner of the server's folder, otherwise `postgres` or `nobody`, if it can
+ * enter the folders of the programs and of Baton; otherwise this user mapped to nobody in a user namespace.
  * @param programs the folder of PostgreSQL's programs
  * @param directory the server's folder, which may not exist yet, in Baton's folder; the chosen user gets the right to
  * traverse the latter
@@ -50,8 +50,8 @@ export function chooseAccount(programs: string, directory: string): Account {
 }
 
 /**
- * As root: lets the server of this folder traverse Baton's folder. A server that has survived its Baton would
- * otherwise PANIC at its next checkpoint.
+ * As root: lets the server of this folder traverse Baton's folder. A server that survived its Baton would otherwise
+ * PANIC at its next checkpoint.
  * @param directory the server's folder
  */
 export function keepReachable(directory: string): void {

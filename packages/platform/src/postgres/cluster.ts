@@ -38,7 +38,7 @@ export interface ClusterOptions {
   readonly directory: string;
   /** False for a disposable cluster: faster, but its data does not survive a crash of the machine. */
   readonly durable: boolean;
-  /** Whether the data may come from somebody else. The server then runs no autovacuum and no subscriptions. */
+  /** Whether the data may come from an untrusted source. The server then runs no autovacuum and no subscriptions. */
   readonly isUntrusted?: boolean;
   /** Prints a line for the user when a step takes long. */
   say(line: string): void;
@@ -108,7 +108,7 @@ function clusterOf(pid: number, socketDirectory: string, directory: string, adop
         const deadline = performance.now() + waitMs;
         while (isAlive(pid) && performance.now() < deadline) await sleep(20);
       }
-      // Empty after a clean stop. In the temporary folder, nobody else would remove it.
+      // Empty after a clean stop. In the temporary folder, nothing else would remove it.
       await rmdir(socketDirectory).catch(() => undefined);
     },
   };

@@ -32,7 +32,7 @@ export function prepareSocketDirectory(directory: string, account: Account): str
     if (failureCode(error) !== 'EEXIST') throw error;
   }
   const found = lstatSync(chosen);
-  // Anybody can create folders in the temporary folder, and the owner of this one could impersonate our server.
+  // Anyone can create folders in the temporary folder, and the owner of this one could impersonate our server.
   if (!found.isDirectory() || found.uid !== uid || (found.mode & 0o077) !== 0)
     throw new StartError(`${chosen} is not a private folder of user ${uid}. Remove it and start again.`);
   return chosen;

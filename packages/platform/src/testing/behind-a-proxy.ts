@@ -8,7 +8,7 @@ import { keepSecret } from '@baton/kernel/testing/leaks/leaks';
 import { freePort } from '@baton/kernel/testing/process/free-port';
 import { type SeparateServices, startSeparateServices } from './separate-services.ts';
 
-/** How to start a kind of proxy in front of Baton. */
+/** The setup of a kind of proxy in front of Baton. */
 export interface ProxyKind {
   readonly name: string;
   readonly scheme: 'http' | 'https';

@@ -7,8 +7,8 @@ const memoryFileSystem = '/dev/shm';
 const memoryBytesMin = 2 * 1024 ** 3;
 
 /**
- * Returns a folder in memory if it has space, else the temporary one. Tests that start PostgreSQL mostly wait for the
- * disk.
+ * Returns a folder in memory if it has space, otherwise the temporary folder. Tests that start PostgreSQL mostly wait
+ * for the disk.
  */
 export function folderInMemory(): string {
   if (!existsSync(memoryFileSystem)) return tmpdir();

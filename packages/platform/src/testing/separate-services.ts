@@ -25,7 +25,7 @@ export interface SeparateServices {
   readonly folder: string;
   readonly identityPort: number;
   readonly coordinationPort: number;
-  /** The metrics address of each, as of IAM_METRICS_PORT. */
+  /** The metrics address of each service, as set by IAM_METRICS_PORT. */
   readonly identityMetricsPort: number;
   readonly workerMetricsPort: number;
   readonly adapterMetricsPort: number;

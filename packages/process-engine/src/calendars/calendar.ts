@@ -13,7 +13,7 @@ const IsoDate = z.iso.date();
 /** Monday is 1. */
 const IsoWeekday = z.int().min(1).max(7);
 
-/** The times and their order are validated later, with a problem code of their own. */
+/** The times and their order are validated later, with their own problem code. */
 const hourText = z.string().max(100);
 const Interval = z
   .strictObject({ from: hourText, to: hourText })
@@ -53,8 +53,7 @@ const CalendarYear = z
   .meta({ id: 'CalendarYear' });
 
 /**
- * Working days and working hours (docs/reference/workspaces.md#calendars). A year that it does not list has weekends
- * only.
+ * Working days and working hours (docs/reference/workspaces.md#calendars). Unlisted years have only weekends.
  */
 export const CalendarSpec = z
   .strictObject({

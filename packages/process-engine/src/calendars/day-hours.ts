@@ -28,7 +28,7 @@ export interface WeekHours {
   readonly short: readonly (readonly Hours[])[];
 }
 
-/** @param hours as validated by `parseCalendarSpec`; null has none on any day */
+/** @param hours as validated by `parseCalendarSpec`; null means no hours on any day */
 export function weekHoursOf(hours: CalendarSpec['workingHours']): WeekHours {
   const reduction = reductionMinutesOf(hours?.shortDayReduction ?? 'PT0M') as number;
   const usual = ([1, 2, 3, 4, 5, 6, 7] as const).map((day) =>

@@ -1,8 +1,8 @@
 import { Temporal } from 'temporal-polyfill';
 
 /**
- * Time zones, with Temporal (decision 0215). Instants are milliseconds since 1970; a wall time is what the clocks of a
- * zone show, in milliseconds as if the zone were UTC.
+ * Time zones, with Temporal (decision 0215). Instants are milliseconds since 1970; a wall time is the local time of a
+ * zone, in milliseconds as if the zone were UTC.
  */
 
 /**
@@ -38,7 +38,7 @@ export function instantAt(zone: string, wallMs: number): number {
 export interface Stretch {
   readonly fromMs: number;
   readonly toMs: number;
-  /** From the instant to the wall time. */
+  /** The offset from the instant to the wall time. */
   readonly offsetMs: number;
 }
 

@@ -44,7 +44,7 @@ export class WorkingCalendar {
     this.#listed = new Map(spec.years.map((year) => [year.year, year]));
   }
 
-  /** Whether a year may still change, or is not listed and so has weekends only. */
+  /** Whether a year may still change, or is unlisted and therefore has only weekends. */
   isProvisional(year: number): boolean {
     return this.#listed.get(year)?.provisional ?? true;
   }
@@ -82,7 +82,7 @@ export class WorkingCalendar {
     return sum + this.#workedUpTo(toWallMs);
   }
 
-  /** The first wall time after this much working time; the caller must know that it exists. */
+  /** The first wall time after this much working time; the caller must ensure that it exists. */
   wallTimeAfterWork(fromWallMs: number, workMs: number): number {
     let left = this.#workedUpTo(fromWallMs) + workMs;
     let year = yearOfDay(dayOf(fromWallMs));
@@ -103,7 +103,7 @@ export class WorkingCalendar {
     return this.#sumsOf(year).days.at(-1) as number;
   }
 
-  /** From the first day of its year up to and including a day. */
+  /** The sums from the first day of its year up to and including a day. */
   #workdaysUpTo(day: number): number {
     const { sums, first } = this.#yearOf(day);
     return sums.days[day - first + 1] as number;
@@ -113,7 +113,7 @@ export class WorkingCalendar {
     return (this.#sumsOf(year).minutes.at(-1) as number) * minuteMs;
   }
 
-  /** From the beginning of its year up to a wall time. */
+  /** The sum from the beginning of its year up to a wall time. */
   #workedUpTo(wallMs: number): number {
     const day = dayOf(wallMs);
     const { sums, first } = this.#yearOf(day);

@@ -16,15 +16,15 @@ import {
   workingTimeBetween,
 } from './working-time.ts';
 
-/** `npm run model -- calendars 5000` runs so many. */
+/** `npm run model -- calendars 5000` runs that many. */
 const runs = Number(process.env['BATON_TEST_CALENDAR_RUNS'] ?? byDepth(100, 300));
 
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
 
 /**
- * The reference for the arithmetic: it walks minute by minute, and reads the clock of the zone (by Intl, not by
- * Temporal) for each whether somebody works.
+ * The reference for the arithmetic: it iterates minute by minute and determines from the local time (by Intl, not by
+ * Temporal) whether each is working time.
  */
 function oracle(spec: CalendarSpec) {
   const clock = new Intl.DateTimeFormat('en-CA', {
@@ -71,7 +71,7 @@ function oracle(spec: CalendarSpec) {
       for (let atMs = fromMs; atMs < toMs; atMs += minuteMs) if (works(atMs)) minutes += 1;
       return minutes;
     },
-    /** Undefined when it is not worked within the limit. */
+    /** Undefined if there isn't enough working time within the limit. */
     add(fromMs: number, minutes: number, limitMs: number) {
       let left = minutes;
       let atMs = fromMs;
@@ -85,7 +85,7 @@ const dateOf = (day: number) => new Date(Date.UTC(2026, 0, 1) + day * dayMs).toI
 /** A date of 2026 or 2027. */
 const date = fc.integer({ min: 0, max: 729 }).map(dateOf);
 
-/** Changes of clocks by an hour, by half an hour, at midnight, of a whole day, several a year, and none. */
+/** Clock changes by an hour, by half an hour, at midnight, by a whole day, several per year, and none. */
 const zones: [zone: string, near: string][] = [
   ['Europe/Berlin', '2026-03-29'],
   ['Europe/Berlin', '2026-10-25'],
@@ -145,7 +145,7 @@ const fcSpec = fc
       workingHours: {
         intervals: made.intervals,
         weekdays: made.weekdays,
-        // Never longer than hours are, which have five minutes at least.
+        // Never longer than a day's hours, which are at least five minutes.
         shortDayReduction: `PT${made.reduction}M`,
       },
       years: [2026, 2027].map((year) => ({
@@ -158,7 +158,7 @@ const fcSpec = fc
     return { spec: orderCalendarSpec(CalendarSpec.parse(sent)), nearMs: Date.parse(near) };
   });
 
-/** A calendar, an instant near a change of its clocks, and how far from there, in minutes. */
+/** A calendar, an instant near a clock change, and a distance from it in minutes. */
 const asked = fcSpec.chain(({ spec, nearMs }) =>
   fc.record({
     spec: fc.constant(spec),
@@ -232,7 +232,7 @@ describe('the arithmetic of calendars agrees with a walk minute by minute', () =
         const isSkipped = Math.abs(
           Date.parse(`${isoOf(day)}T${time}Z`) - Date.parse(`${reached}T${timeThere}Z`),
         );
-        // If the clocks skip the time, it is later by the skipped time.
+        // If the clocks skip that time, the result is later by the skipped period.
         assert.ok(
           isSkipped === 0 || [30, 60, 1440].includes(isSkipped / minuteMs),
           `${reached} ${timeThere}`,
@@ -267,7 +267,7 @@ describe('the rules of the contract', () => {
     assert.equal(isWorkday(calendar, at('2026-01-10T12:00:00Z')), true);
     assert.equal(isWorkday(calendar, at('2026-01-11T12:00:00Z')), false);
     assert.equal(isWorkday(calendar, at('2026-01-12T12:00:00Z')), false);
-    // In Berlin it is Tuesday already.
+    // In Berlin it is already Tuesday.
     assert.equal(isWorkday(calendar, at('2026-01-12T23:30:00Z')), true);
   });
 
@@ -347,7 +347,7 @@ test('the worst calendar of the schema, parsed and used for 50 years, blocks the
   const days = Array.from({ length: 15 }, (_, n) => n);
   const dates = (year: number, list: number) =>
     days.map((n) => new Date(Date.UTC(year, list * 3, 1 + n)).toISOString().slice(0, 10));
-  // Zones that Temporal looks through in small steps, and one whose clocks change four times a year.
+  // Zones that Temporal searches in small steps, and one whose clocks change four times a year.
   for (const timezone of ['America/Noronha', 'America/Boa_Vista', 'Africa/Casablanca', 'Africa/El_Aaiun']) {
     const sent = {
       displayName: 'x',

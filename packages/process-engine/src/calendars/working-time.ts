@@ -8,7 +8,7 @@ import { dayMs, dayOf, type WorkingCalendar, yearOfDay } from './working-calenda
  * hours of a working day. A skipped hour doesn't count, a repeated hour counts twice.
  */
 
-/** A computation that a calendar can't carry out. */
+/** A computation that a calendar doesn't support. */
 export class CalendarFault extends Error {
   readonly code: 'calendar_without_hours' | 'calendar_scan_limit';
 
@@ -18,7 +18,7 @@ export class CalendarFault extends Error {
   }
 }
 
-/** It yields so that other work can run. */
+/** Yields so that other work can run. */
 type Steps = Generator<void, number>;
 
 /** The maximum distance from an instant: 50 years, and half a day for the leap years among them. */

@@ -44,7 +44,7 @@ function effectOf(m: Machine, node: ElementNode, call: Call, inputs: JsonObject)
       data: inputs,
     };
   }
-  // Work for an agent is a task assigned to it: whatever runs the agent claims it like any other.
+  // Work for an agent is a task assigned to it, which the agent's runner claims like any other.
   node.taskId = id('task');
   const title = call.title === undefined ? '' : m.tools.render(call.title, m.rootsIn(node));
   return {
@@ -61,7 +61,7 @@ function effectOf(m: Machine, node: ElementNode, call: Call, inputs: JsonObject)
   };
 }
 
-/** The key of the called instance: the one that the step sets, or one that no other call has. */
+/** The key of the called instance: the one that the step sets, or a unique one. */
 function keyOf(m: Machine, node: ElementNode, { key }: Call): string {
   if (key === undefined) return `process:${m.state.id}/${node.id}/${node.attempt}`;
   const value = m.evaluate(key, m.rootsIn(node));

@@ -66,7 +66,9 @@ function tellDeadline(
   m.tell('process.sla_breached', payload, responsible);
 }
 
-/** The owner of the process; an expression that yields nobody is skipped, like an assignee that resolves to nobody. */
+/**
+ * The owner of the process; an expression that yields no principal is skipped, like an assignee that doesn't resolve.
+ */
 function ownerOf(m: Machine): Assignee[] {
   return (m.definition.spec.owner ?? []).flatMap((assignee) => {
     try {
@@ -89,7 +91,7 @@ function decideOnDue(m: Machine, node: ElementNode): void {
   if (onDue === 'reject') endVote(m, node, 'rejected', 'due');
 }
 
-/** One escalation of a step: the shell that carries it out resolves its recipients. */
+/** One escalation of a step: the shell that executes it resolves its recipients. */
 export function escalate(m: Machine, node: ElementNode, level: number): void {
   const { human, approve } = m.step(node.id);
   const escalation: Escalation | undefined = (human ?? approve)?.escalations[level - 1];
@@ -122,7 +124,7 @@ function missingVotersOf({ ballots = [] }: ElementNode): string[] {
 
 const worstFirst: readonly SlaState[] = ['breached', 'warning', 'unknown', 'paused', 'ok'];
 
-/** The worst of the instance's own deadline and those of its open steps. */
+/** The worst status among the instance's own deadline and those of its open steps. */
 export function slaStateOf({
   slaState,
   nodes,

@@ -5,7 +5,7 @@ import { innerStepsOf, type Step } from '../language/step.ts';
 /** A handler of an event, from `correlate` or `onEvent`. */
 export interface Handler {
   readonly on: Trigger;
-  /** The instance that the event is for; undefined: the one that it comes from, or whose open work it concerns. */
+  /** The instance that the event is for; undefined for the one that emitted it, or whose open work it concerns. */
   readonly key: string | undefined;
   readonly set: Correlation['set'];
   /** The list of its steps: `correlate/<n>`, `event/<n>`; undefined for a handler that only writes. */
@@ -17,7 +17,7 @@ export interface Definition {
   readonly key: string;
   readonly version: number;
   readonly spec: ProcessSpec;
-  /** Those of `correlate`, then those of `onEvent`: inputs name them by their index here. */
+  /** The handlers of `correlate`, then those of `onEvent`: inputs refer to them by their index here. */
   readonly handlers: readonly Handler[];
   /**
    * Keys: `stage/<id>`, `discretionary/<step id>`, `timer/<id>`, `correlate/<n>`, `event/<n>`, and `<step id>` with a
@@ -26,7 +26,7 @@ export interface Definition {
   readonly lists: ReadonlyMap<string, readonly Step[]>;
   readonly steps: ReadonlyMap<string, Step>;
   readonly stages: ReadonlyMap<string, Stage>;
-  /** Timers of the definition and of its stages, with the stage of each. */
+  /** Timers of the definition and of its stages, each with its stage. */
   readonly timers: ReadonlyMap<string, { readonly timer: Timer; readonly stage: string | null }>;
 }
 
@@ -59,10 +59,10 @@ export function prepareDefinition(key: string, spec: ProcessSpec): Definition {
   return { key, version: spec.version, spec, handlers, lists, steps, stages, timers };
 }
 
-/** The list of a discretionary step: each begins separately. */
+/** The list of a discretionary step: each step begins separately. */
 export const discretionaryList = (step: string) => `discretionary/${step}`;
 
-/** The handlers of a definition, in the order in which inputs name them. */
+/** The handlers of a definition, in the order by which inputs refer to them. */
 export function handlersOf({
   correlate,
   onEvent,

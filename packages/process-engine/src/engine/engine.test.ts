@@ -399,9 +399,9 @@ test('decision tables: first, unique, collect', () => {
         inputs: [{ id: 'the-n', expr: 'data.n' }],
         outputs: [{ id: 'size' }],
         rules: [
-          // oxlint-disable-next-line unicorn/no-thenable -- the language's name of what comes out of a row
+          // oxlint-disable-next-line unicorn/no-thenable -- the language's name for the outputs of a row
           { when: ['the_n > 10'], then: ["'big'"] },
-          // oxlint-disable-next-line unicorn/no-thenable -- the language's name of what comes out of a row
+          // oxlint-disable-next-line unicorn/no-thenable -- the language's name for the outputs of a row
           { when: ['the_n > 5'], then: ["'middle'"] },
         ],
       },

@@ -66,15 +66,15 @@ export function newState(
 
 export interface Taken {
   readonly state: ProcessState;
-  /** The intents to carry out, in this order. */
+  /** The intents to execute, in this order. */
   readonly acts: readonly Act[];
 }
 
 /**
- * Processes one input of an instance: its next state, and the intents to carry out
- * (docs/reference/processes.md#engine). It is a pure function: the time comes from the input, and ids are derived from
- * their purpose. `before` is not changed.
- * @throws ProcessFault with the element at fault: the input has no effect, and the instance must be suspended
+ * Processes one input of an instance: its next state, and the intents to execute (docs/reference/processes.md#engine).
+ * It is a pure function: the time comes from the input, and ids are derived from their purpose. `before` is not
+ * changed.
+ * @throws ProcessFault with the faulty element: the input has no effect, and the instance must be suspended
  */
 export function takeInput(
   definition: Definition,
@@ -84,7 +84,7 @@ export function takeInput(
 ): Taken {
   const state = structuredClone(before);
   if (input.at > state.clock) state.clock = input.at;
-  // A tool that only this input has must not be lost.
+  // A field that only this input has must not be lost.
   const own = { ...tools, ...tools.forInput?.() };
   const m = new Machine({ definition, tools: own, enter: enterKind }, state, state.clock);
   try {
@@ -131,7 +131,7 @@ function caseMemory(m: Machine): CaseMemory | undefined {
   const { memory } = m.definition.spec;
   if (memory === undefined) return undefined;
   const roots = m.roots();
-  // It is computed whenever the data change: all of it together may cost as much as one expression.
+  // It is computed whenever the data changes: all of its expressions together share the cost limit of one.
   const tools = m.tools.shared();
   try {
     return caseOf(memory, {
@@ -164,7 +164,7 @@ function fileRetrospective(m: Machine): void {
     });
   } catch (error) {
     if (!(error instanceof ProcessFault)) throw error;
-    // The instance has ended, whatever happens to this task.
+    // The instance has ended, regardless of this task.
     m.note('decision', null, 'retrospective', { code: error.code, reason: error.message });
   }
 }
@@ -177,7 +177,7 @@ function take(m: Machine, input: Input): void {
     return m.tools.migrate(m, input);
   }
   const { hasBegun } = m.state;
-  // A called instance starts with its first input, and once.
+  // A called instance starts with its first input, and only once.
   if (hasBegun === true && kind === 'start') return;
   if (m.state.isStarted === false && (kind === 'park' || kind === 'cancel')) tellStarted(m, triggerOf(input));
   if (hasBegun === false && kind !== 'park') {
@@ -237,7 +237,7 @@ function start(m: Machine, event: EventRoot | null): void {
   }
 }
 
-/** Emitted once, before all other events of the instance: also if the start fails and is retried later. */
+/** Emitted once, before all other events of the instance, even if the start fails and is retried later. */
 function tellStarted(m: Machine, trigger: Trigger | null): void {
   if (m.state.isStartTold === true) return;
   m.state.isStartTold = true;
@@ -300,7 +300,7 @@ function takeTask(
   m.state.workers = [...new Set([...m.state.workers, ...worked])];
   const { customFields } = task;
   const asked = valuesForForm(m.step(node.id).human?.form, customFields);
-  // The result of an agent is the output of its run; if a person completes the task by hand, the task's fields.
+  // The result of an agent is the output of its run; if a person completes the task, the task's fields.
   finish(m, node, node.stepKind === 'call' ? (output ?? customFields) : asked);
 }
 
@@ -314,7 +314,7 @@ function takeCall(m: Machine, node: ElementNode, { status, output, skill, error 
 
 function fire(m: Machine, timerId: string): void {
   const timer = m.state.timers[timerId];
-  // Moved, cancelled, or fired before: the row that led here is outdated.
+  // The timer was moved, cancelled or fired before: the row that triggered this input is outdated.
   if (timer?.state !== 'pending' || timer.dueAt === null || timer.dueAt > m.now) return;
   timer.state = 'fired';
   const { element, dueAt, purpose, level } = timer;
@@ -330,7 +330,7 @@ function fire(m: Machine, timerId: string): void {
   escalate(m, node, level);
 }
 
-/** A timer of the definition or of a stage. An interrupting timer ends what is open there. */
+/** A timer of the definition or of a stage. An interrupting timer ends all open elements there. */
 function fireDefined(m: Machine, { element }: Timer): void {
   const { timer, stage } = m.definition.timers.get(element) ?? {};
   if (timer === undefined || stage === undefined) return;

@@ -11,7 +11,7 @@ import { enterKind } from './step-kinds.ts';
 
 type EventInput = Extract<Input, { kind: 'event' }>;
 
-/** In place of a correlation's index: the event starts instances. */
+/** Used instead of a correlation's index for an event that starts instances. */
 export const startCorrelation = -1;
 
 /** The maximum number of events that wait for a running handler. */
@@ -28,7 +28,7 @@ export function isResumedBy(
   tools: EngineTools,
 ): boolean {
   if (state.status !== 'suspended' || input.kind !== 'event') return false;
-  // An instance whose migration failed is only resumed by an operator.
+  // Only an operator can resume an instance whose migration failed.
   if (state.parked?.code === migrationFailed) return false;
   const m = new Machine({ definition, tools, enter: enterKind }, state, state.clock);
   m.event = input.event;
@@ -44,14 +44,14 @@ export function isResumedBy(
   }
 }
 
-/** Whether an event matches a trigger; the caller evaluates `where`, because it knows the roots. */
+/** Whether an event matches a trigger; the caller evaluates `where`, because it has the roots. */
 export function isOfTrigger(trigger: Trigger, { type, payload }: EventRoot): boolean {
   if (trigger.event !== undefined) return trigger.event === type;
   if (type !== 'observation.recorded' || payload['kind'] !== trigger.observation) return false;
   return trigger.source === undefined || payload['source'] === trigger.source;
 }
 
-/** The handlers for an event: those that it was found by, and those for the instance's own events. */
+/** The handlers for an event: those that matched it, and those for the instance's own events. */
 export function handlersFor(m: Machine, { event, correlations = [] }: EventInput): number[] {
   const { handlers } = m.definition;
   const own = ownHandlersOf(m.definition, m.state, event);
@@ -59,7 +59,7 @@ export function handlersFor(m: Machine, { event, correlations = [] }: EventInput
 }
 
 /**
- * Handlers without a key that match an event: it comes from the instance, or concerns a task, an approval, a call or an
+ * Handlers without a key that match an event: events from the instance, or about a task, an approval, a call or an
  * instance that it has open.
  */
 export function ownHandlersOf(

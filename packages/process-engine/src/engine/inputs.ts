@@ -6,7 +6,7 @@ import type { EventRoot, StepError, TaskRoot } from './state.ts';
 /** The ids of one version mapped to those of a later one; null for a removed element. */
 export type ElementMap = { readonly [element: string]: string | null };
 
-/** An input of an instance. Each has its own time, so that the same inputs always lead to the same state. */
+/** An input of an instance. Each has its own time, so that the same inputs always produce the same state. */
 export type Input = { readonly at: string } & (
   | { readonly kind: 'start'; readonly event: EventRoot | null }
   | {
@@ -26,7 +26,7 @@ export type Input = { readonly at: string } & (
   | { readonly kind: 'timer'; readonly timerId: string }
   /** The people resolved from the approvers of a step, in order. */
   | { readonly kind: 'voters'; readonly element: string; readonly principals: readonly string[] }
-  /** An object that a step opens was refused. */
+  /** The object that a step opens was refused. */
   | {
       readonly kind: 'intent_failed';
       readonly element: string;
@@ -89,7 +89,7 @@ export interface Recalled {
   readonly result: JsonObject;
 }
 
-/** How an instance of a called process ended. */
+/** The end of an instance of a called process. */
 export interface ChildEnd {
   readonly status: string;
   readonly outcome: string | null;
@@ -132,7 +132,7 @@ export type Effect =
       readonly context: JsonObject;
       readonly assign: readonly Assignee[];
       readonly dueAt: string | null;
-      /** Whether it is refused if its assignees resolve to nobody. */
+      /** Whether it is refused if no assignee can be resolved. */
       readonly isForSomebody?: boolean;
     }
   | {
@@ -209,7 +209,7 @@ export interface Responsible {
   readonly taskId: string | null;
 }
 
-/** The consequences of an input, in the order in which they must be carried out. */
+/** The consequences of an input, in the order in which they must be executed. */
 export type Act =
   | { readonly do: 'note'; readonly note: JournalNote }
   | { readonly do: 'tell'; readonly event: ProcessEvent; readonly responsible?: Responsible }

@@ -15,7 +15,7 @@ import {
   type StepRoot,
 } from './state.ts';
 
-/** The maximum number of steps per input; a process that exceeds it is at fault. */
+/** The maximum number of steps per input; a process that exceeds it is faulty. */
 const stepsMax = 5000;
 /** Data as compact JSON in characters, as for other free documents. */
 export const dataCharactersMax = 65_536;
@@ -28,7 +28,7 @@ export function durationMs(text: string): number {
 /** The roots that expressions read. */
 export type Roots = { readonly [root: string]: Json };
 
-/** The functions that the engine uses, all of them without side effects. */
+/** The functions that the engine uses, none of which has side effects. */
 export interface EngineTools {
   /**
    * @param table the table whose inputs it reads, if it belongs to one
@@ -43,16 +43,16 @@ export interface EngineTools {
   forInput?(): EngineTools;
   /** Undefined if the tenant has no such calendar. */
   calendar(key: string): WorkingCalendar | undefined;
-  /** How the data violate the definition's schema, as one sentence; undefined if they are valid. */
+  /** The violation of the definition's schema by the data, as one sentence; undefined if the data is valid. */
   faultOfData(data: JsonObject): string | undefined;
   /** Called before each step: an error that it throws ends the input. For callers that limit the time of an input. */
   readonly beforeStep?: () => void;
-  /** How an instance migrates to this version, used by the input `migrate`. */
+  /** The migration of an instance to this version, used by the input `migrate`. */
   readonly migrate?: (m: Machine, input: Extract<Input, { kind: 'migrate' }>) => void;
 }
 
 /**
- * An instance can't continue: the input that led here is rolled back and the instance is suspended
+ * An instance can't continue: the input that caused the fault is rolled back and the instance is suspended
  * (docs/reference/processes.md#instances).
  */
 export class ProcessFault extends Error {
@@ -65,7 +65,7 @@ export class ProcessFault extends Error {
   }
 }
 
-/** An instance while it processes one input. Everything else of the engine works on it. */
+/** An instance while it processes one input. The rest of the engine operates on it. */
 export class Machine {
   readonly definition: Definition;
   /** Executes a step according to its kind when it is reached. */
@@ -82,7 +82,7 @@ export class Machine {
   current: string | null = null;
   /** Fields of the data that this input changed. */
   readonly changedFields: string[] = [];
-  /** Why a compensation can't continue, if nothing catches the error: the instance must wait for an operator. */
+  /** The reason why a compensation can't continue if the error isn't caught: the instance must wait for an operator. */
   stalled: Parked | null = null;
   /** Whether instants from expressions must be computed again. */
   areTimersStale = false;
@@ -122,7 +122,7 @@ export class Machine {
     this.acts.push({ do: 'effect', effect, ...(opened && { opened }) });
   }
 
-  /** Counts a step. @throws ProcessFault if one input leads to too many */
+  /** Counts a step. @throws ProcessFault if one input causes too many */
   count(): void {
     this.tools.beforeStep?.();
     this.#steps += 1;
@@ -218,18 +218,18 @@ export class Machine {
     return order;
   }
 
-  /** In the order in which they were entered. */
+  /** Ordered by entry. */
   elements(): ElementNode[] {
     return inOrder(this.state.nodes).filter((node) => node.kind === 'element');
   }
 
-  /** In the order in which they began. */
+  /** Ordered by start. */
   sequences(): SequenceNode[] {
     return inOrder(this.state.nodes).filter((node) => node.kind === 'sequence');
   }
 }
 
-/** The part of an intent that the journal stores: the id of its object, and not its whole content. */
+/** The part of an intent that the journal stores: the id of its object instead of its whole content. */
 function intentOf(effect: Effect): JsonObject {
   const {
     kind: _,

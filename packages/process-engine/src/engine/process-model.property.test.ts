@@ -10,9 +10,9 @@ import type { ModelTimer } from './testing/interpreter-parts.ts';
 import { definitions } from './testing/random-definitions.ts';
 import { shownModel, shownState } from './testing/shown-states.ts';
 
-// The engine against a reference interpreter: random definitions, and random inputs of all kinds.
+// Compares the engine with a reference interpreter, on random definitions and random inputs of all kinds.
 
-/** `npm run model -- processes 2000` runs so many. */
+/** `npm run model -- processes 2000` runs that many. */
 const runs = Number(process.env['BATON_TEST_PROCESS_DEFINITIONS'] ?? byDepth(100, 500));
 const inputsMax = 40;
 
@@ -53,7 +53,7 @@ class Pair {
   /** Elements whose voters are being resolved. */
   readonly #searching = new Set<string>();
   readonly #refused = new Map<string, number>();
-  /** Stages whose entry was emitted, and not their exit. */
+  /** Stages whose entry was emitted but not their exit. */
   readonly #inside = new Set<string>();
 
   constructor(spec: object) {
@@ -89,8 +89,8 @@ class Pair {
   }
 
   /**
-   * Migrates to a version that renames all steps and stages, and back: the instance is as before, and only its tasks are
-   * renamed.
+   * Migrates to a version that renames all steps and stages, and back: the instance is unchanged, except for its
+   * renamed tasks.
    */
   #goThereAndBack(): void {
     const { engine } = this;
@@ -288,7 +288,7 @@ class Pair {
     );
   }
 
-  /** The events show which stages the instance is in, whatever ends them. */
+  /** The events show the instance's current stages, whatever ends them. */
   #followStages(): void {
     for (const { type, payload } of this.engine.told()) {
       const stage = String(payload['stage']);

@@ -6,7 +6,7 @@ import { durationMs, type Machine } from './machine.ts';
 import type { ElementNode, SequenceNode, StepError, StepRoot } from './state.ts';
 import { cancelTimersOf, schedule } from './timers.ts';
 
-/** How lists of steps continue, one after the other, and how errors in them are handled. */
+/** The execution of lists of steps, and the handling of errors in them. */
 
 export type ExitOutcome =
   | 'completed'
@@ -43,7 +43,7 @@ function goOn(m: Machine, sequence: SequenceNode): void {
     m.note('state', step.id, 'skipped');
     return advance(m, sequence);
   }
-  // The condition of a discretionary step has held, otherwise it would not have begun.
+  // The condition of a discretionary step was met, otherwise it would not have begun.
   if (step.when !== undefined && sequence.id !== discretionaryList(step.id)) {
     const holds = m.holds(step.when);
     m.note('decision', step.id, 'when', { holds });
@@ -109,7 +109,7 @@ export function finish(
 ): void {
   m.current = node.id;
   const step = m.step(node.id);
-  // The expected result did not arrive: there is nothing to export.
+  // The expected result did not arrive, so nothing is exported.
   const isLate = status === 'timed_out';
   const of = (value: Json): StepRoot => ({
     id: node.id,
@@ -172,7 +172,7 @@ export function exit(m: Machine, node: ElementNode, outcome: ExitOutcome): void 
   delete m.state.nodes[element];
 }
 
-/** Ends a step and everything in it before it is done. */
+/** Ends an unfinished step and everything in it. */
 export function cancelElement(m: Machine, node: ElementNode, outcome: ExitOutcome): void {
   cancelInside(m, node, outcome);
   exit(m, node, outcome);
@@ -275,7 +275,7 @@ function delayMs({ delay, backoff, maxDelay }: Retry, retry: number): number {
 }
 
 /**
- * Ends everything that is open, without an outcome of its own. A stage whose last step is done is completed, any other
+ * Ends all open elements without a separate outcome. A stage whose last step is done is completed; any other is
  * terminated.
  */
 export function endAll(m: Machine, outcome: ExitOutcome): void {
@@ -296,8 +296,8 @@ export function endAll(m: Machine, outcome: ExitOutcome): void {
 }
 
 /**
- * The active stages whose last step is done. Within one input, a list can end before the engine has noticed: if
- * something else ends the instance then, such as a `complete` step, the outcome of the stage stays the same.
+ * The active stages whose last step is done. Within one input, a list can end before the engine processes its end: if
+ * the instance is ended in another way then, such as by a `complete` step, the outcome of the stage stays the same.
  */
 function findDoneStages(m: Machine): ReadonlySet<string> {
   const [lists, steps] = [m.sequences(), m.elements()];
@@ -325,8 +325,8 @@ export function failInstance(m: Machine, error: StepError, element: string): voi
 }
 
 /**
- * Compensates in reverse order: each element with the steps of its `onCompensate`, and once even if several undo it at
- * a time.
+ * Compensates in reverse order: each element with the steps of its `onCompensate`, and only once even if several undo
+ * it concurrently.
  */
 export function undoNext(m: Machine, node: ElementNode): void {
   m.current = node.id;

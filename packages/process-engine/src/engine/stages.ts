@@ -20,7 +20,9 @@ import {
 
 const roundsMax = 1000;
 
-/** Carries out all consequences of an input: runs lists, evaluates stages, and ends the instance when all is done. */
+/**
+ * Executes all consequences of an input: runs lists, evaluates stages, and ends the instance when everything is done.
+ */
 export function settle(m: Machine): void {
   for (let round = 0; round < roundsMax; round += 1) {
     runReady(m);
@@ -110,7 +112,7 @@ function leaveIfDone(m: Machine, stage: Stage): boolean {
   return true;
 }
 
-/** A repeatable stage begins again when its entry holds again after it did not hold. */
+/** A repeatable stage begins again when its entry becomes true again. */
 function enterIfWanted(m: Machine, stage: Stage, is: StageState, index: number): boolean {
   m.current = stage.id;
   if (m.state.isInterrupted) return false;

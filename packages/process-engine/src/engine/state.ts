@@ -19,7 +19,7 @@ export interface ProcessState {
   /** The number of nodes so far; absent until the first new one, for an instance that began before they had numbers. */
   nodesMade?: number;
   timers: Record<string, Timer>;
-  /** For a called instance, whether it has begun: its row exists before. */
+  /** For a called instance, whether it has begun; its row exists earlier. */
   hasBegun?: boolean;
   /** The number of times that each element was entered. */
   attempts: Record<string, number>;
@@ -32,16 +32,19 @@ export interface ProcessState {
   lastTask: TaskRoot | null;
   /** Principals that worked on tasks of this instance: they don't vote if duties are separated. */
   workers: string[];
-  /** The fault that stops it, until somebody resumes or skips. */
+  /** The fault that stops it until an operator resumes or skips. */
   parked: Parked | null;
   /** Elements to skip when they are reached, on an operator's request. */
   skipped: string[];
-  /** A cancel that waits for its compensation. */
+  /** A cancellation that is waiting for its compensation. */
   ending: { readonly reason: string; readonly undone: string[] } | null;
-  /** False until its start was processed: no stage begins before, also if the start failed and somebody resumes. */
+  /**
+   * False until its start was processed: no stage begins before that, even if the start failed and the instance is
+   * resumed.
+   */
   isStarted?: boolean;
   /**
-   * Whether `process.started` was written; absent until then, and for instances that started before this was stored.
+   * Whether `process.started` was emitted; absent until then, and for instances that started before this was stored.
    */
   isStartTold?: boolean;
   /** Whether a timer of the definition ended all stages: none begins afterwards. */
@@ -64,11 +67,11 @@ export interface StageState {
   attempt: number;
   /** Whether its entry held at the last evaluation: a repeatable stage begins again when it holds again. */
   entryHeld: boolean;
-  /** Its discretionary steps that have begun, in this attempt. */
+  /** Its discretionary steps that have begun in this attempt. */
   begun?: string[];
 }
 
-/** Why an instance could not migrate to a later version. */
+/** The reason why an instance could not migrate to a later version. */
 export const migrationFailed = 'migration_failed';
 
 export interface Parked {
@@ -100,14 +103,14 @@ export interface SequenceNode {
   readonly id: string;
   /** The node's number within the instance, from 1: PostgreSQL does not preserve the order of a document's members. */
   readonly order?: number;
-  /** The element that it belongs to; null for a stage and for a list that a timer or an event began. */
+  /** The element that it belongs to; null for a stage and for a list that a timer or an event started. */
   readonly parent: string | null;
   readonly stage: string | null;
   /** The current step. */
   at: number;
 }
 
-/** Nodes in the order in which they were made. */
+/** Nodes in creation order. */
 export function inOrder(nodes: ProcessState['nodes']): Node[] {
   return Object.values(nodes).sort(({ order: one = 0 }, { order: other = 0 }) => one - other);
 }
@@ -168,7 +171,7 @@ export interface Ballot {
   readonly approvalId: string;
   readonly principalId: string;
   vote: Vote;
-  /** Whether it was requested; in turns, one after the other. */
+  /** Whether it was requested; in sequential mode, one after the other. */
   asked: boolean;
 }
 
@@ -192,7 +195,7 @@ export interface Timer {
   state: 'pending' | 'frozen' | 'fired' | 'cancelled';
   provisional: boolean;
   remainingSeconds: number | null;
-  /** How its time is counted while it is frozen; a fixed instant stays unchanged. */
+  /** The unit of its remaining time while it is frozen; a fixed instant stays unchanged. */
   readonly unit: TimeUnit;
   /** The calendar that counts it; null for wall-clock time. */
   readonly calendar: string | null;

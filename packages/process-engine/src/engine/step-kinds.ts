@@ -94,7 +94,7 @@ const kinds: Record<StepKind, Enter> = {
     finish(m, node, null);
     suspendNow(m, 'event', suspend?.reason ?? null);
   },
-  // The event that leads here has resumed the instance (`isResumedBy`): a running instance passes this step.
+  // The event that started this list has resumed the instance (`isResumedBy`); a running instance skips this step.
   resume(m, node) {
     emitEntered(m, node);
     finish(m, node, null);
@@ -110,7 +110,7 @@ export function emitEntered(m: Machine, node: ElementNode): void {
   m.tell('process.step_entered', payloadOfEntered(node));
 }
 
-/** Opens the object that a step waits for; also again, after a refusal. */
+/** Opens the object that a step waits for, or opens it again after a refusal. */
 export function openStep(m: Machine, node: ElementNode): void {
   const step = m.step(node.id);
   if (step.human !== undefined) openTask(m, node, step);
@@ -320,7 +320,8 @@ export function failRecall(m: Machine, recallId: string, step: string, reason: s
 }
 
 /**
- * Writes to memory by an observation: it is delivered like all events, once. The step is done when the journal has it.
+ * Writes to memory by an observation: it is delivered like all events, once. The step is done when the observation is
+ * in the journal.
  */
 function openObservation(m: Machine, node: ElementNode, { kind, content, data = {}, facts }: Remember): void {
   const roots = m.rootsIn(node);

@@ -13,7 +13,7 @@ import type { Deadline, ProcessState, Timer, TimerPurpose, TimeUnit } from './st
 
 /** Timers of an instance, and the arithmetic of deadlines (docs/reference/processes.md#deadlines). */
 
-/** For timers that have fired or were cancelled. */
+/** The value for timers that have fired or were cancelled. */
 const endedKeptMax = 50;
 /** PostgreSQL can't store later instants. */
 const lastMs = Date.UTC(9999, 0, 1);
@@ -107,7 +107,7 @@ export function cancelTimersOf(m: Machine, element: string): void {
     if (timer.element === element && isOpen(timer)) timer.state = 'cancelled';
 }
 
-/** The instant that an expression yields; null if it yields null. @throws ProcessFault for anything else */
+/** The instant that an expression returns; null if it returns null. @throws ProcessFault for any other value */
 export function instantOf(m: Machine, text: string): string | null {
   const value = m.evaluate(text);
   if (value === null) return null;
@@ -117,8 +117,8 @@ export function instantOf(m: Machine, text: string): string | null {
 }
 
 /**
- * Begins the deadline of a step or of the instance: its instant, its warning, and their timers. If it can't be
- * computed, that is reported and the instance continues without it.
+ * Starts the deadline of a step or of the instance: its instant, its warning, and their timers. If it can't be
+ * computed, the failure is reported and the instance continues without it.
  */
 export function beginDeadline(
   m: Machine,

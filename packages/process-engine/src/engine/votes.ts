@@ -9,7 +9,7 @@ import { resultOf } from './voting/quorum.ts';
 const commentCharactersMax = 4000;
 
 /**
- * Requests approvals from the resolved people, all at once or one after the other. If some were requested before a
+ * Requests approvals from the resolved people, in parallel or sequentially. If some were requested before a
  * refusal, those people keep their approvals and votes; those who are not resolved again no longer count, unless they
  * have voted.
  */

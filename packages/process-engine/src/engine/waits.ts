@@ -4,9 +4,9 @@ import type { ProcessState } from './state.ts';
 import { isOpen } from './timers.ts';
 
 /**
- * The conditions that an instance waits for, as keys by which events find it: `entity:<id>`, `event:<type>`, `observation:<kind>` and
- * `calendar:<key>`, `ended:<id>` of an instance that it called, and `own:<id>/event:<type>` for its own events. An
- * instance that doesn't wait for an event costs that event nothing.
+ * The conditions that an instance waits for, as keys by which events find it: `entity:<id>`, `event:<type>`,
+ * `observation:<kind>` and `calendar:<key>`, `ended:<id>` of an instance that it called, and `own:<id>/event:<type>`
+ * for its own events. An event has no cost for instances that don't wait for it.
  */
 export function waitsOf({ steps, handlers }: Definition, state: ProcessState): string[] {
   if (state.status !== 'running' && state.status !== 'suspended') return [];

@@ -4,7 +4,7 @@ import { SchemaDefect } from '@baton/values/json-schema/schema-tree';
 import type { JsonObject } from '@baton/values/wire';
 
 /**
- * The custom fields of a task that are the result of its step: those that the form names, or all of them if it names
+ * The custom fields of a task that are the result of its step: those that the form lists, or all of them if it lists
  * none. The completion validates the same fields that the process then reads.
  */
 export function valuesForForm(form: JsonObject | null | undefined, customFields: JsonObject): JsonObject {
@@ -14,13 +14,13 @@ export function valuesForForm(form: JsonObject | null | undefined, customFields:
   return Object.fromEntries(named.map((name) => [name, customFields[name] ?? null]));
 }
 
-/** Why a result does not match a form, at most 20 faults; empty if it does. */
+/** The faults of a result according to a form, at most 20; empty if it matches. */
 export function faultsOfForm(form: JsonObject | null | undefined, values: JsonObject): SchemaFault[] {
   if (form == null) return [];
   try {
     return prepareSchema(form).faultsOf(values);
   } catch (error) {
-    // Published forms are valid; a form of a task from before the upgrade may be any document.
+    // Published forms are valid; the form of a task that was created before the upgrade may be any document.
     if (error instanceof SchemaDefect) return [];
     throw error;
   }

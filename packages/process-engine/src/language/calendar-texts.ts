@@ -8,7 +8,7 @@ export interface CalendarText {
   readonly table?: string;
 }
 
-/** The expressions of a definition that may name a calendar: those that call a function of `cal`. */
+/** The expressions of a definition that may refer to a calendar: those that call a function of `cal`. */
 export function* calendarTextsOf(spec: ProcessSpec): Generator<CalendarText> {
   for (const { text, isTemplate } of placesOf(spec)) {
     if (!mayName(text)) continue;

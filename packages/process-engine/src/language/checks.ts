@@ -18,21 +18,21 @@ import { checkTables } from './tables.ts';
 import { partsOfTemplate } from './templates.ts';
 import { type Place, placesOf, type Wanted } from './walk.ts';
 
-/** Checks of a definition by itself, without the objects that it names (docs/reference/processes.md#problems). */
+/** Checks of a definition alone, without the objects that it refers to (docs/reference/processes.md#problems). */
 
 /** The maximum number of problems of expressions: a repeated mistake need not be listed everywhere. */
 const problemsMax = 100;
 
 export interface CheckedDefinition {
   readonly problems: readonly ProcessProblem[];
-  /** Keys of calendars that its expressions name, with their places; null for the calendar of the process. */
+  /** Keys of calendars in its expressions, with their locations; null for the calendar of the process. */
   readonly calendars: ReadonlyMap<string | null, string>;
 }
 
 /**
  * @param before the elements of the previous version
- * @param outputs the outputs of the skills that it calls, by `name@version`, where their contracts are known
- * @returns all problems of the definition itself. It yields so that other work can run.
+ * @param outputs the outputs of the skills that it calls, by `name@version`, if their contracts are known @returns all
+ * problems of the definition itself. Yields so that other work can run.
  */
 export function* checkDefinition(
   spec: ProcessSpec,
@@ -87,7 +87,7 @@ export function* checkDefinition(
   return { problems: found, calendars };
 }
 
-/** The expressions of a place: itself, or those in a template. */
+/** The expressions at a location: the expression itself, or those in a template. */
 function expressionsAt({ path, text, isTemplate }: Place): [string, string][] {
   if (!isTemplate) return [[text, path]];
   const parts = partsOfTemplate(text) ?? [];
@@ -107,7 +107,7 @@ function compiled(text: string, path: string, environment: ExpressionEnvironment
 
 interface DataUse {
   readonly type: Type;
-  /** Fields that expressions read, with the first place of each. */
+  /** Fields that expressions read, with the first location of each. */
   readonly read: Map<string, string>;
   readonly written: Set<string>;
 }
@@ -132,7 +132,7 @@ class KnownResults {
   readonly #spec: ProcessSpec;
   readonly #environments: ProcessEnvironments;
   readonly #outputs: ReadonlyMap<string, JsonObject>;
-  /** The type after `output`, for the exports that come next. */
+  /** The type after `output`, for the following exports. */
   #shaped: { readonly step: Step; readonly type: Type } | undefined;
 
   constructor(

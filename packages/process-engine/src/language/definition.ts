@@ -40,8 +40,8 @@ const EventHandler = z.strictObject({ on: Trigger, key: Expression.optional(), d
 export type EventHandler = z.output<typeof EventHandler>;
 
 /**
- * Fires at an instant computed from `data`, again whenever the fields that it reads change. Interrupting ends what is
- * open.
+ * Fires at an instant computed from `data`, which is computed again whenever the fields that it reads change. An
+ * interrupting timer ends all open elements.
  */
 const Timer = z.strictObject({
   id: ElementId,
@@ -56,9 +56,10 @@ const Milestone = z.strictObject({ id: ElementId, when: Expression });
 export type Milestone = z.output<typeof Milestone>;
 
 /**
- * A stage begins when `entry` holds; without one, the first at once and each other when the previous one is completed.
- * It is completed when its steps are done, or when `exit` holds. A discretionary step begins once while the stage is
- * active, when its `when` holds. The stage waits for discretionary steps that have begun, and for no others.
+ * A stage begins when `entry` is true. Without an entry, the first stage begins at once and each later one when the
+ * previous one is completed. A stage is completed when its steps are done, or when `exit` is true. A discretionary step
+ * begins once while the stage is active, when its `when` is true. The stage waits only for discretionary steps that
+ * have begun.
  */
 const Stage = z.strictObject({
   id: ElementId,
@@ -75,7 +76,7 @@ export type Stage = z.output<typeof Stage>;
 
 /**
  * A decision table. Conditions read each input by its id, with `-` written as `_`, and `data`; `true` always matches.
- * The result is an object by the ids of the outputs: of the first matching rule, of the only one, or of each.
+ * The result is an object keyed by output id: for the first matching rule, for the only one, or for each.
  */
 const DecisionTable = z.strictObject({
   id: ElementId,
@@ -98,7 +99,7 @@ const DecisionTable = z.strictObject({
 });
 export type DecisionTable = z.output<typeof DecisionTable>;
 
-/** The facts about each instance for the memory service, when it starts and when it ends. */
+/** The facts about each instance for the memory service, at its start and its end. */
 const Memory = z.strictObject({
   case: z.strictObject({ kind: z.literal('case'), key: Expression, title: Template }),
   facts: z
@@ -116,7 +117,7 @@ const Memory = z.strictObject({
 });
 export type Memory = z.output<typeof Memory>;
 
-/** A task that is filed when an instance ends, to review it. */
+/** A task that is created when an instance ends, to review it. */
 const Retrospective = z.strictObject({
   taskType: TypeKey,
   title: Template,
@@ -127,8 +128,7 @@ const Retrospective = z.strictObject({
 const versionNumber = z.int().min(1).max(999_999_999);
 
 /**
- * The treatment of instances of an earlier version. `map` names the element that an earlier one has become; null:
- * removed.
+ * The treatment of instances of an earlier version. `map` maps an earlier element to a later one; null means removed.
  */
 const Migration = z.strictObject({
   from: versionNumber,

@@ -1,7 +1,7 @@
 import type { ProcessSpec, Timer } from './definition.ts';
 import { innerStepsOf, kindOf, type Step, type StepKind } from './step.ts';
 
-/** All elements of a definition that have an id of their own (docs/reference/processes.md#language). */
+/** All elements of a definition with their own id (docs/reference/processes.md#language). */
 
 export interface Element {
   readonly id: string;

@@ -19,8 +19,8 @@ import {
 import { kindOf, type Step } from './step.ts';
 
 /**
- * The variables that expressions may read, by their place (docs/reference/processes.md#expressions). Missing values are
- * null.
+ * The variables that expressions may read, by their location (docs/reference/processes.md#expressions). Missing values
+ * are null.
  */
 
 /** The type of `event`. */
@@ -76,13 +76,13 @@ export interface ProcessEnvironments {
   readonly instance: ExpressionEnvironment;
   /** In a step: also `step` and `task`. */
   readonly step: ExpressionEnvironment;
-  /** In a step that an event has begun, and in triggers inside of an instance: also `event`. */
+  /** In a step that an event has started, and in triggers inside of an instance: also `event`. */
   readonly handler: ExpressionEnvironment;
   /** In a decision table: its inputs by id, and `data`. */
   readonly tables: ReadonlyMap<string, ExpressionEnvironment>;
 }
 
-/** For all patterns of a definition's expressions together; each takes 20 µs to compile. */
+/** The limit for all patterns of a definition's expressions together; each takes 20 µs to compile. */
 const patternSizesMax = 2000;
 
 /** @param inputTypes of decision tables, if known: `table/input` */
@@ -138,7 +138,7 @@ const heard = objectOf({ ...eventFields, time: string });
  * The type of `step.result` before `output`, as far as it is known at publication
  * (docs/reference/processes.md#language); otherwise `dyn`.
  * @param outputs the outputs of skills, by `name@version`
- * @param as how the schemas of forms and skills are read
+ * @param as the interpretation of the schemas of forms and skills
  */
 export function resultTypeOf(
   step: Step,
@@ -148,7 +148,7 @@ export function resultTypeOf(
 ): Type {
   switch (kindOf(step)) {
     case 'human':
-      // Only the task fields that the form names.
+      // Only the task fields that the form lists.
       return isObject(step.human?.form?.['properties']) ? formType(step, as) : mapOf(dyn);
     case 'approve':
       return voted;
@@ -179,7 +179,7 @@ function formType({ human }: Step, as: SchemaReading): Type {
   return type.kind === 'object' ? type : dyn;
 }
 
-/** A contract may allow more fields than it names. */
+/** A contract may allow more fields than it lists. */
 function skillType(outputs: JsonObject | undefined, as: SchemaReading): Type {
   return outputs === undefined ? dyn : typeOnce(outputs, { ...as, isOpen: true });
 }

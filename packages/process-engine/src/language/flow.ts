@@ -6,9 +6,9 @@ import { innerStepsOf, type Step } from './step.ts';
 /** Parts of a definition that can never be reached (docs/reference/processes.md#problems). */
 
 /**
- * Problems `unreachable_step` after a step that always ends the instance; `unreachable_stage` whose entry never holds;
- * `dead_end` at a repeatable stage that begins again forever; `schema_violation` at a discretionary step that nothing
- * begins; warning `unreachable_milestone`.
+ * Problems `unreachable_step` after a step that always ends the instance; `unreachable_stage` at a stage whose entry is
+ * never true; `dead_end` at a repeatable stage that begins again forever; `schema_violation` at a discretionary step
+ * that nothing begins; warning `unreachable_milestone`.
  */
 export function* checkFlow(spec: ProcessSpec): Generator<void, ProcessProblem[]> {
   const found: ProcessProblem[] = [];
@@ -81,7 +81,7 @@ function behindAnEnd(steps: readonly Step[], path: string): ProcessProblem[] {
   ];
 }
 
-/** Whether nothing follows a step: it completes the instance, or raises an error that nothing inside catches. */
+/** Whether a step is always the last one: it completes the instance, or raises an error that isn't caught inside. */
 function alwaysEnds(step: Step): boolean {
   if (step.when !== undefined) return false;
   if (step.complete !== undefined || step.raise !== undefined) return true;
@@ -98,7 +98,7 @@ function completes(step: Step): boolean {
   return step.when === undefined && (step.complete !== undefined || (step.do ?? []).some(completes));
 }
 
-/** Stages that can begin: everything that their entry certainly requires can happen before. */
+/** Stages that can begin: all conditions that their entry certainly requires can be met. */
 function reachableStages(stages: readonly Stage[]): Set<string> {
   const reachable = new Set<string>();
   const endless = new Set(
@@ -148,7 +148,7 @@ function neededBy(text: string): Need[] {
   });
 }
 
-/** The parts that all must hold; none if the text is not an expression. */
+/** The parts that must all be true; empty if the text is not an expression. */
 function conjunctsOf(text: string): Node[] {
   try {
     return partsOf(parseExpression(text));

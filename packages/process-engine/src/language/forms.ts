@@ -4,7 +4,7 @@ import { Uuid } from '@baton/values/wire';
 
 /** Small schemas that steps and stages share (docs/reference/processes.md#language). */
 
-/** Longer than an expression may be: an expression that is too long has a problem code of its own. */
+/** Longer than the limit of an expression, because an expression that is too long has its own problem code. */
 export const textCharactersMax = 20_000;
 /** The maximum number of steps in a list: of a stage, a branch, a handler. */
 export const stepsMax = 100;
@@ -39,7 +39,7 @@ export const DataWrites = fieldExpressions(DataField, fieldsMax);
 /** Inputs for another object: names with expressions. */
 export const NamedExpressions = fieldExpressions(z.string().min(1).max(64), inputsMax);
 
-/** From weeks to seconds; months and years are excluded, because their length varies. */
+/** An ISO 8601 duration in weeks to seconds; months and years are excluded, because their length varies. */
 export const IsoDuration = z
   .string()
   .regex(
@@ -48,7 +48,7 @@ export const IsoDuration = z
   );
 
 /**
- * An assignee: the first of a chain that resolves to somebody. `expr` yields a principal's id, `role:<slug>` or
+ * An assignee: the first of a chain that resolves to a principal. `expr` returns a principal's id, `role:<slug>` or
  * `agent:<key>`.
  */
 export const Assignee = z
@@ -139,7 +139,7 @@ export type Trigger = z.output<typeof Trigger>;
 /** Natural keys of the documents that govern a process, or a step of it. */
 export const GovernedBy = z.array(z.string().min(1).max(512)).max(20);
 
-/** The number of present members of an object. */
+/** The number of members of an object with a value. */
 export function membersOf(given: object): number {
   return Object.values(given).filter((value) => value !== undefined).length;
 }

@@ -13,11 +13,11 @@ import { readYaml, textDepthMax, textNodesMax, yamlCharactersMax } from './yaml.
 
 /** Parses a definition up to its schema (docs/reference/processes.md#problems). */
 
-/** As compact JSON in UTF-8; a decision table of 500 rules fits. */
+/** The limit for compact JSON in UTF-8; a decision table of 500 rules fits. */
 export const specBytesMax = 262_144;
 const specNodesMax = textNodesMax;
 const specDepthMax = textDepthMax;
-/** For the JSON Schemas in a definition: the same as for every schema. */
+/** The limit for the JSON Schemas in a definition, the same as for every schema. */
 const schemaBounds = { bytes: 65_536, depth: 20, nodes: 5_000 };
 
 export type ReadDefinition =
@@ -25,9 +25,9 @@ export type ReadDefinition =
   | { readonly spec: undefined; readonly problems: readonly ProcessProblem[] };
 
 /**
- * @param sent an object, or a text of YAML 1.2
- * @returns the definition with its defaults, if its form is valid; problems `invalid_yaml`, `invalid_document`,
- * `unresolved_install_variable`, `schema_violation`, `unresolved_data_ref`. It yields so that other work can run.
+ * @param sent an object, or YAML 1.2 text @returns the definition with its defaults, if it matches the schema; problems
+ * `invalid_yaml`, `invalid_document`, `unresolved_install_variable`, `schema_violation`, `unresolved_data_ref`. Yields
+ * so that other work can run.
  */
 export function* readDefinition(sent: unknown): Generator<void, ReadDefinition> {
   const read = typeof sent === 'string' ? fromYaml(sent) : fromJson(sent);
@@ -108,7 +108,7 @@ function* checkingSchemas(spec: ProcessSpec): Generator<void, ProcessProblem[]> 
   let patterns = 0;
   for (const { schema, path } of schemas) {
     patterns += patternsIn(schema);
-    // Each pattern takes 20 µs to compile, in whichever schema it occurs.
+    // Each pattern takes 20 µs to compile, regardless of its schema.
     const fault =
       patterns > patternSizesMax
         ? problem('schema_violation', path, 'all patterns together are too large')

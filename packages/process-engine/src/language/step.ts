@@ -61,7 +61,7 @@ const Quorum = z.union([
 ]);
 export type Quorum = z.output<typeof Quorum>;
 
-/** Approvals of several people, and how many of them must agree. */
+/** Approvals of several people, and the required number of votes. */
 const Approve = z.strictObject({
   approvers: z.array(Assignee).min(1).max(50),
   quorum: Quorum.default('all'),

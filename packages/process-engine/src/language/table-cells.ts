@@ -1,6 +1,6 @@
 import type { Node } from './expressions/parse-expression.ts';
 
-/** The values that a cell of a decision table matches, as far as its form shows them. */
+/** The values that a cell of a decision table matches, as far as its expression reveals them. */
 
 type Scalar = string | number | boolean;
 
@@ -15,7 +15,7 @@ export type Cell =
       readonly openHigh: boolean;
     }
   | { readonly kind: 'values'; readonly values: readonly Scalar[] }
-  /** It reads something else, or in another way: nothing is known about it. */
+  /** A cell that reads other variables or uses other operators: its values are unknown. */
   | { readonly kind: 'unknown' };
 
 const any: Cell = { kind: 'any' };
@@ -94,7 +94,7 @@ export function both(a: Cell, b: Cell): Cell {
   return isEmpty ? { kind: 'values', values: [] } : { kind: 'range', low, high, openLow, openHigh };
 }
 
-/** Whether the cell matches a value; an unknown cell may. */
+/** Whether the cell matches a value; true for an unknown cell. */
 export function admits(cell: Cell, value: Scalar): boolean {
   switch (cell.kind) {
     case 'values':

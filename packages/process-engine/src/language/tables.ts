@@ -13,9 +13,9 @@ const trialsMax = 100_000;
 
 /**
  * Problems `invalid_table_cell`, and those of its cells' expressions; `table_overlap` if two rules of a table with the
- * policy `unique` certainly match together; warnings `table_gap` and `table_rule_unreachable`. Cells whose form shows
- * nothing cause no problem.
- * @param named called with each calendar that a cell names; null for the calendar of the process
+ * policy `unique` certainly match together; warnings `table_gap` and `table_rule_unreachable`. Cells with unknown
+ * values cause no problem. @param named called with each calendar that a cell refers to; null for the calendar of the
+ * process
  */
 export function* checkTables(
   { decisions }: ProcessSpec,
@@ -75,7 +75,7 @@ function readRule(
   return { cells, problems };
 }
 
-/** Each rule with the rules before it. */
+/** Compares each rule with the rules before it. */
 function* comparing(
   { hitPolicy }: DecisionTable,
   rows: readonly (readonly Cell[])[],

@@ -5,8 +5,8 @@ import type { TextPart } from '@baton/values/text-expressions';
 const placeholdersMax = 20;
 
 /**
- * The parts of a text in order.
- * @returns undefined for a text with unbalanced brackets, or with more than 20 placeholders
+ * The parts of a template in order. @returns undefined for a template with unbalanced brackets, or with more than 20
+ * placeholders
  */
 export function partsOfTemplate(template: string): TextPart<string>[] | undefined {
   const parts: TextPart<string>[] = [];

@@ -4,10 +4,10 @@ import type { Assignee, Due, Escalation, Trigger } from './forms.ts';
 import { pointer } from './problems.ts';
 import { innerStepsOf, type Step } from './step.ts';
 
-/** The type that an expression must yield. */
+/** The type that an expression must return. */
 export type Wanted = 'bool' | 'text' | 'instant' | 'people' | 'anything' | { readonly field: string };
 
-/** An expression or a template of a definition, its place, and its variables. */
+/** An expression or a template of a definition, its location, and its variables. */
 export interface Place {
   readonly path: string;
   readonly text: string;

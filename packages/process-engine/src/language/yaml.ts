@@ -3,7 +3,7 @@ import type { Json } from '@baton/values/wire';
 import { isObject } from './expressions/types.ts';
 import { type ProcessProblem, pointer, problem } from './problems.ts';
 
-/** A YAML text of this length is parsed in 40 ms; larger documents must be sent as JSON. */
+/** YAML text of this length is parsed in 40 ms; larger documents must be sent as JSON. */
 export const yamlCharactersMax = 65_536;
 
 /** The limits of a parsed document: its depth, and the number of its values. */
@@ -11,7 +11,7 @@ export const textDepthMax = 64;
 export const textNodesMax = 20_000;
 
 /**
- * Parses a text of YAML 1.2 as JSON, in one go: at most `yamlCharactersMax` characters.
+ * Parses YAML 1.2 text of at most `yamlCharactersMax` characters as JSON, synchronously.
  * @returns the value, or one problem: `invalid_yaml` with its line, `invalid_document`
  */
 export function readYaml(text: string): { readonly value: Json } | ProcessProblem {
@@ -44,7 +44,7 @@ class NotJson extends Error {
   }
 }
 
-/** A copy without shared parts: a value that occurs many times counts each time. @throws NotJson */
+/** A copy without shared parts: a repeated value counts each time. @throws NotJson */
 function jsonOf(value: unknown, nodes: { left: number }, path: string, depth: number): Json {
   nodes.left -= 1;
   if (nodes.left < 0) throw new NotJson(path, `has more than ${textNodesMax} values`);

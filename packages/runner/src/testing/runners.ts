@@ -3,7 +3,7 @@ import type { Run, Task } from '@baton/sdk';
 import { type BatonProcess, program } from '@baton/testing/baton-process';
 import type { Participant, RunningBaton } from '@baton/testing/running-baton';
 
-// Runs the runner as a separate process, against a whole Baton.
+// Runs the runner as a separate process against a complete Baton.
 
 /** An agent, and another address of Baton if necessary. */
 export type Agent = Pick<Participant, 'token' | 'principalId'> & { readonly url?: string };

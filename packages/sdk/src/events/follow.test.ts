@@ -62,7 +62,7 @@ test('a store lets the next start go on after the last event that was handled', 
   for (const title of ['one', 'two', 'three']) await baton.tasks.create({ title });
   const first = await followed(2, { cursor, store, types: ['task.created'] }, async () => undefined);
   assert.deepEqual(await titlesOf(first), ['one', 'two']);
-  // The loop was left in the middle of the second: it was not handled, and is delivered again.
+  // The loop was exited during the second event: that event was not handled, and is delivered again.
   const second = await followed(2, { store, types: ['task.created'] }, async () => undefined);
   assert.deepEqual(await titlesOf(second), ['two', 'three']);
 });
@@ -100,7 +100,7 @@ test('a silent socket is reopened, and after pages a socket is tried again', asy
   }
 });
 
-/** A simulated socket: the reader receives what it `brings`. */
+/** A simulated socket: the reader receives the events in `brings`. */
 class PlayedSocket extends EventTarget {
   static readonly all: PlayedSocket[] = [];
   readonly url: string;

@@ -13,7 +13,7 @@ export interface FollowOptions {
   readonly store?: Store;
   /** Prefixes of types, for example `task.` or `run.succeeded`; at most 20. */
   readonly types?: readonly string[];
-  /** Only events of this workspace and those below it. */
+  /** Only events of this workspace and its descendants. */
   readonly workspaceId?: string;
   readonly signal?: AbortSignal;
   /** The polling interval in milliseconds while no socket is available; 2,000 by default. */
@@ -73,7 +73,7 @@ export async function* follow(
         ? eventsBySocket(api, cursor, { ...options, silentMs })
         : eventsByPages(api, cursor, { ...options, ...(isSocketThere && { forMs: pagesMs }), passed });
       for await (const event of events) {
-        // A page may hold 200 more, too.
+        // A page may contain another 200.
         if (signal?.aborted) return;
         isGood = true;
         if (seen.add(event.id)) yield event;
@@ -86,7 +86,7 @@ export async function* follow(
       if (error instanceof BatonError) askedMs = Math.min(error.retryAfterMs ?? 0, askedWaitMsMax);
     }
     if (isSocket) socketFailures = isGood ? 0 : socketFailures + 1;
-    // After a period of pages, one socket is tried; if it ends at once, pages follow again.
+    // After a period of pages, one socket is tried; if it ends at once, pages are read again.
     else socketFailures = socketsMax - 1;
     failures = isGood ? 1 : failures + 1;
     await sleep(backoffMs(failures, askedMs), signal).catch(() => undefined);

@@ -45,7 +45,7 @@ function clientOf({ token }: Actor, transport: Transport = fetchTransport, attem
   });
 }
 
-/** A queue of tasks for one test: only its own agent's work is searched. */
+/** A queue of tasks for one test: it searches only its own agent's work. */
 async function queueOf(titles: readonly string[]): Promise<string> {
   const { id } = await admin.principals.create({ kind: 'agent', displayName: 'queue' });
   for (const title of titles) await admin.tasks.create({ title, assigneeId: id });

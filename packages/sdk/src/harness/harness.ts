@@ -25,7 +25,7 @@ interface Claimed {
   readonly grantedAt: Moment;
 }
 
-/** No work is available, or the service is unavailable; with the wait that it requires. */
+/** No work is available, or the service is unavailable; includes the wait that the service requires. */
 interface Nothing {
   readonly askedMs: number;
 }
@@ -148,7 +148,7 @@ export class Harness implements AsyncDisposable {
   }
 
   /**
-   * Works on several tasks at once, in a number of loops that each call `handle` for one task after another. If
+   * Works on several tasks at once, in several loops that each call `handle` for one task after another. If
    * `handle` throws, its run fails, and the other loops end after their tasks.
    * @example
    * await harness.workParallel(4, { once: true }, async (lease) => {

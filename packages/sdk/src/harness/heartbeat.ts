@@ -4,7 +4,7 @@ import { LeaseClock } from './lease-clock.ts';
 
 export interface HeartbeatOptions {
   readonly leaseSeconds: number;
-  /** When the request for the lease was sent. */
+  /** The time at which the request for the lease was sent. */
   readonly grantedAt: ReturnType<typeof LeaseClock.now>;
   /** Requests an extension of the lease; one attempt of at most this duration. */
   beat(deadlineMs: number): Promise<unknown>;

@@ -243,7 +243,7 @@ test('a stall between two attempts ends them: nothing more is sent when the leas
   const away = {
     succeed: (): StubAnswer => {
       attempts += 1;
-      // Before the second attempt, which comes after 50 ms at the earliest.
+      // Before the second attempt, which starts after 50 ms at the earliest.
       setTimeout(() => {
         over = stall();
       }, 20);
@@ -258,7 +258,7 @@ test('a stall between two attempts ends them: nothing more is sent when the leas
     }
   })
     .catch((error: unknown) => {
-      // The stall is longer than the session, too.
+      // The stall is also longer than the session.
       if ((error as { code?: string }).code !== 'session_expired') throw error;
     })
     .finally(() => over());
@@ -318,7 +318,7 @@ test('a second end that the first refuses does not cut the first off', async () 
 
 test("each request of a call has a key of its own, made from the caller's", async () => {
   const keys = new Map<string, string>();
-  // Like the service: a key is for one request.
+  // Like the service, accepts a key for one request only.
   const judged = ({ url, headers }: Received) => {
     const key = String(headers['idempotency-key']);
     assert.ok(key.length <= 200);
@@ -374,7 +374,7 @@ test('an approval is not requested for a task of another holder, and cancelled i
       { suspend: () => refusal(409, 'stale_claim') },
       [...asked, 'cancel /api/v1/approvals/approval-1:cancel'],
     ],
-    // Nobody knows whether this one is suspended.
+    // It is unknown whether this run is suspended.
     [{ suspend: (): StubAnswer => 'silence' }, asked],
   ] as const) {
     const stub = stubWork(1, {
@@ -439,13 +439,13 @@ test('of two clocks that disagree the one counts by which more time has passed',
     monotonicMs += 10_000;
     wallMs += 10_000;
     assert.equal(clock.leftMs(), 20_000);
-    // Set back by an hour: the monotonic clock counts.
+    // The wall clock is set back by an hour: the monotonic clock is used.
     wallMs -= 3_600_000;
     assert.equal(clock.leftMs(), 20_000);
     monotonicMs += 20_000;
     assert.equal(clock.leftMs(), 0);
     clock.restart(LeaseClock.now());
-    // The machine slept: only the wall clock advanced.
+    // The machine was asleep: only the wall clock advanced.
     wallMs += 30_000;
     assert.equal(clock.leftMs(), 0);
     clock.restart(LeaseClock.now());

@@ -1,7 +1,7 @@
 /**
  * Determines by this machine's clocks whether a lease may have expired. The service grants it after the request was
- * sent, so it lasts at least until that moment plus its length. Of two clocks, the later one counts: the monotonic
- * clock stops while a laptop sleeps, and the wall clock may be set back.
+ * sent, so it lasts at least until that moment plus its length. The later of two clocks is used: the monotonic clock
+ * stops while a laptop sleeps, and the wall clock may be set back.
  */
 export class LeaseClock {
   readonly #lengthMs: number;

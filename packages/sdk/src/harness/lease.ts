@@ -35,7 +35,7 @@ const lostCodes = new Set([
   'run_holder_mismatch',
 ]);
 
-/** Characters of the reason of a cancelled run; the limit of the service. */
+/** The service's limit for the reason of a cancelled run, in characters. */
 const cancelReasonCharactersMax = 500;
 
 /** Timeout for withdrawing the approval request of a lost lease. */
@@ -59,7 +59,7 @@ export interface LeaseParts {
 /**
  * A task that this harness holds, with its claim and run. It rejects every write once the lease may have expired. The
  * service also rejects writes to the run and to the task's fields when the task has another holder. It doesn't reject
- * comments, artifacts and approval requests, which name no claim.
+ * comments, artifacts and approval requests, which contain no claim.
  */
 export class Lease {
   readonly task: Task;
@@ -71,14 +71,14 @@ export class Lease {
    * Aborted as soon as the lease is lost or its harness releases it. Pass it to everything that works on this task.
    */
   readonly signal: AbortSignal;
-  /** How it ended; undefined while it is live. */
+  /** The end of the lease; undefined while it is live. */
   end: LeaseEnd | undefined;
   readonly #parts: LeaseParts;
   readonly #heartbeat: Heartbeat;
   readonly #lost = new AbortController();
   /** For calls under the lease: a release first stops the work and then still needs a call. */
   readonly #calls = new AbortController();
-  /** Pending calls that end the lease, and why a heartbeat or another write was rejected meanwhile. */
+  /** Pending calls that end the lease, and the reason for which a heartbeat or another write was rejected meanwhile. */
   #endings = 0;
   #ending: Promise<unknown> | undefined;
   #lossWhileEnding: { readonly reason: string; readonly cause: unknown } | undefined;
@@ -96,7 +96,8 @@ export class Lease {
       grantedAt,
       beat: (deadlineMs) =>
         api.claims.heartbeat(claim.id, { ttlSeconds: leaseSeconds }, { deadlineMs, attempts: 1 }),
-      // The end may be committed, and reject a heartbeat, before its response arrives. That response decides.
+      // The end may be committed, and reject a heartbeat, before its response arrives. That response determines the
+      // outcome.
       lost: (reason, cause) => {
         if (this.#endings > 0 && cause !== undefined) this.#lossWhileEnding = { reason, cause };
         else this.lose(reason, cause);
@@ -203,8 +204,8 @@ export class Lease {
 
   /**
    * Ends the run as failed and releases the task for another attempt, after a delay that grows with each consecutive
-   * failure. The reason has 1 to 2,000 characters; the text before its first colon is the code that a type's
-   * `execution.retry.retryOn` names.
+   * failure. The reason has 1 to 2,000 characters; the text before its first colon is the code in a type's
+   * `execution.retry.retryOn`.
    * @param options `retryAfterSeconds` is the minimum delay, for example one that a provider requires
    * @example await lease.fail('rate_limited: the model answered 429', undefined, { retryAfterSeconds: 120 });
    * @throws LeaseLostError
@@ -330,8 +331,8 @@ export class Lease {
       return await work(this.#parts.api);
     } catch (error) {
       const isRefused = isLoss(error);
-      // An end that was committed meanwhile rejects this write, too. The response to the end decides whether the lease
-      // is lost.
+      // An end that was committed meanwhile also rejects this write. The response to the end determines whether the
+      // lease is lost.
       if (isRefused && this.#endings > 0) {
         this.#lossWhileEnding = { reason: error.message, cause: error };
         throw this.#lossBy(error.message, error);
@@ -362,8 +363,8 @@ export class Lease {
   }
 
   /**
-   * Verifies the lease at the service before a write that names no claim, which it would accept from a stale holder,
-   * too.
+   * Verifies the lease at the service before a write that contains no claim, which the service would also accept from a
+   * stale holder.
    */
   async #confirmHeld(options: CallOptions = {}): Promise<void> {
     const call = this.#within({ ...options, idempotencyKey: undefined });
@@ -456,12 +457,12 @@ export function isLoss(error: unknown): error is BatonError {
   return error instanceof BatonError && lostCodes.has(error.code);
 }
 
-/** Ignores that it has ended meanwhile. */
+/** Ignores the error if it has ended meanwhile. */
 function ignoreEnded(error: unknown): void {
   if (!isLoss(error)) throw error;
 }
 
-/** Characters of a key; the limit of the service. */
+/** The service's limit for a key, in characters. */
 const keyCharactersMax = 200;
 
 /**

@@ -79,7 +79,7 @@ test('a registered agent works under its revision, and takes up a later one with
   }
   assert.deepEqual(used, [first, first, await revisionOf(agent.key)]);
   assert.notEqual(used[1], used[2]);
-  // One rejection reveals that it is registered; then one read before each run.
+  // One rejection reveals that the agent is registered; then each run requires one read.
   assert.deepEqual(agent.calls, ['start-run', 'me', 'start-run', 'me', 'start-run', 'me', 'start-run']);
 });
 

@@ -6,7 +6,7 @@ import type { HarnessOptions } from './harness-options.ts';
 /** The maximum number of claims in a context. With more, it doesn't show which runs have no holder. */
 const contextClaimsMax = 1_000;
 
-/** How long session and leases last without a heartbeat. */
+/** The lifetime of the session and the leases without a heartbeat. */
 export function leaseSecondsOf({ leaseSeconds = 60 }: HarnessOptions): number {
   return leaseSeconds;
 }
@@ -58,7 +58,7 @@ export async function endOrphans(api: Api, context: HarnessContext, sessionId: s
   return own.filter(({ claimId }) => live.has(claimId));
 }
 
-/** Ignores that another process may have ended it meanwhile. */
+/** Ignores the error if another process has ended it meanwhile. */
 export function ignoreRefusal(error: unknown): undefined {
   if (error instanceof BatonError && [403, 404, 409].includes(error.status)) return undefined;
   throw error;

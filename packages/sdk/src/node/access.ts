@@ -8,8 +8,8 @@ export interface Access {
 }
 
 /**
- * Finds how a program reaches Baton: by BATON_URL and BATON_TOKEN, or otherwise by the connection file of this
- * machine's Baton, as its administrator or as the owner of BATON_TOKEN. The administrator's token is sent to this
+ * Finds the connection of a program to Baton: from BATON_URL and BATON_TOKEN, or otherwise from the connection file of
+ * this machine's Baton, as its administrator or as the owner of BATON_TOKEN. The administrator's token is sent to this
  * machine's Baton only, never to a configured address.
  * @param folders whose `.baton` is searched without BATON_HOME
  * @example

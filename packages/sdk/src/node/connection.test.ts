@@ -50,7 +50,7 @@ const foreign = (why: RegExp) => (error: unknown) => {
 test("a connection file of the current folder is used where it is the user's own and nobody else's to read", () => {
   for (const mode of [0o600, 0o400]) {
     write(mode);
-    // Other users with write access to the folder could only create a file of their own there.
+    // Other users with write access to the folder could only create their own file there.
     chmodSync(join(folder, '.baton'), mode === 0o600 ? 0o770 : 0o700);
     assert.deepEqual(findConnection({ folders: [folder] }), connection);
     rmSync(path);
@@ -78,7 +78,7 @@ test("one that leads to another machine gets no token of the user's own unless i
   write(0o600);
   assert.deepEqual(findConnection(own), connection);
   assert.equal(findAccess(away, [folder]).token, 'mine');
-  // Unpacked from an archive, it belongs to the user, and nobody else can read it.
+  // A file unpacked from an archive belongs to the user and is readable only by the user.
   for (const field of ['coordinationUrl', 'identityUrl']) {
     const hostile = { ...connection, [field]: 'https://127.0.0.1.baton.example' };
     writeFileSync(path, JSON.stringify(hostile));

@@ -60,7 +60,7 @@ const fields = [
 ] as const;
 
 /**
- * Finds how to connect to the Baton of this machine.
+ * Finds the connection details of this machine's Baton.
  * @example console.log(findConnection({ folders: [folder] })?.coordinationUrl);
  * @returns undefined if no file was found
  * @throws ConnectionError if a file is damaged or can't be read, or the named one is missing;

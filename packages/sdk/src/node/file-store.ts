@@ -5,7 +5,7 @@ import type { Store } from '../store.ts';
 let writes = 0;
 
 /**
- * Stores a text in a file that only its owner may read. An interrupted write keeps the previous text.
+ * Stores a string in a file that only its owner may read. An interrupted write keeps the previous text.
  * @example
  * const store = fileStore(`${folder}/cursor`);
  * for await (const event of baton.events.follow({ cursor: '0', store })) {

@@ -22,7 +22,7 @@ export interface StubService {
   close(): Promise<void>;
 }
 
-/** Replaces both services: `answer` decides each response; an exchange of a token succeeds by default. */
+/** Replaces both services: `answer` returns each response; an exchange of a token succeeds by default. */
 export async function startStub(
   answer: (request: Received) => StubAnswer,
   exchange?: (tokens: number) => StubAnswer,

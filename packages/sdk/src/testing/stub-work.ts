@@ -1,6 +1,9 @@
 import type { Received, StubAnswer } from './stub-service.ts';
 
-/** Calls of a stub that gives work, as `claim-next`, `succeed` or `run-1`: the text after the last colon or slash. */
+/**
+ * Calls of a stub that returns work, such as `claim-next`, `succeed` or `run-1`: the text after the last colon or
+ * slash.
+ */
 export type WorkCall =
   | 'sessions'
   | 'context'

@@ -8,7 +8,7 @@ import { isObject } from './keywords.ts';
  * object.
  */
 
-/** In the order of their evaluation: those that depend on what others have evaluated come last. */
+/** In evaluation order: keywords that depend on the evaluation of others are last. */
 export const applicators: Readonly<Record<string, CheckMaker>> = {
   $ref: ({ reference }) => applied(reference(false)),
   $dynamicRef: ({ reference }) => applied(reference(true)),
@@ -156,7 +156,7 @@ function schemasByName(keyword: string, value: Json, inside: KeywordParts['insid
   return new Map(names.map((name) => [name, inside(`/${keyword}${pointerKey(name)}`)]));
 }
 
-/** Applies the schema for each index to the item of a list, if there is one. */
+/** Applies the schema of each index to the item of a list, if it exists. */
 function eachItem(choose: (index: number, seen: Parameters<Check>[3]) => Subschema | undefined): Check {
   return (given, at, run, seen) => {
     if (!Array.isArray(given)) return true;
@@ -173,7 +173,7 @@ function eachItem(choose: (index: number, seen: Parameters<Check>[3]) => Subsche
   };
 }
 
-/** Applies the schema for each name to the member of an object, if there is one. */
+/** Applies the schema of each name to the member of an object, if it exists. */
 function eachMember(
   choose: (name: string, run: Parameters<Check>[2], seen: Parameters<Check>[3]) => Subschema | undefined,
 ): Check {

@@ -93,7 +93,7 @@ export const valueChecks: Readonly<Record<string, CheckMaker>> = {
   },
 };
 
-/** A name from the schema, in the form for messages. */
+/** A name from the schema, formatted for messages. */
 function shownName(name: string): string {
   return name.slice(0, 100).toWellFormed();
 }
@@ -169,7 +169,7 @@ function isNotLonger(text: string, bound: number, run: Evaluation): boolean {
   return characters <= bound;
 }
 
-/** One character takes at most 0.1 µs for each instruction of the pattern. */
+/** One character takes at most 0.1 µs per instruction of the pattern. */
 export function matches(pattern: Pattern, text: string, run: Evaluation): boolean {
   run.spend(2 + text.length * pattern.stepsPerCharacter);
   return pattern.matches(text);

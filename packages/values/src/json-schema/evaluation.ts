@@ -11,7 +11,7 @@ const depthMax = 400;
 export const faultsMax = 20;
 const pathLengthMax = 200;
 
-/** A fault of an instance: its place and its message, without the sent value. */
+/** A fault of an instance: its location and its message, without the sent value. */
 export interface SchemaFault {
   path: string;
   message: string;
@@ -30,13 +30,13 @@ export interface Resource {
 export interface Subschema {
   readonly pointer: string;
   readonly resource: Resource;
-  /** In the order of their evaluation. */
+  /** In evaluation order. */
   checks: readonly Check[];
   /** Whether it has keywords for members that no other keyword has evaluated. */
   tracks: boolean;
 }
 
-/** The place of a value in the instance; undefined for the instance itself. */
+/** The location of a value in the instance; undefined for the instance itself. */
 export interface Place {
   readonly parent: Place | undefined;
   readonly key: string | number;
@@ -55,7 +55,7 @@ export function newSeen(): Seen {
 /** The evaluation exceeded its limit of steps or depth. */
 export class TooCostly extends Error {}
 
-/** One evaluation of one instance: its budget, its faults, and the resources that it went through. */
+/** One evaluation of one instance: its budget, its faults, and the resources on its path. */
 export class Evaluation {
   readonly faults: SchemaFault[] = [];
   readonly scope: Resource[] = [];
@@ -69,7 +69,7 @@ export class Evaluation {
     if (this.#stepsLeft < 0) throw new TooCostly();
   }
 
-  /** Steps that were taken so far. */
+  /** The number of steps so far. */
   get spent(): number {
     return stepsMax - this.#stepsLeft;
   }

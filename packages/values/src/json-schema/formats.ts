@@ -7,7 +7,7 @@ import type { CheckMaker } from './checks.ts';
  * to the implementation.
  */
 
-/** Longer texts match no format: the expressions below may take quadratic time. */
+/** Longer strings match no format, because the expressions below may take quadratic time. */
 const formattedCharactersMax = 2_000;
 
 const fits = (form: z.ZodType) => (text: string) => form.safeParse(text).success;

@@ -1,6 +1,6 @@
 import type { Json } from '../wire.ts';
 
-/** The form that the draft 2020-12 requires of each keyword, and the places of the schemas inside of it. */
+/** The type that the draft 2020-12 requires for each keyword, and the locations of the schemas inside of it. */
 
 /** The position of a keyword's schemas: the value itself, a list, or members; `value` contains none. */
 export type Place = 'schema' | 'schemas' | 'schemasByName' | 'value';

@@ -6,11 +6,11 @@ import { RE2JS } from 're2js';
  */
 export interface Pattern {
   matches(text: string): boolean;
-  /** The maximum number of program steps for each character of a text. */
+  /** The maximum number of program steps per character of a string. */
   readonly stepsPerCharacter: number;
 }
 
-/** For one pattern, as counted by `patternSize`. A size of 500 takes about 10 ms to compile. */
+/** The limit for one pattern, as counted by `patternSize`. A size of 500 takes about 10 ms to compile. */
 export const patternSizeMax = 500;
 /** The limit for all patterns of a schema together. */
 export const patternSizesMax = 2_000;

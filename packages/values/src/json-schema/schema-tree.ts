@@ -3,10 +3,10 @@ import { pointerKey, type Resource, type Subschema } from './evaluation.ts';
 import { isObject, keywordForms } from './keywords.ts';
 import { compilePattern, type Pattern, patternSize, patternSizeMax, patternSizesMax } from './patterns.ts';
 
-/** The maximum number of references of one schema: more than any handwritten schema had. */
+/** The maximum number of references in one schema, more than in any handwritten schema so far. */
 const referencesMax = 1_000;
 
-/** Why a document is not a valid schema, with the place. */
+/** The reason why a document is not a valid schema, with the location. */
 export class SchemaDefect extends Error {
   readonly path: string;
   readonly ref: string | undefined;
@@ -18,7 +18,7 @@ export class SchemaDefect extends Error {
   }
 }
 
-/** A parsed schema: every schema inside of it by its JSON pointer. */
+/** A parsed schema: every schema inside of it, keyed by JSON pointer. */
 export interface SchemaTree {
   readonly subschemas: ReadonlyMap<string, Subschema>;
   readonly documents: ReadonlyMap<Subschema, Json>;
@@ -178,7 +178,7 @@ function decoded(fragment: string): string | undefined {
   }
 }
 
-/** A sent value, in the form for refusals. */
+/** A sent value, formatted for refusals. */
 function shown(value: Json): string {
   return String(value).slice(0, 200).toWellFormed();
 }

@@ -82,7 +82,7 @@ describe('the faults of each keyword', () => {
     { schema: { $ref: '#/$defs/a%20b~1c', $defs: { 'a b/c': { type: 'null' } } }, fits: [null], misses: [1] },
     { schema: { $ref: '#here', $defs: { a: { $anchor: 'here', type: 'null' } } }, fits: [null], misses: [1] },
     { schema: { items: { $ref: '#' }, type: 'array' }, fits: [[[], []]], misses: [[[], 1]] },
-    // Inside a part that has an $id of its own, references start from there.
+    // Inside a part with its own $id, references are relative to that part.
     {
       schema: {
         $defs: { a: { $id: 'part', $ref: '#/$defs/b', $defs: { b: { type: 'null' } } } },
@@ -91,7 +91,7 @@ describe('the faults of each keyword', () => {
       fits: [null],
       misses: [1],
     },
-    // The dynamic anchor of the outermost part is meant: a tree whose nodes must have a value.
+    // The reference resolves to the dynamic anchor of the outermost part: a tree whose nodes must have a value.
     {
       schema: {
         $id: 'strict',
@@ -228,7 +228,7 @@ test('names of properties, constants and examples are no keywords', () => {
   assert.equal(faults(schema, { $ref: 1 }).length, 1);
 });
 
-/** Schemas and instances that were made to take long: each within a document's bounds. */
+/** Schemas and instances that are designed to be slow, each within a document's limits. */
 const worst: Record<string, [Json, Json]> = {
   'every branch leads to two more': [
     {
@@ -355,8 +355,8 @@ describe('the worst schemas and instances take less than 100 ms, and less than 2
 });
 
 /**
- * Schemas and instances over a few names and values, so that they meet. Without `contains`: beside `prefixItems` ajv
- * lets an empty list pass, and its members don't count as evaluated.
+ * Schemas and instances over a few names and values, so that they match often. Without `contains`: with `prefixItems`,
+ * ajv accepts an empty list, and its members don't count as evaluated.
  */
 const value: fc.Arbitrary<Json> = fc.letrec<{ value: Json }>((tie) => ({
   value: fc.oneof(

@@ -27,7 +27,7 @@ export interface PreparedSchema {
 /**
  * Parses a schema once, so that instances can be validated against it.
  * @param document within the limits of a document (`checkDocument`)
- * @param options.formats whether texts must have the formats that the schema names
+ * @param options.formats whether strings must have the formats in the schema
  * @throws SchemaDefect if it isn't a valid schema of the draft, refers to other documents, or is too costly to apply
  */
 export function prepareSchema(

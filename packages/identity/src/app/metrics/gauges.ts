@@ -29,7 +29,7 @@ export function measureService(
   gauge('iam_keys_published', 'Keys in the key document.', () => signingKeys.publishedCount);
   gauge(
     'iam_audit_rows_waiting',
-    'Audit rows of exchanges that wait for their insert.',
+    'Audit rows of exchanges that are queued for their insert.',
     () => ledger.waiting,
   );
 
@@ -41,7 +41,7 @@ export function measureService(
 
   gauge('iam_database_connections_in_use', 'Connections at work.', () => pool.usage().inUse);
   gauge('iam_database_connections_idle', 'Connections without work.', () => pool.usage().idle);
-  gauge('iam_database_requests_waiting', 'Who waits for a connection.', () => pool.usage().waiting);
+  gauge('iam_database_requests_waiting', 'Requests that wait for a connection.', () => pool.usage().waiting);
 
   measureProviderKeys(gauge, providerKeys);
   measureJournal(gauge, pool);
@@ -50,7 +50,11 @@ export function measureService(
 type AddGauge = (name: string, help: string, read: () => number | Promise<number>) => void;
 
 function measureProviderKeys(gauge: AddGauge, providerKeys: Tools['providerKeys']): void {
-  gauge('iam_provider_key_sets', 'Identity providers whose keys are kept.', () => providerKeys.health().kept);
+  gauge(
+    'iam_provider_key_sets',
+    'Identity providers whose keys are cached.',
+    () => providerKeys.health().kept,
+  );
   gauge(
     'iam_provider_key_sets_failing',
     'Identity providers whose last request for keys, within 15 minutes, failed.',
@@ -75,17 +79,17 @@ function measureJournal(gauge: AddGauge, pool: Tools['pool']): void {
   };
   gauge(
     'iam_journal_unsettled_events',
-    'Numbers of the journal that are drawn and not readable yet.',
+    'Journal sequence numbers that are drawn but not readable yet.',
     async () => (await journal()).unsettled_events,
   );
   gauge(
     'iam_journal_oldest_writer_seconds',
-    'How long the oldest unfinished writer of the journal has been at work: it holds up every reader.',
+    'The age of the oldest unfinished write to the journal, which delays every reader.',
     async () => (await journal()).writer_seconds,
   );
   gauge(
     'iam_journal_epochs',
-    'Restarts, fail-overs and restores of the database after which the journal went on.',
+    'Restarts, failovers and restores of the database after which the journal continued.',
     async () => (await journal()).epochs,
   );
 }

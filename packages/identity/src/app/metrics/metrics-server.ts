@@ -3,7 +3,7 @@ import { openWatchPort } from '@baton/kernel/listener/watch-port';
 import type { Settings } from '../settings.ts';
 
 /**
- * Serves `/metrics` on a port of its own, so that a public route never reaches it.
+ * Serves `/metrics` on its own port, so that a public route never reaches it.
  * @returns a function that stops it
  */
 export async function serveMetrics(registry: Registry, settings: Settings): Promise<() => Promise<void>> {

@@ -1,4 +1,4 @@
-// Needs a process of its own: it compares sizes of the heap.
+// Needs its own process, because it compares heap sizes.
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
@@ -20,7 +20,9 @@ after(() => identity.close());
 const audience = 'control-plane';
 const unknownToken = 'iam_pat_0123456789ab_unknown';
 
-/** Each route that takes a presented secret: how to be right, and how to be wrong about a known and an unknown one. */
+/**
+ * Each route that takes a secret, with a valid request and with wrong secrets for a known and an unknown credential.
+ */
 async function makeRoutes(service: TestIdentity) {
   const { tenantId, token } = await makeBearer(service);
   const { clientId, clientSecret } = await makeServiceAccount(service, tenantId);
@@ -73,7 +75,7 @@ describe('limits of failures', () => {
     // Bodies of 14 KB each: 14 MB, if the counters stored them.
     const long = 'x'.repeat(4000);
     const scope = 'x'.repeat(9900);
-    // Not by `request`: the leak test keeps what that sends.
+    // Doesn't use `request`, because the leak test records what it sends.
     const guess = async (client: object) => {
       const body = new URLSearchParams({ grant_type: 'client_credentials', audience, scope, ...client });
       assert.equal((await fetch(`${limited.url}/oauth2/token`, { method: 'POST', body })).status, 401);
@@ -149,7 +151,7 @@ describe('limits of failures', () => {
     });
     const { tenantId, token } = await makeBearer(limited);
     const path = 'platform-access-tokens:exchange';
-    // The form of a token is enough to fail; different ones are one address.
+    // Any well-formed token fails; failures with different tokens count for one address.
     for (const wrong of ['no token', unknownToken])
       assert.equal((await present(limited, path, { token: wrong, audience })).status, 401);
     const rows = (await auditOf(limited, tenantId)).length;

@@ -15,7 +15,7 @@ class FailureWindows {
   readonly #keyOf: (name: string) => string;
 
   /**
-   * @param failuresMax 0: no limit, and nothing is kept
+   * @param failuresMax 0 disables the limit, and nothing is stored
    * @param keyOf the key under which failures of a name are counted
    */
   constructor(failuresMax: number, windowSeconds: number, keyOf: (name: string) => string) {
@@ -24,7 +24,7 @@ class FailureWindows {
     this.#windowMs = windowSeconds * 1000;
   }
 
-  /** The time until the name may fail again; 0 if it may now. */
+  /** The time until another attempt under the name is allowed; 0 if one is allowed now. */
   waitSeconds(name: string): number {
     if (this.#failuresMax === 0) return 0;
     const window = this.#windows.get(this.#keyOf(name));
@@ -59,7 +59,7 @@ export class FailureLimits {
   constructor(settings: Settings, errors: ErrorTable) {
     this.#errors = errors;
     const windowSeconds = settings.IAM_FAILURE_WINDOW_SECONDS;
-    // Hashed: a name from a client may be as long as a body, or keep in memory the body that it is a slice of.
+    // Hashed, because a name from a client may be as long as a body, or retain the body that it is a slice of.
     this.#ofCredentials = new FailureWindows(
       settings.IAM_FAILURES_PER_CREDENTIAL_MAX,
       windowSeconds,
@@ -77,7 +77,9 @@ export class FailureLimits {
     refuseUntil(this.#ofAddresses.waitSeconds(address), 'address');
   }
 
-  /** Whether an error is the response to a wrong, dead or forged credential, not to a good one that may not do this. */
+  /**
+   * Whether an error is the response to a wrong, revoked or forged credential, not to a valid one without permission.
+   */
   isFailure(error: unknown): boolean {
     return error instanceof Refusal && (error.status ?? this.#errors[error.code]?.status) === 401;
   }
@@ -95,7 +97,7 @@ export class FailureLimits {
   }
 
   /**
-   * Counts one wrong admin secret. The right secret is not limited, so that nobody can lock the operator out.
+   * Counts one wrong admin secret. The right secret is not limited, so that an attacker can't lock the operator out.
    * @throws Refusal `rate_limited` when secrets from the address failed too often before
    */
   countAdmin(address: string): void {

@@ -16,7 +16,7 @@ test('a disable wins against 200 parallel requests for tokens of the principal, 
   const { tenantId, principalId } = await makeBearer(identity);
   const path = `/tenants/${tenantId}/principals/${principalId}`;
   const wanted = { name: 'x', audiences: ['control-plane'] };
-  // Through another process: what is measured is not the wait for a connection of the one that is kept busy.
+  // Through another process: otherwise the test would measure the wait for a connection of the busy process.
   const quiet = await identity.another();
   await actAmid(quiet, {
     request: () =>

@@ -24,7 +24,7 @@ export function requireIssuanceKey({ headers }: Context): string {
 }
 
 /**
- * The response to a key that was used: the credential as it is now, without its secret.
+ * The response to a key that was already used: the current credential, without its secret.
  * @returns undefined for a new key
  * @throws Refusal `idempotency_key_reused` when it was used for another request
  */

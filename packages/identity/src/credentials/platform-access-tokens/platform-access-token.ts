@@ -6,7 +6,7 @@ import { Name, NameSet, names as namesOf } from '../../service/fields.ts';
 import { cursorParam, rowsPerPageMax } from '../../service/pages.ts';
 import type { Tables } from '../../service/schema.ts';
 
-/** Every column; the hash of the secret never leaves the statements that compare it. */
+/** All columns. The hash of the secret is used only in the statements that compare it. */
 export type TokenColumns = RowOf<Tables['platform_access_tokens']>;
 
 /** The metadata of a token. */
@@ -36,7 +36,7 @@ export type SignInSnapshot = Pick<
 
 const names = z.array(z.string());
 
-/** A token as the wire shows it: everything but its secret. */
+/** A token in responses: everything except its secret. */
 export const PlatformAccessToken = z
   .strictObject({
     id: Uuid,
@@ -74,7 +74,7 @@ export type ListQuery = z.infer<z.ZodObject<typeof listQuery>>;
 export const IssuedToken = z
   .strictObject({
     credential: PlatformAccessToken,
-    token: z.string().nullable().describe('The secret: in the first response only.'),
+    token: z.string().nullable().describe('The secret, only in the first response.'),
   })
   .meta({ id: 'IssuedToken' });
 export type IssuedToken = z.infer<typeof IssuedToken>;

@@ -58,7 +58,7 @@ export const list = endpoint({
   summary: 'List the tokens of a tenant by creation, including expired ones.',
   params: tenantParam,
   description:
-    'All of them, unless `limit` is set: then a `Link` header with `rel="next"` names the next page, if there is one.',
+    'Returns all of them unless `limit` is set. With `limit`, a `Link` header with `rel="next"` points to the next page, if any.',
   query: listQuery,
   returns: { 200: z.array(PlatformAccessToken) },
   handle: ({ params, query }, { db }) => listPlatformAccessTokens(db, params.tenantId, query),

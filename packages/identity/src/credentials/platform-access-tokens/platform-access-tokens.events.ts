@@ -29,7 +29,7 @@ export const platformAccessTokenIssued = defineEvent(
   Payload,
 );
 
-/** Of the successor. Its predecessor gets no event of its own: it is named here. */
+/** The event of the successor. The predecessor gets no separate event; this one refers to it. */
 export const platformAccessTokenRotated = defineEvent(
   'platform_access_token.rotated',
   'platform_access_token',

@@ -96,7 +96,7 @@ export function findOwner(tenantId: string, credentialId: string) {
     select principal_id from platform_access_tokens where id = ${credentialId} and tenant_id = ${tenantId}`;
 }
 
-/** Locks a token for its rotation, with the sign-in that its successor takes over. */
+/** Locks a token for its rotation, with the sign-in that its successor inherits. */
 export function lockCredential(credentialId: string) {
   return sql<PlatformAccessTokenRow & SignInSnapshot & { is_expired: boolean }>`
     select t.id, t.tenant_id, t.principal_id, kind, name, public_prefix, audiences, scope_ceiling, created_at, expires_at,

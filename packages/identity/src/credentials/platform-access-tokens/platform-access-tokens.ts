@@ -37,7 +37,7 @@ import {
 /**
  * Issues a token (see docs/reference/credentials.md#issue-a-token). The checks run in the order of the endpoint's
  * `errors`.
- * @returns the credential and its secret; for a key that was used, the credential as it is now and null
+ * @returns the credential and its secret; for a key that was already used, the current credential and null
  */
 export async function createPlatformAccessToken(
   context: Context,
@@ -77,7 +77,7 @@ export async function createPlatformAccessToken(
     idempotencyKey,
     fingerprint,
   });
-  // Another request with the same key was first: replay its response. Any other clash is solved by a retry.
+  // Another request with the same key came first: replay its response. A retry resolves any other conflict.
   if (made === undefined)
     return (await replayOf(db, tenantId, idempotencyKey, fingerprint)) ?? fail('credential_conflict');
   recordIssue(context, made);
@@ -115,7 +115,7 @@ export async function getPlatformAccessToken(
 }
 
 /**
- * Revokes a token; one that is revoked already keeps its first reason.
+ * Revokes a token; an already revoked token keeps its first reason.
  * @throws Refusal `credential_not_found`
  */
 export async function revokePlatformAccessToken(
@@ -127,7 +127,7 @@ export async function revokePlatformAccessToken(
   if (!isKnown) fail('credential_not_found');
 }
 
-/** Checks that the principal may get a token; returns the sign-in that the token rests on. */
+/** Checks that the principal may get a token, and returns the sign-in that the token is based on. */
 async function requireSignIn(
   { db, settings }: Context,
   tenantId: string,
@@ -175,7 +175,7 @@ function recordIssue(context: Context, made: PlatformAccessTokenRow): void {
   });
 }
 
-/** A relative link: an edge may have removed the start of the path. */
+/** A relative link, because a proxy may have stripped the start of the path. */
 function linkToNext(query: Record<string, unknown>): string {
   const next = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined) next.set(name, String(value));

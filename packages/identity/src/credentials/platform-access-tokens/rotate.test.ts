@@ -179,7 +179,7 @@ describe('concurrent requests', () => {
       const answers = await Promise.all(round % 2 === 0 ? started : started.reverse());
       const outcomes = answers.map((answer) => (answer.status === 201 ? 'made' : answer.body.detail));
       assert.deepEqual([...outcomes].sort(), ['idempotency_key_reused', 'made']);
-      // A rotation that lost leaves its token as it is.
+      // A rotation that lost the race leaves its token unchanged.
       const live = (await readAll(tenantId)).filter((one: { revokedAt: unknown }) => one.revokedAt === null);
       assert.equal(live.length, outcomes[0] === 'made' ? 2 : 1);
     }
@@ -214,7 +214,7 @@ describe('concurrent requests', () => {
         identity.post(`/tenants/${tenantId}/principals/${principalId}:disable`),
       ]);
       assert.equal(disabled.status, 200);
-      // 503: a disable closes connections that block it for 600 ms, which occurs on a slow machine.
+      // A 503 is allowed: a disable closes connections that block it for 600 ms, which happens on a slow machine.
       assert.ok([201, 409, ...byDepth([503], [])].includes(rotated.status), JSON.stringify(rotated.body));
       assert.deepEqual((await identity.get(`/tenants/${tenantId}/platform-access-tokens`)).body, []);
     }

@@ -27,13 +27,13 @@ export const Audience = z
   })
   .meta({ id: 'Audience' });
 
-/** Scopes are opaque; the verb checks their form after the tenant. */
+/** Scopes are opaque; the operation checks their format after the tenant. */
 export const NewAudience = z
   .strictObject({
     key: Key,
     allowedScopes: NameSet.default([]),
     signingAlgorithm: SigningAlgorithm.default('RS256').describe(
-      'The algorithm that signs its access tokens. Algorithms other than RS256 need a key of the operator, and consumers that accept them.',
+      'The algorithm that signs its access tokens. Algorithms other than RS256 require a key from the operator and consumers that accept them.',
     ),
   })
   .meta({ id: 'NewAudience' });

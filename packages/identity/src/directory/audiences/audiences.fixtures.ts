@@ -3,7 +3,7 @@ import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
 import { makeAudience } from '../../testing/objects.ts';
 import { tenant } from '../tenants/tenants.fixtures.ts';
 
-/** The audience that the examples of bodies name. */
+/** The audience that the example bodies refer to. */
 export const controlPlane = defineObject({
   async make({ identity, get }) {
     await makeAudience(identity, (await get(tenant)).id);

@@ -16,7 +16,7 @@ export function insertAudience(audience: {
     returning id, tenant_id, key, allowed_scopes, signing_algorithm, status`;
 }
 
-/** In the order of code points, whatever the collation of the database. */
+/** Sorted by code points, regardless of the database's collation. */
 export function findAudiences(tenantId: string) {
   return sql<AudienceRow>`
     select id, tenant_id, key, allowed_scopes, signing_algorithm, status from audiences
@@ -50,7 +50,7 @@ export function updateAudienceRow({ id, allowed_scopes, signing_algorithm, statu
     where id = ${id}`;
 }
 
-/** Notes that tokens of an algorithm may have been signed until now. */
+/** Records that tokens of an algorithm may have been signed until now. */
 export function upsertAlgorithmUse(algorithm: SigningAlgorithm) {
   return sql`
     insert into signing_algorithm_uses (algorithm, left_at) values (${algorithm}, now())

@@ -32,7 +32,7 @@ export const NewAuthenticationContext = z
     issuer: Issuer,
     acr: characters(0, 200).nullish(),
     amr: NameSet.default([]),
-    authTime: InstantInput.nullish().describe('When the person signed in; never later than now.'),
+    authTime: InstantInput.nullish().describe('The time of the sign-in; never later than now.'),
     externalIdentityId: Uuid.nullish(),
   })
   .meta({ id: 'NewAuthenticationContext' });

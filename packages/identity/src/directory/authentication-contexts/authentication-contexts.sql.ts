@@ -9,7 +9,7 @@ export interface NewContext {
   issuer: string;
   acr: string | null;
   amr: readonly string[];
-  /** RFC 3339; null is now, and the future is now too. */
+  /** RFC 3339; null and a time in the future both mean now. */
   authTime: string | null;
 }
 

@@ -4,7 +4,7 @@ import type { Emitting } from '../../records/journal/journal.ts';
 import type { Tables } from '../../service/schema.ts';
 import type { Context } from '../context.ts';
 
-/** Work that a request left for later when it was acknowledged. */
+/** Work that a request deferred when it was acknowledged. */
 export type EndingRow = RowOf<Tables['endings']>;
 
 /** The actor of the changes and records: a request, or later the job in its name. */

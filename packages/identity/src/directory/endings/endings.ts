@@ -19,14 +19,14 @@ const endingsPerRoundMax = 100;
 interface Left {
   readonly tenantId: string;
   readonly reason: string;
-  /** Whose tokens, those of this generation; or the members of which group. */
+  /** The principal whose tokens of this generation are revoked, or the group whose members are removed. */
   readonly principalId?: string;
   readonly tokenGeneration?: number;
   readonly groupId?: string;
   readonly provisioningSource?: string | undefined;
 }
 
-/** Leaves the rest of a command to the job, in the name of the caller. */
+/** Defers the rest of a command to the job, on behalf of the caller. */
 export async function leaveEnding(
   { db, caller, requestId }: Pick<Context, 'db' | 'caller' | 'requestId'>,
   what: Left,
@@ -55,13 +55,13 @@ interface Finishing {
   readonly pool: Pool;
   readonly auditKey: AuditKey | undefined;
   readonly log: Logger;
-  /** Does a batch, and removes the ending after the last one. @returns the number of changed rows */
+  /** Processes a batch, and removes the ending after the last one. @returns the number of changed rows */
   continueEnding(ending: Ending): Promise<number>;
 }
 
 /**
- * Does the work that requests left for later, at the start and every second. Any number of processes may
- * do so: one at a time works on each.
+ * Does the work that requests deferred, at startup and every second. Any number of processes may do so; each ending is
+ * processed by one at a time.
  * @returns a function that stops it, after the current batch
  */
 export function startEndings(finishing: Finishing): () => Promise<void> {
@@ -69,13 +69,13 @@ export function startEndings(finishing: Finishing): () => Promise<void> {
     firstMs: 0,
     intervalMs,
     log: finishing.log,
-    failure: 'what a disable or the deletion of a group left to do could not be done',
+    failure: 'the deferred work of a disable or a group deletion failed',
     work: (stopping) => finishEndings(finishing, stopping),
   });
 }
 
 /**
- * A batch of each, in turn, until there is nothing to do. A failure delays no other; the first one is thrown.
+ * Processes a batch of each in turn until no work remains. A failure delays no other; the first one is thrown.
  */
 async function finishEndings(finishing: Finishing, stopping: AbortSignal): Promise<void> {
   const failures: unknown[] = [];

@@ -15,8 +15,8 @@ import {
 import type { ExternalIdentityRow, NewExternalIdentity } from './external-identity.ts';
 
 /**
- * Links a principal of any kind and status by hand (see docs/reference/directory.md#external-identities). Issuers are
- * compared without the slashes at their end, and a subject is linked once in all tenants.
+ * Links a principal of any kind and status manually (see docs/reference/directory.md#external-identities). Issuers are
+ * compared without trailing slashes, and a subject can be linked only once across all tenants.
  * @throws Refusal `principal_not_found`, `identity_provider_managed`, `external_identity_exists`
  */
 export async function linkExternalIdentity(

@@ -79,7 +79,7 @@ async function eventsOf(groupId: string) {
 test('a group is deleted without waiting for who is adding a member, whose membership is then removed', async (t) => {
   const { tenantId, groups, id, path } = await makeGroup();
   const principalId = await makePrincipal(identity, tenantId);
-  // As a sign-in does, until its commit.
+  // Holds the lock until its commit, as a sign-in does.
   const release = await hold(
     t,
     sql`

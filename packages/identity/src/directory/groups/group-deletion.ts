@@ -14,9 +14,9 @@ interface DeletedGroup {
 }
 
 /**
- * Deletes a group that the caller has locked for a change. From the commit on it is absent. The first 100 memberships
- * go in this transaction, which waits for nobody who adds a member; a job removes the others and those that were just
- * being added, and then writes `group.deleted`.
+ * Deletes a group that the caller has locked for a change. After the commit it no longer exists. This transaction
+ * removes the first 100 memberships and doesn't wait for requests that add a member. A job removes the others,
+ * including any that were being added, and then writes `group.deleted`.
  * @returns the number of members
  */
 export async function removeGroup(context: Context, group: DeletedGroup): Promise<number> {
@@ -33,7 +33,7 @@ export async function removeGroup(context: Context, group: DeletedGroup): Promis
   return count;
 }
 
-/** Removes the next members of a deleted group. @returns how many */
+/** Removes the next members of a deleted group. @returns the number of removed members */
 export async function continueDeletion(ending: Ending): Promise<number> {
   const { group_id: groupId, tenant_id: tenantId, provisioning_source: source } = ending.row;
   if (groupId === null) return 0;
@@ -46,7 +46,7 @@ export async function continueDeletion(ending: Ending): Promise<number> {
   return removed;
 }
 
-/** Then nobody can add a member until this transaction ends. */
+/** From here on, no request can add a member until this transaction ends. */
 async function isEmptyAndFree({ db }: Acting, groupId: string): Promise<boolean> {
   if ((await db.row(tryLockGroup(groupId))) === undefined) return false;
   return (await db.row(hasMembers(groupId)))?.has_more === false;

@@ -24,7 +24,7 @@ export const list = endpoint({
   id: 'listGroupMembers',
   method: 'GET',
   path: '/tenants/{tenantId}/groups/{groupId}/members',
-  summary: 'List the members of a group, of any source, in the order in which they joined.',
+  summary: 'List the members of a group, from any source, in the order in which they joined.',
   params: groupParams,
   query: memberPages.query,
   returns: { 200: memberPages.form },
@@ -36,7 +36,7 @@ export const remove = endpoint({
   id: 'removeGroupMember',
   method: 'DELETE',
   path: '/tenants/{tenantId}/groups/{groupId}/members/{principalId}',
-  summary: 'Remove a principal from a local group. A repetition is 404.',
+  summary: 'Remove a principal from a local group. A repetition returns 404.',
   description:
     'A membership that an identity provider added to a local group is restored by the next sign-in with that group.',
   params: { ...groupParams, principalId: Uuid },

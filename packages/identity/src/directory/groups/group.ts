@@ -17,7 +17,7 @@ export const CreatedGroup = z
 export type CreatedGroup = z.infer<typeof CreatedGroup>;
 
 export const Group = CreatedGroup.extend({
-  source: Source.describe('Who manages it: the admin, an identity provider, or a directory.'),
+  source: Source.describe('The manager of the group: the admin, an identity provider, or a directory.'),
   created_at: Timestamp,
 }).meta({ id: 'Group' });
 
@@ -26,11 +26,13 @@ export const groupOf = wireMapper<GroupRow>()(Group, {});
 export const NewGroup = z.strictObject({ key: Key, name: Name }).meta({ id: 'NewGroup' });
 export type NewGroup = z.infer<typeof NewGroup>;
 
-/** The key stays: scopes and mappings refer to it. */
+/** The key never changes, because scopes and mappings refer to it. */
 export const GroupChange = z
   .strictObject({
     name: Name.optional(),
-    status: Status.optional().describe('A `disabled` group entitles nobody to a privileged scope.'),
+    status: Status.optional().describe(
+      'A `disabled` group does not entitle its members to a privileged scope.',
+    ),
   })
   .meta({ id: 'GroupChange' });
 export type GroupChange = z.infer<typeof GroupChange>;

@@ -26,7 +26,7 @@ const outcomeOf = ({ status, body }: { status: number; body: { detail?: string }
   body.detail ?? String(status);
 const sides = (count: number) => Array.from({ length: count }, (_, n) => (n % 2 === 0 ? identity : other));
 const idOf = (path: string) => path.slice(-36);
-/** Also for the job that removes the last members of a deleted group. */
+/** The limit also covers the job that removes the last members of a deleted group. */
 const isGone = async (path: string) =>
   (await identity.pool.row(sql`select id from groups where id = ${idOf(path)}`)) === undefined;
 const typesOf = async (tenantId: string, ...wanted: string[]) =>

@@ -22,7 +22,7 @@ export interface GroupFilter {
   status?: GroupRow['status'] | undefined;
 }
 
-/** One more than the page holds. */
+/** One more than the page size. */
 export function findGroups(tenantId: string, filter: GroupFilter, page: CreatedPage) {
   const [source, status] = [filter.source ?? null, filter.status ?? null];
   return sql<GroupRow>`
@@ -36,7 +36,7 @@ export function findGroups(tenantId: string, filter: GroupFilter, page: CreatedP
     limit ${page.limit + 1}`;
 }
 
-/** The group's row stays until this transaction ends; shared locks don't wait for each other. */
+/** The group's row can't be deleted until this transaction ends; shared locks don't wait for each other. */
 export function lockGroupShared(tenantId: string, groupId: string) {
   return sql<GroupRow>`
     select id, tenant_id, key, name, status, source, created_at
@@ -44,7 +44,7 @@ export function lockGroupShared(tenantId: string, groupId: string) {
     for key share`;
 }
 
-/** Waits for other changes only: a group is disabled or deleted at once, however many add members to it. */
+/** Waits for other changes only: a group is disabled or deleted at once, however many requests add members to it. */
 export function lockGroupForChange(tenantId: string, groupId: string) {
   return sql<GroupRow>`
     select id, tenant_id, key, name, status, source, created_at
@@ -52,12 +52,12 @@ export function lockGroupForChange(tenantId: string, groupId: string) {
     for no key update`;
 }
 
-/** No row while somebody is adding a member under the shared lock. */
+/** No row while another request is adding a member under the shared lock. */
 export function tryLockGroup(groupId: string) {
   return sql<Pick<GroupRow, 'id'>>`select id from groups where id = ${groupId} for update skip locked`;
 }
 
-/** From the commit on the group is absent, and its key is free. */
+/** After the commit the group no longer exists, and its key is free. */
 export function updateGroupDeleted(groupId: string) {
   return sql`update groups set deleted_at = now() where id = ${groupId}`;
 }

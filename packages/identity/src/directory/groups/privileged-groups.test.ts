@@ -23,7 +23,7 @@ after(async () => {
 
 const remove = (path: string) => identity.request('DELETE', `/api/v1${path}`, { headers: adminHeader });
 
-/** A tenant whose `fleet:admin` is for the members of a group, and a person who requests it. */
+/** A tenant whose `fleet:admin` is reserved for the members of a group, and a person who requests it. */
 async function makeFleet() {
   const realm: Realm = await makeRealm(identity, upstream, { groupMappings: { pilots: 'fleet-admins' } });
   const groupsPath = `/tenants/${realm.tenantId}/groups`;

@@ -24,7 +24,7 @@ after(() => identity.close());
 
 const pathOf = (tenantId: string, principalId: string) => `/tenants/${tenantId}/principals/${principalId}`;
 
-/** A tenant whose directory has brought one person. */
+/** A tenant whose directory has provisioned one person. */
 async function makeProvisioned() {
   const provisioning = await makeProvisioning(identity);
   const directory = scimClient(identity, provisioning.token);
@@ -180,7 +180,7 @@ describe('POST …/principals/{principalId}:enable', () => {
   test('a person who is inactive in the directory stays disabled until the directory changes it', async () => {
     const { tenantId, principalId, directory, userId, sourceId } = await makeProvisioned();
     const enable = () => identity.post(`${pathOf(tenantId, principalId)}:enable`);
-    // Disabled by the admin, active in the directory: the admin may take that back.
+    // Disabled by the admin, active in the directory: the admin may undo that.
     await made(identity.post(`${pathOf(tenantId, principalId)}:disable`));
     assert.equal((await enable()).status, 200);
 
@@ -191,7 +191,7 @@ describe('POST …/principals/{principalId}:enable', () => {
     assert.deepEqual(await journalTypes(identity, tenantId), before);
     assert.equal((await auditActions(identity, tenantId)).at(-1), 'denied principals.enable');
 
-    // A source that is closed decides nothing any more.
+    // A closed source no longer decides anything.
     await identity.pool.run(sql`update provisioning_sources set status = 'disabled' where id = ${sourceId}`);
     assert.equal((await enable()).status, 200);
   });

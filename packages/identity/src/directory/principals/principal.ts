@@ -41,7 +41,7 @@ export const principalQuery = {
   kind: PrincipalKind.optional(),
   status: PrincipalStatus.optional(),
   q: NameSearch.optional().describe(
-    'Words, in any case, of which each is the beginning of a word of the display name, or the beginning of the user name in a directory; 200 characters, 10 words. Blank: all.',
+    'Case-insensitive words, each of which must be a prefix of a word of the display name, or of the user name in a directory; at most 200 characters and 10 words. A blank query matches all principals.',
   ),
 };
 export type PrincipalQuery = z.infer<z.ZodObject<typeof principalQuery>>;

@@ -93,7 +93,7 @@ export const disable = endpoint({
   isEmergency: true,
   method: 'POST',
   path: '/tenants/{tenantId}/principals/{principalId}:disable',
-  summary: 'Disable a principal everywhere and revoke each of its tokens.',
+  summary: 'Disable a principal in all tenants and revoke all its tokens.',
   description:
     'Coordination refuses its access tokens, too: at once in the default run, within 2 seconds if the services run separately. Other services accept them until they expire.',
   params: principalParams,

@@ -22,7 +22,7 @@ export const principalDisabled = defineEvent(
   }),
 );
 
-/** Sessions from before count no more: the tokens that were revoked stay revoked. */
+/** Earlier sessions are no longer valid: the revoked tokens stay revoked. */
 export const principalEnabled = defineEvent(
   'principal.enabled',
   'principal',

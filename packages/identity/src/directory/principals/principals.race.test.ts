@@ -31,7 +31,7 @@ test('enable, disable and issue at the same time, in two processes: status, toke
         send(call, '/platform-access-tokens', token),
       ]).flat(),
     );
-    // 503, also in the long proof: a disable closes connections that block it for 600 ms. On a busy
+    // A 503 is allowed, also in the long test: a disable closes connections that block it for 600 ms. On a busy
     // machine 2 of 13 long runs had a 503.
     for (const { status, body } of answers)
       assert.ok(

@@ -32,7 +32,7 @@ export function findPrincipal(tenantId: string, principalId: string) {
 }
 
 /**
- * Shares the lock of a principal: waits for a disable, and makes one wait; requests that make credentials don't wait
+ * Shares the lock of a principal: waits for a disable, and makes one wait; requests that create credentials don't wait
  * for each other. The status is read after that wait.
  */
 export function enterPrincipal(tenantId: string, principalId: string) {
@@ -42,7 +42,7 @@ export function enterPrincipal(tenantId: string, principalId: string) {
     where m.tenant_id = ${tenantId} and m.principal_id = ${principalId} and m.status = 'active'`;
 }
 
-/** The same for a change of the principal itself: changes wait for each other on its row. */
+/** Locks a principal for a change of the principal itself: changes wait for each other on its row. */
 export function lockPrincipal(tenantId: string, principalId: string) {
   return sql<PrincipalRow>`
     with entered as materialized (
@@ -55,14 +55,14 @@ export function lockPrincipal(tenantId: string, principalId: string) {
 }
 
 /**
- * Takes the lock of a principal alone: waits for concurrent inserts for it, about a second at most; later ones
- * sees the change. The row is locked by a statement after this one.
+ * Takes the lock of a principal alone: waits for concurrent inserts for it, about a second at most; later ones see the
+ * change. A later statement locks the row.
  */
 export function takePrincipalLock(principalId: string) {
   return sql`select take_principal_lock(${principalId})`;
 }
 
-/** The same for a member of the tenant only. */
+/** Like the previous lock, but only for a member of the tenant. */
 export function takeMemberLock(tenantId: string, principalId: string) {
   return sql`
     select take_principal_lock(principal_id) from memberships
@@ -78,7 +78,7 @@ export function updateDisabled(principalId: string, byAdmin: boolean) {
 export type LockedPerson = Pick<PrincipalRow, 'status'> &
   Pick<RowOf<Tables['principals']>, 'disabled_by_admin'>;
 
-/** Whatever its memberships: a directory manages the person in all tenants. */
+/** Regardless of its memberships: a directory manages the person in all tenants. */
 export function lockPrincipalAnywhere(principalId: string) {
   return sql<LockedPerson>`
     with entered as materialized (select enter_principal(${principalId}))
@@ -87,8 +87,8 @@ export function lockPrincipalAnywhere(principalId: string) {
 }
 
 /**
- * Enables a paused or disabled principal. The time is that of the statement: the transaction may have begun before the
- * disable that it waited for, and sessions from in between would be valid again.
+ * Enables a paused or disabled principal. Uses the time of the statement: the transaction may have begun before the
+ * disable that it waited for, and sessions created in between would be valid again.
  */
 export function updateEnabled(principalId: string) {
   return sql<{ at: string }>`
@@ -111,7 +111,7 @@ export function findDirectoryUsers(principalId: string) {
 
 /**
  * Marks the SCIM users of a principal as inactive. Call it with the principal locked: every writer of a user locks the
- * principal first, so nobody else holds these rows.
+ * principal first, so no other transaction has locked these rows.
  */
 export function updateUsersSuspended(principalId: string) {
   return sql`
@@ -131,7 +131,7 @@ export interface PrincipalFilter extends CreatedPage {
   status?: PrincipalRow['status'] | undefined;
 }
 
-/** In the order in which they became members. */
+/** Ordered by the time of joining. */
 export function findPrincipals({ tenantId, kind, status, after, limit }: PrincipalFilter) {
   return sql<PrincipalRow & { joined_at: string }>`
     select p.id, p.kind, p.display_name, p.status, p.created_at, m.created_at as joined_at
@@ -145,8 +145,8 @@ export function findPrincipals({ tenantId, kind, status, after, limit }: Princip
 }
 
 /**
- * Those whose name has words that begin so, or whose user name in a directory of the tenant does. A statement of its
- * own: the candidates come from two indexes, and an optional condition would prevent PostgreSQL from using them.
+ * Principals whose name has words with these prefixes, or whose user name in a directory of the tenant does. A separate
+ * statement: the candidates come from two indexes, and an optional condition would prevent PostgreSQL from using them.
  */
 export function findPrincipalsByName(
   { tenantId, kind, status, after, limit }: PrincipalFilter,

@@ -88,8 +88,8 @@ export async function isMember(db: Db, tenantId: string, principalId: string): P
 }
 
 /**
- * Reads a principal and locks it against disabling until the transaction ends. So a credential that is made for it now
- * is seen, and revoked, by a later disable. Undefined without an active membership in this tenant.
+ * Reads a principal and locks it against disabling until the transaction ends. A later disable therefore finds and
+ * revokes a credential that is created for it now. Undefined without an active membership in this tenant.
  */
 export function getLockedMember(
   db: Db,
@@ -101,18 +101,25 @@ export function getLockedMember(
 
 export type { LockedPerson };
 
-/** Locks a principal whatever its memberships, for a source that manages the person; undefined when there is none. */
+/**
+ * Locks a principal regardless of its memberships, for a source that manages the person; undefined when there is none.
+ */
 export function lockPerson(db: Db, principalId: string): Promise<LockedPerson | undefined> {
   return db.row(lockPrincipalAnywhere(principalId));
 }
 
-/** The same for disabling the person: nothing else changes the principal until the transaction ends. */
+/**
+ * Like `lockPerson`, but exclusive, for disabling the person: no other transaction changes the principal until this one
+ * ends.
+ */
 export async function lockPersonAlone(db: Db, principalId: string): Promise<LockedPerson | undefined> {
   await db.run(takePrincipalLock(principalId));
   return lockPerson(db, principalId);
 }
 
-/** Disables a principal that was created in this transaction. Nobody saw it active, so no event is written. */
+/**
+ * Disables a principal that was created in this transaction. It was never visible as active, so no event is written.
+ */
 export async function disableNew(db: Db, principalId: string): Promise<void> {
   await db.run(updateDisabled(principalId, false));
 }
@@ -179,7 +186,7 @@ export async function enablePrincipal(
 }
 
 /**
- * Gives a principal another name; the same one changes nothing.
+ * Renames a principal; the same name changes nothing.
  * @throws Refusal `principal_not_found`, `principal_provisioned` for a person whose name follows a directory
  */
 export async function updatePrincipal(
@@ -198,7 +205,7 @@ export async function updatePrincipal(
   return { ...principal, display_name: displayName };
 }
 
-/** @throws Refusal `principal_not_found`, which is audited where the tenant is known */
+/** @throws Refusal `principal_not_found`, which is audited if the tenant is known */
 async function lockForChange(
   context: Context,
   action: 'principals.disable' | 'principals.enable',

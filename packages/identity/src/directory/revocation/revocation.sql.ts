@@ -58,7 +58,7 @@ export function hasTokens(principalId: string, generation: number) {
       where principal_id = ${principalId} and generation = ${generation} and revoked_at is null) as has_more`;
 }
 
-/** From here on the tokens that the principal has are refused. */
+/** From here on, the principal's existing tokens are refused. */
 export function updateTokenGeneration(principalId: string) {
   return sql`update principals set token_generation = token_generation + 1 where id = ${principalId}`;
 }

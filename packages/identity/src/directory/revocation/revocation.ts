@@ -34,8 +34,8 @@ export async function revokeToken(context: Context, order: RevocationOrder): Pro
 
 /**
  * Revokes every token of a principal, in whichever tenant it was issued; expired ones too. The first 100 are revoked by
- * this transaction, which takes the same time however many there are; the others are refused from its commit on, and a
- * job revokes them in batches. Call it with the exclusive lock of the principal.
+ * this transaction, whose duration doesn't depend on their number; the others are refused from its commit on, and a job
+ * revokes them in batches. Call it with the exclusive lock of the principal.
  * @returns their number
  */
 export async function revokeTokensOfPrincipal(
@@ -52,7 +52,7 @@ export async function revokeTokensOfPrincipal(
   return count;
 }
 
-/** Revokes the next tokens that a disable left for later. @returns their number */
+/** Revokes the next tokens that a disable deferred. @returns their number */
 export async function continueRevocation(ending: Ending): Promise<number> {
   const { db, row } = ending;
   const { principal_id: principalId, token_generation: generation, reason } = row;

@@ -79,7 +79,7 @@ export const ChangedServiceAccount = z
     clientId: z.string(),
     audiences: names,
     scopeCeiling: names,
-    clientSecret: z.string().optional().describe('Only if it was replaced.'),
+    clientSecret: z.string().optional().describe('Present only if it was replaced.'),
   })
   .meta({ id: 'ChangedServiceAccount' });
 export type ChangedServiceAccount = z.infer<typeof ChangedServiceAccount>;

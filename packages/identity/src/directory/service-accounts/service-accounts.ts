@@ -37,7 +37,7 @@ import {
 
 /**
  * Creates a principal, its membership and its client credentials. The ceiling isn't checked: an exchange grants only
- * what the audience allows too.
+ * scopes that the audience also allows.
  * @throws Refusal `unknown_audience`, also for an unknown tenant
  */
 export async function createServiceAccount(

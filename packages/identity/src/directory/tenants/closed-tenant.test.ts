@@ -21,14 +21,14 @@ after(async () => {
 const anyone = (path: string, body: object) => identity.request('POST', path, { body });
 const present = (verb: string, body: object) => anyone(`/api/v1/platform-access-tokens:${verb}`, body);
 
-/** A key as the former control plane made them. */
+/** A key as the former control plane created it. */
 function makeLegacyKey() {
   const keyPrefix = randomBytes(6).toString('hex');
   const key = `cp_${keyPrefix}_${randomBytes(24).toString('base64url')}`;
   return { key, keyPrefix, keyHash: createHash('sha256').update(key).digest('hex') };
 }
 
-/** A tenant with a credential of each kind, and each way to use or to make one. */
+/** A tenant with a credential of each kind, and each way to use or create one. */
 async function makeWays(): Promise<{ tenantId: string; ways: Record<string, () => Promise<Answer>> }> {
   const audience = 'control-plane';
   const { tenantId, account, token: provisioningToken } = await makeProvisioning(identity);
@@ -109,7 +109,7 @@ test('in a disabled tenant no credential can be used or made; enabling it restor
     }
     return seen;
   };
-  // Disabled through another process: nothing is remembered between a use and the next.
+  // Disabled through another process: nothing is cached between two uses.
   assert.equal((await ways['exchange of a token']?.())?.status, 200);
   await made(other.patch(`/tenants/${tenantId}`, { status: 'disabled' }));
   const unauthorized = (await ways['SCIM by provisioning token']?.())?.body.detail;

@@ -17,12 +17,12 @@ export const NewTenant = z
   .strictObject({
     slug: z.string().regex(/^[a-z0-9][a-z0-9-]{1,78}[a-z0-9]$/),
     name: Name,
-    id: Uuid.nullish().describe('An identifier of your own choice.'),
+    id: Uuid.nullish().describe('A client-chosen identifier.'),
   })
   .meta({ id: 'NewTenant' });
 export type NewTenant = z.infer<typeof NewTenant>;
 
-/** Id and slug stay: others know the tenant by them. */
+/** The id and the slug never change, because other systems refer to the tenant by them. */
 export const TenantChange = z
   .strictObject({
     name: Name.optional(),

@@ -44,7 +44,7 @@ export const update = endpoint({
   path: '/tenants/{tenantId}',
   summary: 'Rename, disable or enable a tenant; equal values change nothing.',
   description:
-    'While a tenant is disabled, no token of it can be exchanged, introspected, revoked by its bearer, issued, rotated or imported, no client gets a token, nobody can sign in, and SCIM is closed. Coordination refuses access tokens that were issued before; other services accept them until they expire. Nothing is revoked: after the tenant is enabled, everything works again.',
+    'While a tenant is disabled, its tokens cannot be exchanged, introspected, revoked by their bearer, issued, rotated or imported, its clients get no tokens, sign-ins are refused, and SCIM is closed. Coordination refuses access tokens that were issued before; other services accept them until they expire. No credential is revoked: after the tenant is enabled, everything works again.',
   params: tenantParam,
   body: TenantChange,
   returns: { 200: Tenant },

@@ -23,7 +23,7 @@ export interface TenantFilter {
   slug?: string | undefined;
 }
 
-/** One more than the page holds. */
+/** One more than the page size. */
 export function findTenants(filter: TenantFilter, page: CreatedPage) {
   const [status, slug] = [filter.status ?? null, filter.slug ?? null];
   return sql<TenantRow>`

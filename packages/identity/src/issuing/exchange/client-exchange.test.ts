@@ -132,7 +132,7 @@ describe('POST /tokens/exchange', () => {
       { audience: 'unknown' },
     );
     assert.deepEqual([wrong.status, wrong.body], [401, { detail: 'invalid_client' }]);
-    // A genuine exchange waits for the row before it: the refused one's was not awaited.
+    // A valid exchange waits for the row before its own: the refused exchange didn't await its row.
     await made(exchange(client));
     const [denied] = (await auditOf(identity, client.tenantId)).slice(-2);
     assert.deepEqual(

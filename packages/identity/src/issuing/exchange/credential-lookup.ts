@@ -6,8 +6,8 @@ import type { ClientQuery, ClientRow, TokenQuery, TokenRow } from './credential.
 import { findClients, findTokens } from './exchanges.sql.ts';
 
 /**
- * Looks presented credentials up, one statement for all that are presented at the same time. While the signers have
- * enough to do, a statement waits for more of them (decision 0103).
+ * Looks presented credentials up, one statement for all that are presented at the same time. While the signers are
+ * busy, a statement waits for more of them (decision 0103).
  */
 export type TokenLookup = SharedStatement<TokenQuery, TokenRow | undefined>;
 export type ClientLookup = SharedStatement<ClientQuery, ClientRow | undefined>;
@@ -36,7 +36,7 @@ export async function lookUpTokens(
   return byPlace(queries, await db.rows(findTokens(queries, settings.IAM_PAT_LAST_USED_INTERVAL_SECONDS)));
 }
 
-/** The row of each query, in the order of the queries. */
+/** The row for each query, in the order of the queries. */
 function byPlace<Row extends { place: number }>(
   queries: readonly unknown[],
   rows: readonly Row[],

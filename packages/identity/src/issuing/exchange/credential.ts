@@ -4,7 +4,7 @@ import type { PrincipalRow } from '../../directory/principals/principal.ts';
 import type { Tables } from '../../service/schema.ts';
 import type { PresentedToken } from '../../service/secrets.ts';
 
-/** A presented credential as the store knows it, in one row: see `exchanges.sql.ts`. */
+/** The stored state of a presented credential, in one row: see `exchanges.sql.ts`. */
 
 type TokenColumns = RowOf<Tables['platform_access_tokens']>;
 type ServiceAccountColumns = RowOf<Tables['service_accounts']>;
@@ -28,13 +28,13 @@ export interface CredentialRow
   > {
   /** The query that the row belongs to, counted from 1. */
   place: number;
-  /** Why the credential is not valid, such as `credential_revoked`; null while it is. */
+  /** The reason why the credential is not valid, such as `credential_revoked`; null if it is valid. */
   refusal: string | null;
   /** The clientId of a service account, the public prefix of a token or a legacy key. */
   client_id: string;
   /** The scopes that the audience allows; null if it isn't an active audience of the tenant. */
   allowed_scopes: string[] | null;
-  /** The algorithm that signs its tokens; null likewise. */
+  /** The algorithm that signs its tokens; null in the same case. */
   signing_algorithm: SigningAlgorithm | null;
   /** Whether the last use on record is old enough to be written again. */
   is_use_due: boolean;

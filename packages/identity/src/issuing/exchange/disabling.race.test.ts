@@ -11,7 +11,7 @@ import { actAmid } from '../../testing/traffic.ts';
 
 let identity: TestIdentity;
 before(async () => {
-  // Every exchange notes the use of its credential, so it locks the credential's row.
+  // Every exchange records the use of its credential, so it locks the credential's row.
   identity = await startIdentity({
     IAM_SIGNING_PRIVATE_KEY: testSigningKey(),
     IAM_PAT_LAST_USED_INTERVAL_SECONDS: '0',

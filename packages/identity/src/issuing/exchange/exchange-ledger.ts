@@ -26,12 +26,12 @@ export class ExchangeLedger {
     return this.#inserts.call(entry);
   }
 
-  /** Entries that wait for the next insert. */
+  /** The number of entries that wait for the next insert. */
   get waiting(): number {
     return this.#inserts.waiting;
   }
 
-  /** Resolves when no entry is waiting. */
+  /** Resolves when no entries are queued. */
   idle(): Promise<void> {
     return this.#inserts.idle();
   }

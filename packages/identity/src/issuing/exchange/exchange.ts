@@ -18,7 +18,7 @@ export const TokenExchangeRequest = z
   .strictObject({
     token: PresentedSecret,
     audience: characters(1, audienceLengthMax),
-    scopes: NameSet.default([]).describe('Empty: all scopes that the token allows.'),
+    scopes: NameSet.default([]).describe('Empty for all scopes that the token allows.'),
   })
   .meta({ id: 'TokenExchangeRequest' });
 export type TokenExchangeRequest = z.infer<typeof TokenExchangeRequest>;

@@ -5,8 +5,8 @@ import type { AuditDraft } from '../../records/drafts.ts';
 import type { ClientQuery, ClientRow, TokenQuery, TokenRow } from './credential.ts';
 
 /**
- * Everything that exchanges of platform access tokens check, in one statement for all concurrent exchanges. Secrets are
- * compared by the program, in constant time.
+ * Reads all data that exchanges of platform access tokens check, in one statement for all concurrent exchanges. Secrets
+ * are compared by the program, in constant time.
  *
  * The subselects around the arrays hide the number of tokens from PostgreSQL, which would otherwise plan the statement
  * again each time; that takes longer than the read. `limit 1` keeps the plan on each table's index, however few rows

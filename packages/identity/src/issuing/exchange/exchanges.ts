@@ -22,7 +22,7 @@ import {
 } from './resolve.ts';
 
 /**
- * Every exchange has the same steps: parse the credential, look it up and check it, decide on audience and scopes, then
+ * Every exchange has the same steps: parse the credential, look it up, check it, determine audience and scopes, then
  * sign and write the audit row concurrently. Without a signing key nothing is looked up or recorded.
  */
 
@@ -89,7 +89,7 @@ export async function exchangeClientCredentials(
 }
 
 /**
- * The scopes that may be granted: those of both ceilings that are not withheld.
+ * The scopes that may be granted: those within both ceilings that are not withheld.
  * @returns a code if the requested audience or a requested scope is not allowed
  */
 function grantableScopes(
@@ -118,7 +118,7 @@ async function signAndRecord(
     principalId: row.principal_id,
     credentialId: row.id,
     clientId: row.client_id,
-    // Not null: its audience was found.
+    // Not null, because its audience was found.
     algorithm: row.signing_algorithm as SigningAlgorithm,
     nowSeconds: row.now_seconds,
     ...grant,

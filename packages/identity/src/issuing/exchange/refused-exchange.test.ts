@@ -5,7 +5,7 @@ import { startIdentity, type TestIdentity, testSigningKey } from '../../testing/
 import { makeBearer, makeServiceAccount } from '../../testing/objects.ts';
 import { storeCounts } from '../../testing/records.ts';
 
-// Signing and recording happen at the same time: neither without the other may become visible.
+// Signing and recording happen concurrently: neither may become visible without the other.
 
 const audience = 'control-plane';
 let identity: TestIdentity;

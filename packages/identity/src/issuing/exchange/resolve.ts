@@ -8,7 +8,7 @@ import type { ClientExchangeRequest } from './exchange.ts';
 
 /** The resolve step, which exchange, introspect and revoke-self share (see docs/reference/tokens.md#resolve). */
 
-/** How the two kinds of credentials differ here. The keys are the labels of the metrics. */
+/** The differences between the two kinds of credentials. The keys are the labels of the metrics. */
 const kinds = {
   pat: { resource: 'platform_access_token', invalid: 'invalid_token', unknown: 'unknown_prefix' },
   client: { resource: 'service_account', invalid: 'invalid_client', unknown: 'unknown_client' },
@@ -23,7 +23,7 @@ export interface Presented {
   readonly publicName: string | undefined;
   /** The prefix of every reason in the service's log and the audit log. */
   readonly reasonPrefix: string;
-  /** Denials are written by the shared ledger, or with the transaction of the command. */
+  /** Denials are written by the shared ledger, or in the transaction of the command. */
   readonly writesDenials: 'by ledger' | 'in transaction';
 }
 
@@ -62,7 +62,7 @@ export function presentClient(
 
 /**
  * Awaits the row of a presented credential and checks it: first the secret, then whether it is still valid.
- * @param found the row; undefined when there is nothing to look up
+ * @param found the row; undefined if no lookup was needed
  * @throws Refusal `invalid_token` or `invalid_client`; `rate_limited` instead after too many failures
  */
 export async function resolveCredential<Row extends CredentialRow>(
@@ -125,7 +125,10 @@ export function usedBy({ kind }: Presented, row: CredentialRow) {
   return row.is_use_due ? ([kinds[kind].resource, row.id] as const) : undefined;
 }
 
-/** Refuses an unknown credential, or a wrong secret: counted and logged. Only that of a known client is audited too. */
+/**
+ * Refuses an unknown credential, or a wrong secret: counted and logged. A wrong secret of a known client is also
+ * audited.
+ */
 function refuseUnproven(context: Context, presented: Presented, row: CredentialRow | undefined): never {
   const { kind, publicName, reasonPrefix } = presented;
   context.counters.presented(kind, 'unknown');

@@ -26,8 +26,8 @@ export async function introspectPlatformAccessToken(
 }
 
 /**
- * Revokes the token that is presented (see docs/reference/tokens.md#revoke-your-own-token); to present it again is
- * refused like any dead token.
+ * Revokes the token that is presented (see docs/reference/tokens.md#revoke-your-own-token); a second attempt is refused
+ * like any revoked token.
  * @throws Refusal `invalid_token`, `rate_limited`
  */
 export async function revokeOwnPlatformAccessToken(

@@ -5,7 +5,7 @@ import type { ClientRow } from '../exchange/credential.ts';
 import { clientIdLengthMax } from '../exchange/exchange.ts';
 import { presentClient, resolveCredential } from '../exchange/resolve.ts';
 
-/** A client as a form or a header names it (RFC 6749, section 2.3.1). */
+/** The client credentials in a form or a header (RFC 6749, section 2.3.1). */
 export interface PresentedClient {
   readonly clientId: string;
   readonly clientSecret: string;
@@ -18,19 +18,18 @@ interface ClientForm {
 
 /**
  * The client that authenticates by client_secret_basic or client_secret_post, never by both.
- * @throws Refusal `invalid_client` when none does; InvalidRequest when it is named twice
+ * @throws Refusal `invalid_client` when none does; InvalidRequest when it uses both
  */
 export function requireClient(context: Context, form: ClientForm): PresentedClient {
   return findClient(context, form) ?? refuseClient();
 }
 
 /**
- * The same with optional authentication: undefined without any attempt. A `client_id` alone is what a public
- * client calls itself.
+ * The same with optional authentication: undefined without any attempt. A public client sends a `client_id` alone.
  */
 export function findClient({ headers }: Context, form: ClientForm): PresentedClient | undefined {
   const { authorization } = headers;
-  // Also of two such headers: a client in the form doesn't replace a rejected header.
+  // Also if there are two such headers: a client in the form doesn't replace a rejected header.
   if (authorization === '') refuseClient();
   if (typeof authorization !== 'string') {
     const { client_id: clientId = '', client_secret: clientSecret = '' } = form;
@@ -38,18 +37,18 @@ export function findClient({ headers }: Context, form: ClientForm): PresentedCli
     return clientId === '' ? refuseClient() : { clientId, clientSecret };
   }
   if (form.client_id !== undefined || form.client_secret !== undefined)
-    refuseForm('the client is named twice');
+    refuseForm('the client authenticates twice');
   const encoded = /^Basic +([A-Za-z0-9+/]+=*)$/i.exec(authorization)?.[1] ?? refuseClient();
   const [, id = '', secret = ''] =
     /^([^:]*):(.*)$/s.exec(Buffer.from(encoded, 'base64').toString('utf8')) ?? [];
   const [clientId, clientSecret] = [decoded(id), decoded(secret)];
-  // Only printable ASCII: no client has another id, and the database takes no NUL.
+  // Only printable ASCII: client ids contain nothing else, and the database rejects NUL.
   const isClientId = /^[\x20-\x7e]+$/.test(clientId) && clientId.length <= clientIdLengthMax;
   return isClientId && clientSecret !== '' ? { clientId, clientSecret } : refuseClient();
 }
 
 /**
- * Checks the secret of a client that wants no token of its own.
+ * Checks the secret of a client that doesn't request a token for itself.
  * @throws Refusal `invalid_client`, `rate_limited`
  */
 export function authenticateClient(context: Context, client: PresentedClient): Promise<ClientRow> {
@@ -68,7 +67,7 @@ export function authenticateClient(context: Context, client: PresentedClient): P
 
 /** @throws InvalidRequest for a body of another media type than a form */
 export function requireForm({ headers }: Context): void {
-  if (!isForm(String(headers['content-type'] ?? ''))) refuseForm('the body is no form');
+  if (!isForm(String(headers['content-type'] ?? ''))) refuseForm('the body is not a form');
 }
 
 /** Names and values are escaped to ASCII, so every charset that contains ASCII unchanged is accepted. */

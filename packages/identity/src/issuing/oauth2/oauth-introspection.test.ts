@@ -80,7 +80,7 @@ test('a token of another tenant, or for an audience that the client does not nam
   const other = await makeServiceAccount(identity, tenantId, { audiences: ['memory-service'] });
   await assertInactive(bearer.token, other);
   await assertInactive(await exchanged(bearer.token), other);
-  // Of several audiences only those of the client are shown.
+  // If a token has several audiences, the response contains only those of the client.
   const both = await makeToken(identity, tenantId, bearer.principalId, {
     audiences: ['control-plane', 'memory-service'],
   });

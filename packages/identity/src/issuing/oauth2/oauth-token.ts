@@ -15,7 +15,7 @@ const nameLengthMax = 200;
 export const tokenExchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange';
 export const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token';
 
-/** How the client authenticates where it doesn't by Basic credentials. */
+/** The client authentication of a client that doesn't use Basic credentials. */
 export const clientFields = {
   client_id: z.string().max(clientIdLengthMax).optional(),
   client_secret: z.string().max(clientSecretLengthMax).optional(),
@@ -43,7 +43,7 @@ export const OauthTokenRequest = z
       .max(scopeLengthMax)
       .optional()
       .describe(
-        'Separated by spaces; exactly these are granted. Without it a client gets none, and a token gets all scopes that it allows.',
+        'The scopes to grant, separated by spaces. Without it, a client gets none, and a token gets all scopes that it allows.',
       ),
     subject_token: PresentedSecret.optional().describe('A platform access token, or an imported key.'),
     subject_token_type: z.string().max(nameLengthMax).optional().describe(accessTokenType),
@@ -106,7 +106,7 @@ export type OauthIntrospection = z.infer<typeof OauthIntrospection>;
 export const AuthorizationServerMetadata = z
   .strictObject({
     issuer: z.string(),
-    authorization_endpoint: z.string().describe('Explains that sign-in by browser is not offered.'),
+    authorization_endpoint: z.string().describe('Explains that browser sign-in is not available.'),
     token_endpoint: z.string(),
     jwks_uri: z.string(),
     response_types_supported: z.array(z.string()).describe('None.'),

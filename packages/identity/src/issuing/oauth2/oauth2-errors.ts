@@ -1,9 +1,9 @@
 import type { RenderedError } from '@baton/kernel/http/refusal';
 
-/** Baton's codes in the terms of RFC 6749 (5.2), RFC 8707, RFC 8693 (2.2.2) and RFC 7009 (2.2.1). */
+/** Baton's codes mapped to those of RFC 6749 (5.2), RFC 8707, RFC 8693 (2.2.2) and RFC 7009 (2.2.1). */
 const names: Readonly<Record<string, string>> = {
   invalid_client: 'invalid_client',
-  // The token that is to be exchanged.
+  // The token to exchange.
   invalid_token: 'invalid_request',
   unsupported_grant_type: 'unsupported_grant_type',
   unsupported_token_type: 'unsupported_token_type',
@@ -13,7 +13,7 @@ const names: Readonly<Record<string, string>> = {
   unavailable: 'temporarily_unavailable',
 };
 
-/** The same refusal in the form of RFC 6749, which uses status 400 where other endpoints use 403 or 422. */
+/** The same refusal in the format of RFC 6749, which uses status 400 where other endpoints use 403 or 422. */
 export function oauthError({ status, body, headers }: RenderedError): RenderedError {
   const { detail, docs } = body as { detail: unknown; docs?: string };
   const known = typeof detail === 'string' ? names[detail] : 'invalid_request';

@@ -40,7 +40,7 @@ export const authorize = endpoint({
   path: '/oauth2/authorize',
   root: true,
   auth: 'none',
-  summary: 'Explain that sign-in by browser is not offered to OAuth clients, and what to use instead.',
+  summary: 'Explain that browser sign-in is not available to OAuth clients, and describe the alternative.',
   looseQuery: true,
   returns: { 200: z.string().meta({ contentMediaType: 'text/plain' }) },
   handle: () => reply(200, noBrowserSignIn, { 'content-type': 'text/plain; charset=utf-8' }),
@@ -52,9 +52,10 @@ export const token = endpoint({
   path: '/oauth2/token',
   root: true,
   auth: 'presented',
-  summary: 'Get an access token by client credentials (RFC 6749), or for a platform access token (RFC 8693).',
+  summary:
+    'Get an access token with client credentials (RFC 6749), or for a platform access token (RFC 8693).',
   description:
-    'Clients authenticate by client_secret_basic or client_secret_post; a token exchange needs no client authentication. `resource` (RFC 8707) may replace `audience`. Errors have the form of RFC 6749.',
+    'Clients authenticate with client_secret_basic or client_secret_post; a token exchange needs no client authentication. `resource` (RFC 8707) may replace `audience`. Errors have the format of RFC 6749.',
   body: OauthTokenRequest,
   form: true,
   returns: { 200: OauthToken },
@@ -85,7 +86,7 @@ export const introspect = endpoint({
   auth: 'presented',
   summary: 'Check whether an access token or a platform access token is valid (RFC 7662).',
   description:
-    'A service account sees the tokens of its tenant whose audience it names; for everything else the response is `{"active": false}`.',
+    'A service account sees the tokens of its tenant for one of its audiences; for everything else the response is `{"active": false}`.',
   body: OauthTokenQuery,
   form: true,
   returns: { 200: OauthIntrospection },

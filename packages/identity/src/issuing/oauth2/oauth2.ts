@@ -22,7 +22,7 @@ import {
  * The standard form of both exchanges: client credentials (RFC 6749, section 4.4) and a platform access token (RFC
  * 8693).
  * @throws Refusal `unsupported_grant_type`, `invalid_client`, `invalid_token`, `audience_not_allowed`,
- * `scope_not_allowed`; InvalidRequest for another media type, two ways to name the client, and no audience
+ * `scope_not_allowed`; InvalidRequest for another media type, two authentication methods, and a missing audience
  */
 export async function grantOauthToken(context: Context, form: OauthTokenRequest): Promise<Reply<OauthToken>> {
   requireForm(context);
@@ -71,14 +71,14 @@ async function grantTokenExchange(context: Context, form: OauthTokenRequest): Pr
 }
 
 /**
- * The one audience that `audience` or `resource` names; both must name the same. An address that is not in the settings
- * is refused like an audience that is not allowed.
+ * The audience that `audience` or `resource` specifies; both must specify the same one. An address that is not in the
+ * settings is refused like an audience that is not allowed.
  */
 function audienceOf({ resources }: Settings, { audience, resource }: OauthTokenRequest): string {
   const named = resource === undefined ? audience : (resources.get(resource.replace(/\/+$/, '')) ?? resource);
   if (named === undefined || (audience !== undefined && audience !== named))
     return refuseForm('exactly one audience is needed, as audience or resource');
-  // Longer than the key of any audience.
+  // The maximum length, above that of any audience key.
   return named.length > audienceLengthMax ? fail('audience_not_allowed') : named;
 }
 

@@ -5,11 +5,11 @@ export const metadataPath = '/.well-known/oauth-authorization-server';
 
 const secretMethods = ['client_secret_basic', 'client_secret_post'];
 
-/** The metadata for OAuth clients (RFC 8414). It lists only what works. */
+/** The metadata for OAuth clients (RFC 8414). It lists only supported features. */
 export function describeServer({ issuer }: Pick<Settings, 'issuer'>): AuthorizationServerMetadata {
   return {
     issuer,
-    // Required by clients that take a token by client credentials, too.
+    // Clients that get a token by client credentials require it too.
     authorization_endpoint: `${issuer}/oauth2/authorize`,
     token_endpoint: `${issuer}/oauth2/token`,
     jwks_uri: `${issuer}/.well-known/jwks.json`,
@@ -25,7 +25,7 @@ export function describeServer({ issuer }: Pick<Settings, 'issuer'>): Authorizat
   };
 }
 
-/** For people whose client has opened a browser. */
+/** For people who sign in through a browser that their client opened. */
 export const noBrowserSignIn =
   'Baton does not offer sign-in by browser to clients yet. Give your client a platform access token instead: ' +
   'an administrator issues one (see "Platform access tokens" in the documentation), and the client sends it as ' +
@@ -34,9 +34,9 @@ export const noBrowserSignIn =
 const ownPaths = /^\/(api\/v1|scim|oauth2|\.well-known|docs|openapi\.json)(\/|$)/;
 
 /**
- * The path of a request below the path of the issuer, where a proxy passes that on: the addresses that identity gives
- * out start with the issuer, and work with a proxy that strips its path and without one. RFC 8414 puts the path of
- * the issuer at the end.
+ * The path of a request below the path of the issuer, if a proxy doesn't strip that. The addresses that identity
+ * publishes start with the issuer and work with and without a proxy that strips its path. RFC 8414 puts the path of the
+ * issuer at the end.
  */
 export function withoutIssuerPath(url: string, issuer: string): string {
   const path = new URL(issuer).pathname.replace(/\/+$/, '');

@@ -40,7 +40,7 @@ export class RevocationFeed {
     if (this.#reading !== undefined) return this.#reading;
     const reading: Promise<RevocationList> = this.#load()
       .then((list) => {
-        // Unless it was dropped meanwhile: then it may lack later revocations.
+        // Not if it was dropped meanwhile, because it may then lack later revocations.
         if (this.#reading === reading) [this.#list, this.#readAtMs] = [list, startedAtMs];
         return list;
       })
@@ -62,7 +62,7 @@ export class RevocationFeed {
     this.#list = undefined;
     // A read in progress may not see the commit.
     this.#reading = undefined;
-    // They still read the list at their next turn.
+    // They still read the list at their next poll.
     return this.#announce && within(announcedMsMax, this.#announce()).catch(() => undefined);
   }
 

@@ -2,29 +2,29 @@ import { hash } from 'node:crypto';
 import { z } from 'zod';
 
 /**
- * The subjects of revocations of access tokens: the principal, credential, tenant or identity provider in their
- * claims. Anybody may read it, so ids are hashed; they are random, so a hash reveals none that the reader doesn't know.
- * That of a provider includes its tenant's id, because its key can be guessed. A disabled external identity has no
- * entry of its own: its principal has one.
+ * The subjects of revocations of access tokens: the principal, credential, tenant or identity provider in their claims.
+ * Anyone may read the list, so ids are hashed. They are random, so a hash reveals no unknown id. The hash of a provider
+ * includes its tenant's id, because its key can be guessed. A disabled external identity has no entry of its own: its
+ * principal has one.
  */
 export const RevocationList = z
   .strictObject({
     not_before: z
       .int()
       .describe(
-        'Seconds since 1970: every token with an earlier `iat` is revoked. 0, unless more was revoked at once than fits into the list.',
+        'Seconds since 1970: every token with an earlier `iat` is revoked. 0 unless the revocations exceed the size of the list.',
       ),
     revoked: z.array(
       z.strictObject({
         sha256: z
           .string()
           .describe(
-            'Of the UUID, in lower case, of a principal (`sub`), a credential (`credential_id`) or a tenant (`tenant_id`); or of an identity provider: of `tenant_id`, a space and `client_id`. base64url.',
+            'The hash of the lower-case UUID of a principal (`sub`), a credential (`credential_id`) or a tenant (`tenant_id`); for an identity provider, the hash of `tenant_id`, a space and `client_id`. In base64url.',
           ),
         not_before: z
           .int()
           .nullable()
-          .describe('Its tokens with an earlier `iat` are revoked; null: all of them.'),
+          .describe('Tokens with an earlier `iat` are revoked; null means all tokens.'),
       }),
     ),
   })
@@ -42,7 +42,7 @@ export interface RevocationEvent {
   /** Of an identity provider. */
   readonly key: string | null;
   readonly at_seconds: number;
-  /** Of a principal that was enabled. */
+  /** The time at which a principal was enabled. */
   readonly sessions_not_before: number | null;
 }
 
@@ -61,14 +61,14 @@ export function isRevocation(eventType: string): boolean {
 }
 
 export interface RevocationBounds {
-  /** Older events are left out; every token from before the newest of these is then revoked. */
+  /** Older events are left out: every token issued before the newest of these is then revoked. */
   readonly entriesMax: number;
-  /** The same of one tenant: then every token of that tenant is. */
+  /** The same for one tenant: every token of that tenant is then revoked. */
   readonly entriesOfTenantMax: number;
 }
 
 /**
- * Makes the list from the events of the last minutes.
+ * Creates the list from the events of the last minutes.
  * @param events the newest of each principal, credential, tenant and identity provider, the newest first
  */
 export function makeRevocationList(
@@ -95,13 +95,14 @@ export function makeRevocationList(
 }
 
 /**
- * A tenant or provider that is active again has its tokens back; a principal has only those from after it was enabled.
+ * The tokens of a reactivated tenant or provider are valid again; of a principal, only those issued after it was
+ * enabled.
  */
 function revokes({ type, status }: RevocationEvent): boolean {
   return type !== 'identity_provider.enabled' && (type !== 'tenant.updated' || status === 'disabled');
 }
 
-/** The text that the entry contains the hash of. */
+/** The string whose hash the entry contains. */
 function subjectOf({ type, aggregate_id: id, tenant_id: tenantId, key }: RevocationEvent): string {
   return type === 'identity_provider.disabled' ? `${tenantId} idp:${key}` : id;
 }

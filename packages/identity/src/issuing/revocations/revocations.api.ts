@@ -10,7 +10,7 @@ export const getRevocations = endpoint({
   auth: 'none',
   summary: 'Read the list of revocations that apply to access tokens.',
   description:
-    'For services that verify access tokens by themselves: read it about every second, and reject the tokens that it covers. An entry remains for the lifetime of an access token and two more minutes. Ids are hashed.',
+    'For services that verify access tokens themselves. Read the list about every second, and reject the tokens that it covers. An entry remains for the lifetime of an access token plus two minutes. Ids are hashed.',
   returns: { 200: RevocationList },
   handle: async (_input, { revocationFeed }) =>
     reply(200, await revocationFeed.read(), { 'cache-control': 'no-cache' }),

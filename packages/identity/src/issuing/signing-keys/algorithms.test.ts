@@ -25,13 +25,13 @@ import {
 import { storeCounts } from '../../testing/records.ts';
 import { until } from '../../testing/waiting.ts';
 
-/** Audiences whose tokens are signed by ES256 or EdDSA (see docs/reference/tokens.md#signing-keys). */
+/** Audiences whose tokens are signed with ES256 or EdDSA (see docs/reference/tokens.md#signing-keys). */
 
 const keys = { ES256: makeCurveKey('ES256'), EdDSA: makeCurveKey('EdDSA') };
 
 let folder: string;
 let settings: Record<string, string>;
-/** On a database of its own: of another test's audience its key document would know too. */
+/** On its own database, because its key document would include the audiences of other tests. */
 let identity: TestIdentity;
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'baton-algorithms-'));
@@ -84,7 +84,7 @@ const choose = (at: TestIdentity, tenantId: string, signingAlgorithm: string) =>
     }),
   );
 
-/** A token from each route that issues one by a credential of ours. */
+/** A token from each route that issues one for a Baton credential. */
 async function issueByEveryRoute(at: TestIdentity, clients: Clients): Promise<Record<string, string>> {
   const { clientId, clientSecret } = clients;
   const audience = 'control-plane';
@@ -315,7 +315,7 @@ test('with an overlap no token is refused while the key changes, at each of two 
   const clients = await makeClients(one, 'ES256');
   const tokens: string[] = [];
   const kidsOf = async (at: TestIdentity) => (await documentOf(at)).keys.slice(1).map(({ kid }) => kid);
-  /** All tokens issued so far are valid at both. */
+  /** All tokens issued so far are valid at both processes. */
   const issueAndVerify = async () => {
     tokens.push(await issue(one, clients), await issue(two, clients));
     for (const at of [one, two]) {

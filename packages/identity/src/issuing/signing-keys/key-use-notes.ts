@@ -3,21 +3,22 @@ import { startJob } from '../../service/background-job.ts';
 import type { SigningKeys } from './signing-keys.ts';
 
 /**
- * Half of the margin for which a key is published after its tokens: the last note of a killed process is recent enough.
+ * Half of the margin for which a key is published after its tokens, so that the last record of a killed process is
+ * recent enough.
  */
 const intervalMs = 30_000;
 
 /**
- * Notes in the database which keys this process signs with, so that every process knows when its last token expires
- * (see docs/reference/tokens.md#signing-keys).
- * @returns a function that stops it, after the current note
+ * Records in the database which keys this process signs with, so that every process can determine when its last token
+ * expires (see docs/reference/tokens.md#signing-keys).
+ * @returns a function that stops it, after the current write
  */
 export function startKeyUseNotes(keys: SigningKeys, log: Logger): () => Promise<void> {
   return startJob({
     firstMs: intervalMs,
     intervalMs,
     log,
-    failure: 'the use of the signing key could not be noted',
+    failure: 'the use of the signing key could not be recorded',
     work: () => keys.noteUse(),
   });
 }

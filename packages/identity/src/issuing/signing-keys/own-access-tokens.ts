@@ -16,14 +16,14 @@ export interface OwnClaims extends JWTPayload {
   readonly credential_id: string;
 }
 
-/** The reason why a text is not a valid access token of this issuer, for the log. */
+/** The reason why a string is not a valid access token of this issuer, for the log. */
 export class AccessTokenRefused extends Error {
   override readonly name = 'AccessTokenRefused';
 }
 
 /**
- * Verifies an access token of this issuer: form, signature, issuer, times, and one audience. Revocations since it was
- * issued is for the caller to check.
+ * Verifies an access token of this issuer: form, signature, issuer, times, and one audience. The caller must check for
+ * revocations since it was issued.
  * @param audience any, if it is undefined
  * @throws AccessTokenRefused
  */
@@ -31,8 +31,8 @@ export async function verifyOwnAccessToken(
   token: string,
   { keys, settings, audience }: { keys: SigningKeys; settings: Settings; audience?: string },
 ): Promise<OwnClaims> {
-  // Any published key: during a key rotation, processes may sign by different ones. Each verifies its own algorithm
-  // only.
+  // Accepts any published key: during a key rotation, processes may sign with different ones. Each verifies only its
+  // own algorithm.
   const keyOf = ({ kid, alg }: { kid?: string; alg?: string }) => {
     const key = keys.verifying(kid) ?? refuse('unknown key');
     return key.algorithm === alg ? key.publicKey : refuse('another algorithm than its key');
@@ -57,7 +57,7 @@ export async function verifyOwnAccessToken(
   }
 }
 
-/** @param scope the claim: one text (RFC 9068), or a list, as tokens had it that an older process issued */
+/** @param scope the claim: a string (RFC 9068), or a list, as in tokens issued by an older process */
 export function scopesIn(scope: unknown): readonly unknown[] {
   if (typeof scope === 'string') return scope.split(' ').filter((name) => name !== '');
   return Array.isArray(scope) ? scope : [];

@@ -29,7 +29,7 @@ const documentOf = async (identity: TestIdentity): Promise<JSONWebKeySet> =>
   made(identity.request('GET', '/.well-known/jwks.json'));
 const kidsOf = async (identity: TestIdentity) => (await documentOf(identity)).keys.map(({ kid }) => kid);
 
-/** The files of one machine, named as its settings name them. */
+/** The key files of one machine, under the names in its settings. */
 async function makeFiles() {
   const place = await mkdtemp(join(folder, 'keys-'));
   const [current, next, previous] = ['current', 'next', 'previous'].map((name) =>
@@ -44,13 +44,13 @@ async function makeFiles() {
   return { current, next, previous, settings };
 }
 
-/** The last step of a rotation: what signs next signs now. */
+/** The last step of a rotation: the next key becomes the signing key. */
 async function moveKeys(files: Awaited<ReturnType<typeof makeFiles>>): Promise<void> {
   await rename(files.current, files.previous);
   await rename(files.next, files.current);
 }
 
-/** As if the last token of every key had ended `seconds` from now. */
+/** Simulates that the last token of every key expires `seconds` from now. */
 const endOverlap = (seconds: number, { pool }: TestIdentity = store) =>
   pool.run(sql`update signing_keys set needed_until = now() + make_interval(secs => ${seconds})`);
 
@@ -69,7 +69,7 @@ test('during a rotation no token fails at a consumer that caches the key documen
     const path = '/api/v1/platform-access-tokens:exchange';
     return (await made(identity.request('POST', path, { body }))).accessToken;
   };
-  // Consumers that only poll on schedule, each at its own seconds and on its own machine.
+  // Consumers that only poll on schedule, each at its own offset and against its own machine.
   const cacheSeconds = 60;
   const consumers = [0, 10, 20, 30, 40, 50].map((phase) => ({
     phase,
@@ -78,7 +78,7 @@ test('during a rotation no token fails at a consumer that caches the key documen
   }));
   const at: Record<number, () => Promise<unknown>> = {};
   for (const [index, { files, identity }] of machines.entries()) {
-    // The machines are not changed at one moment: one follows the other after 30 seconds.
+    // The machines are not changed at the same moment: each follows 30 seconds after the previous one.
     at[70 + 30 * index] = async () => {
       await writeFile(files.next, keys[1] as string);
       await identity.service.reload();
@@ -88,7 +88,7 @@ test('during a rotation no token fails at a consumer that caches the key documen
       await identity.service.reload();
     };
   }
-  // Of the last one, 360 seconds after its last use.
+  // The last key was removed 360 seconds after its last use.
   at[550] = async () => {
     await endOverlap(0);
     for (const { identity } of machines) await identity.service.reload();
@@ -103,7 +103,7 @@ test('during a rotation no token fails at a consumer that caches the key documen
       const fresh = await issue(identity);
       issued.push({ token: fresh, kid: decodeProtectedHeader(fresh).kid, atSecond: second });
     }
-    // Those of now, and of each key the oldest that lives: those between need the same key.
+    // The newest tokens, and the oldest live token of each key: those in between need the same key.
     const live = issued.filter(({ atSecond }) => second - atSecond <= 300);
     const oldest = [...Map.groupBy(live, ({ kid }) => kid).values()].map(([first]) => first);
     for (const one of new Set([...live.filter(({ atSecond }) => atSecond === second), ...oldest]))
@@ -147,7 +147,7 @@ describe('the previous key', () => {
     );
     assert.notEqual(after.headers.get('etag'), during.headers.get('etag'));
 
-    // A process that starts now knows it from the store, and one that continues to sign with it restores it.
+    // A process that starts now reads it from the database, and one that continues to sign with it restores it.
     const restarted = await store.another(files.settings);
     assert.deepEqual(await kidsOf(restarted), [later]);
     const { IAM_SIGNING_KEY_ID } = files.settings;
@@ -182,7 +182,7 @@ test('a use is noted every 30 seconds, and the time of the previous key is looke
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const identity = await store.another({ ...files.settings, IAM_TOKEN_TTL_SECONDS: '600' });
   const [kid, previous] = await kidsOf(identity);
-  // By its own connections: a timer that began outside of the mocked time can't be cleared within it.
+  // Uses its own connections: a timer that started before the clock was mocked can't be cleared afterwards.
   await endOverlap(-5, identity);
   const neededSeconds = async () =>
     (
@@ -248,7 +248,7 @@ describe('what the files may hold', () => {
       if (next !== '') await writeFile(files.next, next);
       if (previous !== '') await writeFile(files.previous, previous);
       await assert.rejects(store.another(files.settings), sentence);
-      // A reload uses no part of such files, not even another signing key.
+      // A reload ignores such files completely, including another signing key.
       await writeFile(files.current, newKey);
       await identity.service.reload();
       assert.deepEqual(await documentOf(identity), former);

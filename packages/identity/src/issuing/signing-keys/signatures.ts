@@ -9,7 +9,7 @@ const signaturesAheadMin = availableParallelism() + 1;
 
 /**
  * Signs tokens. RSA takes most of a millisecond, so it runs on the thread pool, with a bounded queue. The elliptic
- * curves take about 30 µs, less than it costs to hand them over, so they are done at once.
+ * curves take about 30 µs, less than dispatching them to a thread, so they are signed synchronously.
  */
 export class Signatures {
   #waiting = 0;
@@ -33,7 +33,7 @@ export class Signatures {
   }
 
   /**
-   * Signs an access token by the algorithm of the key. With a full queue it throws at once instead of returning a
+   * Signs an access token with the algorithm of the key. With a full queue it throws at once instead of returning a
    * promise, so that the caller records nothing.
    * @throws Refusal `unavailable` when the queue is full
    */
@@ -41,7 +41,7 @@ export class Signatures {
     const signed = `${base64urlOf({ alg: algorithm, typ: 'at+jwt', kid })}.${base64urlOf(claims)}`;
     const bytes = Buffer.from(signed, 'latin1');
     if (algorithm === 'RS256') return this.#signInTurn(key, bytes).then((made) => tokenOf(signed, made));
-    // JWS has the two numbers of an ES256 signature side by side (RFC 7518, section 3.4).
+    // JWS concatenates the two numbers of an ES256 signature (RFC 7518, section 3.4).
     const made =
       algorithm === 'ES256'
         ? sign('sha256', bytes, { key, dsaEncoding: 'ieee-p1363' })

@@ -5,14 +5,14 @@ import type { SigningAlgorithm } from '../../directory/audiences/audience.ts';
 import type { Settings } from '../settings.ts';
 import type { JsonWebKey } from './json-web-key.ts';
 
-/** A configured key can't be used: the start ends with this message, and a reload changes nothing. */
+/** A configured key can't be used: startup fails with this message, and a reload changes nothing. */
 export class SigningKeyError extends Error {
   override readonly name = 'SigningKeyError';
 }
 
 export const modulusBitsMin = 3072;
 
-/** Like `kid`, it means the key's own thumbprint, so that the key can change without a change of the settings. */
+/** Like `kid`, it means the key's own thumbprint, so that the key can be replaced without changing the settings. */
 const byThumbprint = 'thumbprint';
 
 /** A parsed key of the key document. */
@@ -41,7 +41,7 @@ export interface KeyRing {
   readonly previous: PublishedKey | undefined;
 }
 
-/** The keys of the settings, RS256 first. */
+/** The configured keys, RS256 first. */
 export type KeyRings = ReadonlyMap<SigningAlgorithm, KeyRing>;
 
 /** The files and names of the keys of one algorithm. */
@@ -89,8 +89,9 @@ function sourcesOf(settings: Settings): readonly KeySource[] {
 
 /**
  * Reads the configured keys of every algorithm.
- * @returns undefined when no RS256 key is configured, or its file isn't there (yet)
- * @throws SigningKeyError for a file that can't be read or isn't a key of its algorithm, or two keys of one name
+ * @returns undefined when no RS256 key is configured, or its file doesn't exist (yet)
+ * @throws SigningKeyError for a file that can't be read or isn't a key of its algorithm, or for two keys with the same
+ * name
  */
 export async function readConfiguredKeys(settings: Settings): Promise<KeyRings | undefined> {
   const rings = new Map<SigningAlgorithm, KeyRing>();
@@ -113,7 +114,7 @@ async function readRing(source: KeySource): Promise<KeyRing | undefined> {
   if (pem === undefined) return undefined;
   return {
     signing: await parsePrivateKey(algorithm, pem, kids.signing, role),
-    // The private key too: one that can't sign is found now, not when it is to sign.
+    // Also parses the private key, so that an unusable one is found now and not when it has to sign.
     next:
       nextPem === undefined
         ? undefined
@@ -157,7 +158,7 @@ async function parsePrivateKey(
   return { ...(await describeKey(algorithm, createPublicKey(privateKey), kid, role)), privateKey };
 }
 
-/** The file may contain only the public key, since the key no longer signs. */
+/** The file may contain only the public key, because the key no longer signs. */
 function parsePublicKey(
   algorithm: SigningAlgorithm,
   pem: string,
@@ -180,7 +181,7 @@ async function describeKey(
   return { algorithm, kid, publicKey, thumbprint, jwk: jsonWebKeyOf(jwk, kid) };
 }
 
-/** @throws SigningKeyError for a key that another algorithm is for, or that is too weak */
+/** @throws SigningKeyError for a key of another algorithm, or one that is too weak */
 function refuseOtherKind(algorithm: SigningAlgorithm, publicKey: KeyObject, role: string): void {
   const { asymmetricKeyType: type, asymmetricKeyDetails: details = {} } = publicKey;
   const not = (what: string) => new SigningKeyError(`The ${role} is not ${what}.`);

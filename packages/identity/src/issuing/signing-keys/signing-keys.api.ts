@@ -11,7 +11,7 @@ export const getKeys = endpoint({
   auth: 'none',
   summary: 'Read the public signing keys as a JWKS document.',
   description:
-    'Exactly one RSA key, unless the operator rotates it with an overlap (then the next and the previous key follow the signing key), or an audience has a `signingAlgorithm` other than RS256 (then its keys follow those). Ignore keys of a type that you do not use. Cache the document, and fetch it again when a token names an unknown `kid`. Without a configured signing key the status is 500.',
+    'Contains exactly one RSA key, unless the operator rotates it with an overlap (then the next and the previous key follow the signing key), or an audience has a `signingAlgorithm` other than RS256 (then its keys follow those). Ignore keys of a type that you do not use. Cache the document, and fetch it again when a token has an unknown `kid`. Without a configured signing key, the response is 500.',
   returns: { 200: JsonWebKeySet, 304: null },
   async handle(_input, { signingKeys, headers }) {
     const { keys, tag } = await signingKeys.document();

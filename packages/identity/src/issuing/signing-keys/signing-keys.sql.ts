@@ -19,8 +19,8 @@ export interface AlgorithmUse {
 }
 
 /**
- * Notes which key has a name, and until when its tokens may be valid. The time of a signing key starts now. That of a
- * previous key stays as it is noted; one that was never noted may have signed just now.
+ * Records the key of each name, and the time until which its tokens may be valid. For a signing key that time counts
+ * from now. For a previous key the recorded time is kept; a key without a record may have signed just now.
  */
 export function upsertKey(kid: string, thumbprint: string, neededSeconds: number, isSigning: boolean) {
   return sql<KeyNote>`
@@ -49,7 +49,10 @@ export function findKeyNotes(kids: readonly string[]) {
     from signing_keys where kid = any (${kids}::text[])`;
 }
 
-/** Notes that keys still sign, and reads how much longer each of `kids` is needed: other processes may use them. */
+/**
+ * Records that keys still sign, and reads how much longer each of `kids` is needed, because other processes may use
+ * them.
+ */
 export function noteKeyUses(
   signing: readonly PublishedKey[],
   neededSeconds: number,
@@ -68,7 +71,7 @@ export function noteKeyUses(
     from signing_keys where kid = any (${kids}::text[])`;
 }
 
-/** Whether any audience, of whatever status, has another algorithm than RS256. */
+/** Whether any audience, of any status, has an algorithm other than RS256. */
 export function findAlgorithmUses(neededSeconds: number) {
   return sql<AlgorithmUse>`
     select asked.algorithm,

@@ -123,7 +123,7 @@ describe('the key itself', () => {
     await writeFile(file, 'half a key');
     await identity.service.reload();
     assert.deepEqual((await readJwks(identity)).body, former.body);
-    assert.ok(identity.logged.some((line) => line.includes('the former ones remain in use')));
+    assert.ok(identity.logged.some((line) => line.includes('the previous ones remain in use')));
 
     await writeFile(file, makeRsaKey(3072));
     await identity.service.reload();
@@ -152,7 +152,7 @@ test('when a reload fails, also in the database or because the file is missing, 
   const stays = async () => {
     const before = identity.logged.length;
     await identity.service.reload();
-    assert.ok(identity.logged.slice(before).some((line) => line.includes('the former ones remain in use')));
+    assert.ok(identity.logged.slice(before).some((line) => line.includes('the previous ones remain in use')));
     assert.deepEqual((await readJwks(identity)).body, former.body);
   };
   await rm(file);
@@ -177,7 +177,7 @@ test('processes that change to a key and back at the same time do not deadlock',
     await Promise.all(processes.map(({ service }) => service.reload()));
   for (const { logged } of processes)
     assert.deepEqual(
-      logged.filter((line) => line.includes('the former ones remain in use')),
+      logged.filter((line) => line.includes('the previous ones remain in use')),
       [],
     );
 });

@@ -26,12 +26,12 @@ import {
 } from './signing-keys.sql.ts';
 
 /**
- * How long a key is published after its last token has expired. It covers differences between clocks, and that a use is
- * noted only every 30 seconds.
+ * The time for which a key is published after its last token has expired. It covers differences between clocks, and the
+ * fact that a use is recorded only every 30 seconds.
  */
 const overlapMarginSeconds = 60;
 
-/** How long a reader of the key document waits for the database; then it gets the known state. */
+/** The time that a reader of the key document waits for the database before it gets the cached state. */
 const usesMsMax = 2000;
 
 /**
@@ -58,9 +58,9 @@ interface KeyDocument {
 interface KeysInUse {
   readonly rings: KeyRings;
   readonly neededSeconds: number;
-  /** By algorithm: for as long as an audience has it, and until the last token has ended. RS256 is always used. */
+  /** Per algorithm: as long as an audience uses it, and until the last token has expired. RS256 is always in use. */
   usedUntilMs: ReadonlyMap<SigningAlgorithm, number>;
-  /** By `kid`: until the last token of the key has ended. */
+  /** Per `kid`: until the last token of the key has expired. */
   neededUntilMs: ReadonlyMap<string, number>;
 }
 
@@ -119,7 +119,7 @@ export class SigningKeys implements SigningAlgorithms {
     log.info({ kid: ring.signing.kid, published }, 'the signing key is in use');
   }
 
-  /** Notes the names of the keys that may sign or have signed, and reads until when each is needed. */
+  /** Records the names of the keys that may sign or have signed, and reads until when each is needed. */
   #noteKeys(
     rings: KeyRings,
     usedUntilMs: KeysInUse['usedUntilMs'],
@@ -147,7 +147,7 @@ export class SigningKeys implements SigningAlgorithms {
     });
   }
 
-  /** Notes that this process still signs with its keys, and reads whether others still use the rest. */
+  /** Records that this process still signs with its keys, and reads whether others still use the rest. */
   async noteUse(): Promise<void> {
     const keys = this.#keys;
     if (keys === undefined) return;
@@ -165,7 +165,7 @@ export class SigningKeys implements SigningAlgorithms {
     keys.usedUntilMs = endsOf(await this.#pool.rows(findAlgorithmUses(keys.neededSeconds)));
   }
 
-  /** The key that signs by an algorithm. @throws NoSigningKeyError, status 500 */
+  /** The signing key of an algorithm. @throws NoSigningKeyError, status 500 */
   current(algorithm: SigningAlgorithm = 'RS256'): SigningKey {
     const ring = this.#keys?.rings.get(algorithm);
     if (ring === undefined) throw new NoSigningKeyError(algorithm);
@@ -181,7 +181,7 @@ export class SigningKeys implements SigningAlgorithms {
   }
 
   /**
-   * The key document as it is now: keys of another algorithm than RS256 while an audience uses it, previous keys until
+   * The current key document: keys of an algorithm other than RS256 while an audience uses it, previous keys until
    * every token that they signed has expired. Another process may have added an audience, so the database is read.
    * @throws NoSigningKeyError, status 500
    */
@@ -198,7 +198,10 @@ export class SigningKeys implements SigningAlgorithms {
     return this.isPresent ? this.#document().published.length : 0;
   }
 
-  /** The key with this name that verifies our tokens: one that signs here or will, or one that is still needed. */
+  /**
+   * The key with this name that verifies our tokens: one that signs now or will sign in this process, or one that is
+   * still needed.
+   */
   verifying(kid: string | undefined): PublishedKey | undefined {
     if (this.#keys === undefined) return undefined;
     const configured = [...this.#keys.rings.values()].flatMap(({ signing, next }) => [signing, next]);
@@ -263,7 +266,7 @@ function neededUntilOf(notes: readonly Pick<KeyNote, 'kid' | 'needed_seconds'>[]
   );
 }
 
-/** A key that was published as the next one must keep the name that consumers know. */
+/** A key that was published as the next one must keep its published name. */
 function refuseOtherName(announced: PublishedKey | undefined, { kid, thumbprint }: SigningKey): void {
   if (announced?.thumbprint === thumbprint && announced.kid !== kid)
     throw new SigningKeyError(
@@ -282,6 +285,6 @@ function warnOfAnotherKey(log: Logger, { kid, thumbprint }: PublishedKey, note: 
   if (formerThumbprint !== thumbprint)
     log.warn(
       { kid, thumbprint, formerThumbprint },
-      'ANOTHER KEY UNDER THE SAME KID: consumers go on trusting the old one. Change IAM_SIGNING_KEY_ID with the key.',
+      'ANOTHER KEY UNDER THE SAME KID: consumers continue to trust the old one. Change IAM_SIGNING_KEY_ID with the key.',
     );
 }

@@ -10,19 +10,25 @@ const UpstreamMode = z.enum(['off', 'scim', 'admin', 'auto']);
 /** The fields that are set at the registration and can be changed later. */
 const choices = {
   upstreamMode: UpstreamMode.describe(
-    'How a new user, and one who is switched on or off, is written to the directory first; `auto`: by SCIM, else by the admin API. Needs upstreamBaseUrl, upstreamRealm and credentials in the settings.',
+    'The protocol for writing new, enabled and disabled users to the directory first; `auto` tries SCIM, then the admin API. Requires upstreamBaseUrl, upstreamRealm and credentials in the settings.',
   ),
   upstreamBaseUrl: characters(0, 500),
   upstreamRealm: characters(0, 120),
-  staleAfterSeconds: z.int().min(60).max(2_592_000).describe('After this silence the source is stale.'),
+  staleAfterSeconds: z
+    .int()
+    .min(60)
+    .max(2_592_000)
+    .describe('The time without contact after which the source is stale.'),
 };
 
 export const NewProvisioningSource = z
   .strictObject({
     key: Key,
     kind: SourceKind.default('scim'),
-    identityProvider: characters(1, 120).describe('The key of the provider whose people it writes.'),
-    servicePrincipalId: Uuid.nullish().describe('Whose access tokens may write; needed for `scim`.'),
+    identityProvider: characters(1, 120).describe('The key of the provider whose people it provisions.'),
+    servicePrincipalId: Uuid.nullish().describe(
+      'The principal whose access tokens may write; required for `scim`.',
+    ),
     upstreamMode: choices.upstreamMode.default('off'),
     upstreamBaseUrl: choices.upstreamBaseUrl.default(''),
     upstreamRealm: choices.upstreamRealm.default(''),
@@ -48,7 +54,9 @@ export const ProvisioningSource = z
     status: Status,
     staleAfterSeconds: z.int(),
     lastSyncAt: Timestamp.nullable(),
-    stale: z.boolean().describe('Active, and silent for longer than `staleAfterSeconds`.'),
+    stale: z
+      .boolean()
+      .describe('Whether the source is active and has had no contact for longer than `staleAfterSeconds`.'),
   })
   .meta({ id: 'ProvisioningSource' });
 export type ProvisioningSource = z.infer<typeof ProvisioningSource>;

@@ -20,7 +20,7 @@ export function lockProviderOf(source: Pick<StoredSource, 'tenant_id' | 'identit
     for share`;
 }
 
-/** No row when the key, the provider or the service principal has a source already. */
+/** No row when the key, the provider or the service principal already has a source. */
 export function insertSource(
   id: string,
   tenantId: string,
@@ -111,7 +111,7 @@ export function updateSourceStatus(
     where id = ${source.id} and tenant_id = ${source.tenant_id}`;
 }
 
-/** At the end of every successful SCIM write, also of one that changes nothing, and at a heartbeat. */
+/** Called at the end of every successful SCIM write, even if it changes nothing, and at a heartbeat. */
 export function updateLastSync(sourceId: string) {
   return sql`
     update provisioning_sources set last_sync_at = now(), stale_detected_at = null where id = ${sourceId}`;

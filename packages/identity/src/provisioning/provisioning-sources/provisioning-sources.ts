@@ -111,7 +111,7 @@ export async function updateProvisioningSource(
 }
 
 /**
- * Enables or disables a source. A repetition changes nothing, and is audited too.
+ * Enables or disables a source. A repetition changes nothing but is audited.
  * @throws Refusal `provisioning_source_not_found`; `population_managed_by_directory` when a SCIM source is enabled
  * whose provider has become `read_only`
  */
@@ -139,7 +139,7 @@ export async function setProvisioningSourceStatus(
 }
 
 /**
- * Records that a directory was read, which would otherwise leave no trace if nothing has changed (see
+ * Records that a directory was read; without this, a read that finds no change would not be visible (see
  * docs/reference/scim.md#sources).
  * @throws Refusal `provisioning_source_not_found`, `source_syncs_itself`
  */
@@ -156,7 +156,7 @@ export async function heartbeatProvisioningSource(
   return getProvisioningSource(db, tenantId, sourceId);
 }
 
-/** Stores that a source has just written or was read: from now on it is not stale. */
+/** Records that a source has just written or was read, so that it is no longer stale. */
 export async function noteContact({ db }: Pick<Context, 'db'>, sourceId: string): Promise<void> {
   await db.run(updateLastSync(sourceId));
 }

@@ -30,7 +30,7 @@ export type ProvisioningToken = z.infer<typeof ProvisioningToken>;
 export const IssuedProvisioningToken = z
   .strictObject({
     ...token,
-    token: z.string().nullable().describe('The secret: in the first response only.'),
+    token: z.string().nullable().describe('The secret, only in the first response.'),
   })
   .meta({ id: 'IssuedProvisioningToken' });
 export type IssuedProvisioningToken = z.infer<typeof IssuedProvisioningToken>;

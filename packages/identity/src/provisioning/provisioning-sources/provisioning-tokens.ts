@@ -29,7 +29,7 @@ import {
 /** Two, so that a directory can be given a new token before the old one is revoked. */
 const liveTokensMax = 2;
 
-/** The public part of a presented provisioning token, or undefined when it isn't of that form. */
+/** The public part of a presented provisioning token, or undefined if it isn't one. */
 export function parseProvisioningToken(token: string): string | undefined {
   return /^iam_scim_([0-9a-f]{12})_./s.exec(token)?.[1];
 }
@@ -116,7 +116,7 @@ export async function revokeProvisioningToken(
   });
 }
 
-/** The Idempotency-Key, or null. A blank one is refused: its sender relies on it. @throws InvalidRequest */
+/** The Idempotency-Key, or null. A blank key is refused, because its sender relies on it. @throws InvalidRequest */
 function idempotencyKeyOf({ headers }: Context): string | null {
   const header = headers['idempotency-key'];
   if (typeof header !== 'string') return null;

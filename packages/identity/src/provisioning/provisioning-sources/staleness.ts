@@ -11,7 +11,7 @@ import { provisioningSourceStale } from './provisioning-sources.events.ts';
 import { findSilentSourceAfter, updateStaleSources } from './provisioning-sources.sql.ts';
 
 const intervalMs = 60_000;
-/** Of the sources that could not be recorded, how many the log names. */
+/** The maximum number of sources that the log lists among those that could not be recorded. */
 const namedMax = 10;
 
 /**
@@ -35,7 +35,7 @@ export function startStalenessSweep(
 
 /**
  * One run over all tenants.
- * @throws Error that names sources that could not be recorded; the others are
+ * @throws Error that lists the sources that could not be recorded; the others are recorded
  */
 export async function sweepStaleSources(pool: Pool, auditKey?: AuditKey): Promise<void> {
   try {

@@ -8,8 +8,8 @@ import { enterpriseUrn, groupUrn, userUrn } from './protocol/schemas.ts';
 import type { Resource } from './testing/filters.ts';
 
 /**
- * Requests in the order and the form in which commercial directories send them, by their public descriptions: what one
- * of them sends must work, also where RFC 7644 would have it otherwise.
+ * Requests in the order and format in which commercial directories send them, according to their public documentation.
+ * Their requests must work even if they deviate from RFC 7644.
  */
 
 interface Step {
@@ -467,7 +467,7 @@ for (const [directory, steps] of Object.entries({ 'Entra ID': entra, Okta: okta 
       });
   });
 
-/** Names of schemas have dots of their own. */
+/** Schema names contain dots themselves. */
 function partOf(body: Resource, path: string): unknown {
   const [first, rest] = path.startsWith(enterpriseUrn)
     ? [enterpriseUrn, path.slice(enterpriseUrn.length + 1)]

@@ -28,7 +28,7 @@ const ownKey = createPrivateKey(testSigningKey());
 const foreignKey = createPrivateKey(makeRsaKey(3072));
 const { store, closedTenant } = storeFaults(() => identity);
 
-/** A request by an access token of the service account, signed after all faults are set. */
+/** A request with an access token of the service account, signed after all faults are set up. */
 interface ScimAttempt extends Attempt {
   readonly claims: Record<string, unknown>;
   /** A provisioning token of the same source, for objects that the test creates itself. */
@@ -151,7 +151,7 @@ const takenName = (noun: Noun) => async (attempt: ScimAttempt) => {
   else operation.value = Object.values(wanted)[0];
 };
 
-/** The source has an upstream directory without credentials, and the request is one that writes there. */
+/** The source has an upstream directory without credentials, and the request would write there. */
 const upstream = (noun: Noun) =>
   noun === 'Users'
     ? [

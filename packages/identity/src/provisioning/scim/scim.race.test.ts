@@ -15,13 +15,13 @@ import { type ScimClient, scimClient } from '../../testing/scim-client.ts';
 /** A round takes up to 320 ms. */
 const rounds = byDepth(5, 30);
 
-/** On a slow machine a disable ends the connections of the writes that it waited 600 ms for. */
+/** On a slow machine, a disable closes the connections of writes that have blocked it for 600 ms. */
 const cutOff = 503;
 
 let processes: [TestIdentity, TestIdentity];
 let upstream: Upstream;
 let fixture: Provisioning;
-/** Clients of the same source, one for each process. */
+/** Clients of the same source, one per process. */
 let clients: [ScimClient, ScimClient];
 before(async () => {
   const first = await startIdentity({
@@ -115,7 +115,7 @@ test('writes of a user and concurrent sign-ins of its person neither deadlock no
     const { clients: own, realm, token, employee } = await makeDirectoryOfRealm();
     const user = { userName: 'ada', externalId: employee };
     const { id } = await made(own[0].post('/Users', user));
-    // The subject is known from here on: another external id is still the same person.
+    // The subject is known from now on: a different external id still refers to the same person.
     await made(signInBy(processes[0], realm, token));
     const set = (value: object, n: number) =>
       (own[n % 2] as ScimClient).patch(`/Users/${id}`, [{ op: 'replace', value }]);
@@ -226,7 +226,7 @@ test('a person is disabled while tokens are issued and exchanged: afterwards no 
       );
     const issued = answers.flatMap(({ status, body }) => (status === 201 ? [String(body.token)] : []));
     for (const each of [token, ...issued]) assert.equal((await exchange(0, each)).status, 401);
-    // One whose row an exchange had locked is refused by its generation, and revoked by a job afterwards.
+    // A token whose row an exchange had locked is refused by its generation, and a job revokes it afterwards.
     const row = await processes[0].pool.row<{ live: number }>(sql`
       select count(*) as live from platform_access_tokens t join principals p on p.id = t.principal_id
       where p.id = ${principalId} and t.revoked_at is null and t.generation = p.token_generation`);

@@ -2,10 +2,13 @@ import { readFile } from 'node:fs/promises';
 import { SettingError } from '@baton/kernel/process/config';
 import type { Settings } from '../settings.ts';
 
-/** How the directory of one source is authenticated to: as a client of its realm, or by a token renewed elsewhere. */
+/**
+ * The authentication at the directory of one source: as a client of its realm, or with a token that is renewed
+ * elsewhere.
+ */
 export type UpstreamCredentials = {
   /**
-   * The only address they are sent to: that of the source can be changed through the API, the operator's file cannot.
+   * The only address that they are sent to. The API can change the address of the source, but not the operator's file.
    */
   readonly baseUrl: string;
 } & ({ readonly clientId: string; readonly clientSecret: string } | { readonly token: string });
@@ -15,10 +18,10 @@ const lineForm =
   /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}) +(https?:\/\/[^\s?#]+) +(?:Bearer +([\x21-\x7e]+)|([^\s:]+):(\S+))$/i;
 
 /**
- * Reads the file of upstream credentials (see docs/reference/scim.md#upstream-directory): a line for each source. Empty
- * lines and lines that start with `#` are ignored. Without the setting there are no credentials.
+ * Reads the file of upstream credentials (see docs/reference/scim.md#upstream-directory): one line per source. Empty
+ * lines and lines that start with `#` are ignored. Without the setting, no source has credentials.
  * @returns the credentials by the id of their source
- * @throws SettingError which names the line, never its content
+ * @throws SettingError with the line number, never its content
  */
 export async function readUpstreamCredentials(
   settings: Pick<Settings, typeof setting>,
@@ -31,10 +34,7 @@ export async function readUpstreamCredentials(
     if (line === '' || line.startsWith('#')) continue;
     const [, id, address, token, clientId = '', clientSecret = ''] = lineForm.exec(line) ?? [];
     if (id === undefined || address === undefined)
-      throw new SettingError(
-        setting,
-        `has a line ${index + 1} that is of another form than its description.`,
-      );
+      throw new SettingError(setting, `has a line ${index + 1} with an invalid format.`);
     if (found.has(id.toLowerCase()))
       throw new SettingError(setting, `has a line ${index + 1} that repeats a source.`);
     const baseUrl = withoutSlash(address);
@@ -44,7 +44,7 @@ export async function readUpstreamCredentials(
   return found;
 }
 
-/** A base address is the same with and without a slash at its end. */
+/** A base address is the same with and without a trailing slash. */
 export function withoutSlash(address: string): string {
   return address.replace(/\/+$/, '');
 }
@@ -53,6 +53,6 @@ async function readText(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (cause) {
-    throw Object.assign(new SettingError(setting, 'names a file that cannot be read.'), { cause });
+    throw Object.assign(new SettingError(setting, 'refers to a file that cannot be read.'), { cause });
   }
 }

@@ -15,7 +15,7 @@ import {
   type UpstreamFixture,
 } from './testing/upstream-fixture.ts';
 
-/** docs/reference/scim.md#upstream-directory: a failure refuses the whole write, 502, and nothing is stored. */
+/** docs/reference/scim.md#upstream-directory: a failure refuses the whole write with 502, and nothing is stored. */
 
 let fixture: UpstreamFixture;
 before(async () => {
@@ -45,7 +45,7 @@ async function startFixture(t: TestContext): Promise<UpstreamFixture> {
   return own;
 }
 
-/** Every failure leaves one row in the audit log and nothing else. */
+/** Every failure writes one row to the audit log and no other data. */
 async function expectRefused(
   { client, tenantId }: Source,
   write: () => Promise<{ status: number; body: { status?: string } }>,

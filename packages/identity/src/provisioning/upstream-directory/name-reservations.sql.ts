@@ -11,11 +11,11 @@ export interface Reservation {
 }
 
 export type ReservationRow = Pick<RowOf<Tables['upstream_accounts']>, 'upstream_id' | 'is_tried'> & {
-  /** When the first attempt with an unknown outcome began, if `is_tried`: milliseconds since 1970. */
+  /** The start of the first attempt with an unknown outcome, if `is_tried`: milliseconds since 1970. */
   first_tried_ms: number;
 };
 
-/** No row while another request has the name. */
+/** No row while another request has reserved the name. */
 export function insertReservation({ sourceId, tenantId, userName, holder }: Reservation, secondsMax: number) {
   return sql<ReservationRow>`
     insert into upstream_accounts as a (provisioning_source_id, tenant_id, name_hash, held_by, held_until)
@@ -36,7 +36,10 @@ export function updateReservedAccount({ sourceId, userName, holder }: Reservatio
       and name_hash = encode(sha256(convert_to(lower(${userName}), 'UTF8')), 'hex')`;
 }
 
-/** After a creation that is finished, or certainly made no account. Changes nothing when the reservation has ended. */
+/**
+ * Ends the reservation of a creation that is finished or certainly created no account. Changes nothing when the
+ * reservation has ended.
+ */
 export function deleteReservation({ sourceId, userName, holder }: Reservation) {
   return sql`
     delete from upstream_accounts
@@ -44,7 +47,7 @@ export function deleteReservation({ sourceId, userName, holder }: Reservation) {
       and name_hash = encode(sha256(convert_to(lower(${userName}), 'UTF8')), 'hex')`;
 }
 
-/** Releases the name for other requests, and keeps the known account. */
+/** Releases the name for other requests, and stores the known account. */
 export function endReservation({ sourceId, userName, holder }: Reservation, upstreamId: string | null) {
   return sql`
     update upstream_accounts set upstream_id = ${upstreamId}, held_until = now(), held_by = null

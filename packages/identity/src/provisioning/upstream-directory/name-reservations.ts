@@ -18,7 +18,7 @@ export class NameReservation {
   readonly #reservation: Reservation;
   /** The account of a deleted user, or of an unfinished creation. */
   readonly leftId: string | undefined;
-  /** When the first attempt with an unknown outcome began: milliseconds since 1970. */
+  /** The start of the first attempt with an unknown outcome, in milliseconds since 1970. */
   readonly triedMs: number | undefined;
 
   constructor(reservation: Reservation, row: ReservationRow) {
@@ -61,7 +61,7 @@ export async function reserveName(
   return row === undefined ? undefined : new NameReservation(reservation, row);
 }
 
-/** Keeps the account of a user who is deleted: a later user with the name gets it again. */
+/** Stores the account of a deleted user: a later user with the name gets the same account. */
 export async function keepAccount(
   db: Db,
   name: { sourceId: string; tenantId: string; userName: string },

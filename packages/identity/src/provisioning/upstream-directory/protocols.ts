@@ -22,7 +22,7 @@ export interface ProtocolRequest {
   readonly body?: object;
 }
 
-/** An account, as a search finds it. Its fields are unchecked. */
+/** An account in a search result. Its fields are not validated. */
 export interface FoundAccount {
   readonly id: unknown;
   readonly userName: unknown;
@@ -128,7 +128,7 @@ function objectsOf(json: unknown): Record<string, unknown>[] {
   return Array.isArray(json) ? json.map(fieldsOf) : [];
 }
 
-/** The fields of an object; of anything else none. */
+/** The fields of an object; an empty object for any other value. */
 export function fieldsOf(json: unknown): Record<string, unknown> {
   return typeof json === 'object' && json !== null ? (json as Record<string, unknown>) : {};
 }

@@ -22,7 +22,7 @@ export interface UpstreamSource {
 
 /** An earlier attempt to create an account, whose outcome is unknown. */
 export interface EarlierAttempt {
-  /** When the first such attempt began: milliseconds since 1970; undefined if there was none. */
+  /** The start of the first such attempt, in milliseconds since 1970; undefined if there was none. */
   readonly sinceMs: number | undefined;
   /**
    * Whether no user of the source has this account. The account of a user is not new, regardless of the directory's
@@ -41,7 +41,7 @@ interface Call {
 
 const callsMax = 32;
 const retryAfterSeconds = 1;
-/** Between the clocks of the directory and of the database. */
+/** The maximum difference between the clocks of the directory and of the database. */
 const clockSkewMs = 60_000;
 /** Fits into a path and into a subject. Our placeholder subjects begin with `urn:`. */
 const idForm = /^(?!urn:)[A-Za-z0-9][A-Za-z0-9._~:@+=-]{0,254}$/;
@@ -65,14 +65,14 @@ export class UpstreamDirectory {
     this.#tokens = new UpstreamTokens(outbound);
   }
 
-  /** Replaces the credentials of all sources, and forgets the access tokens that were got by them. */
+  /** Replaces the credentials of all sources, and discards the access tokens that were obtained with them. */
   use(credentials: ReadonlyMap<string, UpstreamCredentials>): void {
     this.#credentials = credentials;
     this.#tokens.clear();
   }
 
   /**
-   * Creates an account. An account that exists already is used only if an earlier attempt of this service must have
+   * Creates an account. An existing account is used only if an earlier attempt of this service must have
    * created it: the outcome of that attempt is unknown, the account is not older, and no user of the source has it.
    * @returns the id of the account there
    * @throws UpstreamError; Refusal `unavailable` when too many calls are in progress
@@ -157,7 +157,7 @@ export class UpstreamDirectory {
       else this.#calls.set(sourceId, left);
     }
     const why = failures.map((failure) => failure.why).join(' ');
-    this.#log.warn({ provisioningSourceId: sourceId, why }, 'the directory of a source refused a write');
+    this.#log.warn({ provisioningSourceId: sourceId, why }, 'the directory of a source rejected a write');
     const isSettled = failures.every((failure) => failure.isSettled);
     const isGone = failures.every((failure) => failure.why.endsWith(':status_404'));
     throw new UpstreamError(why, isSettled, failures.at(-1)?.cause, isGone);
@@ -204,13 +204,13 @@ export class UpstreamDirectory {
       );
       throw new UpstreamError(credentials === undefined ? 'no_credentials' : 'other_base_url', true);
     }
-    // `..` in the path would lead out of the realm.
+    // `..` in the path would escape the realm.
     if (/^\.{0,2}$/.test(realm)) throw new UpstreamError('no_realm', true);
     return credentials;
   }
 }
 
-/** The id in the body, else the last part of `Location`. */
+/** The id in the body, or else the last part of `Location`. */
 function idOf({ json, location }: OutboundAnswer): string {
   const id = fieldsOf(json)['id'] ?? lastPart(location);
   if (typeof id === 'string' && idForm.test(id)) return id;

@@ -26,7 +26,7 @@ const unsent: ReadonlySet<OutboundFailure> = new Set([
   'name_not_found',
 ]);
 
-/** Turns a failed request into an `UpstreamError`. @throws any other error as it is */
+/** Turns a failed request into an `UpstreamError`. @throws any other error unchanged */
 export function upstreamErrorOf(error: unknown): UpstreamError {
   if (error instanceof UpstreamError) return error;
   if (!(error instanceof OutboundError)) throw error;
@@ -35,8 +35,8 @@ export function upstreamErrorOf(error: unknown): UpstreamError {
 }
 
 /**
- * For a status other than 2xx. After a 4xx other than 408 nothing was written; after any other status the outcome is
- * unknown.
+ * The error for a status other than 2xx. After a 4xx other than 408, nothing was written; after any other status the
+ * outcome is unknown.
  */
 export function errorOfStatus(status: number): UpstreamError {
   return new UpstreamError(`status_${status}`, status >= 400 && status < 500 && status !== 408);

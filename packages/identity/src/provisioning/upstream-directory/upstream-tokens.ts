@@ -16,13 +16,13 @@ interface Entry {
 
 const tokenForm = /^[\x21-\x7e]{1,16384}$/;
 const renewAheadSeconds = 30;
-/** If the response has no `expires_in` (RFC 6749 leaves it open). */
+/** The default if the response has no `expires_in`, which is optional in RFC 6749. */
 const lifetimeSeconds = 60;
 
-/** Access tokens of directories, got by client_credentials and kept in memory until 30 seconds before they expire. */
+/** Access tokens of directories, obtained by client_credentials and cached until 30 seconds before they expire. */
 export class UpstreamTokens {
   readonly #outbound: OutboundClient;
-  /** By the id of the source. */
+  /** Keyed by source id. */
   readonly #entries = new Map<string, Entry>();
 
   constructor(outbound: OutboundClient) {
@@ -45,7 +45,7 @@ export class UpstreamTokens {
     }
   }
 
-  /** Forgets a token that the directory refused, unless it has been replaced already. */
+  /** Discards a token that the directory refused, unless it has already been replaced. */
   drop(sourceId: string, token: string): void {
     if (this.#entries.get(sourceId)?.token === token) this.#entries.delete(sourceId);
   }
@@ -76,7 +76,7 @@ export class UpstreamTokens {
         },
         body: 'grant_type=client_credentials',
       },
-      // Not the deadline of the caller: others that share the request may have more time left.
+      // Doesn't use the caller's deadline: other callers that share the request may have more time left.
       AbortSignal.timeout(this.#outbound.timeoutMs),
     );
     if (status !== 200) throw errorOfStatus(status);

@@ -18,7 +18,7 @@ import {
   type UpstreamFixture,
 } from './testing/upstream-fixture.ts';
 
-/** Two systems without a common transaction: what is stored in both after failures and races. */
+/** Tests the state of two systems without a common transaction after failures and races. */
 
 let fixture: UpstreamFixture;
 before(async () => {
@@ -29,7 +29,7 @@ afterEach(() => {
   fixture.keycloak.overrides = {};
 });
 
-/** Carries out the request, and responds after a delay. */
+/** Executes the request, and responds after a delay. */
 const late =
   (ms: number): Override =>
   async (res, act) => {
@@ -37,7 +37,7 @@ const late =
     await sleep(ms);
     send(res, outcome);
   };
-/** Acts, and the response is lost. */
+/** Executes the request, and the response is lost. */
 const lost: Override = (res, act) => {
   act();
   res.destroy();
@@ -158,7 +158,7 @@ describe('a creation whose answer is lost', () => {
       keycloak.accounts.push(theirs);
       const post = (more = {}) => one.client.post('/Users', { ...user, ...more });
       assert.equal((await post()).status, 502);
-      // Nor after a failure of the directory, which resembles a creation whose response was lost.
+      // The same holds after a failure of the directory, which resembles a creation whose response was lost.
       keycloak.overrides = { scim: (res) => res.destroy(), admin: (res) => res.destroy() };
       assert.equal((await post()).status, 502);
       keycloak.overrides = {};
@@ -190,7 +190,7 @@ describe('a creation whose answer is lost', () => {
     keycloak.overrides.scim = lost;
     await one.client.post('/Users', user);
     keycloak.overrides = {};
-    // Simulate a crash in between: the name remains reserved for a second.
+    // Simulates a crash in between: the name remains reserved for a second.
     await identity.pool.run(sql`
       update upstream_accounts set held_by = gen_random_uuid(), held_until = now() + interval '1 second'
       where provisioning_source_id = ${one.sourceId}`);
@@ -296,7 +296,7 @@ describe('changes of one user at the same time', () => {
     await held.reached();
     await made(client.patch(path, [{ op: 'replace', path: 'displayName', value: 'Grace' }]));
     const takenBack = barrier();
-    // The outcome comes as late as the response.
+    // The outcome is as late as the response.
     keycloak.overrides.scim = async (res, act) => {
       await takenBack.pass();
       send(res, act());
@@ -333,7 +333,7 @@ describe('changes of one user at the same time', () => {
     const change = client.patch(path, setActive(false));
     await announced.reached();
     keycloak.overrides = {};
-    // The directory now holds what the change will store; taking back the refused one makes it active again.
+    // The directory now has the state that the change will store; undoing the refused one makes it active again.
     takenBack.open();
     assert.equal((await refused).status, 412);
     assert.equal(accountsOf(user.userName)[0]?.active, true);

@@ -16,7 +16,8 @@ import {
 } from './testing/upstream-fixture.ts';
 
 /**
- * docs/reference/scim.md#users and docs/reference/scim.md#upstream-directory: what is sent to a directory, and when.
+ * docs/reference/scim.md#users and docs/reference/scim.md#upstream-directory: the requests that are sent to a
+ * directory.
  */
 
 let fixture: UpstreamFixture;

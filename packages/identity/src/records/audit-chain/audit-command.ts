@@ -53,8 +53,8 @@ interface Output {
 /**
  * `baton identity audit …`
  * @param args the arguments after `audit`
- * @param readSettings reads and checks all settings of identity: a wrong one ends the command with 2
- * @returns the exit code: 0 whole, 1 broken, 2 not checked
+ * @param readSettings reads and checks all settings of identity: an invalid one ends the command with exit code 2
+ * @returns the exit code: 0 intact, 1 broken, 2 not checked
  */
 export async function runAuditCommand(
   args: readonly string[],
@@ -73,7 +73,7 @@ export async function runAuditCommand(
     const keys = new Map((await Promise.all(keyFiles.map(readAuditKey))).map((key) => [key.id, key]));
     const saved = wanted.headsFile === undefined ? {} : await readHeads(wanted.headsFile);
     const log = createLog({ name: 'identity', level: 'error', sync: true });
-    // No request waits for this, and a long record may have to be read from disk.
+    // No request waits for this, and a long log may have to be read from disk.
     const patient = {
       ...settings,
       IAM_CREATE_SCHEMA_ON_STARTUP: false,

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 
 /** Seals the audit log. It is not in the database, so an owner of the database can't forge a seal. */
 export interface AuditKey {
-  /** The start of the key's SHA-256; a seal names its key by it. */
+  /** The start of the key's SHA-256, which identifies the key in a seal. */
   readonly id: string;
   readonly secret: Buffer;
 }
@@ -36,10 +36,10 @@ export async function readAuditKey(file: string): Promise<AuditKey> {
   };
 }
 
-/** Each exchange makes an HMAC: 2.7 µs with a prepared key, 13 µs without. */
+/** Each exchange calculates an HMAC: 2.7 µs with a prepared key, 13 µs without. */
 const preparedKeys = new WeakMap<AuditKey, KeyObject>();
 
-/** HMAC-SHA-256, in hexadecimal, of a list as JSON: no two lists have the same text. */
+/** HMAC-SHA-256, in hexadecimal, of a list as JSON: no two lists have the same JSON. */
 export function hmacOf(key: AuditKey, parts: readonly (string | number)[]): string {
   let prepared = preparedKeys.get(key);
   if (prepared === undefined) {

@@ -24,7 +24,7 @@ before(async () => {
 });
 after(() => identity.close());
 
-/** The module that `baton` also preloads; it halves the time of a start. */
+/** The module that `baton` also preloads; it halves the startup time. */
 const fastStart = new URL('../../../../../bin/fast-start.mjs', import.meta.url).href;
 
 async function untilSealed(tenantId: string): Promise<number> {

@@ -27,8 +27,8 @@ export async function openAuditMaintenance(settings: Settings, log: Logger): Pro
 }
 
 /**
- * Seals the audit log and removes old records, in the background.
- * @returns a function that stops both, after their present batches
+ * Seals the audit log and removes old records in the background. @returns a function that stops both, after their
+ * current batches
  */
 export function maintainAuditRecord(
   pool: Pool,

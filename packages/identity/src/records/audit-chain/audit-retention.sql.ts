@@ -1,6 +1,6 @@
 import { sql } from '@baton/kernel/database/sql';
 
-/** Lets one process remove at a time. */
+/** Lets only one process remove records at a time. */
 export function lockRemoving() {
   return sql<{ held: boolean }>`select pg_try_advisory_xact_lock(19025::bigint << 48) as held`;
 }
@@ -14,7 +14,7 @@ export function findInstantBefore(days: number) {
   return sql<{ kept_since: string }>`select now() - ${days} * interval '1 day' as kept_since`;
 }
 
-/** Whether anything was ever sealed: then nothing is removed without the key. */
+/** Whether any record was ever sealed; if so, nothing is removed without the key. */
 export function findAnySeal() {
   return sql<{ is_sealed: boolean }>`select exists (select from audit_seals) as is_sealed`;
 }
@@ -24,7 +24,7 @@ export function deleteSealed(tenantId: string, after: number, through: number) {
     delete from audit_records where tenant_id = ${tenantId} and sequence > ${after} and sequence <= ${through}`;
 }
 
-/** The oldest records, where nothing is sealed. @param tenantId null for all tenants */
+/** The oldest records, if none is sealed. @param tenantId null for all tenants */
 export function deleteUnsealed(keptSince: string, recordsMax: number, tenantId: string | null) {
   return sql`
     delete from audit_records where sequence in (

@@ -50,7 +50,7 @@ describe('retention', () => {
     await addRecords(identity.pool, keys.key, tenantId, 5000, 40);
     await addRecords(identity.pool, keys.key, younger, 10, 29);
     await seal();
-    // The link that follows holds one record that is old and one that is not.
+    // The next link contains one old record and one recent record.
     await addRecords(identity.pool, keys.key, tenantId, 1, 40);
     await addRecords(identity.pool, keys.key, tenantId, 1, 1);
     await seal();
@@ -116,7 +116,7 @@ describe('retention', () => {
     assert.match(gone.out, /link 3, .*: 256 of its 256 records are removed/);
     assert.doesNotMatch(gone.out, /link [12],/);
 
-    // A mark that is moved on without the key.
+    // A mark that is advanced without the key.
     await tamper(identity.pool, sql`update audit_removals set position = 5 where tenant_id = ${tenantId}`);
     assert.match((await verify()).out, /link 1, .*: 256 of its 256 records are removed/);
   });

@@ -32,9 +32,10 @@ interface Removing {
 }
 
 /**
- * Removes audit records that are older than `days` (see docs/reference/audit.md#retention-of-the-audit-log). Of a
- * sealed record only whole links go, oldest first and only while they are intact. The links stay, and a mark made with
- * the key proves that identity removed them. Sealed records are never removed without the key.
+ * Removes audit records that are older than `days` (see docs/reference/audit.md#retention-of-the-audit-log). Sealed
+ * records are removed by whole links, oldest first and only while the links are intact. The links themselves remain,
+ * and a mark made with the key proves that identity removed the records. Sealed records are never removed without the
+ * key.
  * @returns the number of removed records
  */
 export async function removeOldAudits(removing: Removing): Promise<number> {
@@ -48,7 +49,7 @@ export async function removeOldAudits(removing: Removing): Promise<number> {
   return eachTenant(removing, (tenantId) => removeFromChain({ ...removing, key }, tenantId, keptSince));
 }
 
-/** One tenant after the other: the others must not keep their records because of one whose records can't be removed. */
+/** Per tenant: a tenant whose records can't be removed must not prevent removal for the others. */
 async function eachTenant(
   { pool, log, stopping }: Removing,
   remove: (tenantId: string) => Promise<number>,
@@ -66,7 +67,7 @@ async function eachTenant(
   return removed;
 }
 
-/** Removes records of all tenants in one statement, as long as the store refuses none of them. */
+/** Removes records of all tenants in one statement, as long as the database refuses none of them. */
 async function removeUnsealed(removing: Removing, keptSince: string): Promise<number> {
   try {
     return await removeByAge(removing, keptSince, null);
@@ -159,7 +160,7 @@ async function removeLinks(
 }
 
 /**
- * Removes old records once an hour, if the settings want it.
+ * Removes old records once an hour, if it is configured.
  * @returns a function that stops it, after the current batch
  */
 export function startRetention(removing: Removing): () => Promise<void> {

@@ -4,12 +4,14 @@ import type { ContentRow, HeadRow, RemovalRow, RunRow, SealRow } from './seal.ts
 /** The end of a chain, to which the next link is attached; position 0 and no HMAC before the first link. */
 export type Head = Readonly<Pick<HeadRow, 'position' | 'hmac'>>;
 
-/** The maximum number of records in one link. The check of a link reads no more, whatever number the link claims. */
+/**
+ * The maximum number of records in one link. The check of a link reads no more, regardless of the number in the link.
+ */
 export const recordsPerLinkMax = 256;
 
 export const chainStart: Head = { position: 0, hmac: '' };
 
-/** Makes the link that seals a run of records and follows `previous`. */
+/** Creates the link that seals a range of records and follows `previous`. */
 export function makeLink(key: AuditKey, previous: Head, run: RunRow, content: ContentRow): SealRow {
   const link = {
     tenant_id: run.tenant_id,
@@ -48,7 +50,7 @@ export function removalHmac(key: AuditKey, tenantId: string, { position, hmac }:
   return hmacOf(key, ['baton audit removal 1', tenantId, position, hmac, key.id]);
 }
 
-/** The HMAC that states that records up to this number may have none of their own. */
+/** The HMAC that states that records up to this number may lack their own HMAC. */
 export function startHmac(key: AuditKey, through: number): string {
   return hmacOf(key, ['baton audit start 1', through, key.id]);
 }

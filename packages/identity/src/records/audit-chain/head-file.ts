@@ -4,7 +4,7 @@ import type { Settings } from '../settings.ts';
 import { AuditKeyError } from './audit-key.ts';
 import type { SealRow } from './seal.ts';
 
-/** The last link of all, kept outside of the database. */
+/** The last link of all chains, stored outside of the database. */
 export interface KeptHead {
   readonly lastSequence: number;
   readonly hmac: string;
@@ -39,7 +39,7 @@ export async function readHead(file: string): Promise<KeptHead | undefined> {
   );
 }
 
-/** The last link that this process has made or seen, in memory and in a file that outlives it. */
+/** The last link that this process has created or read, in memory and in a file that outlives it. */
 export class HeadKeeper {
   readonly file: string | undefined;
   readonly #log: Logger;
@@ -55,7 +55,7 @@ export class HeadKeeper {
     return this.#head;
   }
 
-  /** Replaces the file in one step, so that a crash leaves the earlier head or this one. */
+  /** Replaces the file in one step, so that a crash leaves either the earlier head or this one. */
   async keep({ last_sequence: lastSequence, hmac }: SealRow): Promise<void> {
     if (hmac === this.#head?.hmac) return;
     this.#head = { lastSequence, hmac };

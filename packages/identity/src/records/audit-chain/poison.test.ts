@@ -11,8 +11,8 @@ const attempts = byDepth(2, 3);
 const message = 'the audit log could not be sealed';
 
 /**
- * Links are made in the order of the numbers, and a record that is left out is one that `verify` reports: so one link
- * that the store refuses delays the sealing of all, and nothing else.
+ * Links are created in the order of the numbers, and `verify` reports a record that is left out. A link that the
+ * database refuses therefore delays all sealing, but nothing else.
  */
 test('a link that the store refuses is tried once a second at most, is logged, and holds up no request; later all is sealed', async (t) => {
   const { file } = await makeKey();
@@ -32,7 +32,7 @@ test('a link that the store refuses is tried once a second at most, is logged, a
   await makePrincipal(identity, good);
   await makePrincipal(identity, bad);
   await until(() => failures().length >= before + attempts, 'it was tried again and again');
-  // A transaction may have been about to start when the clock was read.
+  // A transaction may have started just as the clock was read.
   assert.ok(performance.now() - beganAt >= 1000 * (attempts - 1), 'not faster than once a second');
 
   await identity.pool.run(sql`alter table audit_seals drop constraint poison`);

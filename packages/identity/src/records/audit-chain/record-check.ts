@@ -3,13 +3,13 @@ import { recordMac } from './record-mac.ts';
 import type { ContentRow } from './seal.ts';
 
 /**
- * The maximum difference between the clocks of the database and the processes, and between a record's place and its time. A
- * transaction takes seconds; the rest is for clocks.
+ * The maximum difference between the clocks of the database and the processes, and between a record's position and its
+ * time. A transaction takes seconds; the rest allows for clock differences.
  */
 const clockMinutesMax = 5;
 const clockMsMax = clockMinutesMax * 60_000;
 /**
- * Two copies of a record are at most twice that apart, or one of them is out of line: ids of older ones are forgotten.
+ * Two copies of a record are at most twice that apart, or one of them is out of order. Older ids are discarded.
  */
 const idsKeptMs = 3 * clockMsMax;
 const minuteMs = 60_000;
@@ -29,7 +29,7 @@ type Line = [
   occurredMs: number,
 ];
 
-/** Checks the records of a tenant one by one, in their order: who wrote them, and when. */
+/** Checks the writer and the time of each record of a tenant, in order. */
 export class RecordCheck {
   readonly #keys: readonly AuditKey[];
   readonly #unprovenThrough: number;
@@ -43,7 +43,7 @@ export class RecordCheck {
     this.#unprovenThrough = unprovenThrough;
   }
 
-  /** One sentence for each record with which something is wrong; the number of the last record. */
+  /** One sentence per faulty record, and the number of the last record. */
   check({ content, proofs }: ContentRow): { problems: string[]; last: number } {
     const problems: string[] = [];
     let last = 0;
@@ -77,7 +77,7 @@ export class RecordCheck {
     const [, id, tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id] =
       line;
     const record = { id, tenant_id, actor_ref, resource_type, resource_id, outcome, reason, request_id };
-    // The database may contain any text; only one that a process wrote has the HMAC.
+    // The database may contain any string; only a string that a process wrote has the HMAC.
     const authenticated = { ...record, action: action as Parameters<typeof recordMac>[1]['action'] };
     return this.#keys.some((key) => recordMac(key, authenticated, writtenMs) === mac);
   }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { AuditDraft } from '../drafts.ts';
 import { type AuditKey, hmacOf } from './audit-key.ts';
 
-/** A record as its writer made it: with an id, the writer's time, and an HMAC over all of it where there is a key. */
+/** A record as written: with an id, the writer's time, and an HMAC over the record if a key is configured. */
 export interface WrittenRecord extends AuditDraft {
   readonly id: string;
   readonly written_at: string;
@@ -12,7 +12,7 @@ export interface WrittenRecord extends AuditDraft {
 
 type Authenticated = Omit<WrittenRecord, 'mac' | 'written_at'>;
 
-/** Makes the rows of drafts, as JSON for the insert; `n` is their order. */
+/** Creates the rows of drafts, as JSON for the insert; `n` is their order. */
 export function encodeRecords(drafts: readonly AuditDraft[], key: AuditKey | undefined): string {
   const now = Date.now();
   const written_at = new Date(now).toISOString();

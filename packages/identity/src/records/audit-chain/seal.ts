@@ -1,7 +1,7 @@
 import type { RowOf } from '@baton/kernel/database/row';
 import type { Tables } from '../../service/schema.ts';
 
-/** A link of a tenant's chain. Digest and HMACs are read in hexadecimal. */
+/** A link of a tenant's chain. The digest and the HMACs are read in hexadecimal. */
 export type SealRow = Omit<
   RowOf<Tables['audit_seals'], { digest: string; previous_hmac: string; hmac: string }>,
   'sealed_at'
@@ -19,7 +19,7 @@ export type HeadRow = Pick<SealRow, 'tenant_id' | 'position' | 'hmac'>;
 /** Records of one tenant that one link will seal. */
 export type RunRow = Pick<SealRow, 'tenant_id' | 'first_sequence' | 'last_sequence' | 'records'>;
 
-/** The records of a tenant from one number to another; more than `records` of them are not read. */
+/** The records of a tenant from one number to another; at most `records` of them are read. */
 export interface Range {
   tenant_id: string;
   after: number;
@@ -32,24 +32,24 @@ export interface ContentRow {
   records: number;
   occurred_from: string | null;
   occurred_to: string | null;
-  /** One record a line, as a JSON array of texts and integers: no two records make the same line. */
+  /** One record per line, as a JSON array of strings and integers: no two records have the same line. */
   content: string;
   /**
-   * A line for each of them: when it was written (milliseconds since 1970), a colon, its HMAC; empty without an HMAC.
+   * One line per record: the time of writing (milliseconds since 1970), a colon and the HMAC; empty without an HMAC.
    */
   proofs: string;
 }
 
-/** Up to which record there may be some without an HMAC. */
+/** The number up to which records may lack an HMAC. */
 export type StartRow = Pick<RowOf<Tables['audit_starts'], { hmac: string }>, 'through' | 'hmac' | 'key_id'>;
 
 /** The records that no link covers. */
 export interface BehindRow {
   /** Not sealed yet. */
   unsealed: number;
-  /** The subset of these that should be. */
+  /** The subset of these that should be covered. */
   overdue: number;
-  /** Not sealed although later records, of other tenants, are: the sealer leaves none out. */
+  /** Not sealed although later records of other tenants are, which the sealer never does. */
   skipped: number;
   first_sequence: number | null;
   last_sequence: number | null;

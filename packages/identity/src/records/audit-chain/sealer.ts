@@ -29,14 +29,14 @@ const refusalLogIntervalMs = 60_000;
 
 /**
  * Adds settled records to the chain of their tenant, in the background: no request waits for it. Several processes may
- * run a sealer; a lock lets one at a time seal.
+ * run a sealer; a lock lets only one seal at a time.
  */
 export class Sealer {
   readonly #pool: Pool;
   readonly #key: AuditKey;
   readonly #heads: HeadKeeper;
   readonly #log: Logger;
-  /** The settled number at the last time when nothing was left to seal; below all numbers before the first time. */
+  /** The settled number when nothing was last left to seal; initially below all numbers. */
   #done = -1;
   #refusalLoggedAt = Number.NEGATIVE_INFINITY;
   #loggedThrough = 0;
@@ -50,8 +50,8 @@ export class Sealer {
 
   /**
    * Seals all settled records, in batches. Does nothing while another process holds the lock. It ends with the first
-   * batch that isn't full: under load there are always some records more, and 60 small batches a second cost exchanges
-   * 5 %.
+   * batch that isn't full: under load, new records always arrive, and 60 small batches per second slowed exchanges down
+   * by 5 %.
    */
   async seal(stopping?: AbortSignal): Promise<void> {
     while (stopping?.aborted !== true) {
@@ -68,7 +68,7 @@ export class Sealer {
   }
 
   /**
-   * Logs one hash over the ends of all chains. Where the log is kept elsewhere, it shows whether a chain was cut later.
+   * Logs one hash over the ends of all chains. If the log is stored elsewhere, it shows whether a chain was cut later.
    * @returns false when nothing was sealed since the last time
    */
   async logHead(): Promise<boolean> {
@@ -85,8 +85,8 @@ export class Sealer {
   }
 
   /**
-   * @returns the number of sealed records, and the last link; undefined if nothing may be sealed, or another process
-   * seals
+   * @returns the number of sealed records, and the last link; undefined if nothing can be sealed, or another process is
+   * sealing
    */
   async #sealBatch(
     tx: Db,
@@ -109,8 +109,8 @@ export class Sealer {
   }
 
   /**
-   * The fault at the end of the record. Later records would be sealed as if nothing had happened, with records
-   * that may be others by now.
+   * The fault at the end of the chain. Without this check, later links would hide that earlier records may have been
+   * replaced.
    */
   async #refusal(tx: Db, last: SealRow | undefined): Promise<string | undefined> {
     const { head } = this.#heads;
@@ -134,7 +134,7 @@ export class Sealer {
     return undefined;
   }
 
-  /** Once in the life of a database: the records of before have no HMAC, and all that follow need one. */
+  /** Happens once per database: earlier records have no HMAC, and all later ones need one. */
   async #start(tx: Db): Promise<void> {
     if ((await tx.rows(findStarts())).length > 0) return;
     const through = (await tx.row(findLastDrawn()))?.last ?? 0;
@@ -185,7 +185,7 @@ export function startSealing(pool: Pool, key: AuditKey, heads: HeadKeeper, log: 
     async work(stopping) {
       await sealer.seal(stopping);
       if (Date.now() - headLoggedAt < headLogIntervalMs) return;
-      // A first look that finds nothing does not put the first anchor off for an hour.
+      // A first run that finds nothing does not delay the first anchor for an hour.
       if (await sealer.logHead()) headLoggedAt = Date.now();
     },
   });

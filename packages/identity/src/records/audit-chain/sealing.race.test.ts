@@ -31,7 +31,10 @@ function writeRecord(db: Db, tenantId: string): Promise<void> {
   return addRecords(db, keys.key, tenantId, 1);
 }
 
-/** Some quick, some slow before their number is drawn, between two numbers or after them, some rolled back. */
+/**
+ * Some writers are quick, some are slow before they draw a number, between two numbers or afterwards, and some roll
+ * back.
+ */
 async function write(writer: number, tenantIds: readonly string[]): Promise<void> {
   for (let round = 0; round < roundsPerWriter; round += 1) {
     const isSlow = (writer + round) % 4 === 0;
@@ -77,8 +80,8 @@ test('16 writers, some slow, some rolled back, while two processes seal: readers
     const { body } = await identity.get(`/audit?after=${after}&limit=7`);
     return body.items.map(({ sequence }: { sequence: number }) => sequence);
   };
-  // Serves whatever is visible: shows that the writers really commit out of the order of their numbers. In pages of 7
-  // it fell behind them on a busy machine, and then missed nothing.
+  // Serves whatever is visible: shows that the writers really commit out of sequence. With pages of 7
+  // it fell behind the writers on a busy machine and then missed nothing.
   let passed = 0;
   const naively = async (after: number) => {
     const rows = await identity.pool.rows<{ sequence: number }>(

@@ -1,13 +1,13 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { BehindRow, ContentRow, HeadRow, Range, RemovalRow, RunRow, SealRow, StartRow } from './seal.ts';
 
-/** Lets one process seal at a time. Later statements see what others sealed before. */
+/** Lets only one process seal at a time. Later statements see the links of earlier sealers. */
 export function lockSealing() {
   return sql<{ held: boolean }>`select pg_try_advisory_xact_lock(19024::bigint << 48) as held`;
 }
 
 /**
- * The number up to which no further record can appear. Read it before the records, in a statement of its own: see
+ * The number up to which no further record can appear. Read it before the records, in a separate statement: see
  * audit_settled().
  */
 export function findSettledAudits() {
@@ -28,7 +28,7 @@ export function findSealEnding(lastSequence: number) {
     select encode(hmac, 'hex') as hmac from audit_seals where last_sequence = ${lastSequence}`;
 }
 
-/** A row for each key that made a start. */
+/** One row per key that created a start mark. */
 export function findStarts() {
   return sql<StartRow>`select through, encode(hmac, 'hex') as hmac, key_id from audit_starts order by through`;
 }
@@ -48,7 +48,7 @@ export function findSealedThrough() {
   return sql<{ last: number }>`select coalesce(max(last_sequence), 0) as last from audit_seals`;
 }
 
-/** The next records without a seal, in order, each tenant's split into runs of one link. */
+/** The next records without a seal, in order, each tenant's split into the ranges of single links. */
 export function findUnsealedRuns(after: number, through: number, recordsMax: number, recordsPerLink: number) {
   return sql<RunRow>`
     with batch as (
@@ -74,9 +74,9 @@ export function findHeads(tenantIds: readonly string[]) {
 }
 
 /**
- * The content of each range, in the order of the ranges: all that a seal protects. Tenant and number are compared as a
- * pair, so that PostgreSQL uses the tenant's index: by the primary key, a range of a small tenant would read the
- * records of all tenants. A scan by pairs doesn't stop at the end of the range, so the limit stops it.
+ * The content of each range, in the order of the ranges: everything that a seal protects. Tenant and number are
+ * compared as a pair, so that PostgreSQL uses the tenant's index: by the primary key, a range of a small tenant would
+ * read the records of all tenants. A scan by pairs doesn't stop at the end of the range, so the limit stops it.
  */
 export function findContents(ranges: readonly Range[]) {
   const numbered = JSON.stringify(ranges.map((range, n) => ({ ...range, n })));
@@ -129,7 +129,7 @@ export function findSeal(tenantId: string, position: number) {
     from audit_seals where tenant_id = ${tenantId} and position = ${position}`;
 }
 
-/** The statements of this transaction all see the database as it is now. */
+/** All statements of this transaction see the database as of now. */
 export function setReadOnlySnapshot() {
   return sql`set transaction isolation level repeatable read, read only`;
 }
@@ -181,9 +181,8 @@ export function findRecordsBehind(tenantId: string, sequence: number, unsealedMi
 }
 
 /**
- * One hash over the heads of all chains, as they were when everything up to a number was sealed. Links are made in the
- * order of the numbers, so a number always gives the same hash. Reads one index entry for each tenant, not for each
- * link.
+ * One hash over the heads of all chains, in their state when everything up to a number was sealed. Links are created in
+ * the order of the numbers, so a number always gives the same hash. Reads one index entry per tenant, not per link.
  */
 export function findOverallHead(through: number) {
   return sql<{ tenants: number; hash: string }>`

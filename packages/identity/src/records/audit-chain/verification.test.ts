@@ -28,7 +28,7 @@ interface Chain {
   sequences: number[];
 }
 
-/** Three links: 256, 256 and 88 records; a number is missing before the second, and one in the middle of it. */
+/** Three links: 256, 256 and 88 records; one number is missing before the second link, and one in the middle of it. */
 async function makeChain(): Promise<Chain> {
   const tenantId = randomUUID();
   for (const records of [256, 44, 300]) {
@@ -234,7 +234,7 @@ describe('baton identity audit verify', () => {
     assert.deepEqual(await problemsOf(chain), [
       `${second}: the link is changed: its seal is not that of the key`,
     ]);
-    // Signed by another key under the name of the real one.
+    // Signed with another key under the name of the real one.
     const link = await identity.pool.row(findSeal(tenantId, 2));
     assert.ok(link !== undefined);
     const forged = linkHmac({ id: keys.key.id, secret: Buffer.from('another secret') }, link);
@@ -269,7 +269,7 @@ describe('baton identity audit verify', () => {
     const newest = `from audit_records where tenant_id = '${tenantId}' and sequence > ${sequences.at(-1)}`;
     await change(`create table kept_seal as select * ${fourth}`);
     await change(`create table kept_record as select * ${newest}`);
-    // The third link is made again without its last record, and the fourth one put back behind it.
+    // The third link is created again without its last record, and the fourth is appended to it.
     await change(`delete ${newest.replace('>', '>=')}`);
     await change(`delete ${fourth.replace('= 4', '>= 3')}`);
     await seal();
@@ -317,7 +317,7 @@ describe('baton identity audit verify', () => {
     assert.equal(anchored.code, 1);
     assert.match(anchored.out, /^anchor \d+: BROKEN/m);
 
-    // A process that did not see the end seals the records again, and they may be others by now.
+    // A process that did not see the end seals the records again, which may have changed.
     await tamper(identity.pool, sql`delete from audit_records where sequence = ${chain.sequences.at(-1)}`);
     await seal();
     assert.deepEqual(await problemsOf(chain), []);

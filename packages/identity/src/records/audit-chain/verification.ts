@@ -25,10 +25,10 @@ import {
 /** Which part of the record. */
 type Place = Pick<SealRow, 'first_sequence' | 'last_sequence' | 'occurred_from' | 'occurred_to'>;
 
-/** A fault at one place of a chain. */
+/** A fault at one position in a chain. */
 export interface ChainProblem {
   readonly position: number;
-  /** The affected records; undefined if nothing still identifies them. */
+  /** The affected records; undefined if they can no longer be identified. */
   readonly place: Place | undefined;
   readonly what: string;
 }
@@ -44,7 +44,7 @@ export interface ChainReport {
   /** The last link; undefined when there is none. */
   readonly head: SavedHead | undefined;
   readonly problems: readonly ChainProblem[];
-  /** Problems that were found beyond those listed. */
+  /** The number of problems beyond those listed. */
   readonly more: number;
 }
 
@@ -54,15 +54,15 @@ export type SavedHead = Head & Place;
 export type Heads = Readonly<Record<string, SavedHead>>;
 export type Keys = ReadonlyMap<string, AuditKey>;
 
-/** Links read at a time, with their records. */
+/** The number of links that are read at a time, with their records. */
 const linksPerPage = 32;
 const problemsMax = 100;
 /** Records are sealed within seconds; identity may be restarted meanwhile. */
 const unsealedMinutesMax = 15;
 
 /**
- * Walks the chain of every tenant that has one, or records, in the order of their ids, each as it is at one moment.
- * @param keys by their ids; @param saved ends of chains that must still be there
+ * Verifies the chain of every tenant that has a chain or records, in the order of their ids, each in one snapshot.
+ * @param keys by their ids; @param saved ends of chains that must still exist
  */
 export async function* verifyChains(
   pool: Pool,
@@ -132,7 +132,7 @@ async function verifyChain(
   });
 }
 
-/** Up to which link retention removed the records, and whether the mark was made with one of the keys. */
+/** The last link whose records retention removed, and whether the mark was made with one of the keys. */
 async function findRemoved(
   tx: Db,
   keys: Keys,
@@ -173,7 +173,7 @@ async function checkUnsealed(tx: Db, tenantId: string, walk: ChainWalk): Promise
   }
 }
 
-/** The state of a walk along a chain. */
+/** The state of the verification of a chain. */
 class ChainWalk {
   readonly #keys: Keys;
   readonly #removedThrough: number;
@@ -221,7 +221,7 @@ class ChainWalk {
     this.last = link;
   }
 
-  /** @returns the number of the last one */
+  /** @returns the number of the last record */
   takeUnsealed(content: ContentRow): number {
     const { problems, last } = this.#recordCheck.check(content);
     for (const found of problems) this.#find((this.last?.position ?? 0) + 1, undefined, found);

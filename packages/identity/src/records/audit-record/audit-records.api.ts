@@ -8,7 +8,7 @@ export const list = endpoint({
   path: '/audit',
   summary: 'Read the audit log of all tenants.',
   description:
-    'In the order of `sequence`, oldest first, for pollers: a lower sequence never appears after a higher one was returned, so a reader that keeps its last sequence as `after` misses nothing. `order=desc` gives the newest first, for people. With `tenantId`, `resourceId` or `requestId` the filters go by an index; only a search by action or type of resource for exchanges of a tenant reads all of its exchanges.',
+    'In the order of `sequence`, oldest first, for pollers: a lower sequence never appears after a higher one was returned, so a reader that keeps its last sequence as `after` misses nothing. `order=desc` returns the newest first, for display. Searches with `tenantId`, `resourceId` or `requestId` use an index; only a search for exchanges of a tenant by action or resource type reads all of its exchanges.',
   query: auditQuery,
   returns: { 200: AuditPage },
   handle: ({ query }, { db }) => listAuditRecords(db, query),

@@ -4,7 +4,7 @@ import type { Tables } from '../../service/schema.ts';
 import type { AuditRow } from './audit-record.ts';
 
 /**
- * The number up to which no further record can appear, and the numbers between which the records of a time lie. A
+ * The number up to which no further record can appear, and the range of numbers of the records of a period. A
  * record has the time at which its transaction began and gets its number at the end; a minute is far longer than a
  * transaction.
  */
@@ -15,7 +15,7 @@ export function findAuditBounds(from: string | undefined, to: string | undefined
       audit_number_before(${to ?? null}::timestamptz + interval '1 minute') as last`;
 }
 
-/** The columns that a reader may narrow the record to, each to one value. */
+/** The columns that a reader may filter by, each with one value. */
 export type AuditMatch = Partial<
   Pick<
     AuditRow,
@@ -36,7 +36,7 @@ export interface AuditSearch {
 
 const build = queryBuilder<Pick<Tables, 'audit_records'>>();
 
-/** Most of the records: the indexes by action and by type leave them out (0003). */
+/** The majority of records, which the indexes by action and by type leave out (0003). */
 const commonActions = ['platform_access_tokens.exchange', 'tokens.exchange'];
 const commonTypes = ['platform_access_token', 'service_account'];
 
@@ -60,9 +60,9 @@ export function findAudits({ match, from, to, above, below, order, rowsMax }: Au
   const { tenant_id: tenantId, ...others } = match;
   const hasEnd = (order === 'asc' ? to : from) !== undefined;
   const isByTenant = tenantId !== undefined && !hasEnd && !hasOwnIndex(match);
-  // Compared as pairs, PostgreSQL must use the tenant's index. By the primary key a search looks cheap for a tenant
-  // that has most of the records, and isn't when they are all at the other end. A scan by pairs ends with the tenant's
-  // records, not at the second pair, so a search that ends earlier doesn't use it.
+  // The comparison as pairs makes PostgreSQL use the tenant's index. The planner considers a search by the primary key
+  // cheap for a tenant with most of the records, which is wrong if they are all at the other end. A scan by pairs ends
+  // with the tenant's records, not at the second pair, so a search that ends earlier doesn't use it.
   query = isByTenant
     ? query
         .where(({ eb, refTuple, tuple }) =>

@@ -5,7 +5,7 @@ import { findAuditBounds, findAudits } from './audit-records.sql.ts';
 /** Reads a page of the audit log (see docs/reference/audit.md#audit-records). */
 export async function listAuditRecords(db: Db, query: AuditQuery): Promise<AuditPage> {
   const { from, to, order, after, limit } = query;
-  // In a statement of its own, before the rows: see audit_settled().
+  // Read in a separate statement before the rows: see audit_settled().
   const bounds = await db.row(findAuditBounds(from, to));
   const settled = bounds?.settled ?? 0;
   const last = Math.min(settled, bounds?.last ?? settled);

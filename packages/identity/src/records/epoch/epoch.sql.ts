@@ -8,7 +8,7 @@ export const enterJournalEpoch: Statement<{ reason: string | null }> = {
 };
 
 export interface PlaceRow {
-  /** Whether the numbers are those of the server that runs now. */
+  /** Whether the numbers belong to the running server. */
   is_current: boolean;
   /** The highest number that was drawn. */
   head: number;
@@ -18,7 +18,7 @@ export interface PlaceRow {
 
 /**
  * Whether `after` is a number of this history. A position between two epochs is not: the reader continues after the
- * earlier one. Above the head the current epoch itself can have been read otherwise, so everything is read again.
+ * earlier one. Above the head, even events of the current epoch may have been different, so everything is read again.
  */
 export function findPlace(after: number) {
   return sql<PlaceRow>`
@@ -32,7 +32,7 @@ export function findPlace(after: number) {
 }
 
 export interface LastEpochRow {
-  /** Their number, without the first one. */
+  /** The number of epochs, excluding the first. */
   epochs: number;
   reason: string | null;
 }

@@ -7,7 +7,7 @@ const undefinedFunction = '42883';
 
 /**
  * Ensures that the journal's numbers belong to this server: they are above all that were ever drawn in any history of
- * this database, so that a poller never skips an event. Run it on every new connection; behind a pooler, where
+ * this database, so that a poller never skips an event. Run it on every new connection; with a pooler, where
  * connections outlive the server, every write and every read checks again.
  * @returns why a new epoch began, or undefined
  */

@@ -29,7 +29,7 @@ export const eventQuery = {
   limit: PageLimit,
   wait: queryInteger(0, 30)
     .default(0)
-    .describe('How many seconds to wait for an event; a busy or stopping service waits less.'),
+    .describe('The number of seconds to wait for an event; a busy or stopping service waits for less time.'),
   tenantId: Uuid.optional(),
   type: z.string().max(100).optional(),
 };

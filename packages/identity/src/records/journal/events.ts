@@ -6,16 +6,16 @@ import { fail } from '../errors.ts';
 import { type EventPage, type EventQuery, eventOf } from './event.ts';
 import { findEventsAfter, findSettledSequence } from './journal.sql.ts';
 
-/** A page, and the number up to which the reader has seen everything. */
+/** A page, and the number up to which the reader has received everything. */
 interface Look {
   page: EventPage;
   readTo: number;
 }
 
 /**
- * Reads a page of the journal (see docs/reference/audit.md#journal); with `wait`, it waits while there is no event for
- * the query. `Journal-Read-To` moves on even without events, so that a reader of a quiet tenant or type doesn't fall
- * below the floor.
+ * Reads a page of the journal (see docs/reference/audit.md#journal); with `wait`, it waits until an event matches the
+ * query. `Journal-Read-To` advances even without events, so that a reader of a quiet tenant or type doesn't fall below
+ * the floor.
  * @throws Refusal `journal_rewound` when `after` is of another history, `journal_truncated` when events after it have
  * been removed
  */
@@ -48,14 +48,14 @@ async function readPage(db: Db, query: EventQuery): Promise<Look> {
   return { page, readTo: hasMore ? last.sequence : Math.max(after, newest ?? floor) };
 }
 
-/** The refusal commits: the reading may have begun an epoch. */
+/** The refusal commits, because the read may have started an epoch. */
 async function refuseOtherHistory({ db, counters, log }: Context, after: number): Promise<void> {
   const resume = await findResume(db, log, after);
   if (resume === null) return;
   if (counters.rewound())
     log.warn(
       { after, resume },
-      "a reader of the journal has read a history that this database does not have: events written after its backup, or after its standby's last replication, are lost",
+      "a reader of the journal has read a history that this database does not contain: events written after its backup, or after its standby's last replication, are lost",
     );
   fail('journal_rewound', {}, { headers: { 'journal-read-to': String(resume) }, commits: true });
 }

@@ -1,13 +1,13 @@
 import { sql } from '@baton/kernel/database/sql';
 
-/** Lets one process remove at a time; no row while another one does. */
+/** Lets only one process remove events at a time; no row while another one does. */
 export function lockFloor() {
   return sql<{ floor: number }>`select floor from journal_floor for update skip locked`;
 }
 
 /**
- * The last event of the run of oldest ones that are all older than `days`. A younger event ends the run, so that a
- * reader that starts at the floor misses nothing that is still there.
+ * The last of the consecutive oldest events that are all older than `days`. A younger event ends the range, so that a
+ * reader that starts at the floor misses no existing event.
  */
 export function findLastOldEvent(floor: number, settled: number, days: number, eventsMax: number) {
   return sql<{ through: number | null; kept_since: string }>`

@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(() => identity.close());
 
-/** Past every trigger, as the owner of the database can. */
+/** Bypasses every trigger, as the owner of the database can. */
 async function tamper(statement: Statement<unknown>): Promise<void> {
   await identity.pool.transaction(async (tx) => {
     await tx.run(sql`set local session_replication_role = replica`);
@@ -42,7 +42,7 @@ async function sequences(): Promise<number[]> {
   return rows.map(({ sequence }) => sequence);
 }
 
-/** Until no old event is left. */
+/** Waits until no old events remain. */
 async function untilRemoved(left: number): Promise<void> {
   await until(async () => (await sequences()).length <= left, 'old events are removed');
 }
@@ -140,7 +140,7 @@ test('no other statement can remove an event, whatever it sets', async () => {
     });
     await assert.rejects(trying, /append-only/, name);
   }
-  // The permission ends with its transaction, on the same connection too.
+  // The permission ends with its transaction, even on the same connection.
   await identity.pool.transaction(async (tx) => {
     for (const statement of [keptSince, floor(old), remove(old)]) await tx.run(statement);
   });

@@ -4,8 +4,8 @@ import { type EventMark, findMarksAfter, findSettledSequence } from './journal.s
 
 /**
  * The interval between polls of the journal while a reader waits. NOTIFY would be quicker, but a commit with it takes a
- * lock over the whole cluster, and listening needs a connection of its own that no pooler shares. Four small statements
- * a second for all readers of a process cost less than either.
+ * lock over the whole cluster, and listening needs a separate connection that no pooler shares. Four small statements
+ * per second for all readers of a process cost less than either.
  */
 const lookEveryMs = 250;
 /** Further readers get an immediate response. */
@@ -15,7 +15,7 @@ const marksPerLookMax = 500;
 export interface WaitOrder {
   tenantId: string | undefined;
   type: string | undefined;
-  /** The number up to which the reader has seen everything. */
+  /** The number up to which the reader has received everything. */
   readTo: number;
   waitMs: number;
   /** Calls its listener when the client has disconnected. */
@@ -27,7 +27,7 @@ interface Reader extends Pick<WaitOrder, 'tenantId' | 'type'> {
   wake(mayRead: boolean): void;
 }
 
-/** Lets readers of the journal wait for events of any process, without a connection of the pool for any of them. */
+/** Lets readers of the journal wait for events of any process, without holding a pooled connection. */
 export class JournalWatch {
   readonly #db: Db;
   readonly #readers = new Set<Reader>();
@@ -43,7 +43,7 @@ export class JournalWatch {
   }
 
   /**
-   * @returns whether there may be something to read; false after `waitMs`, when the client has disconnected, or at a
+   * @returns whether there may be new events; false after `waitMs`, when the client has disconnected, or at a
    * stop
    */
   wait({ tenantId, type, readTo, waitMs, whenGone }: WaitOrder): Promise<boolean> {

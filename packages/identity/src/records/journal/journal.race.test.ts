@@ -27,7 +27,10 @@ function writeEvent(db: Db, tenantId: string): Promise<number> {
     values (${randomUUID()}, ${tenantId}, 'race', 'race', ${tenantId}, '{}')`);
 }
 
-/** Some quick, some slow before their number is drawn, between two numbers or after them, some rolled back. */
+/**
+ * Some writers are quick, some are slow before they draw a number, between two numbers or afterwards, and some roll
+ * back.
+ */
 async function write(writer: number, tenantId: string): Promise<void> {
   for (let round = 0; round < roundsPerWriter; round += 1) {
     const isSlow = (writer + round) % 4 === 0;
@@ -63,7 +66,7 @@ test('16 writers, some slow, some rolled back: a reader misses nothing and sees 
     const { body } = await identity.get(`/events?after=${after}&limit=7`);
     return body.items.map(({ sequence }: { sequence: number }) => sequence);
   };
-  // Serves whatever is visible: shows that the writers really commit out of the order of their numbers.
+  // Serves whatever is visible: shows that the writers really commit out of sequence.
   let passed = 0;
   const naively = async (after: number) => {
     const rows = await identity.pool.rows<{ sequence: number }>(

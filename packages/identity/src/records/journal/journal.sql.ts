@@ -40,14 +40,14 @@ export function insertAudits(audits: readonly AuditDraft[], key: AuditKey | unde
     ${insertRecords(audits, key)}`;
 }
 
-/** The number up to which no further event can appear. Read it before the rows, in a statement of its own. */
+/** The number up to which no further event can appear. Read it before the rows, in a separate statement. */
 export function findSettledSequence() {
   return sql<{ settled: number }>`select journal_settled() as settled`;
 }
 
 /**
- * An event if there is one, with the sequences of the last removed event and of the newest readable one. A
- * reader never gets a number that no event has: after a restore such a number would seem to belong to another history.
+ * The next event, if any, with the sequences of the last removed event and of the newest readable one. A reader never
+ * gets a number without an event: after a restore, such a number would seem to belong to another history.
  */
 export type FoundRow = (EventRow | { sequence: null }) & { floor: number; newest: number | null };
 

@@ -49,6 +49,6 @@ function reportToTests({ endpoint }: Emitting, event: EventDeclaration, payload:
   if (watching === undefined) return;
   const result = event.payload.safeParse(payload);
   if (!result.success)
-    watching.violated(`${event.type} was written with another payload: ${result.error.message}`);
+    watching.violated(`${event.type} was written with an invalid payload: ${result.error.message}`);
   watching.emitted('identity', endpoint, event.type);
 }

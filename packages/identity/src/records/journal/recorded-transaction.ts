@@ -3,8 +3,8 @@ import type { Context } from '../context.ts';
 import { flushRecords } from './journal.ts';
 
 /**
- * Runs a command in a transaction of its own, with its journal and audit rows: for handlers that call the network
- * first. After a deadlock it runs again, so `work` must not call the network itself.
+ * Runs a command in its own transaction, with its journal and audit rows; for handlers that call the network first.
+ * After a deadlock it runs again, so `work` must not call the network itself.
  */
 export function recordedTransaction<Inside extends Context, T>(
   context: Inside,

@@ -32,7 +32,7 @@ async function headOfJournal(): Promise<number> {
   return row?.head ?? 0;
 }
 
-/** A reader that has seen everything, and how long it took. */
+/** A reader that is up to date, and the duration of its read. */
 async function waitFor(reader: TestIdentity, query: string) {
   const path = `/events?after=${await headOfJournal()}&${query}`;
   const began = performance.now();
@@ -42,7 +42,7 @@ async function waitFor(reader: TestIdentity, query: string) {
 }
 
 const endsSeconds = 3;
-/** Waits until every reader of the process has read no event and waits. */
+/** Waits until every reader of the process has found no event and is waiting. */
 const settleMs = 400;
 
 test('without `wait` an empty page is answered at once; with events there is no waiting', async () => {
@@ -97,7 +97,7 @@ test('wait has 0 to 30 seconds', async () => {
     assert.equal((await identity.get(`/events?wait=${wait}`)).status, 422, wait);
 });
 
-/** Starts a separate process. @returns it, and a function that reads how many readers wait in it */
+/** Starts a separate process. @returns it, and a function that reads the number of waiting readers in it */
 async function startCounted() {
   const metricsPort = await freePort();
   const counted = await identity.another({ IAM_METRICS_PORT: metricsPort });
@@ -118,7 +118,7 @@ test('200 waiting readers use one of two connections, and a writer is served mea
   const tenantId = await makeTenant(identity);
   const path = `/events?after=${await headOfJournal()}&wait=30&tenantId=${tenantId}`;
   const readings: ReturnType<typeof counted.get>[] = [];
-  // In npm test send 20 at a time: of 200 at once on a busy machine, some received 503 before their first read.
+  // In `npm test`, sends 20 at a time: of 200 at once on a busy machine, some received 503 before their first read.
   while (readings.length < 200) {
     for (let n = 0; n < byDepth(20, 200); n += 1) readings.push(counted.get(path));
     await until(async () => (await waiting()) === readings.length, 'all of them wait');

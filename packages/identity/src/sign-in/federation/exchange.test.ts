@@ -32,7 +32,7 @@ const exchange = async (realm: Realm, claims: object, more: object = {}) =>
   signInBy(identity, realm, await upstream.sign(claims), 'exchange', more);
 const lastAudit = async ({ tenantId }: Realm) => (await auditOf(identity, tenantId)).at(-1);
 
-/** Like a response of the exchange, without the fields that differ each time. */
+/** A response of the exchange, without the fields that differ each time. */
 function tokenOf({ accessToken }: { accessToken: string }): Record<string, unknown> {
   return decodeJwt(accessToken);
 }

@@ -39,7 +39,7 @@ const effects = [
 ];
 
 /**
- * An ID token of a provider that lists many groups takes more than other bodies of strangers (see
+ * An ID token of a provider that lists many groups is longer than other unauthenticated bodies (see
  * docs/reference/directory.md#body-sizes).
  */
 const bodyBytesMax = 65_536;
@@ -52,14 +52,14 @@ export const authenticate = endpoint({
   auth: 'presented',
   summary: "Sign in with an ID or access token of the tenant's identity provider.",
   description:
-    'The first sign-in creates the person. For 300 seconds it allows issuing platform access tokens.',
+    'The first sign-in creates the person. For 300 seconds, the sign-in allows platform access tokens to be issued.',
   params: tenantParam,
   body: FederatedSignInRequest,
   bodyBytesMax,
   returns: { 200: FederatedSignIn },
   errors: refusals,
   emits: effects,
-  // The handler may have to fetch keys first, and opens its transaction after that.
+  // The handler may have to fetch keys first, so it opens its transaction afterwards.
   transaction: 'none',
   example,
   handle: ({ params, body }, context) => authenticateFederatedUser(context, params.tenantId, body),

@@ -5,7 +5,7 @@ import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
 import { made } from '../../testing/objects.ts';
 import { upstreamAudience } from './testing/upstream.ts';
 
-/** An ID token of a user of the provider that the examples of bodies name. */
+/** An ID token of a user of the provider that the example bodies refer to. */
 const upstreamToken = defineObject({
   async make({ identity, upstream, get }) {
     const provider = { key: 'corporate', issuer: upstream.issuer, audience: upstreamAudience };

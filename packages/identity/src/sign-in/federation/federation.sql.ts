@@ -10,13 +10,13 @@ export interface GrantBasisRow {
   allowed_scopes: AudienceColumns['allowed_scopes'] | null;
   /** Null likewise. */
   signing_algorithm: AudienceColumns['signing_algorithm'] | null;
-  /** Those of `groupKeys` that the person is in. */
+  /** The subset of `groupKeys` to which the person belongs. */
   member_of: string[];
   now_seconds: number;
 }
 
 /**
- * Only membership in an active `local` group entitles to a privileged scope, whatever source the membership is from.
+ * Only membership in an active `local` group entitles to a privileged scope, regardless of the membership's source.
  */
 export function findGrantBasis(wanted: {
   tenantId: string;
@@ -37,7 +37,7 @@ export function findGrantBasis(wanted: {
       on a.tenant_id = ${wanted.tenantId} and a.key = ${wanted.audience} and a.status = 'active'`;
 }
 
-/** Records the sign-in, from which platform access tokens may be issued for a while. */
+/** Records the sign-in, after which platform access tokens may be issued for a limited time. */
 export function insertFederatedContext(context: {
   id: string;
   tenantId: string;

@@ -27,7 +27,7 @@ import type {
 interface SignIn extends LinkedPerson {
   readonly provider: OpenProvider;
   readonly identity: UpstreamIdentity;
-  /** The stored time, never later than now. Null for a principal that is not human. */
+  /** The stored time, never later than now. Null for a non-human principal. */
   readonly authTime: string | null;
   readonly view: FederatedSignIn;
 }
@@ -66,7 +66,7 @@ export function authenticateFederatedUser(
 }
 
 /**
- * Confirms a sign-in and issues an access token. If the token is denied, the sign-in is stored all the same.
+ * Confirms a sign-in and issues an access token. If the token is denied, the sign-in is still stored.
  * @throws Refusal `human_principal_required`, `audience_not_allowed`, `scope_not_allowed`, and those of `confirm`
  */
 export async function exchangeFederatedToken(
@@ -104,7 +104,7 @@ async function grant(
   if (!mayExchange(provider, principalKind)) return deny('human_principal_required');
   const isHuman = principalKind === 'human';
   const tenantId = provider.tenant_id;
-  // A group lends privileged scopes to people only.
+  // A group grants privileged scopes to people only.
   const groupKeys = isHuman ? [...privileged.values()] : [];
   const wanted = { tenantId, principalId, audience, groupKeys };
   const basis = (await context.db.row(findGrantBasis(wanted))) as GrantBasisRow;
@@ -115,8 +115,8 @@ async function grant(
   if (!answer.isGranted) return deny('scope_not_allowed', answer.groups);
 
   const sessionId = randomUUID();
-  // Started here, where a full queue still refuses everything; awaited after the commit, for a disable waits until
-  // then.
+  // Started here, where a full queue can still refuse the request; awaited after the commit, because a disable waits
+  // until the commit.
   const signing = signAccessToken(context, {
     tenantId,
     principalId,
@@ -130,7 +130,7 @@ async function grant(
     session: { id: sessionId, scopeCeiling: answer.ceiling },
     ...(isHuman && { authTime, acr: identity.acr }),
   });
-  // If the transaction fails nobody awaits it: its own rejection must not end the process as unhandled.
+  // If the transaction fails, it is never awaited: its own rejection must not end the process as unhandled.
   signing.catch(() => undefined);
   const used = answer.used.map((scope) => ` privileged:${scope}@group:${privileged.get(scope)}`).join('');
   const reason = `audience:${audience} session:${sessionId}${used}${staleMark(signIn)}`;
@@ -140,7 +140,7 @@ async function grant(
 }
 
 /**
- * A provider for programs also lets agents and workloads in that are linked to its identities; service accounts have a
+ * A provider for programs also admits agents and workloads that are linked to its identities; service accounts have a
  * secret.
  */
 function mayExchange({ principal_kind: kind }: OpenProvider, principalKind: string): boolean {
@@ -160,7 +160,7 @@ function confirm<T>(
   action: Action,
   finish: (inside: Context, signIn: SignIn) => Promise<T>,
 ): Promise<T> {
-  // Counted by address only: with a count for the provider, anybody could prevent everybody from signing in.
+  // Counted by address only: with a count per provider, anyone could block all sign-ins.
   return limitFailures(context, undefined, () =>
     confirmUnlimited(context, tenantId, request, action, finish),
   );
@@ -229,9 +229,9 @@ async function signInPerson(
 }
 
 /**
- * Runs `work` in a transaction, three times at most: of two concurrent first sign-ins of one person, the second try of
- * the one that failed finds the person that the other has stored.
- * @throws Refusal `external_identity_conflict` when even the last try met a concurrent change
+ * Runs `work` in a transaction, three times at most: of two concurrent first sign-ins of one person, the one that fails
+ * finds the person stored by the other when it retries.
+ * @throws Refusal `external_identity_conflict` if the last attempt also meets a concurrent change
  */
 async function inTransaction<T>(context: Context, work: (inside: Context) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {

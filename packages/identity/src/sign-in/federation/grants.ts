@@ -20,7 +20,7 @@ export type ScopeAnswer =
   | { readonly isGranted: false; readonly groups: string[] };
 
 /**
- * Decides on the scopes of a federated sign-in. A privileged scope is granted only to a member of its group who
+ * Determines the scopes of a federated sign-in. A privileged scope is granted only to a member of its group who
  * requests it by name: an empty request never grants one.
  */
 export function decideScopes({ asked, allowed, memberOf, privileged }: ScopeRequest): ScopeAnswer {

@@ -8,7 +8,7 @@ import { type OidcUpstream, resource, startOidcUpstream } from './testing/oidc-u
 import { makeRealm, type Realm, signInBy } from './testing/sign-in.ts';
 import { makePair } from './testing/upstream.ts';
 
-/** Against a certified OpenID provider: what it really publishes and signs. */
+/** Tests against a certified OpenID provider, with the keys and tokens that it actually publishes and signs. */
 
 let identity: TestIdentity;
 let upstream: OidcUpstream;

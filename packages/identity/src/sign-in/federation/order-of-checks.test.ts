@@ -44,7 +44,7 @@ async function prepare(more: object): Promise<SignIn> {
   const first = { identityProvider: key, token: await upstream.sign(claims) };
   const path = `/api/v1/tenants/${tenantId}/federation:authenticate`;
   const { principalId } = await made(identity.request('POST', path, { body: first }));
-  // Simulates an identity that was linked by hand: one external id belongs to one identity of a provider.
+  // Simulates a manually linked identity: one external id belongs to one identity of a provider.
   await store`update external_identities set external_id = '' where principal_id = ${principalId}`;
   const ids = { tenantId, principalId, providerId };
   const attempt = attemptOf(ids, { identityProvider: key, token: '', ...more }, {});

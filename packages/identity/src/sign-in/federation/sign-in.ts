@@ -18,7 +18,9 @@ export const FederatedTokenRequest = z
   .strictObject({
     ...FederatedSignInRequest.shape,
     audience: characters(1, 120),
-    scopes: NameSet.default([]).describe('Empty: all that the audience allows, without the privileged ones.'),
+    scopes: NameSet.default([]).describe(
+      'Empty for all scopes that the audience allows, except the privileged ones.',
+    ),
   })
   .meta({ id: 'FederatedTokenRequest' });
 export type FederatedTokenRequest = z.infer<typeof FederatedTokenRequest>;
@@ -36,7 +38,9 @@ export const FederatedSignIn = z
       amr: z.array(z.string()),
       authTime: Timestamp.nullable(),
     }),
-    identityProviderStale: z.boolean().describe('The provider does not respond; its former keys were used.'),
+    identityProviderStale: z
+      .boolean()
+      .describe('Whether the provider did not respond and its cached keys were used.'),
   })
   .meta({ id: 'FederatedSignIn' });
 export type FederatedSignIn = z.infer<typeof FederatedSignIn>;

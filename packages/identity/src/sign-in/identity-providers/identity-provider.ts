@@ -5,17 +5,19 @@ import { characters, Issuer, Key, NameSet, Status, sortedSet } from '../../servi
 import type { Tables } from '../../service/schema.ts';
 
 const LifecycleProfile = z.enum(['read_only', 'managed']);
-/** `human`: its tokens are of people; `workload`: of programs, such as CI jobs. */
+/** `human` if its tokens identify people, `workload` if they identify programs such as CI jobs. */
 const ProviderPrincipalKind = z.enum(['human', 'workload']);
 const CacheSeconds = z.int().min(0).max(86_400);
 
-/** The returned columns: a row of `identity_providers` without the form in which its issuer was registered. */
+/** The returned columns: a row of `identity_providers` without the issuer as registered. */
 export const IdentityProvider = z
   .strictObject({
     id: Uuid,
     tenant_id: Uuid,
     key: z.string(),
-    issuer: z.string().describe('Without trailing slashes; a token may also have the registered form.'),
+    issuer: z
+      .string()
+      .describe('The issuer without trailing slashes; tokens may also contain the registered issuer.'),
     audience: z.string(),
     jwks_uri: z.string(),
     subject_claim: z.string(),
@@ -42,7 +44,9 @@ const JwksUri = characters(0, 500).refine(
   'must be an http or https address',
 );
 
-/** Upstream group to our group. Names upstream are compared without spaces around them and slashes before them. */
+/**
+ * Maps an upstream group to a Baton group. Upstream names are compared without surrounding spaces and leading slashes.
+ */
 const GroupMappings = textsByName(
   z
     .string()
@@ -52,12 +56,12 @@ const GroupMappings = textsByName(
   10_000,
 );
 
-/** Clients of the provider, read without repeats and sorted. */
+/** Clients of the provider, deduplicated and sorted. */
 const AuthorizedParties = z.array(characters(1, 200)).max(50).transform(sortedSet);
 
 const requiredClaimsMax = 20;
 
-/** Names of claims of a token, each with its allowed values. */
+/** Names of token claims, each with its allowed values. */
 const RequiredClaims = valuesByName(
   z.string().min(1).max(200),
   z.array(z.string().min(1).max(500)).min(1).max(100),
@@ -67,7 +71,7 @@ const RequiredClaims = valuesByName(
 /** The fields that are set at the registration and can be changed later. */
 const choices = {
   audience: characters(1, 200).describe('Must be in the `aud` of upstream tokens, alone or with others.'),
-  jwksUri: JwksUri.describe('The address of the JWKS document; empty: found by discovery.'),
+  jwksUri: JwksUri.describe('The address of the JWKS document; empty uses discovery.'),
   subjectClaim: characters(1, 80),
   externalIdClaim: characters(0, 80),
   groupClaim: characters(0, 80),
@@ -77,27 +81,27 @@ const choices = {
   groupMappings: GroupMappings.describe(
     'Upstream group to key of a group of the tenant; other groups are ignored.',
   ),
-  requiredAcrValues: NameSet.describe('The `acr` must be one of them.'),
-  requiredAmrValues: NameSet.describe('All must be in the `amr`.'),
+  requiredAcrValues: NameSet.describe('The `acr` must be one of these.'),
+  requiredAmrValues: NameSet.describe('The `amr` must contain all of these.'),
   requiredClaims: RequiredClaims.describe(
-    'Claims that each token must have, with the values allowed for each, for instance `{"repository_owner": ["acme"]}`. Necessary if the issuer is shared with strangers, as with hosted CI services: it signs tokens for any audience.',
+    'Claims that each token must have, with the values allowed for each, for instance `{"repository_owner": ["acme"]}`. Required if the issuer is shared with other customers, as with hosted CI services, because it signs tokens for any audience.',
   ),
   authorizedParties: AuthorizedParties.describe(
-    'The clients for which an upstream token may be issued: its `azp` must be one of them, or without `azp` its only `aud`. Empty: any client.',
+    'The clients for which an upstream token may be issued: its `azp` must be one of them, or, without `azp`, its only `aud`. Empty allows any client.',
   ),
-  lifecycleProfile: LifecycleProfile.describe('`managed` allows links by hand and SCIM.'),
+  lifecycleProfile: LifecycleProfile.describe('`managed` allows manual links and SCIM.'),
   principalKind: ProviderPrincipalKind.describe(
     'The kind of principal that a first sign-in creates. `workload`, for tokens of programs such as CI jobs, creates workloads, and also lets linked agents and workloads exchange such tokens. Existing principals keep their kind.',
   ),
-  jwksCacheTtlSeconds: CacheSeconds.describe('How long keys are cached.'),
+  jwksCacheTtlSeconds: CacheSeconds.describe('The cache time of keys.'),
   jwksStaleGraceSeconds: CacheSeconds.describe(
-    'How much longer cached keys are used while the provider does not respond.',
+    'The additional time for which cached keys are used while the provider does not respond.',
   ),
 };
 
 export const NewIdentityProvider = z
   .strictObject({
-    key: Key.describe('The name that clients pass as `identityProvider`.'),
+    key: Key.describe('The key that clients send as `identityProvider`.'),
     issuer: Issuer.describe('The `iss` of upstream tokens: an http or https address.'),
     ...choices,
     jwksUri: choices.jwksUri.default(''),
@@ -125,7 +129,7 @@ export const IdentityProviderChange = z
   .meta({ id: 'IdentityProviderChange' });
 export type IdentityProviderChange = z.infer<typeof IdentityProviderChange>;
 
-/** A provider that people may sign in through now. `registered_issuer` still has the slashes at its end. */
+/** A provider through which people can currently sign in. `registered_issuer` still has its trailing slashes. */
 export type OpenProvider = RowOf<
   Tables['identity_providers'],
   { group_mappings: Record<string, string>; required_claims: Record<string, string[]> }
@@ -140,7 +144,7 @@ export type ProviderChoices = Omit<
   'id' | 'tenant_id' | 'key' | 'issuer' | 'status' | 'created_at'
 >;
 
-/** The choices of a request by the names of their columns; those that are absent are undefined. */
+/** The fields of a request by column name; absent ones are undefined. */
 export function columnsOf(change: IdentityProviderChange): Partial<ProviderChoices> {
   return {
     audience: change.audience,

@@ -22,7 +22,7 @@ export const create = endpoint({
   id: 'createIdentityProvider',
   method: 'POST',
   path: '/tenants/{tenantId}/identity-providers',
-  summary: 'Register an identity provider whose people sign in by federation.',
+  summary: 'Register an identity provider through which people sign in by federation.',
   params: tenantParam,
   body: NewIdentityProvider,
   returns: { 201: IdentityProvider },
@@ -79,7 +79,7 @@ export const disable = endpoint({
   method: 'POST',
   path: '/tenants/{tenantId}/identity-providers/{key}:disable',
   summary:
-    'Disable an identity provider: nobody can sign in through it. Tokens that were issued remain valid.',
+    'Disable an identity provider: sign-ins through it are refused. Issued platform access tokens remain valid.',
   params: providerParams,
   returns: { 200: IdentityProvider },
   errors: ['identity_provider_not_found'],

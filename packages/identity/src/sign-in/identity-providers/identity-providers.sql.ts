@@ -3,7 +3,7 @@ import type { OpenProvider, ProviderChoices, ProviderRow } from './identity-prov
 
 type NewProvider = Omit<OpenProvider, 'status' | 'created_at'>;
 
-/** No row when the key or the issuer is taken in the tenant. Waits for a concurrent insert of the same. */
+/** No row when the key or the issuer is taken in the tenant. Waits for a concurrent insert of the same row. */
 export function insertProvider(provider: NewProvider) {
   return sql<ProviderRow>`
     insert into identity_providers (id, tenant_id, key, issuer, registered_issuer, audience, jwks_uri, subject_claim,
@@ -59,7 +59,7 @@ export function findOpenProvider(tenantId: string, key: string) {
     where p.tenant_id = ${tenantId} and p.key = ${key} and p.status = 'active' and t.status = 'active'`;
 }
 
-/** An active SCIM source that writes the people of the provider. */
+/** An active SCIM source that provisions the people of the provider. */
 export function findScimSource(providerId: string) {
   return sql<{ id: string }>`
     select id from provisioning_sources

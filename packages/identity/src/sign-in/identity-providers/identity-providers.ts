@@ -76,9 +76,10 @@ export async function requireOpenProvider(db: Db, tenantId: string, key: string)
 }
 
 /**
- * Changes the requirements for tokens, from the next sign-in on; the memberships of a person change then, too.
+ * Changes the requirements for tokens from the next sign-in on; a person's memberships are updated at that sign-in,
+ * too.
  * @throws Refusal `identity_provider_not_found`; `population_managed_by_directory` for `read_only` while a SCIM source
- * writes the people of this provider
+ * provisions the people of this provider
  */
 export async function updateIdentityProvider(
   context: Context,
@@ -104,7 +105,7 @@ export async function updateIdentityProvider(
 }
 
 /**
- * Enables or disables a provider. A repetition changes nothing, and is audited too.
+ * Enables or disables a provider. A repetition changes nothing but is audited.
  * @throws Refusal `identity_provider_not_found`
  */
 export async function setIdentityProviderStatus(
@@ -131,14 +132,13 @@ function record(context: Context, { id, tenant_id, key }: ProviderRow, action: A
 }
 
 /**
- * An issuer without the slashes at its end.
- * @throws Refusal `invalid_issuer` for a text that isn't an http(s) address, or has a query, a fragment, a user or
- * letters beyond ASCII
+ * An issuer without trailing slashes. @throws Refusal `invalid_issuer` for a string that isn't an http(s) address, or
+ * has a query, a fragment, a user or letters beyond ASCII
  */
 function parseIssuer(issuer: string): string {
   const stripped = issuer.replace(/\/+$/, '');
   const isIssuer = /^https?:\/\/[^/?#@\s\\]+(\/[^?#\s\\]*)?$/.test(stripped) && URL.canParse(stripped);
-  // An address has no other letters; with them, issuer and subject could be too long for their index.
+  // An address contains only ASCII; with other characters, issuer and subject could be too long for their index.
   if (!isIssuer || !/^[!-~]+$/.test(stripped)) fail('invalid_issuer');
   return stripped;
 }

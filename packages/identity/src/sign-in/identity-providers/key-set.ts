@@ -24,18 +24,18 @@ export class KeyDocumentError extends Error {
 
 const keysMax = 100;
 const modulusBitsMin = 2048;
-/** Larger keys would make a verification too expensive; none in use is that large. */
+/** Larger keys would make verification too expensive, and are not used in practice. */
 const modulusBitsMax = 16_384;
 const exponentMax = 2n ** 32n;
 
-/** The algorithms that are accepted, and the type of key that each is verified with: a curve, or RSA. */
+/** The accepted algorithms, and the key type with which each is verified: a curve, or RSA. */
 const keyTypes: ReadonlyMap<string, string> = new Map([
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'].map((alg) => [alg, 'rsa'] as const),
   ['ES256', 'prime256v1'],
   ['ES384', 'secp384r1'],
   ['ES512', 'secp521r1'],
   ['EdDSA', 'ed25519'],
-  // RFC 9864: the same under the name of its curve.
+  // RFC 9864: the same algorithm under the name of its curve.
   ['Ed25519', 'ed25519'],
 ]);
 
@@ -44,8 +44,8 @@ export function isAcceptedAlgorithm(alg: unknown): alg is string {
 }
 
 /**
- * The key that a token is verified with: the one of its `kid`. A provider with one key often names none: then the only
- * key of the set that fits the algorithm, if the token names none either, or if no key has a name.
+ * The key that a token is verified with: the one of its `kid`. A provider with one key often omits the `kid`: then this
+ * is the only key of the set that matches the algorithm, if the token has no `kid` either, or if no key has one.
  */
 export function selectKey(keys: KeySet, kid: string | undefined, alg: string): UpstreamKey | undefined {
   if (kid !== undefined && keys.size > 0) return keys.get(kid);
@@ -91,7 +91,7 @@ export function parseKeySet(document: unknown): KeySet {
   return found;
 }
 
-/** The `kid` of a key; null if it has none, undefined if it isn't a key, or has a malformed name. */
+/** The `kid` of a key; null if it has none, undefined if it isn't a key or its `kid` is malformed. */
 function nameOf(jwk: unknown): string | null | undefined {
   if (typeof jwk !== 'object' || jwk === null) return undefined;
   if (!('kid' in jwk)) return null;
@@ -120,7 +120,7 @@ function importKey(jwk: Record<string, unknown>): KeyObject {
 }
 
 /**
- * With an exponent of 1, a padded hash is its own signature, so anybody could make one. An RSA modulus is never even.
+ * With an exponent of 1, a padded hash is its own signature, so anyone could forge one. An RSA modulus is never even.
  */
 function ifStrong(found: UpstreamKey): UpstreamKey | undefined {
   const { modulusLength = 0, publicExponent = 0n } = found.key.asymmetricKeyDetails ?? {};

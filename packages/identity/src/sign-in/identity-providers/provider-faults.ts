@@ -5,12 +5,12 @@ const faultsMax = 2000;
 
 /**
  * Logs the faults of an identity provider: the first time at once, then once a minute while they last.
- * Anybody can cause such faults at any rate, with made-up tokens.
+ * Anyone can cause such faults at any rate with forged tokens.
  */
 export class ProviderFaults {
   readonly #log: Logger;
   readonly #nowMs: () => number;
-  /** In the order of their last line. */
+  /** Ordered by their last log line. */
   readonly #faults = new Map<string, { loggedAtMs: number; unlogged: number }>();
 
   constructor(log: Logger, nowMs: () => number = () => performance.now()) {

@@ -57,7 +57,7 @@ const sourceOf = (changes: Partial<KeySource> = {}): KeySource => ({
   jwks_stale_grace_seconds: 900,
   ...changes,
 });
-/** The kids found, and whether they are stale; or the code of the refusal. */
+/** The `kid`s found, and whether they are stale; or the code of the refusal. */
 async function ask(source = sourceOf()) {
   try {
     const { keys: found, isStale } = await keys.keysOf(source);

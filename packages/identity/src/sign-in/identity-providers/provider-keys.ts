@@ -4,10 +4,10 @@ import { fail } from '../errors.ts';
 import { type KeySet, parseKeySet } from './key-set.ts';
 import { ProviderFaults } from './provider-faults.ts';
 
-/** The address of a provider's keys, and the time for which they may be used. */
+/** The address of a provider's keys, and their maximum cache time. */
 export interface KeySource {
   readonly id: string;
-  /** Its name here, for the log. */
+  /** The provider's key in Baton, for the log. */
   readonly key: string;
   readonly issuer: string;
   readonly registered_issuer: string;
@@ -20,22 +20,25 @@ export interface FoundKeys {
   readonly keys: KeySet;
   /** The provider does not respond, and these are older than its cache TTL. */
   readonly isStale: boolean;
-  /** They were fetched for this request: fetching them again would bring nothing new. */
+  /** They were fetched for this request: fetching them again would change nothing. */
   readonly isNew: boolean;
 }
 
 interface Entry {
   readonly source: string;
   keys: KeySet | undefined;
-  /** When the fetch began that brought them. */
+  /** The start of the fetch that returned them. */
   readAtMs: number;
   /** The running fetch, which all callers share. */
   fetching: Promise<KeySet> | undefined;
-  /** Until then no new fetch is tried: as long as the failed one took, so a timeout does not delay every request. */
+  /**
+   * No new fetch is attempted until then. The pause is as long as the failed fetch took, so a timeout does not delay
+   * every request.
+   */
   failedUntilMs: number;
-  /** When the last fetch failed, unless one has succeeded since. */
+  /** The time of the last failed fetch, unless one has succeeded since. */
   failedAtMs: number;
-  /** When a fetch was last forced by an unknown `kid`. */
+  /** The time of the last fetch that an unknown `kid` forced. */
   forcedAtMs: number;
 }
 
@@ -47,7 +50,7 @@ const retryAfterSeconds = 5;
 /** After this time a failure is no longer reported: the keys of an unused provider are not fetched. */
 const failingMs = 15 * 60_000;
 
-/** They show a wrong setting, here or at the provider, if not an attack. */
+/** They indicate a wrong setting, here or at the provider, or an attack. */
 const faultCodes: ReadonlySet<string> = new Set([
   'unsupported_algorithm',
   'unknown_signing_key',
@@ -56,7 +59,10 @@ const faultCodes: ReadonlySet<string> = new Set([
   'missing_subject_claim',
 ]);
 
-/** The totals of all providers. None is named, so that the figures may be published without authentication. */
+/**
+ * The totals of all providers. They don't identify a provider, so that the metrics may be published without
+ * authentication.
+ */
 export interface ProviderKeysHealth {
   readonly kept: number;
   readonly failing: number;
@@ -74,7 +80,7 @@ export class ProviderKeys {
   readonly #log: Logger;
   readonly #faults: ProviderFaults;
   readonly #nowMs: () => number;
-  /** In the order of their last use, so that the oldest is dropped first. */
+  /** Ordered by last use, so that the oldest is dropped first. */
   readonly #entries = new Map<string, Entry>();
 
   constructor(outbound: OutboundClient, log: Logger, nowMs: () => number = () => performance.now()) {
@@ -85,8 +91,8 @@ export class ProviderKeys {
   }
 
   /**
-   * The keys to verify with: from the cache while they are fresh, else from the provider; if that fails, from the cache
-   * during the provider's grace period.
+   * The keys to verify with: from the cache while they are fresh, otherwise from the provider; if that fails, from the
+   * cache during the provider's grace period.
    * @throws Refusal `identity_provider_unavailable`, with Retry-After
    */
   async keysOf(source: KeySource): Promise<FoundKeys> {
@@ -109,8 +115,8 @@ export class ProviderKeys {
   }
 
   /**
-   * The keys after a `kid` that `found` does not have. They are fetched again, but at most every 10 seconds for each
-   * provider, because anybody can make up a `kid`.
+   * The keys for a `kid` that `found` does not contain. They are fetched again, but at most every 10 seconds per
+   * provider, because anyone can invent a `kid`.
    */
   async keysBeyond(source: KeySource, found: FoundKeys): Promise<KeySet> {
     const entry = this.#entryOf(source);
@@ -184,7 +190,7 @@ export class ProviderKeys {
             source.id,
             'keys',
             { err: error, identityProvider: source.key, issuer: source.issuer },
-            'the keys of an identity provider could not be fetched: nobody signs in through it once the cached ones are too old',
+            'the keys of an identity provider could not be fetched: sign-ins through it will fail once the cached keys are too old',
           );
           throw error;
         },
@@ -199,18 +205,18 @@ export class ProviderKeys {
     if (this.#faults.end(id, 'keys'))
       this.#log.info(
         { identityProviderId: id, identityProvider },
-        'the keys of an identity provider are fetched again',
+        'the keys of an identity provider can be fetched again',
       );
     if (keys.size + keys.unnamed.length > 0) return;
     this.#faults.note(
       id,
       'no_keys',
       { identityProvider, issuer },
-      'the key document of an identity provider has no key that verifies a signature: nobody signs in through it',
+      'the key document of an identity provider has no key that verifies a signature: sign-ins through it fail',
     );
   }
 
-  /** Notes a refusal of a sign-in that more likely shows a wrong setting than an attack. */
+  /** Records a refusal of a sign-in that more likely indicates a wrong setting than an attack. */
   noteRefusal({ id, key: identityProvider }: KeySource, code: string): void {
     if (!faultCodes.has(code)) return;
     this.#faults.note(
@@ -236,7 +242,7 @@ export class ProviderKeys {
     if (named !== issuer && named !== registered_issuer)
       throw new DiscoveryError('the discovery document has another issuer');
     if (typeof jwksUri !== 'string' || jwksUri === '')
-      throw new DiscoveryError('the discovery document names no key document');
+      throw new DiscoveryError('the discovery document has no key document address');
     return jwksUri;
   }
 }

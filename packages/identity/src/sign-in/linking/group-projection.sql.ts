@@ -14,7 +14,7 @@ export function insertFederatedGroups(
     returning id, key`;
 }
 
-/** The lock keeps the rows of the groups until the person is added. A deleted group is left out. */
+/** The lock prevents the deletion of the groups until the person is added. A deleted group is left out. */
 export function lockGroupsByKey(tenantId: string, keys: readonly string[]) {
   return sql<{ id: string; key: string }>`
     select id, key from groups
@@ -39,7 +39,7 @@ export function deleteOtherMemberships({ tenantId, principalId, providerId, grou
     returning group_id`;
 }
 
-/** A membership that exists from another source stays as it is. */
+/** An existing membership from another source stays unchanged. */
 export function insertMemberships({ tenantId, principalId, providerId, groupIds }: Projection) {
   return sql<{ group_id: string }>`
     insert into group_members (id, tenant_id, group_id, principal_id, source, identity_provider_id)

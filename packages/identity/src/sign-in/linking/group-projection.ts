@@ -18,10 +18,10 @@ import {
 
 /**
  * Makes the memberships from a provider equal to the groups in its token (see docs/reference/providers.md#groups).
- * Without a group claim they stay; an empty list ends them. The caller has locked the person's identity, so two
- * sign-ins of one person do this one after the other.
+ * Without a group claim they remain; an empty list removes them. The caller has locked the person's identity, so two
+ * sign-ins of one person do this sequentially.
  * @param upstream the groups of the token; undefined without a group claim
- * @returns the keys of our groups that the person is in through this provider
+ * @returns the keys of the Baton groups that the person belongs to through this provider
  */
 export async function projectGroups(
   context: Context,
@@ -48,14 +48,16 @@ export async function projectGroups(
   return groups.map(({ key }) => key);
 }
 
-/** The keys of our groups that the upstream groups map to, sorted. Upstream groups without a mapping are ignored. */
+/**
+ * The sorted keys of the Baton groups that the upstream groups map to. Upstream groups without a mapping are ignored.
+ */
 function mappedGroups(mappings: Readonly<Record<string, string>>, upstream: readonly string[]): string[] {
   const present = new Set(upstream.map(trimGroup));
   const mapped = Object.entries(mappings).filter(([name]) => present.has(trimGroup(name)));
   return sortedSet(mapped.map(([, key]) => key));
 }
 
-/** Providers write a group as `/engineering`, `engineering` or with spaces around. */
+/** Providers write a group as `/engineering`, `engineering` or with surrounding spaces. */
 function trimGroup(name: string): string {
   return name.trim().replace(/^\/+/, '').trim();
 }

@@ -35,8 +35,8 @@ const nameLengthMax = 200;
 
 /**
  * Finds the person that a token identifies, or creates one (see docs/reference/providers.md#linking). The principal is
- * locked before its identity, as in every transaction, and until this one ends.
- * @throws Refusal `external_identity_conflict`, `identity_disabled`, `principal_disabled`, `principal_not_in_tenant`
+ * locked before its identity, as in every transaction, and the lock lasts until this one ends. @throws Refusal
+ * `external_identity_conflict`, `identity_disabled`, `principal_disabled`, `principal_not_in_tenant`
  * @throws LinkChanged, or a violated unique index, when a concurrent transaction was faster
  */
 export async function linkPerson(

@@ -16,7 +16,7 @@ export interface LinkClaims {
   externalId: string;
 }
 
-/** By issuer and subject in all tenants, and by external id at the provider: two rows at most. */
+/** Searches by issuer and subject in all tenants, and by external id at the provider: at most two rows. */
 export function findLinks({ providerId, issuer, subject, externalId }: LinkClaims) {
   return sql<{ principal_id: string }>`
     select principal_id from external_identities
@@ -39,7 +39,9 @@ export function lockLinks({ providerId, issuer, subject, externalId }: LinkClaim
 
 export type PersonRow = Pick<RowOf<Tables['principals']>, 'id' | 'kind' | 'status'> & { is_member: boolean };
 
-/** Finds links of any status and tenant. The lock makes a disable wait; the status is read after the wait for one. */
+/**
+ * Finds links of any status and tenant. The lock makes a disable wait; the status is read after waiting for a disable.
+ */
 export function enterPeople(tenantId: string, principalIds: readonly string[]) {
   return sql<PersonRow>`
     select p.id, p.kind, enter_principal(p.id) as status, exists (
@@ -48,7 +50,7 @@ export function enterPeople(tenantId: string, principalIds: readonly string[]) {
     from (select * from principals where id = any (${principalIds}::uuid[]) order by id) p`;
 }
 
-/** Violates a unique index when a concurrent transaction links the same: the sign-in is tried again then. */
+/** Violates a unique index when a concurrent transaction creates the same link; the sign-in is then retried. */
 export function insertLink(
   link: LinkClaims & { id: string; tenantId: string; principalId: string; acr: string | null },
 ) {
@@ -60,8 +62,8 @@ export function insertLink(
 }
 
 /**
- * Stores a sign-in. An identity without a provider gets this one, an empty external id is filled, and the subject
- * becomes that of the token.
+ * Stores a sign-in. An identity without a provider gets this one, an empty external id is filled in, and the subject is
+ * set to that of the token.
  */
 export function updateLink(id: string, { providerId, subject, externalId }: LinkClaims, acr: string | null) {
   return sql`

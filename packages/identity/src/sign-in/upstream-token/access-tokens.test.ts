@@ -34,7 +34,7 @@ type Claims = Record<string, unknown>;
 const signed = (claims: Claims, header: object = {}) =>
   upstream.sign({ sub: newSubject(), ...claims }, header);
 
-/** As Keycloak 26 signs an access token that the client `web-portal` requested, with a mapper for our audience. */
+/** An access token like one of Keycloak 26 that the client `web-portal` requested, with a mapper for the audience. */
 const ofKeycloak = (): Claims => ({
   jti: 'onrtac:7d6c2f9e-2b2f-4d0a-9a3c-0a4e2a5a8a11',
   auth_time: nowSeconds() - 5,

@@ -16,7 +16,7 @@ import {
   upstreamAudience,
 } from '../federation/testing/upstream.ts';
 
-/** Key documents as a broken or hostile provider could publish them, met by tokens that their keys have signed. */
+/** Key documents that a broken or hostile provider could publish, with tokens that their keys have signed. */
 
 const good = makePair('good');
 const curve = makePair('curve', 'ES256');
@@ -65,7 +65,10 @@ const rsaPair = (kid: string, modulusLength: number): SigningPair => ({
   ...generateKeyPairSync('rsa', { modulusLength }),
 });
 
-/** Published with these keys, the provider's tokens are of an unknown key; those of a good key beside them are not. */
+/**
+ * With these keys published, the provider's tokens have an unknown key, except those of a valid key in the same
+ * document.
+ */
 async function leavesOut(keys: Record<string, object>, pair: SigningPair = good): Promise<void> {
   for (const [name, key] of Object.entries(keys)) {
     const realm = await realmWith({ keys: [key, jwkOf(curve)] });
@@ -80,7 +83,7 @@ test('an RSA key of less than 2,048 bits is left out', async () => {
     const weak = rsaPair('weak', bits);
     await leavesOut({ [`${bits} bits`]: jwkOf(weak) }, weak);
   }
-  // The same key with zeros before it: the text is as long as that of a strong one.
+  // The same key with leading zeros: its encoding is as long as that of a strong key.
   const weak = rsaPair('weak', 1024);
   const n = Buffer.concat([Buffer.alloc(128), bytesOf(modulusOf(weak.publicKey), 128)]);
   await leavesOut({ '1,024 bits with zeros before them': jwkOf(weak, { n: n.toString('base64url') }) }, weak);
@@ -245,7 +248,7 @@ test('a provider that redirects, compresses, answers slowly or without end is un
     answer = listener;
     const startedMs = performance.now();
     await assertRefused(identity, realm, 'identity_provider_unavailable', 503, { [name]: signedBy(good) });
-    // Five seconds for the reading, and the second route does not wait for it again: that would be ten.
+    // The read times out after five seconds, and the second route must not wait again, which would take ten.
     assertTookLess(startedMs, 9500, name);
     assert.ok(!asked.includes('/moved'));
   }

@@ -58,7 +58,7 @@ after(async () => {
   await upstream.close();
 });
 
-/** The text that is signed: the header of a key, and valid claims. */
+/** The signed string: the header of a key, and valid claims. */
 const input = ({ kid, alg }: SigningPair = upstream.key, header: object = {}) =>
   `${encode({ alg, kid, ...header })}.${encode(claimsOf(upstream.issuer, { sub: newSubject() }))}`;
 const refused = (tokens: Record<string, string>) =>
@@ -70,7 +70,7 @@ const signedTokens = (text: string, signatures: Record<string, Buffer>) =>
     Object.entries(signatures).map(([name, signature]) => [name, signedToken(text, signature)]),
   );
 
-/** Signs texts until the signature has the wanted form, which one in 2, or one in 256, has. */
+/** Signs strings until the signature has the required form, which has a probability of 1 in 2 or 1 in 256. */
 function signedUntil(isWanted: (signature: Buffer) => boolean): [text: string, signature: Buffer] {
   for (let tries = 0; tries < 10_000; tries += 1) {
     const text = input();
@@ -89,14 +89,15 @@ test('an RSA block must be byte by byte that of the standard: no other hash name
   ]);
   assert.ok(signatures.length >= 24);
   await refused(signedTokens(text, Object.fromEntries(signatures)));
-  // The same code makes a valid one.
+  // The same code creates a valid one.
   await accepted(signedToken(text, signBlock(right, upstream.key.privateKey)));
 });
 
 test('a cube root is no signature for an exponent of 3', async () => {
   const text = input(cubic);
   const forged = cubeRootForgery(text);
-  // A weak implementation would accept it: its cube has the padding, the name of the hash and the hash in the expected places.
+  // A weak implementation would accept it, because its cube has the padding, the name of the hash and the hash at the
+  // expected positions.
   const cube = bytesOf(numberOf(forged) ** 3n, 256);
   const tempting = blocksOf(text).wrong[shortPadding] as Buffer;
   assert.ok(cube.subarray(0, 62).equals(tempting.subarray(0, 62)));
@@ -207,7 +208,8 @@ for (const [alg, pair, length] of [
       }),
     );
     await accepted(signedToken(text, raw));
-    // The standard (FIPS 186) allows both; one follows from the other, and nothing here is keyed by the signature.
+    // The standard (FIPS 186) allows both. One can be computed from the other, and no data here is keyed by the
+    // signature.
     await accepted(signedToken(text, both(r, n - s)), 's in its other half');
   });
 
@@ -236,7 +238,7 @@ test('a signature has one text: the base64url of its bytes, without padding, spa
     (last) =>
       last !== right.at(-1) && Buffer.from(`${right.slice(0, -1)}${last}`, 'base64url').equals(signature),
   );
-  // The last character of 256 bytes carries four bits that no byte has.
+  // The last character of 256 bytes carries four unused bits.
   assert.equal(loose.length, 15);
   const tokens: Record<string, string> = {
     'one padding character': `${text}.${right}=`,

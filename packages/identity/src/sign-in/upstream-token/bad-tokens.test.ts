@@ -42,14 +42,14 @@ after(async () => {
 
 const usualHeader = { alg: 'RS256', kid: 'upstream-1' };
 const claims = (changes: object = {}) => claimsOf(upstream.issuer, { sub: newSubject(), ...changes });
-/** Signs any header and payload; texts are used as they are. */
+/** Signs any header and payload; strings are used unchanged. */
 function signed(header: unknown = usualHeader, payload: unknown = claims()): string {
   const text = `${encode(header)}.${encode(payload)}`;
   return signedToken(text, rsa(text, upstream.key.privateKey));
 }
 const withHeader = (changes: object) => signed({ ...usualHeader, ...changes });
 const withClaims = (changes: object) => signed(usualHeader, claims(changes));
-/** Replaces a part of the claims' JSON text, for texts that `JSON.stringify` never writes. */
+/** Replaces a part of the claims' JSON text, for JSON that `JSON.stringify` never produces. */
 const withText = (from: string | RegExp, to: string, changes: object = {}) =>
   signed(usualHeader, JSON.stringify(claims(changes)).replace(from, to));
 const refused = (code: string, tokens: Record<string, string>) =>
@@ -168,7 +168,7 @@ test('critical headers, and anything but a compact JWS, are invalid', async () =
   const right = signed();
   const [head, body, signature] = right.split('.') as [string, string, string];
   const json = { payload: body, protected: head, signature };
-  // Signed unchanged: only the form of the text is wrong.
+  // Signed unchanged: only the encoding is wrong.
   const loose = (text: string) => signedToken(text, rsa(text, upstream.key.privateKey));
   const ending = (text: string, last: (char: string) => string) =>
     text.slice(0, -1) + last(text.at(-1) as string);
@@ -225,7 +225,7 @@ test('a payload that is no object of claims is invalid: nested, packed, cut, or 
     'lists 8,000 deep': signed(header, `${'['.repeat(8000)}${']'.repeat(8000)}`),
     'lists without an end': signed(header, '['.repeat(20_000)),
   });
-  // Nested as deep as a token can be, in an ignored claim and in those that are read.
+  // Nested as deeply as a token allows, in an ignored claim and in those that are read.
   const deep = `${'['.repeat(8000)}${']'.repeat(8000)}`;
   await accepted({ 'a deep claim': signed(header, good.replace('{', `{"deep":${deep},`)) });
   await accepted({

@@ -6,7 +6,7 @@ import { makeRealm, newSubject, signInBy, startFederation } from '../federation/
 import { jwkOf, makePair, type SigningPair, type Upstream } from '../federation/testing/upstream.ts';
 
 /**
- * Providers with one key often name none: OpenID Connect wants a `kid` only where the key document has several keys.
+ * Providers with one key often omit the `kid`: OpenID Connect requires it only if the key document has several keys.
  */
 
 const rsaPair = makePair('rsa');

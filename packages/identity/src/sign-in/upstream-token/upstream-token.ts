@@ -5,18 +5,20 @@ import type { OpenProvider } from '../identity-providers/identity-provider.ts';
 import { isAcceptedAlgorithm, isFor, selectKey, type UpstreamKey } from '../identity-providers/key-set.ts';
 import type { FoundKeys, ProviderKeys } from '../identity-providers/provider-keys.ts';
 
-/** The person who signed in according to an upstream token, and how. */
+/** The person who signed in according to an upstream token, and the authentication methods. */
 export interface UpstreamIdentity {
   readonly subject: string;
   readonly externalId: string;
-  /** From the provider's display name claim, cleaned so that it can be stored; undefined if there is no usable one. */
+  /**
+   * The name in the provider's display name claim, cleaned so that it can be stored; undefined if no usable one exists.
+   */
   readonly displayName: string | undefined;
   readonly acr: string | null;
-  /** In the order of the token. */
+  /** In the same order as in the token. */
   readonly amr: readonly string[];
-  /** RFC 3339, as the token has it: it may lie in the future. */
+  /** RFC 3339, as in the token: it may be in the future. */
   readonly authTime: string | null;
-  /** Undefined when the token has no such claim: memberships stay. An empty list ends them. */
+  /** Undefined when the token has no such claim: memberships remain. An empty list removes them. */
   readonly groups: readonly string[] | undefined;
 }
 
@@ -28,8 +30,8 @@ const displayNameLengthMax = 200;
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Verifies an upstream ID or access token in the order of docs/reference/providers.md#verification. Keys come from
- * the provider only: what a header refers to or contains (`jku`, `jwk`, `x5u`, `x5c`) is ignored.
+ * Verifies an upstream ID or access token in the order of docs/reference/providers.md#verification. Keys come from the
+ * provider only: keys that a header refers to or contains (`jku`, `jwk`, `x5u`, `x5c`) are ignored.
  * @throws Refusal with the code of the first step that fails
  */
 export async function verifyUpstreamToken(
@@ -57,12 +59,12 @@ function parseHeader(token: string): Json {
   const [head = '', body = '', ...rest] = token.split('.');
   if (rest.length !== 1 || !isBase64Url(head) || !isBase64Url(body)) malformed('upstream token malformed');
   const header = parseObject(Buffer.from(head, 'base64url')) ?? malformed('upstream header malformed');
-  // These name extensions that a verifier must understand; none is implemented.
+  // These are extensions that a verifier must understand; none is implemented.
   if (Object.hasOwn(header, 'crit') || Object.hasOwn(header, 'b64')) malformed('upstream header critical');
   return header;
 }
 
-/** Only the canonical base64url of its bytes: with others, one token could be written as several texts. */
+/** Accepts only the canonical base64url of the bytes: otherwise one token could be written as several strings. */
 function isBase64Url(text: string): boolean {
   return /^[A-Za-z0-9_-]*$/.test(text) && Buffer.from(text, 'base64url').toString('base64url') === text;
 }
@@ -88,8 +90,8 @@ function kidOf({ kid }: Json): string | undefined {
 }
 
 /**
- * Verifies with the key that the token names, or with the only one that fits. The provider may have replaced it: keys
- * are fetched again for an unknown name, and for a signature that doesn't fit a key without one.
+ * Verifies with the key whose `kid` is in the token, or with the only one that matches. The provider may have replaced
+ * it: keys are fetched again for an unknown `kid`, and for an invalid signature if the key has no `kid`.
  */
 async function verifiedPayload(
   token: string,
@@ -117,7 +119,7 @@ async function verifySignature(token: string, alg: string, key: UpstreamKey): Pr
   try {
     return (await compactVerify(token, key.key, { algorithms: [alg] })).payload;
   } catch (cause) {
-    // Also thrown for a key whose type or curve does not fit the algorithm.
+    // Also thrown for a key whose type or curve does not match the algorithm.
     return fail('invalid_signature', {}, { cause });
   }
 }
@@ -127,7 +129,7 @@ function parsePayload(bytes: Uint8Array): Json {
 }
 
 /**
- * Logout, refresh and event tokens are signed by the same keys, but do not prove that anybody signed in. A token with
+ * Logout, refresh and event tokens are signed with the same keys, but do not prove a sign-in. A token with
  * `cnf` (RFC 7800) is valid only with a proof of possession, which this endpoint doesn't accept.
  */
 function refuseOtherTokens({ typ }: Json, payload: Json): void {
@@ -172,7 +174,7 @@ function isAskedForBy(parties: readonly unknown[], { aud, azp }: Json): boolean 
 }
 
 function identityOf(payload: Json, provider: OpenProvider): UpstreamIdentity {
-  // An empty setting names no claim, even if the token has a claim with an empty name.
+  // An empty setting selects no claim, even if the token has a claim with an empty name.
   const claim = (name: string) => (name !== '' && Object.hasOwn(payload, name) ? payload[name] : undefined);
   const subject = claim(provider.subject_claim);
   if (typeof subject !== 'string' || subject === '') return fail('missing_subject_claim');
@@ -189,7 +191,7 @@ function identityOf(payload: Json, provider: OpenProvider): UpstreamIdentity {
   const { acr, amr, groups = [] } = identity;
   const texts = [subject, identity.externalId, acr ?? '', ...amr, ...groups];
   const isTooLong = [subject, identity.externalId].some((name) => [...name].length > nameLengthMax);
-  // PostgreSQL stores neither NUL nor half a surrogate pair.
+  // PostgreSQL stores neither NUL nor a lone surrogate.
   if (isTooLong || texts.some((text) => text.includes('\0') || !text.isWellFormed()))
     fail('invalid_token', {}, { reason: 'upstream claims cannot be stored' });
   return identity;
@@ -202,12 +204,12 @@ function displayNameOf(claim: unknown): string | undefined {
     .toWellFormed()
     .replace(/\p{Cc}+/gu, ' ')
     .trim();
-  // By code points, so that no surrogate pair is cut in half.
+  // Cut by code points, so that no surrogate pair is split.
   const cut = [...name].slice(0, displayNameLengthMax).join('').trim();
   return /[\p{L}\p{N}\p{P}\p{S}]/u.test(cut) ? cut : undefined;
 }
 
-/** The texts of a claim that is a text or a list; undefined for anything else. */
+/** The strings of a claim that is a string or a list; undefined for anything else. */
 function textsOf(claim: unknown): string[] | undefined {
   if (typeof claim === 'string') return [claim];
   return Array.isArray(claim) ? claim.filter((item) => typeof item === 'string') : undefined;
@@ -225,7 +227,7 @@ function refuseWeakSignIn({ acr, amr }: UpstreamIdentity, provider: OpenProvider
   if (!isStrong || amrs.some((method) => !amr.includes(method))) fail('step_up_required');
 }
 
-/** Tokens of a shared issuer are all genuine; only their claims distinguish ours from those of strangers. */
+/** Tokens of a shared issuer are all genuine; only their claims distinguish ours from those of other customers. */
 function refuseOtherClaims(payload: Json, { required_claims: required }: OpenProvider): void {
   for (const [name, allowed] of Object.entries(required)) {
     const values = textsOf(Object.hasOwn(payload, name) ? payload[name] : undefined) ?? [];

@@ -1,7 +1,10 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { freePort } from '../process/free-port.ts';
 
-/** A proxy to the database that can be cut, as by a restart, or fall silent, as by a network that drops packets. */
+/**
+ * A proxy to the database that can close connections like a restart, or become silent like a network that drops
+ * packets.
+ */
 export interface DatabaseProxy {
   readonly url: string;
   /** Ends every connection and refuses new ones. */
@@ -9,7 +12,7 @@ export interface DatabaseProxy {
   mend(): Promise<void>;
   /** Silently drops all traffic from now on, of open connections and of new ones, which are still accepted. */
   silence(): void;
-  /** New connections pass again. Those from before stay silent, as after the address has moved. */
+  /** New connections work again. Earlier ones stay silent, as after a change of address. */
   speak(): void;
 }
 

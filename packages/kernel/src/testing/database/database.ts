@@ -12,9 +12,9 @@ export interface TestDatabase {
 let databasesMade = 0;
 
 /**
- * A database of its own with the migrations applied. The first call for their content makes a template; every other one
- * copies its files, which takes 30 ms with 120 tables where migrating takes seconds.
- * @throws Error without `BATON_TEST_POSTGRES`, the address of a cluster where databases may be made
+ * Creates a separate database with the migrations applied. The first call for their content creates a template; later
+ * calls copy its files, which takes 30 ms with 120 tables while migrating takes seconds. @throws Error without
+ * `BATON_TEST_POSTGRES`, the address of a cluster where databases can be created
  */
 export function createTestDatabase(migrationsDirectory: string): Promise<TestDatabase> {
   return createDatabase(testCluster(), migrationsDirectory);
@@ -61,11 +61,11 @@ async function templateOf(cluster: string, migrationsDirectory: string): Promise
   const hash = createHash('sha256').update(JSON.stringify(migrations)).digest('hex').slice(0, 16);
   const template = `baton_template_${hash}`;
   await asAdmin(cluster, async (admin) => {
-    // Held until the connection ends: of test processes that start together, one makes the template.
+    // Held until the connection ends: of test processes that start together, one creates the template.
     await admin.query(`select pg_advisory_lock(hashtext($1))`, [template]);
     const { rowCount } = await admin.query('select 1 from pg_database where datname = $1', [template]);
     if (rowCount === 1) return;
-    // Renamed when it is complete, so that a process that dies half-way leaves no incomplete template.
+    // Renamed when it is complete, so that a killed process leaves no incomplete template.
     const draft = `${template}_${process.pid}`;
     await admin.query(`drop database if exists ${draft} with (force)`);
     await admin.query(`create database ${draft}`);

@@ -2,8 +2,8 @@ import type { AddressInfo } from 'node:net';
 import { connect, createServer, type Socket } from 'node:net';
 
 /**
- * A proxy to the database that shows of PgBouncer what a service must notice at its start: it keeps back the parameters
- * of a session, and names process ids of its own making. It does not pool. The real one is in
+ * A proxy to the database that simulates the properties of PgBouncer that a service must detect at startup: it drops
+ * the parameters of a session and reports process ids that it generated. It does not pool. The real one is in
  * `e2e/pooler.long.test.ts`.
  */
 export interface PoolerProxy {
@@ -63,7 +63,7 @@ function openTo(databaseUrl: string): Socket {
     : connect(port, folder ?? target.hostname);
 }
 
-/** Takes bytes and gives whole messages, each changed; only the first one of a client has no type. */
+/** Splits bytes into complete messages and changes each; only a client's first message has no type. */
 function messages(isTyped: boolean, change: (type: string, body: Buffer) => Buffer) {
   let rest = Buffer.alloc(0);
   let hasType = isTyped;

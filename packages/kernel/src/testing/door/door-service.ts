@@ -42,7 +42,7 @@ export interface DoorService {
   readonly databaseUrl: string;
   readonly metrics: Registry;
   send(sent: Sent): Promise<Received>;
-  /** Sends JSON as a caller who may do everything; `headers` come on top. */
+  /** Sends JSON as a caller with all permissions; `headers` are added. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Received>;
   makeDoor(label?: string): Promise<{ id: string; version: number }>;
   /** The kernel's part of a shutdown; the owner of the port completes requests in progress. */
@@ -55,7 +55,7 @@ export function doorCredential(tenantId = doorTenant, principal = 'ada', permiss
   return { authorization: `Bearer ${tenantId}/${principal}/${permissions}` };
 }
 
-/** Starts the example service of the kernel's tests, over HTTP on a database of its own. */
+/** Starts the example service of the kernel's tests, over HTTP on its own database. */
 export async function startDoors(
   options: { statementTimeoutMs?: number; waitSeconds?: number } = {},
 ): Promise<DoorService> {

@@ -5,19 +5,22 @@ import { noteLog } from '@baton/testing/recent-log';
 import { secretFields, tokenForms } from './secret-forms.ts';
 
 /**
- * The leak test's data about a run: every secret that was made or shown to a service, every line that was logged, and
- * what the databases held at their end. Each test process adds it to files of its own in the folder `BATON_LEAK_DIR`;
- * without that nothing is kept. `scripts/leaks.ts` searches the one for the other.
+ * The leak test's data about a run: every secret that was generated or sent to a service, every logged line, and the
+ * final content of the databases. Each test process appends it to its own files in the folder `BATON_LEAK_DIR`; without
+ * that setting nothing is stored. `scripts/leaks.ts` searches the one for the other.
  */
 
-/** A secret may be nowhere; a name (of a person in another system) may be in no journal, audit log or log. */
+/**
+ * A secret must not occur anywhere; the name of a person in another system must not occur in a journal, an audit log or
+ * a log.
+ */
 export interface Kept {
   readonly kind: string;
   readonly text: string;
   readonly isName: boolean;
 }
 
-/** The first character of a line that names the table of the following lines. */
+/** The first character of a line with the name of the table for the following lines. */
 export const tableMark = '\x01';
 
 const lengthMin = 16;
@@ -35,13 +38,14 @@ const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 const seen = new Set<string>();
 const buffers = new Map<string, string>();
-/** The test file that is running. Of several that share a process each has files and a bound of its own. */
+/** The running test file. Test files that share a process have separate files and limits. */
 let writer = runningTest();
 let bytesWritten = 0;
 let databasesKept = 0;
 
 /**
- * A secret that a test generated or that a service returned. Short and plain texts, which occur everywhere, are not kept.
+ * A secret that a test generated or that a service returned. Short and common strings, which occur everywhere, are not
+ * stored.
  */
 export function keepSecret(kind: string, text: string): void {
   keep({ kind, text, isName: false });
@@ -52,7 +56,7 @@ export function keepName(kind: string, text: string): void {
   keep({ kind, text, isName: true });
 }
 
-/** The half of a private key in PEM that no public key has a line of. */
+/** The half of a PEM private key that has no line in common with the public key. */
 export function keepPrivateKey(pem: string): void {
   const lines = pem.split('\n').filter((line) => line !== '' && !line.startsWith('-----'));
   for (const line of lines.slice(lines.length / 2)) keepSecret('private key', line);
@@ -131,13 +135,13 @@ function keepBody(body: unknown): void {
   }
 }
 
-/** A field of that name can hold an id or a name too; our keys and passwords have forms of their own. */
+/** A field with that name can also contain an id or a name; Baton's keys and passwords have their own formats. */
 function isLikeSecret(kind: string, value: string): boolean {
   if (kind === 'password') return true;
   return kind === 'key' ? /^cp_\w{12}_./.test(value) : !uuidForm.test(value);
 }
 
-/** A body as JSON, else as a form, else as it is. */
+/** Parses a body as JSON, otherwise as a form; otherwise returns it unchanged. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -198,7 +202,7 @@ function flushOne(file: string): void {
   appendFileSync(join(directory, `${writer}~${process.pid}.${file}`), text);
 }
 
-/** Its path, in the form of a name in the folder. */
+/** Its path, converted to a file name. */
 function runningTest(): string {
   return relative(process.cwd(), process.argv[1] ?? 'unknown').replaceAll('/', '!');
 }

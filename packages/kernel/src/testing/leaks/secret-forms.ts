@@ -15,6 +15,6 @@ export const tokenForms = /\b(?:iam_pat|iam_scim|cp)_\w{12}_[\w-]{20,}|\beyJ[\w-
 
 const fieldForms = new RegExp(`"(${[...secretFields.keys()].join('|')})":"(?:[^"\\\\]|\\\\.)*"`, 'g');
 
-/** Masks secrets in a text; it recognizes them by field name or by form. */
+/** Masks secrets in a string; it recognizes them by field name or by format. */
 export const maskSecrets = (text: string): string =>
   text.replace(fieldForms, '"$1":"…"').replace(tokenForms, '…');

@@ -3,7 +3,7 @@ import { parentPort } from 'node:worker_threads';
 import type { Sent } from '../matrix/matrix-client.ts';
 import { type Calls, newCalls, send } from './liveness-calls.ts';
 
-/** The hostile caller, in a thread of its own: what it computes must not be measured as a wait of the bystander. */
+/** The hostile caller runs in a separate thread, so that its computation isn't measured as latency of the bystander. */
 
 /** Starts a load. The next message of any kind ends it, and its reply contains the results of the calls. */
 export interface Attack {

@@ -15,14 +15,14 @@ type JsonSchema = Readonly<Record<string, unknown>>;
 
 interface Growth {
   readonly definitions: Readonly<Record<string, JsonSchema>>;
-  /** The share of the longest, so that a body fits into its bound. */
+  /** The share of the maximum length, so that a body fits into its limit. */
   readonly share: number;
   readonly depth: number;
-  /** The remaining size: the longest lists of the longest texts would not fit into memory. */
+  /** The remaining size: the longest lists of the longest strings would not fit into memory. */
   readonly left: { bytes: number };
 }
 
-/** For fields without a declared bound. The `bounds` check finds them; here the value must only be large. */
+/** For fields without a declared limit. The `bounds` check reports them; here the value only has to be large. */
 const unboundedItems = 5000;
 const unboundedCharacters = 100_000;
 const freeNodes = 4900;
@@ -34,8 +34,9 @@ const depthMax = 8;
 const bytesSentMax = 4_194_304;
 
 /**
- * Makes the worst requests of an endpoint from what it declares: the longest lists and texts, the deepest documents,
- * and bodies of the full size whose reading costs most: numbers that may be rounded, unknown names, levels.
+ * Generates the worst requests of an endpoint from its declaration: the longest lists and strings, the deepest
+ * documents, and full-size bodies that are the most expensive to read, with numbers that may be rounded, unknown names
+ * and nesting.
  * @param sample a valid request, whose identifiers refer to real objects; @param bytesMax of a body
  */
 export function worstRequests(endpoint: Operation, sample: SampleRequest, bytesMax: number): Hostile[] {
@@ -45,7 +46,7 @@ export function worstRequests(endpoint: Operation, sample: SampleRequest, bytesM
 function worstBodies(endpoint: Operation, sample: SampleRequest, bytesMax: number): Hostile[] {
   if (endpoint.form) return worstForms(bytesMax);
   if (endpoint.bytes) return [{ name: 'bytes', text: 'x'.repeat(Math.min(bytesMax, bytesSentMax)) }];
-  // The most expensive bodies to read. One kind together: the same code reads the bodies of all endpoints.
+  // The most expensive bodies to read. Grouped as one kind, because the same code reads the bodies of all endpoints.
   const raw = [
     filled('{"x":[', '1e22,', '1]}', bytesMax),
     filled('{"x":[', '9007199254740993,', '1]}', bytesMax),
@@ -73,7 +74,7 @@ function worstBodies(endpoint: Operation, sample: SampleRequest, bytesMax: numbe
   ];
 }
 
-/** The body in which everything has this share of its bound; undefined when it is too long. */
+/** The body in which every value has this share of its maximum; undefined if it is too long. */
 function textOf(form: z.ZodType, given: unknown, share: number, bytesMax: number): string | undefined {
   const left = { bytes: bytesMax };
   const text = JSON.stringify(grow(schemaOf(form), given, { ...definitionsOf(form), share, depth: 0, left }));
@@ -109,7 +110,7 @@ function named(bytesMax: number): string {
   return `{${Array.from({ length: count }, (_, at) => pair(at)).join()}}`;
 }
 
-/** Each parameter alone, with the longest value; then all of them. */
+/** Each parameter alone with its longest value, then all of them together. */
 function worstQueries(endpoint: Operation): Hostile[] {
   const pairs = Object.entries(queryShapeOf(endpoint)).map(([name, form]) => {
     const growth = { ...definitionsOf(form), share: 1, depth: 0, left: { bytes: queryCharactersMax } };
@@ -123,7 +124,7 @@ function worstQueries(endpoint: Operation): Hostile[] {
     .map((query) => ({ name: 'query', query: `?${query}` }));
 }
 
-/** The largest value of a form; of texts with a meaning the given one. Undefined if none is known. */
+/** The largest value of a schema, or the given one for strings with a meaning. Undefined if none is known. */
 function grow(form: JsonSchema, given: unknown, growth: Growth): unknown {
   const deeper = { ...growth, depth: growth.depth + 1 };
   if (growth.depth > depthMax) return given;
@@ -190,7 +191,7 @@ function grownList(
     growth.left.bytes -= 1;
     if (growth.left.bytes < 0) return undefined;
     const value = grow(items as JsonSchema, first, growth);
-    // Texts that differ, since most lists are sets.
+    // Distinct strings, because most lists are sets.
     return typeof value === 'string' && first === undefined
       ? `${at}${value}`.slice(0, Math.max(value.length, 1))
       : value;
@@ -223,7 +224,7 @@ function scaled(max: unknown, otherwise: number, { share }: Growth): number {
   return Math.floor(Number(max ?? otherwise) * share);
 }
 
-/** A document as deep and wide as allowed, of numbers that are the most expensive to read. */
+/** A document with the maximum depth and width, of numbers that are the most expensive to read. */
 function freeDocument({ share }: Growth): object {
   let deep: object = {};
   for (let level = 1; level < freeDepth; level += 1) deep = { a: deep };

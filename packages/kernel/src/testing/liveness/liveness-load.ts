@@ -10,7 +10,7 @@ import { type Calls, newCalls, send } from './liveness-calls.ts';
 export interface LoadOptions extends Attack {
   readonly ordinary: readonly Sent[];
   readonly lastsMs: number;
-  /** Fewer calls of the bystander prove nothing: if they are slow, the load lasts longer, up to 6 s. */
+  /** Fewer calls of the bystander prove nothing; if they are slow, the load is extended, up to 6 s. */
   readonly samplesMin?: number;
 }
 
@@ -19,7 +19,7 @@ const pauseMs = 2;
 const lastsMsMax = 6000;
 let attacker: Worker | undefined;
 
-/** Sends hostile requests without a pause, and beside them the ordinary ones. Afterwards no request is pending. */
+/** Sends hostile requests without a pause, and ordinary ones at the same time. Afterwards no request is pending. */
 export async function runLoad({ ordinary, lastsMs, samplesMin = 12, ...attack }: LoadOptions) {
   const { url } = attack;
   const worker = attacker ?? new Worker(join(import.meta.dirname, 'liveness-attack.worker.ts'));

@@ -1,4 +1,4 @@
-// A service with endpoints that break a bound of the liveness tests, one each.
+// A service whose endpoints each exceed one limit of the liveness tests.
 import { createListener, openPort } from '../../listener/listener.ts';
 
 const spinMs = 400;
@@ -6,7 +6,7 @@ const heldBytes = 800 * 1024 * 1024;
 const slowMs = 450;
 
 const held: Buffer[] = [];
-/** One at a time, like rows that all need: a later caller waits for all earlier ones. */
+/** Runs one at a time, like requests for the same rows: a later caller waits for all earlier ones. */
 let line: Promise<unknown> = Promise.resolve();
 let isSlow = false;
 
@@ -14,8 +14,8 @@ const answers: Record<string, () => Promise<number> | number> = {
   '/api/ordinary': () => (isSlow ? inLine(() => 200) : 200),
   '/api/fair': () => 200,
   '/api/spin'() {
-    // Measure processor time: on a busy machine 400 ms of wall-clock time used less than the 250 ms that the test
-    // allows.
+    // Measure CPU time: on a busy machine, 400 ms of wall-clock time used less than the 250 ms of CPU time that the
+    // test allows.
     for (let [tookMs, before] = [0, process.threadCpuUsage()]; tookMs < spinMs; ) {
       const { user, system } = process.threadCpuUsage(before);
       tookMs = (user + system) / 1000;

@@ -4,7 +4,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 
 /** The measurements of a service's process since the previous ones. */
 export interface ProbeReading {
-  /** The longest time that one turn of the event loop took, and at most what its thread computed in that time. */
+  /** The duration of the longest iteration of the event loop, at most its thread's CPU time in that period. */
   readonly blockedMs: number;
   /** As measured by `monitorEventLoopDelay`, which includes time given to other processes. */
   readonly delayP99Ms: number;
@@ -23,7 +23,7 @@ if (process.send !== undefined) {
   let [lookedAtMs, computedMs] = [performance.now(), threadMs()];
   const timer = setInterval(() => {
     const [nowMs, nowComputedMs] = [performance.now(), threadMs()];
-    // A process that has to wait for a core is late without having done anything.
+    // A process that waits for a core is late without having done any work.
     blockedMs = Math.max(blockedMs, Math.min(nowMs - lookedAtMs, nowComputedMs - computedMs));
     [lookedAtMs, computedMs] = [nowMs, nowComputedMs];
     rssMaxBytes = Math.max(rssMaxBytes, process.memoryUsage.rss());
@@ -43,11 +43,11 @@ if (process.send !== undefined) {
     process.send?.(reading);
   });
   process.channel?.unref();
-  // A test process that was killed stops nothing.
+  // A killed test process can't stop its service.
   process.on('disconnect', () => process.exit());
 }
 
-/** The processor time of this thread: neither that of garbage collection beside it nor of other threads. */
+/** The CPU time of this thread, without garbage collection in the background and other threads. */
 function threadMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / usPerMs;

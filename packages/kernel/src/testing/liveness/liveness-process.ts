@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProbeReading } from './liveness-probe.ts';
 
-/** A program of a service, as it is started in earnest. */
+/** A program of a service, as it is started in production. */
 export interface ServiceProgram {
   /** The file that Node runs, with `serve`. */
   readonly main: string;
@@ -21,7 +21,7 @@ export interface ProbedProcess {
 }
 
 /**
- * The heap that docs/operations.md recommends: without a limit, V8 collects late and the process grows.
+ * The heap size that docs/operations.md recommends: without a limit, V8 collects garbage late and the process grows.
  */
 export const heapMiB = 384;
 
@@ -30,7 +30,7 @@ const readyEveryMs = 50;
 const answerMsMax = 30_000;
 const stopMsMax = 10_000;
 
-/** Starts a service as a process of its own, with the probe, and waits until it is ready. */
+/** Starts a service in a separate process with the probe, and waits until it is ready. */
 export async function startProbed({
   main,
   portSetting,

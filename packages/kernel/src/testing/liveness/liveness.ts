@@ -28,7 +28,7 @@ export interface LivenessSetup<Tenant extends object> extends MatrixSetup<Tenant
   worse?(endpoint: Operation): readonly Hostile[];
 }
 
-/** The bounds for all other callers while one caller sends its worst requests. */
+/** The limits that apply to all other callers while one caller sends its worst requests. */
 export const livenessBounds = {
   /**
    * The factor over the bystander's quiet p99; on a busy machine, less than `p99MsFloor` proves nothing.
@@ -36,9 +36,9 @@ export const livenessBounds = {
   p99TimesMax: 5,
   p99MsFloor: 250,
   /**
-   * The longest that a turn of the event loop may compute. Of 650 kinds of requests on two cores, 19 took 100 to 236
-   * ms: a step of a body of 1 MiB and a collection of garbage in the same turn. 400 ms would be a body that is read at
-   * once.
+   * The maximum CPU time of an iteration of the event loop. Of 650 kinds of requests on two cores, 19 took 100 to 236
+   * ms: a step of a 1 MiB body and a garbage collection in the same iteration. A body that is read at once would take
+   * 400 ms.
    */
   blockedMsMax: 250,
   /**
@@ -62,23 +62,27 @@ interface Figures {
 
 /**
  * The file for the figures; `npm run liveness` sets it. That run is longer, sends each kind of request alone and needs
- * a quiet machine. The long proof runs the short form below. `npm test` sends each request once and measures nothing.
+ * a quiet machine. The long test runs the short form below. `npm test` sends each request once and measures nothing.
  */
 const reportFile = process.env['BATON_LIVENESS_REPORT'];
 const isLong = reportFile !== undefined;
-/** The long form tries some 600 kinds of requests and is to end within ten minutes. */
+/** The long form sends about 600 kinds of requests and should finish within ten minutes. */
 const lastsMs = isLong ? 200 : 150;
-/** In the short form: an endpoint alone takes 0.7 s, and a service has up to 200 of them. */
+/** Endpoints per test in the short form: a single endpoint takes 0.7 s, and a service has up to 200 of them. */
 const endpointsTogether = isLong ? 1 : 4;
 const togetherLastsMs = 300;
 const quietLastsMs = 500;
-/** A request that broke a bound is retried until the bystander has made this many calls: the p99 of twelve is their slowest. */
+/**
+ * A request that exceeded a limit is retried until the bystander has made this many calls: the p99 of twelve calls is
+ * the slowest one.
+ */
 const secondSamplesMin = 100;
 /**
- * In the short form other tests run beside, which once slowed two attempts of 260 endpoints down by a tenth too much.
+ * In the short form other tests run at the same time, which once made two attempts of 260 endpoints exceed the limit by
+ * a tenth.
  */
 const attemptsMax = isLong ? 2 : 3;
-/** Tokens live 300 s. In the long form an endpoint takes up to 4 s, so a service is restarted after so many. */
+/** Tokens live 300 s. In the long form an endpoint takes up to 4 s, so a service is restarted after this many. */
 const endpointsPerRig = isLong ? 40 : 1000;
 /** Connections of the hostile caller. */
 const usualParallel = isLong ? 24 : 12;
@@ -88,9 +92,9 @@ const calmMsMax = 30_000;
 /**
  * Registers `answerTest` in `npm test`. Otherwise it registers a test per endpoint, or per four endpoints in the short
  * form: while one caller sends the worst requests that the declaration allows, on many connections, another tenant's
- * calls stay fast and free of errors, and the service's event loop and memory bounded. The service is a process of its
- * own. Endpoints that break a bound together are tried one by one, and one that breaks it alone is tried again before
- * it fails.
+ * calls stay fast and free of errors, and the service's event loop and memory bounded. The service is a separate
+ * process. Endpoints that exceed a limit together are retried one by one, and an endpoint that exceeds it alone is
+ * retried before it fails.
  */
 export function livenessTests<Tenant extends object>(setup: LivenessSetup<Tenant>): void {
   if (!isLongProof && !isLong) return answerTest(setup);
@@ -136,8 +140,8 @@ export async function findUnanswered<Tenant extends object>(
   for (const endpoint of setup.endpoints) {
     const { sample, worst } = await worstOf(setup, target, endpoint);
     for (const one of worst) {
-      // All endpoints share the code that reads full sizes. A megabyte to each would take longer than all other
-      // requests.
+      // All endpoints share the code that reads full-size bodies. Sending a megabyte to each would take longer than all
+      // other requests.
       const text = one.name === 'full size' ? `${endpoint.auth} ${one.text}` : undefined;
       if (text !== undefined && read.has(text)) continue;
       if (text !== undefined) read.add(text);
@@ -198,7 +202,9 @@ async function quietP99Of({ url }: ProbedProcess, ordinary: readonly Sent[]): Pr
   return percentile(bystander.ms, 0.99);
 }
 
-/** @returns the bounds that the worst requests of endpoints broke, each by itself and at each attempt; empty if none */
+/**
+ * @returns the limits that the worst requests of endpoints exceeded, individually and in each attempt; empty if none
+ */
 async function tryEndpoints<Tenant extends object>(
   setup: LivenessSetup<Tenant>,
   rig: Rig<Tenant>,
@@ -228,14 +234,14 @@ async function worstOf<Tenant extends object>(
   return { sample, worst: [...made, ...(setup.worse?.(endpoint) ?? [])] };
 }
 
-/** @returns the bounds that the endpoint's worst requests broke at each attempt; empty if none */
+/** @returns the limits that the endpoint's worst requests exceeded in each attempt; empty if none */
 export async function tryEndpoint<Tenant extends object>(
   setup: LivenessSetup<Tenant>,
   rig: Rig<Tenant>,
   endpoint: Operation,
 ): Promise<readonly string[]> {
   const { sample, worst } = await worstOf(setup, rig.target, endpoint);
-  // Alone each shows its own figures; together all of them are tried in a fifth of the time.
+  // Individually, each has its own measurements; together, they take a fifth of the time.
   const groups = isLong ? groupsOf(worst) : [worst];
   const problems: string[] = [];
   for (const group of groups) {
@@ -320,7 +326,7 @@ async function measure<Tenant extends object>(
   return { ...figures, problems: problemsOf(figures, bystander, theirs) };
 }
 
-/** The work of the previous load is finished: a call takes as long as usual. */
+/** Waits until the work of the previous load has finished and a call takes its usual time. */
 async function untilCalm({ url }: ProbedProcess, [call]: readonly Sent[]): Promise<void> {
   const startedAt = performance.now();
   for (let calm = 0; calm < 2 && performance.now() - startedAt < calmMsMax; ) {

@@ -1,6 +1,6 @@
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 
-/** A request as it is sent. `fetch` would refuse some of them, such as a GET with a body, and add headers to others. */
+/** A raw request, because `fetch` would refuse some requests, such as a GET with a body, and add headers to others. */
 export interface Sent {
   readonly method: string;
   readonly path: string;
@@ -14,7 +14,7 @@ export interface Received {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** The text read as JSON; undefined when it is something else. */
+  /** The parsed JSON text; undefined if it isn't JSON. */
   readonly body: unknown;
 }
 
@@ -43,7 +43,7 @@ function send(
     const length = declaredBytes ?? (body === undefined ? undefined : Buffer.byteLength(body));
     const outgoing = request(`${url}${path}`, {
       method,
-      // A body that never comes would leave the connection unusable for the next request.
+      // A body that never arrives would leave the connection unusable for the next request.
       agent: declaredBytes === undefined ? agent : false,
       headers: {
         ...(length === undefined

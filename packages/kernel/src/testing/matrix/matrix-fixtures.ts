@@ -7,18 +7,18 @@ import type { SampleRequest } from './matrix-service.ts';
 /** One kind of object that requests need. It is created when a request needs it, once for that request. */
 export interface ObjectFixture<Tenant extends object, Made extends object = object> {
   /**
-   * The path of the object, up to its parameter: `/claims/{id}`. A parameter with this path gets the object's field of
-   * the parameter's name, else its `id`. Absent for what only other fixtures need.
+   * The path of the object, up to its parameter: `/claims/{id}`. A parameter with this path gets the object's field
+   * with the parameter's name, otherwise its `id`. Absent for objects that only other fixtures need.
    */
   readonly path?: string;
-  /** No tenant owns it: every permitted caller may name it. */
+  /** No tenant owns it: every permitted caller may refer to it. */
   readonly shared?: boolean;
   make(scope: FixtureScope<Tenant>): Made | Promise<Made>;
 }
 
 /** The context of fixtures: the tenant, and the other objects of the same request. */
 export type FixtureScope<Tenant extends object> = Tenant & {
-  /** The object of this request; makes it at the first call. */
+  /** The object of this request, created at the first call. */
   get<Made extends object>(object: ObjectFixture<Tenant, Made>): Promise<Made>;
 };
 
@@ -71,11 +71,11 @@ export function fixturesOf<Tenant extends object>() {
 export interface Fixtures<Tenant extends object> {
   readonly objects: ReadonlyMap<string, ObjectFixture<Tenant>>;
   readonly operations: ReadonlyMap<string, OperationFixture<Tenant>>;
-  /** The file where the fixtures of an operation belong. */
+  /** The file for the fixtures of an operation. */
   fileOf(endpoint: Operation): string;
 }
 
-/** The default exports of every `*.fixtures.ts` below a folder. @throws Error when two make the same */
+/** The default exports of every `*.fixtures.ts` below a folder. @throws Error when two create the same object */
 export async function collectFixtures<Tenant extends object>(folder: string): Promise<Fixtures<Tenant>> {
   const files = globSync('**/*.fixtures.ts', { cwd: folder }).sort();
   const modules = await Promise.all(files.map((file) => import(pathToFileURL(join(folder, file)).href)));
@@ -88,7 +88,7 @@ export async function collectFixtures<Tenant extends object>(folder: string): Pr
   );
 }
 
-/** Next to the file that declares the operation. */
+/** The fixtures file next to the file that declares the operation. */
 function fixturesFileOf(folder: string, { id }: Operation): string {
   const declares = new RegExp(`\\bid: '${id}'`);
   const file = globSync('**/*.api.ts', { cwd: folder }).find((api) =>
@@ -120,7 +120,7 @@ function uniqueMap<Value>(entries: readonly (readonly [string, Value])[]): Map<s
 
 /**
  * The missing fixtures, and those that no endpoint uses; one sentence each.
- * @param namedInside paths of objects that bodies and queries name
+ * @param namedInside paths of objects that bodies and queries refer to
  */
 export function findFixtureProblems<Tenant extends object>(
   { objects, operations, fileOf }: Fixtures<Tenant>,
@@ -158,7 +158,7 @@ export function makeFixture<Tenant extends object>(
   return scopeOf(tenant).get(object);
 }
 
-/** The scope of one request: each object is made once in it. */
+/** The scope of one request: each object is created once in it. */
 function scopeOf<Tenant extends object>(tenant: Tenant): FixtureScope<Tenant> {
   const made = new Map<unknown, Promise<object>>();
   const scope: FixtureScope<Tenant> = {
@@ -172,7 +172,7 @@ function scopeOf<Tenant extends object>(tenant: Tenant): FixtureScope<Tenant> {
   return scope;
 }
 
-/** A request on objects of its own, all made now, in the given tenant. */
+/** A request with its own objects, all newly created in the given tenant. */
 export async function makeFixtureRequest<Tenant extends object>(
   { objects, operations }: Fixtures<Tenant>,
   endpoint: Operation,
@@ -202,7 +202,7 @@ export async function makeFixtureRequest<Tenant extends object>(
   };
 }
 
-/** Whether the last parameter of the path names what no tenant owns. */
+/** Whether the last parameter of the path refers to an object that no tenant owns. */
 export function addressesShared<Tenant extends object>(
   { objects }: Fixtures<Tenant>,
   endpoint: Operation,
@@ -211,7 +211,7 @@ export function addressesShared<Tenant extends object>(
   return last !== undefined && objects.get(last.path)?.shared ? last.name : undefined;
 }
 
-/** `/tasks/{ref}/relations/{id}` has `ref` with the path `/tasks/{ref}`, and `id` with the whole. */
+/** `/tasks/{ref}/relations/{id}` has `ref` with the path `/tasks/{ref}`, and `id` with the whole path. */
 function paramsOf({ path }: Operation): { name: string; path: string }[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map((match) => ({
     name: match[1] as string,

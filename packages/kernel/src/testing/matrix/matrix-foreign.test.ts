@@ -30,7 +30,7 @@ const adapter = {
 } as unknown as MatrixAdapter;
 const foreignHouse = '0190b2c4-7e1f-7a2b-8c3d-4e5f60718293';
 
-/** Runs the case of bodies against a service that responses like this, and sends these statements. */
+/** Runs the body tests against a service that returns these responses and sends these statements. */
 async function compare(service: (houseId: string) => { status: number; body: object; statements: string[] }) {
   const bodies = foreignCases.find(({ name }) => name.includes('in the body'));
   await bodies?.run(

@@ -13,8 +13,8 @@ import {
 } from './matrix-service.ts';
 
 /**
- * A request that names an object of another tenant reveals nothing about it: status, code and body are those of an
- * object that doesn't exist, and the service runs the same statements, so it takes as long.
+ * A request that refers to an object of another tenant reveals nothing about it: status, code and body are the same as
+ * for an object that doesn't exist, and the service runs the same statements, so the timing is the same.
  */
 export const foreignCases: readonly MatrixCase[] = [
   {
@@ -71,7 +71,7 @@ export const foreignCases: readonly MatrixCase[] = [
   },
 ];
 
-/** Identifiers in bodies and queries for which the adapter doesn't declare what they name; one sentence each. */
+/** Identifiers in bodies and queries whose target the adapter doesn't declare; one sentence each. */
 export function unknownIdentifiers(adapter: MatrixAdapter): string[] {
   const { identifiers, endpoints } = adapter;
   if (identifiers === undefined) return [];
@@ -114,7 +114,7 @@ function fixtureOf(
 
 const found = new WeakMap<z.ZodType | object, string[]>();
 
-/** The paths of the fields that are declared as identifiers: a UUID, or a text that is declared as an id. */
+/** The paths of the fields that are declared as identifiers: a UUID, or a string that is declared as an id. */
 function identifiersIn({ body, query }: Operation, place: 'query' | 'body'): string[] {
   const key = place === 'body' ? body : query;
   if (key === undefined || (place === 'query' && Object.keys(query).length === 0)) return [];

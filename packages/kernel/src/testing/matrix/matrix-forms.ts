@@ -99,7 +99,7 @@ export const formCases: readonly MatrixCase[] = [
     async run(matrix, endpoint) {
       const { adapter } = matrix;
       const request = sampleRequest(endpoint, adapter);
-      // A form can't hold half a pair.
+      // A form can't contain a lone surrogate.
       for (const text of endpoint.form ? ['\0'] : ['\0', '\ud800', '\udc00x']) {
         const body = withText(endpoint, text);
         if (body === undefined) continue;
@@ -124,7 +124,7 @@ function malformedParams({ params }: Operation): string[] {
   return Object.keys(params).filter((name) => params[name]?.safeParse(canary).success === false);
 }
 
-/** The parameters of the path whose form takes any text. */
+/** The path parameters whose schema accepts any string. */
 function textParams({ params }: Operation): string[] {
   return Object.keys(params).filter((name) => params[name]?.safeParse('a\0b').success);
 }

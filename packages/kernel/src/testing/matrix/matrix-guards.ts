@@ -15,7 +15,7 @@ import {
 const keyTooLong = 'k'.repeat(201);
 const canary = 'canary-8d1f4c';
 
-/** A request whose parameters, query and headers are all wrong. */
+/** A request whose parameters, query and headers are all invalid. */
 function nonsense(endpoint: Operation): SampleRequest {
   const params = Object.fromEntries(Object.keys(endpoint.params).map((name) => [name, canary]));
   return { params, query: `?${canary}=1`, headers: { 'idempotency-key': keyTooLong, 'if-match': canary } };
@@ -81,7 +81,7 @@ export const guardCases: readonly MatrixCase[] = [
       for (const [name, value] of others) {
         const request = { ...own, params: { ...own.params, [name]: value } };
         const received = await sendAs(matrix, endpoint, 'allowed', request);
-        // A 403 of its own may come first, and for absent objects too.
+        // The endpoint's own 403 may come first, even for absent objects.
         const isForbidden = received.status === 403 && !refusesAbsence(endpoint);
         assert.ok(received.status === 404 || isForbidden, `{${name}}: ${received.text}`);
         // An endpoint may have more than one code for an absent object.
@@ -189,13 +189,13 @@ function refusesAbsence({ errors }: Operation): boolean {
 }
 
 /**
- * For each parameter a valid identifier that doesn't exist. What no tenant owns is refused only where the
+ * A valid identifier that doesn't exist, for each parameter. An object that no tenant owns is refused only if the
  * endpoint declares it: a list of an unknown tenant may be empty instead.
  */
 function absentParams(endpoint: Operation, owned: readonly string[]): [string, string][] {
   const { method, path, params, returns } = endpoint;
   const isRefused = refusesAbsence(endpoint);
-  // A PUT that may return 201 creates the object that the end of its path names.
+  // A PUT that may return 201 creates the object that the end of its path identifies.
   const isMade = (name: string) =>
     method === 'PUT' && returns[201] !== undefined && path.endsWith(`/{${name}}`);
   return Object.entries(params)
@@ -209,7 +209,8 @@ function absentParams(endpoint: Operation, owned: readonly string[]): [string, s
 }
 
 /**
- * The caller whose If-Match and key are checked: one without the permission, unless the permission is checked first.
+ * The caller whose If-Match and key are checked: a caller without the permission, unless the permission is checked
+ * first.
  */
 function whoGetsPastForm({ permissionFirst }: Operation): 'allowed' | 'powerless' {
   return permissionFirst ? 'allowed' : 'powerless';

@@ -7,7 +7,7 @@ import type { StoreWatch } from './store-changes.ts';
 export type MatrixCaller =
   /** May do everything. */
   | 'allowed'
-  /** May do everything too, and is somebody else. */
+  /** Another principal with all permissions. */
   | 'second'
   /** Sends no credential. */
   | 'anonymous'
@@ -27,19 +27,19 @@ export interface Expected {
 export interface MatrixRules {
   readonly unauthenticated: Expected;
   readonly invalid: Expected;
-  /** For a text that is not JSON, where that differs from `invalid`. */
+  /** The response to text that is not JSON, if that differs from `invalid`. */
   readonly notJson?: Expected;
   readonly unstorable: Expected;
   readonly tooLarge: Expected;
   readonly wrongMethod: Expected;
   readonly keyRequired: Expected;
   readonly keyTooLong: Expected;
-  /** For services whose endpoints require permissions. */
+  /** Present for services whose endpoints require permissions. */
   readonly denied?: Expected;
   readonly scopeless?: Expected;
   /** The store of responses by idempotency key. */
   readonly keyReused?: Expected;
-  /** For services whose endpoints require If-Match. */
+  /** Present for services whose endpoints require If-Match. */
   readonly ifMatchRequired?: Expected;
   readonly ifMatchInvalid?: Expected;
 }
@@ -58,18 +58,19 @@ export interface MatrixAdapter {
   readonly basePath: string;
   readonly endpoints: readonly Operation[];
   readonly migrationsDirectory: string;
-  /** Tables (`table`) and columns (`table.column`) whose change no client can notice. */
+  /** Tables (`table`) and columns (`table.column`) whose changes no client can observe. */
   readonly ignoredChanges: readonly string[];
-  /** The rules may differ by endpoint: SCIM has an envelope of its own. */
+  /** The rules may differ by endpoint: SCIM has its own envelope. */
   rulesOf(endpoint: Operation): MatrixRules;
-  /** The code in a response's envelope; undefined for one of another form. */
+  /** The code in a response's envelope; undefined for another envelope. */
   codeOf(body: unknown): string | undefined;
   keyRequired(endpoint: Operation): boolean;
   bodyBytesMax(endpoint: Operation): number;
   sizeBeforeCredential(endpoint: Operation): boolean;
   /**
-   * The kinds of objects that identifiers in bodies and queries refer to, by the path of the field (`evidence.[].artifactId`), with the
-   * operation's id before it where operations differ (`createTask.typeId`). Absent: they are not tested.
+   * The kinds of objects that identifiers in bodies and queries refer to, by the path of the field
+   * (`evidence.[].artifactId`), prefixed by the operation's id if operations differ (`createTask.typeId`). Absent: they
+   * are not tested.
    */
   readonly identifiers?: Readonly<Record<string, IdentifierFixture>>;
   /** The operations whose standard requires unknown body fields to be ignored; none by default. */
@@ -80,28 +81,28 @@ export interface MatrixAdapter {
 export interface IdentifierFixture {
   /** The path of such an object: `/claims/{id}`. Null for identifiers of objects outside of tenants. */
   readonly object: string | null;
-  /** An absent one is allowed, for instance in a call that removes what may already be removed. */
+  /** An absent one is allowed, for instance in a call that removes an object that may already be removed. */
   readonly mayBeAbsent?: true;
-  /** The fields that hold it, where that is more than the field itself. */
+  /** The fields that contain it, if there are more than the field itself. */
   fields?(id: string): object;
 }
 
-/** One service under test. `Tenant` is what its fixtures make objects with. */
+/** One service under test. Its fixtures create objects with a `Tenant`. */
 export interface MatrixService<Tenant = object> {
   readonly url: string;
   readonly databaseUrl: string;
-  /** Objects made with it belong to the tenant of the allowed caller. */
+  /** Objects created with it belong to the tenant of the allowed caller. */
   readonly tenant: Tenant;
-  /** Objects made with it belong to another tenant. */
+  /** Objects created with it belong to another tenant. */
   readonly otherTenant: Tenant;
-  /** The settings by which another process of the service works on the same store. */
+  /** The settings with which another process of the service uses the same database. */
   readonly env?: Readonly<Record<string, string>>;
-  /** The headers that make a caller; undefined if the endpoint knows no such caller, and its tests are left out. */
+  /** The headers of a caller; undefined if the endpoint has no such caller, in which case its tests are omitted. */
   headersOf(endpoint: Operation, caller: MatrixCaller): Readonly<Record<string, string>> | undefined;
   close(): Promise<void>;
 }
 
-/** A service under test, and the way to it. */
+/** A service under test, and the requests to it. */
 export interface MatrixTarget {
   readonly adapter: MatrixAdapter;
   readonly service: MatrixService;
@@ -111,16 +112,16 @@ export interface MatrixTarget {
 /** What every case works with. */
 export interface Matrix extends MatrixTarget {
   readonly store: StoreWatch;
-  /** A request that the allowed caller makes with success, on objects of its own; undefined if none can succeed. */
+  /** A successful request of the allowed caller on its own objects; undefined if none can succeed. */
   makeRequest(endpoint: Operation): Promise<SampleRequest | undefined>;
-  /** The parameters of such a request of another tenant, without those that name no tenant's object. */
+  /** The parameters of such a request of another tenant, without those of objects that no tenant owns. */
   makeForeignParams(endpoint: Operation): Promise<Readonly<Record<string, string>>>;
   /** The identifier of an object of another tenant, by the path of such objects. */
   foreignId(path: string): Promise<string>;
 }
 
 export interface MatrixCase {
-  /** The sentence that the endpoint keeps. */
+  /** The rule that the endpoint must satisfy. */
   readonly name: string;
   applies(endpoint: Operation, adapter: MatrixAdapter): boolean;
   run(matrix: Matrix, endpoint: Operation): Promise<void>;
@@ -129,12 +130,12 @@ export interface MatrixCase {
 /** An identifier of nothing. */
 export const sampleUuid = '0190b2c4-7e1f-7a2b-8c3d-4e5f60718293';
 
-/** A number, or a key with its version, if the form doesn't accept an identifier. */
+/** A number, or a key with its version, if the schema doesn't accept an identifier. */
 function sampleOf(form: Operation['params'][string]): string {
   return [sampleUuid, '1', 'key@1'].find((text) => form.safeParse(text).success) ?? sampleUuid;
 }
 
-/** A request whose form is right and whose objects need not exist: for refusals before they are looked up. */
+/** A valid request whose objects need not exist, for refusals before the lookup. */
 export function sampleRequest(endpoint: Operation, adapter: MatrixAdapter): SampleRequest {
   const params = Object.fromEntries(
     Object.entries(endpoint.params).map(([name, form]) => [name, sampleOf(form)]),
@@ -163,7 +164,7 @@ export function pathOf(endpoint: Operation, adapter: MatrixAdapter, params: Samp
   return endpoint.root ? path : `${adapter.basePath}${path}`;
 }
 
-/** Sends a request as one of the callers; `changes` replaces parts of it, and an undefined header takes it away. */
+/** Sends a request as one of the callers; `changes` replaces parts of it, and an undefined header is removed. */
 export function sendAs(
   { adapter, service, client }: MatrixTarget,
   endpoint: Operation,
@@ -192,14 +193,14 @@ export function sendAs(
   });
 }
 
-/** Asserts that a response is the refusal expected, with the service's envelope. */
+/** Asserts that a response is the expected refusal in the service's envelope. */
 export function assertRefused({ adapter }: Matrix, received: Received, expected: Expected | undefined): void {
   assert.ok(expected !== undefined, `${adapter.service} has no rule for this refusal`);
   const got = { status: received.status, code: adapter.codeOf(received.body) };
   assert.deepEqual(got, { status: expected.status, code: expected.code }, received.text);
 }
 
-/** Whether the pipeline keeps the responses of this endpoint under a key. */
+/** Whether the pipeline stores the responses of this endpoint under a key. */
 export function keyed(endpoint: Operation): boolean {
   return endpoint.idempotency === 'accepted' || endpoint.idempotency === 'required';
 }

@@ -32,8 +32,8 @@ export interface MatrixSetup<Tenant extends object> extends MatrixAdapter {
 }
 
 /**
- * Registers the tests that every endpoint must pass and that need not be written by hand (CONTRIBUTING.md). Each costs the
- * same however many endpoints there are, and the last line of the report has the amount.
+ * Registers the tests that every endpoint must pass and that need not be written manually (CONTRIBUTING.md). The cost
+ * of each doesn't depend on the number of endpoints, and the last line of the report contains it.
  */
 export function matrixTests<Tenant extends object>(setup: MatrixSetup<Tenant>): void {
   const { service, endpoints, fixtures } = setup;
@@ -119,7 +119,7 @@ async function startMatrix<Tenant extends object>(
   return matrix;
 }
 
-/** A request that the allowed caller makes with success, on objects of its own; undefined if none can succeed. */
+/** A successful request of the allowed caller on its own objects; undefined if none can succeed. */
 export async function makeSampleRequest<Tenant extends object>(
   setup: MatrixSetup<Tenant>,
   target: MatrixTarget & { readonly service: MatrixService<Tenant> },
@@ -134,8 +134,8 @@ export async function makeSampleRequest<Tenant extends object>(
 }
 
 /**
- * The ETag of the object that the endpoint changes, as returned by the operation that reads the object: the one that the
- * path names last, or the one to which that belongs.
+ * The ETag of the object that the endpoint changes, as returned by the operation that reads the object: the last one in
+ * the path, or its parent.
  */
 async function findIfMatch(matrix: MatrixTarget, endpoint: Operation, request: SampleRequest) {
   const path = endpoint.path.replace(/:[\w-]+$/, '');

@@ -2,9 +2,9 @@ import pg from 'pg';
 import { type StoreWatch, watchedTables } from './store-changes.ts';
 
 /**
- * Inserts, updates, deletes and truncates in every table, and compares the reported changes with the real ones. Made-up
- * rows violate constraints, so the tables lose theirs: the database is good for nothing else afterwards.
- * @returns one line for each change that was not noticed, or not alone: `tasks update: noticed as nothing`
+ * Inserts, updates, deletes and truncates in every table, and compares the reported changes with the real ones. The
+ * generated rows violate constraints, so the constraints are dropped: the database can't be used for anything else
+ * afterwards. @returns one line per change that was not reported, or not alone: `tasks update: noticed as nothing`
  */
 export async function findUnnoticedChanges(
   databaseUrl: string,

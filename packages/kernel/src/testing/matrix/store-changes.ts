@@ -1,32 +1,33 @@
 import pg from 'pg';
 
-/** Finds what changed in a database since a moment, in one round trip, however many rows the tables hold. */
+/** Finds the changes in a database since a point in time, in one round trip, regardless of the size of the tables. */
 export interface StoreWatch {
   /** The present moment, for `changesSince`. */
   mark(): Promise<string>;
   /**
-   * The changes committed since, each once: `tasks update`. Rolled-back work, and updates that change no value, aren't included.
+   * The changes committed since then, each once: `tasks update`. Rolled-back work, and updates that change no value,
+   * aren't included.
    */
   changesSince(mark: string): Promise<string[]>;
   close(): Promise<void>;
 }
 
-/** The tables of a database, but for PostgreSQL's own and the watch's. */
+/** The tables of a database, except those of PostgreSQL and of the watch. */
 export const watchedTables = `
   select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
   where c.relkind in ('r', 'p') and not c.relispartition and n.nspname !~ '^(pg_|information_schema$|store_watch$)'
   order by 1`;
 
 /**
- * Watches every table of a database by triggers. Hashing the rows instead would cost more with each row that earlier
- * tests left, and the counters of `pg_stat_user_tables` come up to a second late and count rolled back work.
+ * Watches every table of a database by triggers. The cost of hashing the rows would grow with each row that earlier
+ * tests left, and the counters of `pg_stat_user_tables` are up to a second late and include rolled-back work.
  * @param ignored columns whose change is no change (`table.column`), and tables (`table`)
  */
 export async function watchStore(databaseUrl: string, ignored: readonly string[] = []): Promise<StoreWatch> {
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 1, application_name: 'baton-test' });
-  // Its end does not wait for the connection, and the drop of the database may still end that by force.
+  // Its end does not wait for the connection, and dropping the database may still terminate it.
   pool.on('error', () => undefined);
-  // A schema of its own: the leak test keeps the tables of `public`.
+  // A separate schema, because the leak test stores the tables of `public`.
   await pool.query(`
     create schema store_watch;
     create unlogged table store_watch.changes (
@@ -50,7 +51,8 @@ export async function watchStore(databaseUrl: string, ignored: readonly string[]
       return rows[0].mark;
     },
     async changesSince(mark) {
-      // By transaction, not by the order of the rows: one that was open at the mark may commit after it.
+      // Selected by transaction, not by the order of the rows: a transaction that was open at the mark may commit after
+      // it.
       const { rows } = await pool.query<{ change: string }>(
         `select distinct change from store_watch.changes
          where xact >= pg_snapshot_xmin($1) and not pg_visible_in_snapshot(xact, $1) order by 1`,

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /**
- * Below the ports that Linux, macOS and Windows choose for connections and for `listen(0)`: no other process is given
- * one.
+ * Below the ports that Linux, macOS and Windows choose for connections and for `listen(0)`: they are never assigned to
+ * another process.
  */
 const portMin = 20_000;
 const portMax = 32_000;
@@ -13,9 +13,8 @@ const triesMax = 100;
 const returned = new Set<number>();
 
 /**
- * Finds a port of 127.0.0.1 that nobody listens on, for programs that take no 0 and for servers that restart on their
- * port. Within a process it returns no port twice.
- * @throws Error after 100 ports that are in use
+ * Finds a free port of 127.0.0.1, for programs that don't accept 0 and for servers that restart on their port. Within a
+ * process it returns each port only once. @throws Error after 100 ports that are in use
  */
 export async function freePort(): Promise<string> {
   for (let tries = 0; tries < triesMax; tries += 1) {

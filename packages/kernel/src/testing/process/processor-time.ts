@@ -1,6 +1,5 @@
 /**
- * The processor time in ms that this thread spends on `work`, without that of other
- * processes.
+ * The CPU time in ms that this thread spends on `work`, excluding other processes.
  */
 export function processorMsOf(work: () => unknown): number {
   const before = process.threadCpuUsage();

@@ -4,7 +4,7 @@ export interface ColumnRow {
   table: string;
   name: string;
   type: string;
-  /** The name of the type itself, of a domain that of the type below it; `_text` for a list of texts. */
+  /** The name of the type, or of a domain's underlying type; `_text` for a list of strings. */
   base: string;
   not_null: boolean;
   default: string | null;
@@ -33,7 +33,7 @@ interface Part {
   text: string;
 }
 
-/** Ours: not the system's, and not the ledger of migrations, which the kernel makes. */
+/** Baton's tables: not the system's, and not the ledger of migrations, which the kernel creates. */
 const own = `n.nspname not like 'pg\\_%' and n.nspname <> 'information_schema' and c.relname <> 'schema_migrations'`;
 const table = `c.oid::regclass::text collate "C" as table`;
 
@@ -63,7 +63,7 @@ const tablesText = `
   where ${own} and c.relkind in ('r', 'p')
   order by 1`;
 
-// A partition repeats what its parent has. Since PostgreSQL 18 a "not null" is a constraint too (contype n).
+// A partition repeats the constraints of its parent. Since PostgreSQL 18 a "not null" is a constraint too (contype n).
 const constraintsText = `
   select ${table}, k.conname::text collate "C" as name, pg_get_constraintdef(k.oid) as text
   from pg_constraint k join pg_class c on c.oid = k.conrelid join pg_namespace n on n.oid = c.relnamespace
@@ -122,8 +122,8 @@ const sequencesText = `
   order by 1`;
 
 /**
- * The schema of a database as text to read and to compare: the same for every PostgreSQL from 15 to 18, whatever the
- * order in which its migrations made it. It is read from the catalogs, because npm's PostgreSQL has no pg_dump.
+ * The schema of a database as readable, comparable text: the same for every PostgreSQL from 15 to 18, regardless of the
+ * order of its migrations. It is read from the catalogs, because npm's PostgreSQL has no pg_dump.
  */
 export async function dumpSchema(url: string): Promise<string> {
   return withCatalogs(url, async (read) => {
@@ -171,7 +171,7 @@ export async function dumpSchema(url: string): Promise<string> {
   });
 }
 
-/** The columns of every table, in the order of tables and of their making. */
+/** The columns of every table, ordered by table and by creation. */
 export function readColumns(url: string): Promise<ColumnRow[]> {
   return withCatalogs(url, (read) => read<ColumnRow>(columnsText));
 }

@@ -1,6 +1,6 @@
 import { type ColumnRow, readColumns } from './schema-dump.ts';
 
-/** How a column of each type arrives in a row (db.ts) and is given to a statement. */
+/** The types of a column in a row (db.ts) and in a statement's parameters. */
 const types: Readonly<Record<string, string>> = {
   uuid: 'string',
   text: 'string',
@@ -26,8 +26,7 @@ const types: Readonly<Record<string, string>> = {
 
 /**
  * TypeScript for the tables of a database, as the query builder requires them: names unchanged from the database, one
- * interface for each table, and `Tables` for all.
- * @throws Error for a column of a type that no row has held so far
+ * interface per table, and `Tables` for all. @throws Error for a column with an unknown type
  */
 export async function writeTableTypes(url: string): Promise<string> {
   const tables = Map.groupBy(await readColumns(url), (column) => column.table);
@@ -68,8 +67,8 @@ function typeOf({ table, name, base, checked }: ColumnRow): string {
 }
 
 /**
- * The values of `check (status in ('open', 'shut'))`, of a column or of a domain, as TypeScript; none for a check of
- * another form.
+ * The values of `check (status in ('open', 'shut'))`, of a column or of a domain, as TypeScript; empty for any other
+ * check.
  */
 function wordsOf(check: string | null): string[] {
   const [, list = ''] = /^CHECK \(\(\w+ = ANY \(ARRAY\[(.+)\]\)\)\)$/.exec(check ?? '') ?? [];

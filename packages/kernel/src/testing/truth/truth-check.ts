@@ -9,8 +9,8 @@ export interface Declarations {
 }
 
 /**
- * Finds declared facts that were never seen, and entries of the allow-list that were seen.
- * @param allowed facts that may be missing for now, as a problem names them: `identity POST /tenants tenant_id_exists`
+ * Finds declared facts that never occurred, and entries of the allow-list that did. @param allowed facts that may be
+ * missing for now, in the format of a problem: `identity POST /tenants tenant_id_exists`
  * @returns one line per problem; none when declarations and facts agree
  */
 export function compareTruth(

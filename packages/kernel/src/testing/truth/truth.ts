@@ -5,10 +5,10 @@ import { observe } from '../../process/observer.ts';
 import { noteStatement } from '../database/statements.ts';
 import { keepLog, keepSecret } from '../leaks/leaks.ts';
 
-/** Something that a service did during a run of the tests; one line of JSON in the record. */
+/** An action of a service during a test run; one line of JSON in the record. */
 export interface Fact {
   readonly service: string;
-  /** `POST /tasks/{ref}:claim`, or another name for what happened outside of an endpoint. */
+  /** `POST /tasks/{ref}:claim`, or another name for an action outside of an endpoint. */
   readonly endpoint: string;
   readonly kind: 'error' | 'event';
   /** The code of the error, the type of the event. */
@@ -20,10 +20,10 @@ const written = new Set<string>();
 const violations: string[] = [];
 
 /**
- * Compares what a service does in this process with what its endpoints declare. An undeclared error or event and a
- * response that differs from the declared form fail the request with 500, and the test process at its end. What was
- * produced is added to a file of this process in the folder `BATON_TRUTH_DIR`, when that is set.
- * @returns the violations so far; a test that provokes one takes it out
+ * Compares the actions of a service in this process with the declarations of its endpoints. An undeclared error or
+ * event, or a response that doesn't match its declared schema, fails the request with 500, and the test process at its
+ * end. The observed facts are appended to a file of this process in the folder `BATON_TRUTH_DIR`, if that is set.
+ * @returns the violations so far; a test that provokes one removes it
  */
 export function recordTruth(service: string, endpoints: readonly Operation[]): string[] {
   for (const endpoint of endpoints)
@@ -32,7 +32,7 @@ export function recordTruth(service: string, endpoints: readonly Operation[]): s
     refused: (of, endpoint, code) => write({ service: of, endpoint, kind: 'error', name: code }),
     emitted(of, endpoint, type) {
       const declared = emitsOf.get(`${of} ${endpoint}`);
-      // The worker and the command line write events outside of any endpoint.
+      // The worker and the command line emit events outside of any endpoint.
       if (declared !== undefined && !declared.has(type))
         violate(`${of}: ${endpoint} emitted ${type}, which it does not declare`);
       write({ service: of, endpoint, kind: 'event', name: type });

@@ -9,12 +9,12 @@ export interface CaseMemory {
   /** Facts about the case. */
   readonly facts: readonly { readonly predicate: string; readonly object: string }[];
   readonly entities: readonly { readonly type: string; readonly key: string; readonly title: string }[];
-  /** Types of artifacts that belong to it. */
+  /** Types of artifacts that belong to the case. */
   readonly documents: { readonly artifacts: readonly string[] } | null;
 }
 
 const keyCharactersMax = 200;
-/** For the whole as JSON: an observation has at most 64 KiB. */
+/** The limit for the whole case as JSON: an observation has at most 64 KiB. */
 const bytesMax = 49_152;
 
 interface Tools {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { ElementNode } from '../state.ts';
 import { human, Instance, later, note, stage, start } from '../testing/engine-instance.ts';
 
-// Tests how an instance continues with a later version, without a store (docs/reference/processes.md#migration).
+// Tests the migration of an instance to a later version, without a database (docs/reference/processes.md#migration).
 
 const second = (steps: object[], more: object = {}) => ({ version: 2, ...stage(steps), ...more });
 const first = (steps: object[], more: object = {}) => new Instance({ ...stage(steps), ...more });
@@ -25,7 +25,7 @@ test('a new timer begins, a removed one ends, and one with another instant moves
   one.migrate(second([human('look')], { timers: [timer('b', 30), timer('c', 40)] }));
   assert.deepEqual(timersOf(one), [`b timer 0 ${later(30)}`, `c timer 0 ${later(40)}`]);
   one.fire('b', 'timer');
-  // One that has fired does not begin again.
+  // A timer that has fired does not start again.
   one.migrate({ ...second([human('look')], { timers: [timer('b', 90)] }), version: 3 });
   assert.deepEqual(timersOf(one), []);
   const inStage = (...timers: object[]) => ({ version: 2, ...stage([human('look')], { timers }) });

@@ -20,7 +20,7 @@ import type { MigrationPlan } from './migration-plan.ts';
 /**
  * Migrates an instance to a later version of its definition (docs/reference/processes.md#migration). Open elements that
  * still exist stay open; removed elements are closed, and their lists continue after the steps that were done. Steps
- * added before that place, branches added to an open fork, and stages before one that has begun are skipped.
+ * added before that position, branches added to an open fork, and stages before one that has begun are skipped.
  */
 
 type Migration = Extract<Input, { kind: 'migrate' }>;
@@ -56,7 +56,7 @@ function mapOfOpen({ state }: Machine, { map }: MigrationPlan): JsonObject {
   return Object.fromEntries(open.map((id) => [id, map[id] as string | null]));
 }
 
-/** @returns steps that still exist, and lost a list of steps inside of them */
+/** @returns remaining steps that lost one of their inner lists */
 function closeWhatIsGone(m: Machine, plan: MigrationPlan): Set<string> {
   const bereft = new Set<string>();
   for (const node of m.elements())
@@ -90,7 +90,7 @@ function moveStages(m: Machine, plan: MigrationPlan): void {
   m.state.stages = Object.fromEntries(to.spec.stages.map(({ id }) => [id, stages[id] as StageState]));
 }
 
-/** A stage has no id besides its name: under each name that it has while it is active it is entered and exited once. */
+/** A stage has no id besides its name: it is entered and exited once under each name that it has while it is active. */
 function tellRenamedStages(m: Machine, { to, became }: MigrationPlan): void {
   const entered: string[] = [];
   for (const [id, { state }] of Object.entries(m.state.stages)) {
@@ -131,7 +131,7 @@ function movedSequence(plan: MigrationPlan, node: SequenceNode): SequenceNode {
   return { ...node, id, parent, stage: node.stage && plan.became(node.stage), at: placeIn(plan, node, id) };
 }
 
-/** At the same step; if it was removed, after the last of those that were before it. */
+/** At the same step or, if it was removed, after the last remaining step before it. */
 function placeIn({ from, to, stepOf }: MigrationPlan, { id, at }: SequenceNode, now: string): number {
   const steps = to.lists.get(now) ?? [];
   const indexOf = (step: string) => steps.findIndex((one) => one.id === stepOf(step));
@@ -161,13 +161,13 @@ function movedUndoable(plan: MigrationPlan, undoable: readonly Undoable[]): Undo
   });
 }
 
-/** All other members that name elements. */
+/** All other members that refer to elements. */
 function moveNames(m: Machine, plan: MigrationPlan): void {
   const { state } = m;
   const { became, to } = plan;
   for (const [id, attempt] of Object.entries(state.attempts)) {
     const name = became(id);
-    // A restored id continues its count: objects opened under it have ids of its attempts.
+    // A restored id continues its attempt count, because objects opened under it have ids that contain the attempt.
     if (name !== null) state.attempts[name] = Math.max(attempt, state.attempts[name] ?? 0);
   }
   const milestones = new Set(to.spec.stages.flatMap((stage) => stage.milestones.map(({ id }) => id)));
@@ -195,7 +195,7 @@ function moveNames(m: Machine, plan: MigrationPlan): void {
     state.parked = { ...state.parked, element: plan.stepOf(state.parked.element) };
 }
 
-/** A step continues without the list that it waited for, unless it has others. */
+/** A step continues without the list that it waited for, unless it has other lists. */
 function endWithoutList(m: Machine, id: string | null): void {
   const node = id === null ? undefined : m.element(id);
   if (node === undefined || m.sequences().some(({ parent }) => parent === node.id)) return;

@@ -51,7 +51,7 @@ function nameTimers(m: Machine, { became, stepOf, to }: MigrationPlan): void {
   }
 }
 
-/** Timers of the definition and of its active stages. A new timer begins. */
+/** Timers of the definition and of its active stages. New timers are started. */
 function retimeDefined(m: Machine, { from, to, became }: MigrationPlan): void {
   const names = new Map([...from.timers.keys()].map((id) => [became(id), id]));
   for (const [id, { timer, stage }] of to.timers) {
@@ -116,7 +116,7 @@ function retimeDue(
   }
 }
 
-/** The inputs of a deadline's computation, the default calendar included. */
+/** The inputs of a deadline's computation, including the default calendar. */
 function countedBy(due: Due | undefined, usual: string | undefined): string | undefined {
   if (due === undefined) return undefined;
   const isOfCalendar = due.workdays !== undefined || due.workhours !== undefined;

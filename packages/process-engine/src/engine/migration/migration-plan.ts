@@ -11,11 +11,11 @@ export interface MigrationPlan {
   readonly from: Definition;
   readonly to: Definition;
   readonly map: ElementMap;
-  /** The later name of an id of the earlier version; null if the author removed it. */
+  /** The later id of an id of the earlier version; null if the author removed it. */
   readonly became: (id: string) => string | null;
-  /** The step that a step has become; null if none has its kind. */
+  /** The later version of a step; null if no step of its kind corresponds to it. */
   readonly stepOf: (id: string) => string | null;
-  /** The list that a list of steps has become, by their keys. */
+  /** The later version of a list of steps, by key. */
   readonly listOf: (key: string) => string | null;
 }
 
@@ -76,7 +76,7 @@ interface Handler {
 
 /**
  * Matches handlers, which have indexes and no ids: the one with a step of the earlier handler, otherwise the one with
- * the same trigger. No handler is matched twice.
+ * the same trigger. Each handler is matched only once.
  */
 function matched(
   before: readonly Handler[],

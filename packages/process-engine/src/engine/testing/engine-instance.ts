@@ -33,7 +33,7 @@ function toolsOf(spec: ProcessSpec): EngineTools {
   };
 }
 
-/** A declared field that is absent reads as null; one of an open map would be a fault. */
+/** A declared but absent field reads as null; an absent key of an open map would be a fault. */
 const fields = Object.fromEntries([...'abcmnxyz', 'stop', 'go', 'at', 'half'].map((name) => [name, {}]));
 export const start = '2026-03-02T08:00:00.000Z';
 export const later = (seconds: number) => new Date(Date.parse(start) + seconds * 1000).toISOString();
@@ -50,7 +50,7 @@ function versionOf(spec: object) {
   return { definition: prepareDefinition('test', parsed), tools: toolsOf(parsed) };
 }
 
-/** A document as PostgreSQL gives it back: members by the length of their names, and then by these. */
+/** A document as returned by PostgreSQL: members ordered by the length of their names, then by name. */
 function asStored(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(asStored);
   if (typeof value !== 'object' || value === null) return value;
@@ -59,7 +59,7 @@ function asStored(value: unknown): unknown {
   return Object.fromEntries(members.map(([name, member]) => [name, asStored(member)]));
 }
 
-/** An instance of a process whose shell does nothing but remember. */
+/** An instance of a process whose shell only records the intents. */
 export class Instance {
   definition;
   tools: EngineTools;
@@ -89,7 +89,7 @@ export class Instance {
     this.tools = { ...tools, migrate: (m, input) => takeMigration(m, plan, input) };
     return this.take({ kind: 'migrate', at, ...versions });
   }
-  /** The same before its first input. */
+  /** The same instance before its first input. */
   again(first: Parameters<typeof newState>[1], more: Partial<ProcessState>): this {
     this.state = { ...newState(this.definition, first), ...more };
     this.acts = [];

@@ -10,7 +10,7 @@ export type Message =
   | { readonly is: 'timeout' }
   | { readonly is: 'due'; readonly outcome: 'approved' | 'rejected' }
   | { readonly is: 'skip' };
-/** A turn, with the number of the list that takes it; or a wait for a message. */
+/** A step of execution, with the number of its list; or a wait for a message. */
 export type Pause = number | 'wait';
 export type Run<Result> = Generator<Pause, Result, Message>;
 
@@ -22,13 +22,13 @@ export interface Fiber {
   readonly failed: (error: unknown) => void;
   /** Whether it is a branch of a fork. */
   readonly isBranch: boolean;
-  /** The lists that it is in, the innermost last. */
+  /** The enclosing lists, the innermost last. */
   readonly lists: ListAt[];
   isOver: boolean;
 }
 
 export interface ListAt {
-  /** Steps behind the one that it is at. */
+  /** Steps after the current one. */
   left: number;
   /** Null between two steps. */
   open: Open | null;
@@ -73,7 +73,7 @@ export interface ModelTimer {
   readonly element: string;
   readonly purpose: string;
   readonly level: number;
-  /** Null while there is no instant. */
+  /** Null until an instant is computed. */
   dueMs: number | null;
   /** The expression of an instant; a counted time has none. */
   readonly at: (() => number | null) | null;

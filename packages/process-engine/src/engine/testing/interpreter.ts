@@ -14,8 +14,9 @@ interface StageIs {
 }
 
 /**
- * A small reference interpreter of processes, written from organisation 15.2 and 15.4 and sharing nothing with the engine:
- * each list of steps is a coroutine that lives in memory, an error is an exception, and leaving early is `finally`.
+ * A small reference interpreter of processes, written from the specification (organisation 15.2 and 15.4), without code
+ * in common with the engine: each list of steps is a coroutine in memory, an error is an exception, and an early exit
+ * is `finally`.
  */
 
 export class Interpreter extends StepInterpreter {
@@ -30,7 +31,7 @@ export class Interpreter extends StepInterpreter {
   }[];
   protected queued: string[] = [];
   protected isInterrupted = false;
-  /** A list that undoes and has failed, from the step that is at fault. */
+  /** A failed compensation list, starting at the faulty step. */
   protected stalled: { name: string; steps: readonly StepSpec[]; stage: string | null } | null = null;
 
   constructor(spec: Spec, data: JsonObject, nowMs: number) {
@@ -89,7 +90,7 @@ export class Interpreter extends StepInterpreter {
     });
   }
 
-  /** An event that steps listen to, and that handlers of the definition may be written for. */
+  /** An event that steps and handlers of the definition can wait for. */
   hear(atMs: number, type: string): void {
     this.take(atMs, () => {
       for (const { name, on, set, steps } of this.handlers) {
@@ -149,7 +150,7 @@ export class Interpreter extends StepInterpreter {
     this.openAgain();
   }
 
-  /** Goes past a step whose opening was refused, or that undoes and has failed. */
+  /** Skips a step whose opening was refused, or a failed compensation step. */
   skip(atMs: number, element: string): void {
     this.take(atMs, () => {
       if (this.stalled !== null) return this.tryAgain(1);
@@ -332,7 +333,7 @@ export class Interpreter extends StepInterpreter {
     this.begin(`timer/${id}`, timer?.do ?? [], null);
   }
 
-  /** The stage that a timer of this id belongs to; undefined for one of the definition, and for those of steps. */
+  /** The stage of the timer with this id; undefined for timers of the definition and of steps. */
   stageOfTimer(id: string): string | undefined {
     return this.spec.stages.find(({ timers = [] }) => timers.some((timer) => timer.id === id))?.id;
   }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { Json, JsonObject } from '@baton/values/wire';
 
-/** Random definitions of processes, in the forms of organisation 15.2 and 28. Durations are `PT<seconds>S`. */
+/** Random definitions of processes, in the format of organisation 15.2 and 28. Durations are `PT<seconds>S`. */
 
 export type Given = Json;
 type Set = { readonly [field: string]: string };
@@ -144,7 +144,7 @@ const meanings: Record<string, Meaning> = {
   'step.status': (_, status) => status ?? null,
 };
 
-/** The meaning of a random definition's expression, without an expression evaluator. */
+/** The value of a random definition's expression, without an expression evaluator. */
 export function apply(text: string, data: JsonObject, status?: string): Json {
   const meaning = meanings[text];
   if (meaning === undefined) throw new Error(`no meaning of ${text}`);
@@ -249,7 +249,7 @@ const leaf = fc.oneof(
   },
 );
 
-/** Steps inside of the steps that undo others: those wait and go on, and undo nothing themselves. */
+/** Steps inside of compensation steps: they wait and continue, and compensate nothing themselves. */
 const undoing = fc.oneof(
   { weight: 3, arbitrary: set.map((fields) => ({ set: fields })) },
   { weight: 2, arbitrary: fc.constant({ human: { taskType: 'task', title: 'Undo' } }) },
@@ -341,7 +341,7 @@ const rules = fc.array(
 
 const input = { id: 'seen', expr: 'data.n' };
 
-/** Definitions, each element with an id of its own. */
+/** Definitions in which each element has a unique id. */
 export const definitions: fc.Arbitrary<Spec> = all(
   fc.array(stage, { minLength: 1, maxLength: 3 }).map((stages) => ({ stages })),
   maybe('timers', timers, 4),
@@ -378,8 +378,8 @@ export const definitions: fc.Arbitrary<Spec> = all(
 ).map((spec) => named(spec) as Spec);
 
 /**
- * Ids for stages, steps, branches, milestones and timers. Sorted, they come in another order than they are written in:
- * PostgreSQL sorts the members of a document.
+ * Ids for stages, steps, branches, milestones and timers. Their sorted order differs from the order in the document,
+ * because PostgreSQL sorts the members of a document.
  */
 function named(spec: object): object {
   let last = 0;

@@ -37,7 +37,7 @@ export class StepInterpreter {
   protected ready: { fiber: Fiber; list: number }[] = [];
   protected lists = 0;
   protected undoable: Undo[] = [];
-  /** The steps to undo next, by the element that is being undone. */
+  /** The next steps of each compensation, by the compensated element. */
   protected readonly undoers = new Map<string, Undo[]>();
   protected isDataNew = false;
 

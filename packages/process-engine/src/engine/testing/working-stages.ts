@@ -1,11 +1,11 @@
 import type { Fiber, Open } from './interpreter-parts.ts';
 
-/** The stages that have steps left to do; null for lists of none. */
+/** The stages with remaining steps; null for lists outside of stages. */
 export function workingStages(fibers: readonly Fiber[]): Set<string | null> {
   return new Set(fibers.filter((fiber) => !fiber.isBranch && !isDone(fiber)).map(({ stage }) => stage));
 }
 
-/** Whether nothing is left for it to do but to notice that its lists, and those of its forks, are at their end. */
+/** Whether all of its lists, including those of its forks, have ended. */
 function isDone({ lists }: Fiber): boolean {
   return lists.every(({ left, open }, n) => {
     if (left > 0) return false;

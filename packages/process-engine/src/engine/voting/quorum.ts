@@ -15,7 +15,7 @@ export function approvalsNeeded(quorum: Quorum, voters: number): number {
 }
 
 /**
- * Whether a vote has ended, and how. Voters who left are removed, and the quorum is computed again from those who
+ * The result of a vote. Voters who left are removed, and the quorum is computed again from those who
  * remain.
  * @param early whether it ends as soon as the result is certain; otherwise when all have voted
  * @returns undefined while it continues

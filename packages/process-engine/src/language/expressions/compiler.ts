@@ -7,7 +7,7 @@ import { ExpressionFault, isMap, isNumeric, type Value } from './values.ts';
 
 /** The parts that the compilers of an expression's nodes share. */
 
-/** A part of a program: its type, and its evaluation. Each evaluation costs one step. */
+/** A node of a program: its type, and its evaluation. Each evaluation costs one step. */
 export interface Part {
   readonly type: Type;
   readonly run: (run: Run) => Value;
@@ -15,7 +15,7 @@ export interface Part {
   readonly literal?: Value;
 }
 
-/** The names that an expression may read, and those that it was found to read. */
+/** The names that an expression may read, and those that it reads. */
 export interface Scope {
   readonly variables: ReadonlyMap<string, Type>;
   readonly found: Found;
@@ -46,7 +46,7 @@ export function typeError(message: string): never {
 export const noOverload = (what: string, ...types: readonly Type[]): never =>
   typeError(`${what} is not defined for ${types.map(nameOf).join(' and ')}`);
 
-/** A part whose evaluation costs a step. */
+/** A node whose evaluation costs a step. */
 export function part(type: Type, run: (run: Run) => Value): Part {
   return {
     type,
@@ -57,7 +57,7 @@ export function part(type: Type, run: (run: Run) => Value): Part {
   };
 }
 
-/** A JSON value converted to its declared type: numbers to integers, texts to instants and durations. */
+/** A JSON value converted to its declared type: numbers to integers, strings to instants and durations. */
 export function asDeclared(value: Value, { kind }: Type): Value {
   if (kind === 'int' && typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value);
   if (kind === 'double' && typeof value === 'bigint') return Number(value);
@@ -66,7 +66,7 @@ export function asDeclared(value: Value, { kind }: Type): Value {
   return value;
 }
 
-/** A part that reads a root: the value is converted to its declared type. */
+/** A node that reads a root: the value is converted to its declared type. */
 export function readRoot(type: Type, run: (run: Run) => Value): Part {
   const isDeclared = ['int', 'double', 'timestamp', 'duration'].includes(type.kind);
   return part(type, isDeclared ? (at) => asDeclared(run(at), type) : run);

@@ -7,7 +7,7 @@ const unitsMs = [604_800_000, 86_400_000, 3_600_000, 60_000, 1000];
 const isoDuration =
   /^(-?)P(?=[\dT])(?:(\d{1,9})W)?(?:(\d{1,9})D)?(?:T(?=\d)(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,12}(?:\.\d{1,9})?)S)?)?$/;
 
-/** Milliseconds of `P1W2DT3H4M5.5S`; undefined for another text. */
+/** Milliseconds of `P1W2DT3H4M5.5S`; undefined for any other string. */
 export function parseIsoDuration(text: string): number | undefined {
   const matched = isoDuration.exec(text);
   if (matched === null) return undefined;
@@ -18,7 +18,7 @@ export function parseIsoDuration(text: string): number | undefined {
 
 const shortUnitsMs: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 };
 
-/** Milliseconds of `1h30m`, the form of CEL; undefined for another text. */
+/** Milliseconds of `1h30m`, the CEL format; undefined for any other string. */
 export function parseShortDuration(text: string): number | undefined {
   const [, sign, parts] = /^([+-]?)((?:\d{1,12}(?:\.\d{1,9})?(?:h|ms|m|s)){1,4})$/.exec(text) ?? [];
   if (parts === undefined) return undefined;

@@ -277,7 +277,7 @@ test('counts steps while it evaluates, so that nothing takes longer than 50 ms',
   ];
   ran(hostile[0] as string);
   for (const text of hostile) {
-    // In time of this thread: others share the machine.
+    // In CPU time of this thread, because other processes share the machine.
     const began = process.threadCpuUsage().user;
     const outcome = ran(text);
     const took = (process.threadCpuUsage().user - began) / 1000;

@@ -33,8 +33,8 @@ import { ExpressionFault, type FaultReason, kindOfValue, Optional, type Value } 
 
 /**
  * Expressions of processes: CEL, profile cp/1 (docs/reference/processes.md#expressions). The library parses the text
- * (decision 0220); types, steps and values are ours, so that evaluation counts its cost. Everything here is pure and
- * synchronous: the default limit of 10,000 steps is reached within 50 ms.
+ * (decision 0220); types, steps and values are Baton's own, so that evaluation counts its cost. Everything here is pure
+ * and synchronous: the default limit of 10,000 steps is reached within 50 ms.
  */
 
 /** The variables of an expression. */
@@ -52,7 +52,7 @@ export interface Program {
   readonly reads: ReadonlySet<string>;
   /** The names of variables that it reads. */
   readonly variables: ReadonlySet<string>;
-  /** Keys of calendars that it names; null for the calendar of the process. */
+  /** Keys of calendars that it refers to; null for the calendar of the process. */
   readonly calendars: ReadonlySet<string | null>;
   readonly run: (run: Run) => Value;
 }
@@ -75,7 +75,7 @@ export interface EvaluationBounds {
   /** `CP_CEL_COST_LIMIT`. */
   readonly costLimit: number;
   readonly calendarOf: CalendarLookup;
-  /** Called with the number of steps, also if the evaluation failed. */
+  /** Called with the number of steps, even if the evaluation failed. */
   readonly spent?: (steps: number) => void;
 }
 
@@ -86,8 +86,8 @@ export type Evaluated =
 
 /**
  * Evaluates a program.
- * @param roots by name, as JSON; instants as text. Missing values are null.
- * @returns the value as JSON, instants and durations as ISO 8601 text, or why it has none
+ * @param roots by name, as JSON; instants as strings. Missing values are null.
+ * @returns the value as JSON, instants and durations as ISO 8601 strings, or the reason why it has no value
  * @public for the engine of processes
  */
 export function evaluate(
@@ -173,7 +173,7 @@ function identifier(name: string, scope: Scope): Part {
   return readRoot(type, (run) => run.roots[name] ?? null);
 }
 
-/** `data`, if only a member of it is read. */
+/** `data`, if only one of its members is read. */
 function owner(node: Node, key: Part | string, scope: Scope): Part {
   const isData = node.op === 'id' && node.args === 'data' && !scope.locals.has('data');
   const name = typeof key === 'string' ? key : key.literal;
@@ -201,7 +201,7 @@ function member(isOptional: boolean, node: Node, key: Part | string, scope: Scop
   const isDeclared = within.kind === 'object';
   return readRoot(of, (run) => {
     const value = given.run(run);
-    // A dyn value may be optional at run time, too; then only an existing member has a value.
+    // A dyn value may also be optional at run time; then only an existing member has a value.
     if (value instanceof Optional) throw new ExpressionFault('no_such_overload');
     const found = memberOf(value, nameAt(run));
     if (found !== undefined) return found;
@@ -267,7 +267,7 @@ function fromOverloads(scope: Scope, name: string, all: readonly Overload[], arg
   });
 }
 
-/** `cal.addWorkdays(from, 5)` by the calendar of the process, `cal.addWorkdays(from, 5, 'berlin')` by another. */
+/** `cal.addWorkdays(from, 5)` with the calendar of the process, `cal.addWorkdays(from, 5, 'berlin')` with another. */
 function calendarCall(name: string, args: readonly Node[], scope: Scope): Part {
   const fn = Object.hasOwn(calendarFunctions, name) ? calendarFunctions[name] : undefined;
   if (fn === undefined) return typeError(`cal has no function ${name}`);

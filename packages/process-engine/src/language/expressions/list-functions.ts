@@ -83,7 +83,7 @@ function flat(run: Run, list: List, levels: number): Value[] {
   return list.flatMap((item) => (levels > 0 && Array.isArray(item) ? flat(run, item, levels - 1) : [item]));
 }
 
-/** Texts and numbers are found at once; other values are compared with each of the kept ones. */
+/** Strings and numbers are looked up directly; other values are compared with each of the previous ones. */
 function distinct(run: Run, list: List): Value[] {
   const scalars = new Set<Value>();
   const kept: Value[] = [];

@@ -92,7 +92,7 @@ function loopOver(range: Part, name: Node | undefined, scope: Scope): Loop {
   };
 }
 
-/** All, or any: an error of one item doesn't matter if another item decides. */
+/** Evaluates `all` or `exists`: an error for one item doesn't matter if another item determines the result. */
 function quantifier(
   range: Part,
   [name, predicate]: readonly Node[],

@@ -20,7 +20,8 @@ import {
 type Pair = readonly [Node, Node];
 
 /**
- * The result types of arithmetic, by operator and kinds; mixed kinds of numbers only where JSON leaves the kind open.
+ * The result types of arithmetic, by operator and kinds; mixed kinds of numbers only if JSON doesn't determine the
+ * kind.
  */
 const arithmetic: Readonly<Record<string, Readonly<Record<string, Scalar>>>> = {
   '+': {
@@ -154,7 +155,8 @@ export function compileMembership([a, b]: Pair, scope: Scope, compile: Compile):
 }
 
 /**
- * An operand may fail if the other one decides, as in CEL: `false && x` is false whatever x is, and so is `x && false`.
+ * An operand may fail if the other one determines the result, as in CEL: `false && x` and `x && false` are false for
+ * any x.
  */
 export function compileLogic(op: '&&' | '||', [a, b]: Pair, scope: Scope, compile: Compile): Part {
   const [left, right] = [compile(a, scope), compile(b, scope)];

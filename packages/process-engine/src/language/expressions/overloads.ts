@@ -35,7 +35,7 @@ export function overload(
   };
 }
 
-/** Grouped by name and number of arguments, so that the others are never tried. */
+/** Grouped by name and number of arguments, so that only matching overloads are tried. */
 export function overloadsByName(
   all: readonly Overload[],
 ): (style: string, name: string, count: number) => Overload[] {
@@ -52,7 +52,7 @@ export function mayTake({ kind }: Type, parameter: Parameter): boolean {
   return kind === parameter;
 }
 
-/** Whether a value is one. An integer from JSON is an int, too. */
+/** Whether a value has this type. An integer from JSON is also an int. */
 function takes(value: Value, parameter: Parameter): boolean {
   if (parameter === 'any') return true;
   const kind = kindOfValue(value);

@@ -1,6 +1,6 @@
 import { type ASTNode, Environment, ParseError } from '@marcbachmann/cel-js';
 
-/** Parses an expression, and limits its form (docs/reference/processes.md#expressions). */
+/** Parses an expression, and limits its size and depth (docs/reference/processes.md#expressions). */
 
 export type Node = ASTNode;
 
@@ -39,7 +39,7 @@ function nextParser(): Environment {
   return parser;
 }
 
-/** A function of its own gives it a table of functions of its own, which is freed with it (decision 0220). */
+/** Its own function gives it its own table of functions, which is freed with it (decision 0220). */
 function newParser(): Environment {
   return new Environment({
     enableOptionalTypes: true,
@@ -99,7 +99,7 @@ interface Level {
   readonly macros: number;
 }
 
-/** Measures without recursion: 2,000 additions in a row are a tree of depth 2,000. */
+/** Measures without recursion: 2,000 consecutive additions are a tree of depth 2,000. */
 function boundForm(root: Node): void {
   const waiting: Level[] = [{ node: root, depth: 1, macros: 0 }];
   for (let level = waiting.pop(); level !== undefined; level = waiting.pop()) {

@@ -11,7 +11,7 @@ export class Run implements Meter {
   /** The values of macros, by the slot that the compiler assigned. */
   readonly locals: Value[] = [];
   readonly calendarOf: CalendarLookup;
-  /** Patterns whose compilation it has paid for. */
+  /** Patterns whose compilation has already been charged. */
   readonly patterns = new Map<string, Pattern>();
   #stepsLeft: number;
 
@@ -21,7 +21,7 @@ export class Run implements Meter {
     this.#stepsLeft = costLimit;
   }
 
-  /** Also for an evaluation that exceeded its limit. */
+  /** Also available for an evaluation that exceeded its limit. */
   get stepsLeft(): number {
     return Math.max(0, this.#stepsLeft);
   }

@@ -122,12 +122,12 @@ function lastPlaceOf(run: Run, text: string, part: string, from?: number): bigin
   return countedTo(text, text.lastIndexOf(part, units));
 }
 
-/** The code points before a position that is counted in code units; -1 stays -1. */
+/** The number of code points before a position in code units; -1 stays -1. */
 function countedTo(text: string, unit: number): bigint {
   return unit < 0 ? -1n : BigInt(Array.from(text.slice(0, unit)).length);
 }
 
-/** @param most the maximum number of parts, the last of them being the rest; negative: all */
+/** @param most the maximum number of parts, the last of which contains the rest; negative for all */
 function split(run: Run, text: string, by: string, most: number): string[] {
   run.spend(textSteps(text, by));
   if (most === 0) return [];
@@ -137,7 +137,7 @@ function split(run: Run, text: string, by: string, most: number): string[] {
   return [...parts.slice(0, most - 1), parts.slice(most - 1).join(by)];
 }
 
-/** @throws ExpressionFault `no_such_overload` for a part that is not a text */
+/** @throws ExpressionFault `no_such_overload` for a part that is not a string */
 function joined(run: Run, parts: readonly Value[], by: string): string {
   run.spend(parts.length);
   let length = 0;
@@ -145,18 +145,18 @@ function joined(run: Run, parts: readonly Value[], by: string): string {
     if (typeof part !== 'string') throw new ExpressionFault('no_such_overload');
     length += part.length + by.length;
   }
-  // Checked before the text is built: a million copies of a long text would exceed the memory.
+  // Checked before the string is built: a million copies of a long string would exceed the memory.
   run.spend(Math.ceil(length / 16));
   return parts.join(by);
 }
 
-/** A size of 500 takes 10 ms to compile: with 5 steps for each, 10,000 steps take 40 ms. */
+/** A size of 500 takes 10 ms to compile: with 5 steps per unit of size, 10,000 steps take 40 ms. */
 const stepsPerSize = 5;
-/** For all processes of all tenants together. */
+/** Shared by all processes of all tenants. */
 const keptSizesMax = 100_000;
 const kept = new BoundedCache<Pattern>(keptSizesMax);
 
-/** A match of a short text takes some 10 µs. */
+/** A match of a short string takes about 10 µs. */
 const matchSteps = 5;
 
 /** @throws ExpressionFault `invalid_pattern` */
@@ -166,7 +166,9 @@ function matches(run: Run, text: string, source: string): boolean {
   return pattern.matches(text);
 }
 
-/** The cost is the same whether the pattern is cached or not, so that the same evaluation ends the same way. */
+/**
+ * The cost is the same whether the pattern is cached or not, so that the same evaluation always has the same outcome.
+ */
 function patternOf(run: Run, source: string): Pattern {
   const paid = run.patterns.get(source);
   if (paid !== undefined) return paid;

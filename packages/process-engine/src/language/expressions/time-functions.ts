@@ -14,7 +14,7 @@ import type { Run } from './run.ts';
 import { bool, double, duration, dyn, int, string, timestamp } from './types.ts';
 import { checkedInt, ExpressionFault, Instant, Span, type Value, wholeOf } from './values.ts';
 
-/** Conversions, instants, durations, and working time by calendars. */
+/** Conversions, instants, durations, and working time with calendars. */
 
 export const conversions: readonly Overload[] = [
   overload('dyn(any)', dyn, (_, value) => value),
@@ -59,7 +59,7 @@ function intOf(value: number | bigint): bigint {
 
 const rfc3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
 
-/** @throws ExpressionFault `invalid_argument` for a text that is not an instant with an offset */
+/** @throws ExpressionFault `invalid_argument` for a string that is not an instant with an offset */
 export function instantOf(text: string): Instant {
   const ms = rfc3339.test(text) ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(ms)) throw new ExpressionFault('invalid_argument');

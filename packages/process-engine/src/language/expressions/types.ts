@@ -7,7 +7,7 @@ export type Scalar = 'dyn' | 'null' | 'bool' | 'int' | 'double' | 'string' | 'ti
 export type Type = (
   | { readonly kind: Scalar }
   | { readonly kind: 'list' | 'map' | 'optional'; readonly of: Type }
-  /** For a closed object, undeclared members are a problem at publication; an open object may have others. */
+  /** Undeclared members of a closed object are a problem at publication; an open object may have others. */
   | { readonly kind: 'object'; readonly fields: ReadonlyMap<string, Type>; readonly isOpen?: boolean }
 ) & {
   /** Whether null may be written to it. */
@@ -42,7 +42,7 @@ function shallowNameOf(type: Type): string {
 
 const isNumber = ({ kind }: Type) => kind === 'int' || kind === 'double';
 
-/** The type of either of two values: `dyn` if they differ. */
+/** The common type of two values: `dyn` if they differ. */
 export function eitherOf(a: Type, b: Type): Type {
   if (a === b) return a;
   if (a.kind !== b.kind) return dyn;
@@ -62,23 +62,23 @@ export function areComparable(a: Type, b: Type): boolean {
 
 /**
  * Whether the result of an expression may be written where a value of a type is required. Instants and durations are
- * written as text, an optional as its value; the members of a map are only known at run time.
+ * written as strings, an optional as its value; the members of a map are only known at run time.
  */
 export function isWritable(from: Type, to: Type): boolean {
   return fits(from, to, writable);
 }
 
 /**
- * The same for values described by a schema. The value may have more fields than its place declares, because a schema
- * allows them by default, and its numbers may be integers.
+ * The same for values described by a schema. The value may have more fields than its location declares, because a
+ * schema allows them by default, and its numbers may be integers.
  */
 export function mayFit(from: Type, to: Type): boolean {
   return fits(from, to, fitting);
 }
 
 /**
- * Results for types that contain others: schemas that refer to the same parts in many ways have few types, and very
- * many paths through them.
+ * Cached results for types that contain others: schemas that refer to the same parts in many ways have few types but
+ * very many paths through them.
  */
 type Found = WeakMap<Type, WeakMap<Type, boolean>>;
 const writable: Found = new WeakMap();
@@ -121,7 +121,7 @@ function compared(from: Type, to: Type, found: Found): boolean {
  * The type that a JSON Schema describes: an object with `properties` is closed, one without is open
  * (docs/reference/processes.md#expressions). A schema with several types is `dyn`.
  * @param root the whole schema, for references inside of it
- * @param as whether its objects are open in any case, and its numbers of either kind: JSON has one
+ * @param as whether to treat its objects as open and its numbers as either kind, because JSON has only one
  */
 export function typeOfSchema(root: JsonObject, as: SchemaReading = {}): Type {
   return new SchemaReader(root, as).typeOf(root);
@@ -135,7 +135,9 @@ export interface SchemaReading {
 class SchemaReader {
   readonly #root: JsonObject;
   readonly #as: SchemaReading;
-  /** A schema has one type, however often it is referred to; a recursive schema is `dyn` inside of itself. */
+  /**
+   * A schema has one type, regardless of the number of references to it; a recursive schema is `dyn` inside of itself.
+   */
   readonly #known = new Map<object, Type>();
 
   constructor(root: JsonObject, as: SchemaReading) {

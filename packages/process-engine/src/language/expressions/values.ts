@@ -60,7 +60,7 @@ export type Value =
 
 export type ValueMap = { readonly [name: string]: Value };
 
-/** Why an expression failed: `expression_error` with a reason. */
+/** The failure of an expression: `expression_error` with a reason. */
 export class ExpressionFault extends Error {
   readonly reason: FaultReason;
 
@@ -138,7 +138,7 @@ export function checkedInt(value: bigint): bigint {
   return value;
 }
 
-/** A number as an index of a list or a text. @throws ExpressionFault if it is not an integer */
+/** A number as an index of a list or a string. @throws ExpressionFault if it is not an integer */
 export function wholeOf(value: Value): number {
   const number = typeof value === 'bigint' ? Number(value) : value;
   if (typeof number !== 'number' || !Number.isSafeInteger(number))

@@ -3,7 +3,7 @@ import { recordedTransaction } from '../../../records/journal/recorded-transacti
 import type { Context } from '../../context.ts';
 import { sourceOf } from './scim-access.ts';
 
-/** Of one kind and source, in this process; a request waits as long as for a database connection. */
+/** Per kind and source in this process; a request waits as long as for a database connection. */
 const bounds = { runningMax: 4, waitMsMax: 5000 };
 const limits = {
   /** A list may take seconds. */
@@ -44,8 +44,7 @@ export function limitLargeGroups<T>(context: Context, view: () => Promise<T>): P
 }
 
 /**
- * Runs a write of a source under its limit, in a transaction of its own.
- * @throws as `limitConcurrency`
+ * Runs a write of a source under its limit, in its own transaction. @throws as `limitConcurrency`
  */
 export function runWrite<T>(context: Context, work: (inside: Context) => Promise<T>): Promise<T> {
   return limitConcurrency('writes', sourceOf(context).id, () => recordedTransaction(context, work));

@@ -37,8 +37,7 @@ import { storeCounts } from '../../../testing/records.ts';
 import { scimClient } from '../../../testing/scim-client.ts';
 
 /**
- * Our own tokens where we are the verifier: SCIM admits what we signed, in the one form in which we sign it, and
- * nothing else.
+ * SCIM accepts only tokens that Baton signed, in the exact form in which it signs them.
  */
 
 const bytes = 384;

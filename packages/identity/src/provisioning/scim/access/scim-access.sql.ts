@@ -10,7 +10,7 @@ export type ScimSourceRow = Pick<
   Source,
   'key' | 'tenant_id' | 'upstream_mode' | 'upstream_base_url' | 'upstream_realm'
 > & {
-  /** Null for a service account that has no active SCIM source; the other columns of the source are null then, too. */
+  /** Null for a service account that has no active SCIM source; the other columns of the source are then also null. */
   source_id: Source['id'] | null;
   provider_id: Provider['id'];
   provider_issuer: Provider['issuer'];
@@ -19,7 +19,7 @@ export type ScimSourceRow = Pick<
   is_live: boolean;
 };
 
-/** By the service account of an access token. No row if there is no such account in the tenant. */
+/** Finds a source by the service account of an access token. No row if there is no such account in the tenant. */
 export function findSourceOfAccount(accountId: string, principalId: string, tenantId: string) {
   return sql<ScimSourceRow>`
     select s.id as source_id, s.key, a.tenant_id, s.upstream_mode, s.upstream_base_url, s.upstream_realm,
@@ -35,7 +35,7 @@ export function findSourceOfAccount(accountId: string, principalId: string, tena
     where a.id = ${accountId} and a.principal_id = ${principalId} and a.tenant_id = ${tenantId}`;
 }
 
-/** By the public part of a provisioning token. */
+/** Finds a source by the public part of a provisioning token. */
 export function findSourceOfToken(publicPrefix: string) {
   return sql<ScimSourceRow & Pick<RowOf<Tables['provisioning_tokens']>, 'secret_hash'>>`
     select k.secret_hash, s.id as source_id, s.key, s.tenant_id, s.upstream_mode, s.upstream_base_url,

@@ -38,10 +38,10 @@ type Denied = Omit<ScimDenial, 'reason'> & { readonly credential: string };
 export function createScimAdmission(parts: Parts) {
   const { failureLimits, counters } = parts;
   const denials = new ScimDenials(parts.ledger, parts.log);
-  // Anybody can make up a provisioning token; an access token is verified before its account is read.
+  // Anyone can forge a provisioning token; an access token is verified before its account is read.
   const tokenReads = limitCredentialReads(parts.settings.IAM_DATABASE_CONNECTIONS_MAX);
   const accountReads = limitCredentialReads(parts.settings.IAM_DATABASE_CONNECTIONS_MAX);
-  /** @throws Refusal `scim_unauthorized` and the others of access; `rate_limited`; `scim_unsupported_media_type` */
+  /** @throws Refusal `scim_unauthorized` and the other access codes; `rate_limited`; `scim_unsupported_media_type` */
   return async ({ headers, address, requestId }: RequestHead, endpoint: Operation): Promise<Caller> => {
     const token = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1] ?? refuse('no bearer token');
     const publicPrefix = parseProvisioningToken(token);

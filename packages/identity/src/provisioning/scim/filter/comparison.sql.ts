@@ -6,7 +6,7 @@ import type { LeafFilter, Operator } from './filter-grammar.ts';
 import type { SqlValues } from './sql-scope.ts';
 
 /**
- * The comparison of one expression with a value (RFC 7644, table 3). Which operators there are depends on the type:
+ * The comparison of one expression with a value (RFC 7644, table 3). The operators depend on the type:
  *
  * | type                       | operators                                    |
  * | -------------------------- | -------------------------------------------- |
@@ -37,14 +37,14 @@ const patterns: Partial<Record<Operator, (literal: string) => string>> = {
 
 const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** @throws Refusal `scim_invalid_filter` for an operator or a value that does not fit the attribute */
+/** @throws Refusal `scim_invalid_filter` for an operator or a value that is invalid for the attribute */
 export function comparisonCondition(
   attribute: Attribute,
   expression: string,
   filter: LeafFilter,
   values: SqlValues,
 ): string {
-  // An empty text is not a value; only texts can be empty.
+  // An empty string is not a value; only strings can be empty.
   if (filter.kind === 'present')
     return mayBeEmpty(attribute, expression) ? `(${expression} <> '')` : `(${expression} is not null)`;
   const { operator, value } = filter;
@@ -52,7 +52,7 @@ export function comparisonCondition(
   if (attribute.type === 'boolean') return booleanCondition(expression, operator, value, values);
   if (typeof value !== 'string') return fail('scim_invalid_filter');
   if (attribute.type === 'dateTime') return instantCondition(expression, operator, value, values);
-  // Without a cast to text, so that the index of the ids is used.
+  // No cast to text, so that the index of the ids is used.
   if (isUuid(expression) && operator === 'eq' && uuidForm.test(value))
     return `(${expression} = ${values.add(value)}::uuid)`;
   return textCondition(attribute, expression, operator, value, values);

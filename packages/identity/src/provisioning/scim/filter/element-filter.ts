@@ -10,9 +10,9 @@ export type Spend = (steps: number, characters: number) => void;
 export type ElementTest = (element: JsonObject, spend: Spend) => boolean;
 
 /**
- * Reads the filter of a PATCH path once, for the many elements that it is about. The rules are those of
+ * Reads the filter of a PATCH path once, for the many elements that it applies to. The rules are those of
  * `filter.sql.ts`, applied to a document in memory.
- * @throws Refusal `scim_invalid_path` for an unknown name, or an operator or a value that does not fit it
+ * @throws Refusal `scim_invalid_path` for an unknown name, or an invalid operator or value
  */
 export function elementTest(attribute: Attribute, filter: Filter): ElementTest {
   if (filter.kind === 'and' || filter.kind === 'or') {
@@ -85,8 +85,7 @@ function booleanTest(operator: Operator, wanted: string | number | boolean): Lea
 }
 
 /**
- * The texts of elements in lower case, by the names of their parts. An element is never changed: a change makes
- * another.
+ * The strings of elements in lower case, by the names of their parts. Elements are immutable: a change creates another.
  */
 const lowerTexts = new WeakMap<JsonObject, Record<string, string>>();
 

@@ -7,7 +7,7 @@ import type { Filter } from './filter-grammar.ts';
 import type { Scope, SqlValues } from './sql-scope.ts';
 
 /**
- * A list of a resource as rows `e`, one for each element. Lists are stored in four ways:
+ * A list of a resource as rows `e`, one per element. Lists are stored in four ways:
  *
  * | list                   | rows                                                       |
  * | ---------------------- | ---------------------------------------------------------- |
@@ -47,8 +47,8 @@ export function someElement(elements: Elements, condition: string): string {
 }
 
 /**
- * The condition that a filter in brackets, `emails[type eq "work" and primary eq true]`, sets for one element. Its
- * names are those of the element's parts.
+ * The condition of a filter in brackets, `emails[type eq "work" and primary eq true]`, on one element. Its names refer
+ * to the element's parts.
  * @throws Refusal `scim_invalid_filter` for an unknown name, or for nested brackets
  */
 export function elementCondition(

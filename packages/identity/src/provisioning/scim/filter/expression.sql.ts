@@ -16,7 +16,7 @@ import type { Scope } from './sql-scope.ts';
  * Names come from the schemas, never from a client. An absent attribute is null.
  */
 
-/** Attributes that have a column of their own, of users and of groups. */
+/** Attributes of users and groups that have their own column. */
 export const columns: Readonly<Record<string, string>> = {
   id: 'r.id',
   externalId: 'r.external_id',

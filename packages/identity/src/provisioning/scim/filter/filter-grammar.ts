@@ -11,7 +11,7 @@ export type Filter =
   | { readonly kind: 'or'; readonly of: readonly Filter[] }
   | { readonly kind: 'not'; readonly of: Filter }
   | LeafFilter
-  /** `emails[type eq "work"]`: a list with an element that meets a filter of its own. */
+  /** `emails[type eq "work"]`: a list with an element that meets the filter in brackets. */
   | { readonly kind: 'elements'; readonly path: AttributePath; readonly of: Filter };
 
 /** A condition on one attribute. */
@@ -28,7 +28,7 @@ export interface Comparison {
 export interface PatchPath {
   readonly path: AttributePath;
   readonly filter: Filter | undefined;
-  /** The part of an element that is named after the brackets. */
+  /** The part of an element that follows the brackets. */
   readonly sub: string | undefined;
 }
 
@@ -80,7 +80,7 @@ class Reader {
 
   /**
    * @param level of nesting, from 1
-   * @param inside whether it is in brackets, where names are those of an element and brackets can't be nested
+   * @param inside whether it is in brackets, where names refer to an element and brackets can't be nested
    */
   readOr(level: number, inside: boolean): Filter {
     if (level > filterLevelsMax) this.refuse();

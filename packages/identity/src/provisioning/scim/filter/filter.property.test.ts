@@ -35,8 +35,7 @@ const filtersInStatement = 100;
 const overHttp = byDepth(60, 1200) * times;
 const seed = Number(process.env['IAM_TEST_SCIM_SEED'] ?? Date.now() % 2 ** 31);
 /**
- * No generated request may take longer, no statement, and no filter to read, even if a core is shared by many
- * processes.
+ * No generated request, statement or parse may take longer, even if many processes share a core.
  */
 const answerMsMax = 5000;
 const statementMsMax = 8000;
@@ -153,12 +152,12 @@ before(async () => {
 });
 after(() => identity.close());
 
-/** A response shows `groups` even if they are empty; a filter takes them as absent then. */
+/** A response contains `groups` even if it is empty; a filter treats it as absent in that case. */
 function withoutEmptyGroups(user: Resource): Resource {
   return user['groups'].length === 0 ? { ...user, groups: undefined } : user;
 }
 
-/** The condition of a filter, or undefined for one that is refused. */
+/** The condition of a filter, or undefined if it is refused. */
 function compile(text: string, values: SqlValues): string | undefined {
   const held = values.values.length;
   let condition: string | undefined;
@@ -232,7 +231,7 @@ test('40,000 generated filters find what a naive evaluator finds', async () => {
       })
       .filter(({ found: ids, wanted }) => JSON.stringify(ids) !== JSON.stringify(wanted))
       .toSorted((left, right) => left.text.length - right.text.length);
-    // The shortest one: among a hundred there is a short one that shows the same fault.
+    // Reports the shortest one: a hundred filters usually include a short one with the same fault.
     assert.deepEqual(wrong[0], undefined, `IAM_TEST_SCIM_SEED=${seed} ${JSON.stringify(wrong[0])}`);
   });
 });

@@ -16,13 +16,13 @@ import type { Scope } from './sql-scope.ts';
  * | `title pr`                 | `((r.document ->> 'title') is not null)`                                |
  * | `title eq "x"`             | `(r.search @@ … and ((lower(r.document ->> 'title') …) = …))`           |
  * | `emails.type eq "work"`    | `(exists (select 1 from jsonb_array_elements(…) e where …))`            |
- * | `emails[type eq "work"]`   | the same; several conditions in the brackets are about one element      |
+ * | `emails[type eq "work"]`   | the same; several conditions in the brackets apply to one element      |
  * | `not (…)`                  | `(not coalesce(…, false))`                                              |
  *
- * Every value of the client is a parameter; the text of a condition has no names but those of the schemas. Where a
+ * Every value of the client is a parameter; the text of a condition contains only names from the schemas. Where a
  * value is stored: `expression.sql.ts` and `elements.sql.ts`. How it is compared: `comparison.sql.ts`. What an index
  * finds: `search.sql.ts`.
- * @throws Refusal `scim_invalid_filter` for an unknown attribute, or an operator or a value that does not fit it
+ * @throws Refusal `scim_invalid_filter` for an unknown attribute, or an invalid operator or value
  */
 export function filterCondition(scope: Scope, filter: Filter): string {
   return compile(scope, filter, true);
@@ -40,7 +40,7 @@ function compile(scope: Scope, filter: Filter, mayNarrow: boolean): string {
   return search === undefined || !mayNarrow ? exact : `(${searchCondition(scope, search)} and ${exact})`;
 }
 
-/** An attribute that only another of the searched kinds has: `userName` of a group. */
+/** An attribute that exists only on another searched kind, such as `userName` on a group. */
 function absentCondition(
   { searched }: Scope,
   filter: LeafFilter | Extract<Filter, { kind: 'elements' }>,
@@ -80,7 +80,7 @@ function compileSingle(scope: Scope, located: Located, filter: LeafFilter): Comp
 }
 
 /**
- * `emails eq "x"` and `emails.type eq "work"` are about any element; `emails pr` and `emails eq null` about the list.
+ * `emails eq "x"` and `emails.type eq "work"` apply to any element; `emails pr` and `emails eq null` to the list.
  */
 function compileList(scope: Scope, located: Located, filter: LeafFilter): Compiled {
   const { attribute, sub } = located;
@@ -95,7 +95,7 @@ function compileList(scope: Scope, located: Located, filter: LeafFilter): Compil
   return { exact, search: searchFor(scope.kind, located, leaf, filter) };
 }
 
-/** `emails[type eq "work" and primary eq true]` is about one element that meets all of it. */
+/** `emails[type eq "work" and primary eq true]` applies to one element that meets the whole filter. */
 function compileBrackets(scope: Scope, located: Located, filter: Filter): Compiled {
   const { attribute } = located;
   if (!attribute.multiValued || attribute.subAttributes === undefined) fail('scim_invalid_filter');

@@ -15,7 +15,7 @@ import { type PageOrder, ResourceList, type Shape } from './resource-list.sql.ts
 const pageSize = 100;
 /** The size of one page, which has at least one resource: a list needs several times as much memory. */
 export const pageBytesMax = 4 * 1024 * 1024;
-/** PostgreSQL's code for a statement that ran into its timeout. */
+/** PostgreSQL's code for a statement that timed out. */
 const queryCanceled = '57014';
 
 /** The query of a list. `SearchRequest` has the same names in its body. */
@@ -62,9 +62,9 @@ export function parseSearch(body: JsonObject, settings: Settings): ListOrder {
 }
 
 /**
- * One page of the resources of a source, and how many there are on all pages. A page ends early where its resources
- * would exceed 4 MiB together: the client continues at `startIndex + itemsPerPage`.
- * @param source its id, the address that resources are below, and the columns and the size of a resource
+ * One page of the resources of a source, and the total number. A page ends early if its resources would together exceed
+ * 4 MiB: the client continues at `startIndex + itemsPerPage`.
+ * @param source its id, the base address of resources, and the columns and the size of a resource
  * @param view converts rows into resources; it runs under the limit too, because it has the page in memory
  * @throws Refusal `scim_invalid_filter`; `scim_invalid_value` for an unknown attribute to sort by; `scim_too_many` when
  * a filter takes longer than a statement may; `unavailable` when too many lists of the source are running

@@ -14,13 +14,13 @@ export interface Part {
 export interface PlaceRow {
   readonly kind: ResourceKind['name'];
   readonly id: string;
-  /** The number of places on the page without its limit of bytes. */
+  /** The number of entries on the page without its byte limit. */
   readonly found: number;
 }
 
 /**
- * The places of one page over several kinds: the first, and the following ones that fit into `bytesMax` together. Each
- * kind contributes up to one page, in its order; these are merged and cut, and the rest is measured.
+ * The entries of one page over several kinds: the first, and the following ones that together fit into `bytesMax`. Each
+ * kind contributes up to one page, in its order; these are merged and truncated, and the result is measured.
  * @throws Refusal `scim_invalid_filter`; `scim_invalid_value` if no kind can be sorted by it
  */
 export function findPlaces(parts: readonly Part[], order: PageOrder, bytesMax: number): Statement<PlaceRow> {

@@ -16,7 +16,7 @@ export interface ListedKind<Row> {
 
 /**
  * One page over several kinds of resources of a source. An attribute that only one of them has counts as absent in the
- * others. The page has the bounds of every list.
+ * others. The page has the same limits as every list.
  * @throws Refusal as `listPage`
  */
 export async function listMergedPage<First, Second>(

@@ -26,7 +26,10 @@ interface Source {
   readonly base: string;
 }
 
-/** The resources of a source that meet a filter. Its statements are unnamed, because their texts vary without end. */
+/**
+ * The resources of a source that meet a filter. Its statements are unnamed, because their SQL text varies without
+ * limit.
+ */
 export class ResourceList {
   readonly #kind: ResourceKind;
   readonly #filter: Filter | undefined;

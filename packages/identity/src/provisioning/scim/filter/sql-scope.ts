@@ -1,6 +1,6 @@
 import type { ResourceKind } from '../protocol/attributes.ts';
 
-/** The values of a statement whose text is put together per request: `$1`, `$2`, … */
+/** The values of a statement whose text is built per request: `$1`, `$2`, … */
 export class SqlValues {
   readonly values: unknown[] = [];
 
@@ -17,7 +17,7 @@ export interface Scope {
   /** Every kind that the request searches: an attribute that only another kind has is absent in this one. */
   readonly searched: readonly ResourceKind[];
   readonly values: SqlValues;
-  /** The address that the resources are below. */
+  /** The base address of the resources. */
   readonly base: string;
   /** The parameter with the id of the source. */
   readonly source: string;

@@ -29,8 +29,8 @@ const makeGroup = async () =>
   (await made(client.post('/Groups', { displayName: randomUUID() }))).id as string;
 
 /**
- * Gives a group so many members, all of them users of the source; over HTTP that would take minutes. The search entries
- * are removed before, because they would take most of the time.
+ * Adds this many members to a group, all of them users of the source; over HTTP that would take minutes. The search
+ * entries are removed before, because they would take most of the time.
  * @param nameCharacters the length of their names
  */
 async function addMembers(groupId: string, count: number, nameCharacters: number): Promise<void> {

@@ -21,8 +21,7 @@ export interface MemberChange {
 const membersAttribute = attributeNamed(groupKind.core.attributes, 'members');
 
 /**
- * The users that a list of members names. @throws Refusal `scim_invalid_value` for a text that can't be the id of a
- * user
+ * The users in a list of members. @throws Refusal `scim_invalid_value` for a string that can't be the id of a user
  */
 export function memberIdsOf(value: Json | undefined): string[] {
   if (membersAttribute === undefined) return [];
@@ -60,7 +59,7 @@ function idsOf(filter: Filter): string[] | undefined {
   if (filter.kind !== 'compare' || filter.operator !== 'eq' || !sameName(filter.path.name, 'value'))
     return undefined;
   if (typeof filter.value !== 'string') return undefined;
-  // A text that isn't an id names no member.
+  // A string that isn't an id matches no member.
   return isId(filter.value) ? [filter.value.toLowerCase()] : [];
 }
 
@@ -71,8 +70,8 @@ export async function lockAddedUsers(context: Context, changes: readonly MemberC
 }
 
 /**
- * Carries out changes in their order, and emits an event for each member that is added or removed.
- * @returns whether any was
+ * Applies changes in their order, and emits an event for each member that is added or removed. @returns whether any
+ * member was added or removed
  * @throws Refusal `scim_invalid_value` for a user that the source does not have
  */
 export async function changeMembers(

@@ -18,7 +18,7 @@ export interface GroupContent {
 
 const keyCharactersMax = 120;
 
-/** @throws Refusal `scim_invalid_value` for a group without a name, or for a text that is too long */
+/** @throws Refusal `scim_invalid_value` for a group without a name, or for a string that is too long */
 export function contentOf(document: JsonObject): GroupContent {
   return {
     displayName: requiredText(document, 'displayName', 200),
@@ -26,7 +26,7 @@ export function contentOf(document: JsonObject): GroupContent {
   };
 }
 
-/** The same attributes as a document: the inverse of `contentOf`. */
+/** Converts the attributes to a document; the inverse of `contentOf`. */
 export function documentOf(row: GroupRow): JsonObject {
   return {
     displayName: row.display_name,

@@ -75,7 +75,7 @@ export const update = endpoint({
   id: 'updateScimGroup',
   ...patchResource,
   path: '/scim/v2/Groups/{id}',
-  summary: 'Change a group. With more than 200 members the response is 204.',
+  summary: 'Change a group. If it has more than 200 members, the response is 204.',
   returns: { 200: ScimGroup, 204: null },
   errors: patchErrors,
   emits: changeEvents,

@@ -3,15 +3,15 @@ import { sql } from '@baton/kernel/database/sql';
 import type { Tables } from '../../../service/schema.ts';
 import type { GroupContent, GroupRow } from './group.ts';
 
-/** The columns of `GroupRow`, for a list whose text is put together per request. */
+/** The columns of `GroupRow`, for a list whose text is built per request. */
 export const groupColumns =
   'r.id, r.group_id, r.display_name, r.external_id, r.version, r.created_at, r.modified_at';
 
-/** The approximate size of a group in a response: 1 KiB, and 300 bytes for each member. */
+/** The approximate size of a group in a response: 1 KiB, plus 300 bytes per member. */
 export const groupBytes = `(1024 + 300 * (select count(*) from (
   select 1 from group_members m where m.group_id = r.group_id limit 20000) few))`;
 
-/** The group that the tenant sees. No row when another group of the tenant has the key. */
+/** Inserts the tenant's group. No row when another group of the tenant has the key. */
 export function insertTenantGroup(group: { id: string; tenantId: string; key: string; name: string }) {
   return sql<{ id: string }>`
     insert into groups (id, tenant_id, key, name, source)
@@ -66,17 +66,17 @@ export function updateScimGroup(id: string, content: GroupContent) {
     returning id, group_id, display_name, external_id, version, created_at, modified_at`;
 }
 
-/** Renames the group that the tenant sees; its key never changes. */
+/** Renames the tenant's group; its key never changes. */
 export function updateTenantGroup(groupId: string, name: string) {
   return sql<{ key: string }>`update groups set name = ${name} where id = ${groupId} returning key`;
 }
 
-/** The group that the tenant sees is deleted after it. */
+/** The tenant's group is deleted after it. */
 export function deleteScimGroup(id: string) {
   return sql`delete from scim_groups where id = ${id}`;
 }
 
-/** Those of the users that the source has. They can't be deleted until this transaction ends. */
+/** The given users that belong to the source. They can't be deleted until this transaction ends. */
 export function lockUsers(sourceId: string, userIds: readonly string[]) {
   return sql<{ id: string }>`
     select id from scim_users
@@ -117,7 +117,7 @@ export function deleteMembersExcept(groupId: string, sourceId: string, userIds: 
     returning m.principal_id`;
 }
 
-/** The members of many groups at once, so many at most. */
+/** The members of many groups at once, up to a limit. */
 export function findMembers(sourceId: string, groupIds: readonly string[], limit: number) {
   return sql<
     Pick<RowOf<Tables['group_members']>, 'group_id'> & Pick<RowOf<Tables['scim_users']>, 'id' | 'user_name'>

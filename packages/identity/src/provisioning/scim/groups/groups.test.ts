@@ -198,7 +198,7 @@ describe('a group', () => {
 
   test('beyond 200 members the answer to a PATCH is empty', async () => {
     const users: string[] = [];
-    // Not all at once: a source has 4 writes at a time, and a write waits 5 s for its turn.
+    // Not all at once: a source may run 4 writes at a time, and a queued write waits at most 5 s.
     while (users.length < 201)
       users.push(...(await Promise.all(Array.from({ length: Math.min(20, 201 - users.length) }, makeUser))));
     const group = await makeGroup(users.slice(0, 199));

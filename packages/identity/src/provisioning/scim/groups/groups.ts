@@ -53,7 +53,7 @@ import {
 /** With more members than this the response to a PATCH is empty: to list them would cost more than the change. */
 const shownMembersMax = 200;
 
-/** A response with more members, 300 bytes each, is one of few that a source gets at a time. */
+/** Larger responses, with 300 bytes per member, are limited to a few at a time per source. */
 const freelyShownMembersMax = 2000;
 
 type Answer<Body = JsonObject> = Promise<Reply<Body>>;
@@ -196,7 +196,7 @@ export async function updateGroup(
   const others = operations.filter((operation) => !isOfMembers(operation));
   const members = operations.filter(isOfMembers).map(memberChangeOf);
   const patched = (row: GroupRow) => contentOf(patchDocument(documentOf(row), others));
-  // Worked out before the group is locked, and again only if it was changed meanwhile.
+  // Calculated before the group is locked, and again only if it was changed meanwhile.
   const content = patched(read);
   return runWrite(context, async (inside) => {
     const row = await lockForChange(inside, id, members);
@@ -283,7 +283,7 @@ async function recordWrite(context: Context, action: AuditAction, row: GroupRow)
   await noteContact(context, source.id);
 }
 
-/** Relies on the unique index, which decides races too. @throws Refusal `scim_uniqueness` */
+/** Relies on the unique index, which also resolves races. @throws Refusal `scim_uniqueness` */
 async function refuseDuplicates(change: Promise<GroupRow | undefined>): Promise<GroupRow> {
   try {
     return (await change) as GroupRow;

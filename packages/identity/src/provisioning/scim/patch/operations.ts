@@ -14,7 +14,7 @@ import { commonAttributes } from '../protocol/schemas.ts';
 
 export type Verb = 'add' | 'replace' | 'remove';
 
-/** An operation on one attribute. An operation without a path becomes one operation for each attribute. */
+/** An operation on one attribute. An operation without a path becomes one operation per attribute. */
 export interface PatchOperation {
   readonly verb: Verb;
   readonly target: Target;
@@ -29,7 +29,7 @@ export interface Target extends Located {
 }
 
 const operationsMax = 1000;
-/** Of all operations together. A thousand paths like `members[value eq "<id>"]` have 55,000. */
+/** The limit for all operations together. A thousand paths like `members[value eq "<id>"]` have 55,000. */
 const pathCharactersMax = 100_000;
 
 /**
@@ -72,7 +72,7 @@ function fieldOf(object: JsonObject, name: string): Json | undefined {
   return Object.entries(object).find(([key]) => key.toLowerCase() === name)?.[1];
 }
 
-/** The value is an object: each of its keys names an attribute, or is a path, or the URN of an extension. */
+/** The value is an object: each of its keys is the name of an attribute, a path, or the URN of an extension. */
 function operationsWithoutPath(kind: ResourceKind, verb: Verb, value: Json | undefined): PatchOperation[] {
   if (verb === 'remove') return fail('scim_no_target');
   if (!isObject(value)) return fail('scim_invalid_value');
@@ -116,7 +116,7 @@ function operationsOnPath(
   return [{ verb, target: { ...located, filter, ...(meets && { meets }) }, value }];
 }
 
-/** The path is the URN of a schema: one operation for each of its attributes that the value has, or that is removed. */
+/** If the path is the URN of a schema, returns one operation per attribute that the value has or that is removed. */
 function operationsOnSchema(
   kind: ResourceKind,
   verb: Verb,

@@ -25,8 +25,8 @@ const repeat = (count: number, path: string, value: unknown = 'x') =>
   Array.from({ length: count }, () => ({ op: 'replace', path, value }));
 
 /**
- * The longest time that the event loop was blocked while `work` ran, in milliseconds of this thread on a core: what
- * other processes of the machine take does not count.
+ * The longest time that the event loop was blocked while `work` ran, in milliseconds of CPU time of this thread, so
+ * that other processes of the machine don't count.
  */
 async function longestTurnMs(work: () => Promise<unknown>): Promise<number> {
   let [isOver, longestMs] = [false, 0];

@@ -8,7 +8,7 @@ import { mergeDuplicates } from '../protocol/duplicates.ts';
 import type { Target, Verb } from './operations.ts';
 import type { PatchWork } from './patch-work.ts';
 
-/** The elements of a list, and which of them an operation is about: those that its filter matches, else all. */
+/** The elements of a list, and those that an operation targets: the ones that its filter matches, or all. */
 interface List {
   readonly attribute: Attribute;
   readonly elements: readonly JsonObject[];
@@ -78,7 +78,7 @@ function withoutElements(
   return elements.filter((element) => !(isTarget(element) && isNamed(element)));
 }
 
-/** The parts of an element are texts and booleans. */
+/** The parts of an element are strings and booleans. */
 function isPartOf(part: JsonObject, whole: JsonObject): boolean {
   return Object.entries(part).every(([name, value]) => whole[name] === value);
 }
@@ -92,7 +92,7 @@ function withoutPart({ elements, isTarget }: List, sub: Attribute): JsonObject[]
   });
 }
 
-/** Sets one part of every target; without a target, of a new element. An addition removes nothing. */
+/** Sets one part of every target, or of a new element if there is no target. An addition removes nothing. */
 function withPart(list: List, verb: Verb, sub: Attribute, value: Json): JsonObject[] {
   const { attribute, elements, filter, isTarget } = list;
   const parsed = parseAttribute(sub, value);
@@ -125,7 +125,7 @@ function newElement(attribute: Attribute, filter: Filter | undefined): JsonObjec
   return isMatch ? element : fail('scim_no_target');
 }
 
-/** If several elements are primary, only the one that became so last stays primary. */
+/** If several elements are primary, only the last one that became primary stays so. */
 function keepOnePrimary(before: readonly JsonObject[], after: JsonObject[]): JsonObject[] {
   const primaries = after.filter(isPrimary);
   if (primaries.length <= 1) return after;

@@ -2,8 +2,8 @@ import { fail } from '../../errors.ts';
 
 /**
  * Comparisons that one PATCH may cost. A step is one element against one term of a filter, or one element of a list
- * that is copied; a long text counts as one more for each 256 characters. All of them take 15 to 50 ms of a core:
- * nothing else runs in this process meanwhile.
+ * that is copied; a long string counts as one more per 256 characters. The whole budget takes 15 to 50 ms of CPU
+ * time, during which nothing else runs in this process.
  */
 const patchStepsMax = 50_000;
 const charactersPerStep = 256;

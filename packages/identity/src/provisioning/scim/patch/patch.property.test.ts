@@ -25,7 +25,7 @@ const times = Number(process.env['IAM_TEST_SCIM_RUNS'] ?? 1);
 const runsOf = (count: number) => Math.ceil((count * times) / byDepth(20, 1));
 const seedText = process.env['IAM_TEST_SCIM_SEED'];
 const seed = seedText === undefined ? {} : { seed: Number(seedText) };
-/** No request and no change may take longer, even if a core is shared by many processes. */
+/** No request and no change may take longer, even if many processes share a core. */
 const answerMsMax = 5000;
 const changeMsMax = 2000;
 
@@ -63,7 +63,7 @@ const anyBody = fc.oneof(
   hostileOperations,
 );
 
-// Before the tests that keep this process busy for seconds, in which its own server would close idle connections.
+// Runs before the tests that block this process for seconds, during which its server would close idle connections.
 test('generated PATCH bodies are answered over HTTP with 200, 400 or 409, and leave a user that reads like the answer', async () => {
   const { id } = await made(client.post('/Users', { ...start, externalId: 'one' }));
   await made(client.post('/Users', { userName: 'n', externalId: 'two' }));

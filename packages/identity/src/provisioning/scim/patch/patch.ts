@@ -8,7 +8,7 @@ import { PatchWork } from './patch-work.ts';
 /**
  * The document after the operations, in their order. The given document is not changed.
  * @throws Refusal `scim_invalid_value`, `scim_invalid_path`, `scim_no_target`; `scim_too_many` for operations that
- * would together compare more than one PATCH may
+ * together exceed the comparisons allowed per PATCH
  */
 export function patchDocument(document: JsonObject, operations: readonly PatchOperation[]): JsonObject {
   const patched = { ...document };

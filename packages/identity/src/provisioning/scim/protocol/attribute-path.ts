@@ -1,7 +1,7 @@
 import { type Attribute, attributeNamed, type ResourceKind, type Schema, schemaOf } from './attributes.ts';
 import { commonAttributes } from './schemas.ts';
 
-/** A name of an attribute as a client writes it. */
+/** An attribute name as a client writes it. */
 export interface AttributePath {
   readonly urn: string | undefined;
   readonly name: string;

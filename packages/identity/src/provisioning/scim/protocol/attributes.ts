@@ -1,4 +1,4 @@
-/** The forms that describe a SCIM attribute, schema and resource (RFC 7643, sections 2, 6 and 7). */
+/** The types that describe a SCIM attribute, schema and resource (RFC 7643, sections 2, 6 and 7). */
 
 export interface Attribute {
   readonly name: string;
@@ -38,7 +38,7 @@ export function attributeNamed(attributes: readonly Attribute[], name: string): 
   return attributes.find((attribute) => sameName(attribute.name, name));
 }
 
-/** SCIM compares the names of attributes, schemas and resources without regard to case. */
+/** SCIM compares the names of attributes, schemas and resources case-insensitively. */
 export function sameName(left: string, right: string): boolean {
   return left.toLowerCase() === right.toLowerCase();
 }
@@ -76,7 +76,7 @@ export function plural(
     ...complex(name, description, [
       attribute('value', 'The value itself.', value),
       attribute('display', 'A name for people.'),
-      attribute('type', 'What it is used for.', types.length === 0 ? {} : { canonicalValues: types }),
+      attribute('type', 'The purpose of the element.', types.length === 0 ? {} : { canonicalValues: types }),
       attribute('primary', 'Whether it is the preferred one; at most one is.', { type: 'boolean' }),
     ]),
     multiValued: true,

@@ -21,7 +21,7 @@ export const serviceProviderConfig = endpoint({
   id: 'getScimServiceProviderConfig',
   ...discovery,
   path: '/scim/v2/ServiceProviderConfig',
-  summary: 'What this SCIM service supports.',
+  summary: 'The features of this SCIM service.',
   returns: { 200: scimForm('ScimServiceProviderConfig', { schemas: [`${metaUrn}ServiceProviderConfig`] }) },
   handle: (_input, context) => scimReply(200, getServiceProviderConfig(context)),
 });

@@ -6,7 +6,7 @@ import { scimBase } from './resource-meta.ts';
 import { groupKind, schemas, userKind } from './schemas.ts';
 
 /**
- * The documents that describe the service (RFC 7643, sections 5 to 7), made from the schemas that it follows itself.
+ * The documents that describe the service (RFC 7643, sections 5 to 7), generated from the schemas that it uses itself.
  */
 
 const urnPrefix = 'urn:ietf:params:scim:schemas:core:2.0:';

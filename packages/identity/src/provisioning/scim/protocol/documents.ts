@@ -6,15 +6,17 @@ import { commonAttributes } from './schemas.ts';
 
 /** The limit for one list, except for the members of a group. */
 export const elementsMax = 1000;
-/** Of the JSON of all that a user has without a column of its own. */
+/** The limit for the JSON of all user attributes without their own column. */
 const documentBytesMax = 256 * 1024;
-/** The maximum length of one text, by the type of its attribute; names and external ids have shorter bounds of their own. */
+/**
+ * The maximum length of a string, by the type of its attribute; names and external ids have their own, lower limits.
+ */
 const charactersMax: Partial<Record<Attribute['type'], number>> = { reference: 2048, binary: 16_384 };
 const otherCharactersMax = 1024;
 
 /**
  * Parses the body of a resource: its attributes by their canonical names and in their declared types, without unknown
- * and read-only ones. All keys of the result are names of the schemas: none comes from the client.
+ * and read-only ones. All keys of the result are names from the schemas, never from the client.
  * @throws Refusal `scim_invalid_value`
  */
 export function parseDocument(kind: ResourceKind, sent: JsonObject): JsonObject {
@@ -107,7 +109,7 @@ export function requiredText(document: JsonObject, name: string, max: number): s
   return optionalText(document, name, max) ?? refuseValue(name);
 }
 
-/** An empty text counts as an absent one. @throws Refusal `scim_invalid_value` for a longer text */
+/** An empty string counts as absent. @throws Refusal `scim_invalid_value` for a longer string */
 export function optionalText(document: JsonObject, name: string, max: number): string | null {
   const value = document[name];
   if (typeof value !== 'string' || value === '') return null;
@@ -118,14 +120,14 @@ function isLongerThan(text: string, max: number): boolean {
   return text.length > max && Array.from(text.slice(0, 2 * max + 2)).length > max;
 }
 
-/** Refuses the value of an attribute; `name` is one of the schemas', never a client's. */
+/** Refuses the value of an attribute; `name` comes from the schemas, never from a client. */
 export function refuseValue(name: string): never {
   return fail('scim_invalid_value', { attribute: name });
 }
 
 /**
- * Refuses a document that has become too large. One that was larger before may shrink, or stay as it is: its user must
- * still be disabled.
+ * Refuses a document that has become too large. A document that was already larger may shrink or stay the same, so that
+ * its user can still be disabled.
  * @throws Refusal `scim_invalid_value`
  */
 export function refuseLargeDocument(document: JsonObject, before?: JsonObject): void {

@@ -30,7 +30,7 @@ export function locationOf(context: Configured, kind: ResourceKind, id: string):
   return `${scimBase(context)}${kind.endpoint}/${id}`;
 }
 
-/** The address that all SCIM resources are below, without a slash at its end. */
+/** The base address of all SCIM resources, without a trailing slash. */
 export function scimBase({ settings }: Configured): string {
   return `${settings.issuer}/scim/v2`;
 }
@@ -39,13 +39,13 @@ export function versionTag(version: number): string {
   return `W/"${version}"`;
 }
 
-/** @throws Refusal `scim_version_mismatch` when the request has an If-Match that names another version */
+/** @throws Refusal `scim_version_mismatch` when the If-Match of the request has another version */
 export function requireMatch(headers: Headers, version: number): void {
   const wanted = headers['if-match'];
   if (wanted !== undefined && !namesTag(wanted, versionTag(version))) fail('scim_version_mismatch');
 }
 
-/** Whether the If-None-Match of the request names this version: the response is 304. */
+/** Whether the If-None-Match of the request matches this version, in which case the response is 304. */
 export function isUnchanged(headers: Headers, version: number): boolean {
   return namesTag(headers['if-none-match'], versionTag(version));
 }

@@ -5,7 +5,8 @@ import { scimMediaType } from './scim-errors.ts';
 const listUrn = 'urn:ietf:params:scim:api:messages:2.0:ListResponse';
 
 /**
- * A SCIM message, known in the API description by `id`. Its form is that of the schemas, which `/Schemas` describes.
+ * A SCIM message, identified in the API description by `id`. Its form is that of the schemas, which `/Schemas`
+ * describes.
  * @param example shown in the API description
  */
 export function scimForm(id: string, example: JsonObject) {
@@ -37,7 +38,7 @@ export function scimReply<Body extends JsonObject | undefined>(
 
 /**
  * A ListResponse (RFC 7644, section 3.4.2).
- * @param total how many resources there are on all pages; @param startIndex of this page, from 1
+ * @param total the number of resources on all pages; @param startIndex of this page, starting at 1
  */
 export function scimListReply(total: number, startIndex: number, resources: JsonObject[]): Reply<JsonObject> {
   return scimReply<JsonObject>(200, {

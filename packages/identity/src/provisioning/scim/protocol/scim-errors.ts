@@ -19,8 +19,8 @@ const scimTypes: Partial<Record<ErrorCode, string>> = {
 
 /**
  * An error in the form of RFC 7644, section 3.12. It never repeats the input.
- * @param details `attribute`: the name in the schema of what has a wrong value; `bytesMax` of a resource that is too
- * large; `isUnreadable` of a body that is no JSON
+ * @param details `attribute`: the schema name of the attribute with the invalid value; `bytesMax` of a resource that is
+ * too large; `isUnreadable` for a body that isn't JSON
  */
 export function scimError(
   code: ErrorCode,
@@ -37,7 +37,7 @@ export function scimError(
       status: String(status),
       ...(scimType === undefined ? {} : { scimType }),
       detail: [
-        isForm ? 'The request has another form than RFC 7644 gives it.' : errors[code].when,
+        isForm ? 'The request does not have the format that RFC 7644 requires.' : errors[code].when,
         ...(attribute === undefined ? [] : [`It is the value of \`${attribute}\`.`]),
         ...(bytesMax === undefined ? [] : [`A resource has at most ${bytesMax} bytes.`]),
       ].join(' '),

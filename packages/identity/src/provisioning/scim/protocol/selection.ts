@@ -24,7 +24,7 @@ export const selectionQuery = {
 
 const namesMax = 200;
 
-/** @throws Refusal `scim_invalid_value`; names are checked no further, so an unknown one selects nothing */
+/** @throws Refusal `scim_invalid_value`; names aren't validated, so an unknown one selects nothing */
 export function parseSelection(
   query: {
     readonly [Name in keyof typeof selectionQuery]?: Json | undefined;
@@ -52,7 +52,7 @@ export function selectAttributes(kind: ResourceKind, resource: JsonObject, selec
   return selected;
 }
 
-/** Whether a response shows anything of a core attribute: otherwise it need not be read from the database. */
+/** Whether a response includes a core attribute or a part of it; otherwise it need not be read from the database. */
 export function isSelected(kind: ResourceKind, name: string, { only, without }: Selection): boolean {
   const { urn } = kind.core;
   const topNames = only?.map((path) => withoutUrn(path, urn).split('.')[0] as string);
@@ -87,7 +87,7 @@ function selectOf(name: string, value: Json, urn: string, { only, without }: Sel
   return shown.length === 0 ? undefined : filterParts(rest, (part) => shown.includes(part));
 }
 
-/** @param isKept is called with the name of a part in lower case */
+/** @param isKept called with the name of a part in lower case */
 function filterParts(value: Json, isKept: (part: string) => boolean): Json {
   if (Array.isArray(value)) return value.map((element) => filterParts(element, isKept));
   if (!isObject(value)) return value;

@@ -58,7 +58,7 @@ test('the root is searched over users and groups, in the order of creation or of
     'Beta',
     'Alpha',
   ]);
-  // Objects of a kind without the attribute come last.
+  // Objects of a kind without the attribute are listed last.
   assert.deepEqual(namesOf(await made(search({ sortBy: 'userName' }))), ['Delta', 'Beta', 'Alpha', 'Gamma']);
   assert.deepEqual(namesOf(await made(search({ sortBy: 'title', count: 1 }))), ['Beta']);
   assert.deepEqual(namesOf(await made(search({ sortBy: 'active', count: 2 }))), ['Beta', 'Delta']);

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 
 /**
- * Generated SCIM filters, each with a function that evaluates it on a user. The functions are written from RFC 7644,
- * without SQL or the parser, so that they don't repeat a mistake of those.
+ * Generated SCIM filters, each with a function that evaluates it on a user. The functions follow RFC 7644 and use
+ * neither SQL nor the parser, so that they don't share their bugs.
  */
 
-/** A user or group as in responses, or a part of one. */
+/** A user or group in the format of responses, or a part of one. */
 // biome-ignore lint/suspicious/noExplicitAny: documents of any form are what the tests are about
 export type Resource = Record<string, any>;
 
@@ -178,7 +178,7 @@ function leafFilters({ words, instants }: Vocabulary, leaf: Leaf): fc.Arbitrary<
 function presenceFilters(leaf: Leaf): fc.Arbitrary<GeneratedFilter> {
   return fc.tuple(pathsOf(leaf), blanks, anyCase('pr')).map(([name, blank, pr]) => ({
     text: `${name}${blank}${pr}`,
-    // An empty text is not a value. A list is present with any element.
+    // An empty string is not a value. A list is present if it has any element.
     matches:
       leaf.isList && !leaf.path.includes('.')
         ? (user) => leaf.values(user).length > 0
@@ -262,7 +262,7 @@ function elementFilters(
   }));
 }
 
-/** `and`, `or`, `not` and parentheses over conditions, also `and` beside `or` without parentheses. */
+/** `and`, `or`, `not` and parentheses over conditions, including `and` next to `or` without parentheses. */
 function expressionsOver(
   condition: fc.Arbitrary<GeneratedFilter>,
   depthMax: number,
@@ -298,7 +298,10 @@ function expressionsOver(
   return expression;
 }
 
-/** Filters that look well-formed, but name an unknown attribute or compare it wrongly, or are too long or too deep. */
+/**
+ * Filters that look well-formed, but contain an unknown attribute or an invalid comparison, or are too long or too
+ * deep.
+ */
 export const refusedFilters: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom(
     'active gt true',

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import type { Resource } from './filters.ts';
 
 /**
- * Generated PATCH operations, each with a function that has the same effect on a document. The functions are written
- * from RFC 7644 without the code under test. All values of `patchSteps` are well-formed: none of them may be refused.
+ * Generated PATCH operations, each with a function that has the same effect on a document. The functions follow RFC
+ * 7644 and don't use the code under test. All values of `patchSteps` are well-formed: none of them may be refused.
  */
 
 export interface PatchStep {
@@ -138,7 +138,7 @@ function merged(list: readonly Resource[]): Resource[] {
 const lower = (value: unknown) => (typeof value === 'string' ? value.toLowerCase() : value);
 
 /**
- * Stores emails with at most one primary: the last one that this operation added or made primary, else the last one.
+ * Stores emails with at most one primary: the last one that this operation added or made primary, or else the last one.
  */
 function storeEmails(document: Resource, before: readonly Resource[], after: readonly Resource[]): void {
   const full = merged(after.filter((element) => Object.keys(element).length > 0));
@@ -169,7 +169,7 @@ const lists: fc.Arbitrary<PatchStep> = fc.oneof(
     ),
   ),
   stepsOf(spellings('emails'), removeOps, undefined, (document) => void delete document['emails']),
-  // As Entra ID removes members: only the elements in the value.
+  // Removes only the elements in the value, as Entra ID removes members.
   email.map(
     (one): PatchStep => ({
       operation: { op: 'Remove', path: 'emails', value: [{ value: one.value }] },

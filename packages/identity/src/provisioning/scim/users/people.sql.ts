@@ -9,7 +9,7 @@ export function findIdentity(providerId: string, externalId: string) {
     where identity_provider_id = ${providerId} and external_id = ${externalId}`;
 }
 
-/** The same identity; call it with its principal locked. No row if its external id has changed since. */
+/** Locks the same identity; call it with its principal locked. No row if its external id has changed since. */
 export function lockIdentity(identityId: string, externalId: string) {
   return sql<{ is_taken: boolean }>`
     select exists (select 1 from scim_users u where u.external_identity_id = e.id) as is_taken
@@ -17,7 +17,7 @@ export function lockIdentity(identityId: string, externalId: string) {
     for no key update of e`;
 }
 
-/** Inserts nothing when a concurrent transaction has linked this person; it waits for that one to end. */
+/** Waits for a concurrent transaction that links this person, and then inserts nothing. */
 export function insertIdentity(identity: {
   id: string;
   tenantId: string;
@@ -35,7 +35,7 @@ export function insertIdentity(identity: {
     on conflict do nothing`;
 }
 
-/** For a principal that was made in this transaction and got no identity. */
+/** Deletes a principal that was created in this transaction and got no identity. */
 export function deleteNewPrincipal(principalId: string) {
   return sql`
     with gone as (delete from memberships where principal_id = ${principalId})

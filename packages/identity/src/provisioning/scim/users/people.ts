@@ -45,7 +45,7 @@ interface NewPerson {
 
 /**
  * Creates the person of a new user, or reuses the one whose identity already has the external id. A deleted user is
- * therefore restored as the same principal, and a person who signed in before the directory wrote them isn't
+ * therefore restored as the same principal, and a person who signed in before the directory provisioned them isn't
  * duplicated.
  * @param scimId the id of the new user
  * @returns also whether an administrator has disabled the person
@@ -102,9 +102,9 @@ async function reusePerson(
   const known = await db.row(findIdentity(source.providerId, content.externalId));
   if (known === undefined) return undefined;
   const person = { principal_id: known.principal_id, external_identity_id: known.id };
-  // Alone from the start where the person is disabled: two that share the lock would wait for each other.
+  // Exclusive from the start if the person is disabled: two transactions that share the lock would deadlock.
   const locked = await lockPrincipal(db, person, { alone: !content.active });
-  // Read again under the lock: another transaction may have taken the person since.
+  // Read again under the lock, because another transaction may have linked the person since.
   const identity = await db.row(lockIdentity(known.id, content.externalId));
   if (identity === undefined || identity.is_taken) fail('scim_uniqueness');
   await db.run(upsertMembership(source.tenantId, known.principal_id));
@@ -130,7 +130,7 @@ export async function lockPrincipal(
   return (await (alone ? lockPersonAlone : lockPerson)(db, person.principal_id)) ?? fail('scim_not_found');
 }
 
-/** Takes over the name and the external id that the directory gives the user now. Its principal is locked. */
+/** Applies the user's current name and external id from the directory. The caller has locked the principal. */
 export async function updatePerson(
   { db }: Context,
   source: ScimSource,
@@ -146,7 +146,7 @@ export async function updatePerson(
 
 /**
  * Disables principal and identity, and revokes the credentials, as `POST …/principals/{principalId}:disable` does.
- * @param locked the person's principal, locked alone
+ * @param locked the person's principal, locked exclusively
  */
 export async function disablePerson(
   context: Context,
@@ -166,7 +166,7 @@ export async function disablePerson(
 }
 
 /**
- * Enables a disabled or paused person, but none whom an administrator disabled. Revoked credentials stay revoked.
+ * Enables a disabled or paused person, unless an administrator disabled them. Revoked credentials stay revoked.
  * @param locked the person's principal
  */
 export async function enablePerson(
@@ -187,7 +187,7 @@ function displayNameOf(source: ScimSource, { displayName, externalId, userName }
   return [...name].slice(0, nameCharactersMax).join('');
 }
 
-/** The subject of the identity until the first sign-in brings the real one. */
+/** The subject of the identity until the first sign-in provides the real one. */
 function placeholderSubject(source: ScimSource, id: string): string {
   return [...`urn:iam:scim:${source.key}:${id}`].slice(0, subjectCharactersMax).join('');
 }

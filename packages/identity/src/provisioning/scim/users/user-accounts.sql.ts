@@ -1,12 +1,12 @@
 import { sql } from '@baton/kernel/database/sql';
 
-/** The id of a user's account in the upstream directory, and how often the account was restored. */
+/** The id of a user's account in the upstream directory, and the number of times that the account was restored. */
 export function findUpstreamAccount(userId: string) {
   return sql<{ upstream_id: string | null; upstream_restores: number }>`
     select upstream_id, upstream_restores from scim_users where id = ${userId}`;
 }
 
-/** Whether the directory wants the user with this account active; no row if there is no such user. */
+/** Whether the user with this account is active in the directory; no row if there is no such user. */
 export function findActiveByUpstreamId(sourceId: string, upstreamId: string) {
   return sql<{ active: boolean }>`
     select active or suspended as active
@@ -22,7 +22,7 @@ export function countUpstreamRestore(sourceId: string, upstreamId: string) {
 }
 
 /**
- * Stores the account of a new user. Its identity takes the account's id as subject, unless a sign-in has brought the
+ * Stores the account of a new user. Its identity takes the account's id as subject, unless a sign-in has provided the
  * real subject, or another identity of the issuer has that one.
  */
 export function updateUpstreamId(userId: string, upstreamId: string) {

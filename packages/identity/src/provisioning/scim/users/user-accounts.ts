@@ -16,14 +16,14 @@ import { countUpstreamRestore, findActiveByUpstreamId, findDuplicate } from './u
 /** The account that a user has in the upstream directory of its source. */
 
 const attemptsMax = 3;
-/** Another request that creates the same user is done after both protocols of `auto`: 5 seconds each. */
+/** Another request that creates the same user finishes within both protocols of `auto`: 5 seconds each. */
 const reservationWaitMsMax = 12_000;
 const reservationPollMs = 200;
 
 /**
- * Reserves the user name for a creation, and waits while another request has it: the outcome of that one decides the
- * response.
- * @throws Refusal `scim_uniqueness` when there is such a user; `unavailable` after 12 seconds
+ * Reserves the user name for a creation, and waits while another request has reserved it: the outcome of that request
+ * determines the response. @throws Refusal `scim_uniqueness` when a user with the name exists; `unavailable` after 12
+ * seconds
  */
 export async function reserveUserName(
   context: Context,
@@ -83,7 +83,7 @@ export async function releaseAccount(
   account: string,
 ): Promise<void> {
   try {
-    // False if the commit went through although its response was lost, or if another request has the name.
+    // False if the commit succeeded although its response was lost, or if another request has the name.
     if (!(await name.note(context.pool, account))) return;
     // Before the name is released: the next request with the name may enable the account.
     try {
@@ -97,7 +97,7 @@ export async function releaseAccount(
 }
 
 /**
- * Makes the account as active as its stored user, after a change that was not stored. Failures are logged.
+ * Restores the account to the active state of its stored user, after a change that was not stored. Failures are logged.
  *
  * A change that another request has sent but not stored yet may be overwritten by this. Its transaction sees that the
  * account was restored, and sends the change again.
@@ -134,8 +134,8 @@ export async function refuseDuplicate(
 }
 
 /**
- * Refuses a write that the directory rejected. Nothing is stored; the audit log has the reason.
- * @throws Refusal `scim_upstream_refused`; any other error as it is
+ * Refuses a write that the directory rejected. The write is not stored; the audit log contains the reason. @throws
+ * Refusal `scim_upstream_refused`; any other error unchanged
  */
 export async function refuseUpstreamFailure(
   context: Context,

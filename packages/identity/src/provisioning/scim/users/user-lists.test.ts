@@ -127,7 +127,7 @@ describe('lists of users', () => {
 
   test('many concurrent slow lists of one source leave connections for other requests', async () => {
     const small = await identity.another({
-      // Longer than a busy machine takes for the other request: lists that time out meanwhile are no 200.
+      // Longer than the other request takes on a busy machine: lists that time out meanwhile don't return 200.
       IAM_STATEMENT_TIMEOUT_SECONDS: byDepth('60', '3'),
       IAM_DATABASE_CONNECTIONS_MAX: '6',
     });
@@ -159,7 +159,7 @@ describe('lists of users', () => {
         const part = (name: string) => `${name}${n}-`.padEnd(60, 'x');
         return { value: part(path), display: part('display'), type: part('type') };
       });
-      // Into the database: no write of today makes a user that large, and earlier ones could.
+      // Inserted directly: no current write creates a user that large, but earlier releases could.
       await identity.pool.run(sql`
         update scim_users set document = document || jsonb_build_object(${path}::text, ${JSON.stringify(value)}::jsonb)
         where id = ${id}`);

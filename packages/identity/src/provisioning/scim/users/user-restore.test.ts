@@ -27,7 +27,7 @@ after(() => identity.close());
 
 const users = 300;
 
-/** Milliseconds to write the users in one transaction, which is undone. */
+/** Milliseconds to write the users in one transaction, which is rolled back. */
 async function timeUsers(jit: 'on' | 'off'): Promise<number> {
   let ms = 0;
   const undone = new Error('undone');

@@ -28,7 +28,7 @@ import { findScimUser, lockScimUser } from './users.sql.ts';
 const attemptsMax = 3;
 const retrySoon = { headers: { 'retry-after': '2' } };
 
-/** The user, or its account in the directory, was changed by another request while the directory was called. */
+/** Another request changed the user, or its account in the directory, while the directory was called. */
 class ChangedMeanwhile extends Error {}
 
 /**
@@ -122,7 +122,7 @@ async function announceChange(
   return { version: row.version, restores: found?.upstream_restores, account, mustAnnounce, wasAnnounced };
 }
 
-/** Whether the locked row no longer matches the values sent to the directory, or not sent. */
+/** Whether the locked row no longer matches the values that were or weren't sent to the directory. */
 async function isOvertaken(
   inside: Context,
   seen: Awaited<ReturnType<typeof announceChange>>,
@@ -133,7 +133,7 @@ async function isOvertaken(
   return row.version !== seen.version || found?.upstream_restores !== seen.restores;
 }
 
-/** Locks a user after its principal, as a disable does; the principal alone where the change disables the person. */
+/** Locks a user after its principal, as a disable does; exclusively if the change disables the person. */
 async function lockForChange(
   context: Context,
   id: string,

@@ -32,7 +32,7 @@ export interface UserContent {
   readonly document: JsonObject;
 }
 
-/** @throws Refusal `scim_invalid_value` for a user without a name, or for a text that is too long */
+/** @throws Refusal `scim_invalid_value` for a user without a name, or for a string that is too long */
 export function contentOf(document: JsonObject): UserContent {
   const { userName: _, externalId: _id, displayName: _name, active, ...rest } = document;
   return {
@@ -44,7 +44,7 @@ export function contentOf(document: JsonObject): UserContent {
   };
 }
 
-/** The same attributes as the directory wrote them: the inverse of `contentOf`. */
+/** Converts the attributes to the format of the directory; the inverse of `contentOf`. */
 export function documentOf(row: UserRow): JsonObject {
   return {
     userName: row.user_name,
@@ -55,7 +55,7 @@ export function documentOf(row: UserRow): JsonObject {
   };
 }
 
-/** Whether the directory wants the user active, whatever an administrator has decided. */
+/** Whether the user is active in the directory, regardless of a disable by an administrator. */
 export function isWantedActive({ active, suspended }: Pick<UserRow, 'active' | 'suspended'>): boolean {
   return active || suspended;
 }

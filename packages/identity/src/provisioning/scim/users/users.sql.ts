@@ -1,11 +1,11 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { UserContent, UserRow } from './user.ts';
 
-/** The columns of `UserRow`, for a list whose text is put together per request. */
+/** The columns of `UserRow`, for a list whose text is built per request. */
 export const userColumns =
   'r.id, r.principal_id, r.external_identity_id, r.user_name, r.external_id, r.display_name, r.active, r.suspended, r.document, r.version, r.created_at, r.modified_at';
 
-/** The approximate size of a user in a response: 1 KiB for its columns, 300 bytes for each group. */
+/** The approximate size of a user in a response: 1 KiB for its columns, plus 300 bytes per group. */
 export const documentBytes = '(1024 + octet_length(r.document::text))';
 export const userBytes = `(${documentBytes} + 300 * (select count(*) from (
   select 1 from group_members m where m.principal_id = r.principal_id limit 20000) few))`;
@@ -45,7 +45,7 @@ export function findScimUser(sourceId: string, id: string) {
 }
 
 /**
- * For a change or the deletion of the user, with its principal locked. A group that adds the user as a member at the
+ * Locks a user for a change or the deletion, with its principal locked. A group that adds the user as a member at the
  * same time waits.
  */
 export function lockScimUser(sourceId: string, id: string) {

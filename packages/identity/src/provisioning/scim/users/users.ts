@@ -98,7 +98,7 @@ export async function createUser(
 }
 
 /**
- * Replaces a user. Without `active` in the body the user stays as active as before: an omission never enables a user.
+ * Replaces a user. Without `active` in the body the user's status doesn't change: an omission never enables a user.
  * @throws Refusal as `updateUser`
  */
 export async function replaceUser(
@@ -131,7 +131,7 @@ export async function updateUser(
   // An operation that removes `active` disables the user.
   const patched = (row: UserRow) =>
     boundedContent(row, { active: false, ...patchDocument(documentOf(row), operations) });
-  // Worked out before the user is locked, and again only if it was changed meanwhile.
+  // Calculated before the user is locked, and again only if it was changed meanwhile.
   const content = patched(read);
   const contentAfter = (row: UserRow) => (row.version === read.version ? content : patched(row));
   return runUserChange(context, id, 'scim.users.patch', contentAfter, (inside, row, person) =>
@@ -247,7 +247,7 @@ function payloadOf(context: Context, row: UserRow) {
   };
 }
 
-/** Relies on the unique indexes, which decide races too. @throws Refusal `scim_uniqueness` */
+/** Relies on the unique indexes, which also resolve races. @throws Refusal `scim_uniqueness` */
 async function refuseDuplicates<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -22,7 +22,7 @@ export interface Outcome {
 }
 
 export type Interface = 'token' | 'scim' | 'admin';
-/** Answers instead of the directory; `act` carries out the request and returns the usual response. */
+/** Responds instead of the directory; `act` executes the request and returns the usual response. */
 export type Override = (res: ServerResponse, act: () => Outcome) => unknown;
 
 export interface Keycloak {
@@ -38,7 +38,7 @@ export interface Keycloak {
   readonly tokens: string[];
   /** The lifetime of the next access tokens. */
   expiresIn: number;
-  /** Tokens from elsewhere that are accepted too. */
+  /** Externally issued tokens that are also accepted. */
   readonly otherTokens: Set<string>;
   /** The response of an interface from now on; undefined for the usual one. */
   overrides: Partial<Record<Interface, Override>>;
@@ -166,7 +166,7 @@ export async function startKeycloak(): Promise<Keycloak> {
 }
 
 export interface Barrier {
-  /** Carries out the request, and responds when the barrier is open. */
+  /** Executes the request, and responds when the barrier is open. */
   readonly override: Override;
   /** Resolves when this many requests are queued. */
   reached(): Promise<void>;
@@ -174,7 +174,7 @@ export interface Barrier {
   open(): void;
 }
 
-/** Holds up requests; it must open within the five seconds that an outgoing request has. */
+/** Blocks requests; it must open within the five-second timeout of an outgoing request. */
 export function barrier(requests = 1): Barrier {
   const opened = Promise.withResolvers<void>();
   let waiting = 0;

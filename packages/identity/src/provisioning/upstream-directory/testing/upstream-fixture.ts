@@ -10,11 +10,11 @@ import { type ScimClient, scimClient } from '../../../testing/scim-client.ts';
 import { userUrn } from '../../scim/protocol/schemas.ts';
 import { type Keycloak, startKeycloak } from './keycloak.ts';
 
-/** The service beside a directory, and sources that write to it. */
+/** The service with a fake directory, and sources that write to it. */
 export interface UpstreamFixture {
   readonly identity: TestIdentity;
   readonly keycloak: Keycloak;
-  /** A source of that mode with its credentials, or with another line for them; undefined leaves them out. */
+  /** A source of that mode with its credentials, or with another line in the file; undefined omits them. */
   source(mode: string, changes?: object, lineOf?: (sourceId: string) => string | undefined): Promise<Source>;
   close(): Promise<void>;
 }

@@ -14,7 +14,7 @@ import { HeadKeeper } from '../head-file.ts';
 import { recordMac } from '../record-mac.ts';
 import { Sealer } from '../sealer.ts';
 
-/** For tests of the chain: keys in files, many records, and changes past the triggers of the database. */
+/** For tests of the chain: keys in files, many records, and changes that bypass the triggers of the database. */
 
 const folder = mkdtempSync(join(tmpdir(), 'baton-audit-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
@@ -40,7 +40,9 @@ export function sealerOf(pool: Pool, key: AuditKey, logged: string[] = []): Seal
   return new Sealer(pool, key, new HeadKeeper(undefined, undefined, log), log);
 }
 
-/** Adds records of a tenant as a process with this key writes them, with texts that are hard to escape. */
+/**
+ * Adds records of a tenant in the way that a process with this key writes them, with strings that are hard to escape.
+ */
 export async function addRecords(
   db: Db,
   key: AuditKey,
@@ -77,7 +79,7 @@ export async function addRecords(
     order by n`);
 }
 
-/** Runs a statement past every trigger, as the owner of the database can. */
+/** Runs a statement that bypasses every trigger, as the owner of the database can. */
 export async function tamper(pool: Pool, statement: Statement<unknown>): Promise<number> {
   return pool.transaction(async (tx) => {
     await tx.run(sql`set local session_replication_role = replica`);

@@ -1,9 +1,9 @@
 import { constants, createHash, createSign, type KeyObject, privateEncrypt } from 'node:crypto';
 import { keepSecret } from '@baton/kernel/testing/leaks/leaks';
 
-/** Makes tokens that no library makes: with invalid RSA signature blocks, or with other parts malformed. */
+/** Creates tokens that no library creates: with invalid RSA signature blocks, or with other parts malformed. */
 
-/** A part of a token in base64url: bytes and texts as they are, anything else as JSON. */
+/** A part of a token in base64url: bytes and strings unchanged, anything else as JSON. */
 export function encode(value: unknown): string {
   const bytes = Buffer.isBuffer(value)
     ? value
@@ -38,8 +38,8 @@ export function modulusOf(key: KeyObject): bigint {
 export const shortPadding = 'a short padding, and more bytes after the hash';
 
 /**
- * The padded hash of a text (RFC 8017, section 9.2), and blocks that a lenient verifier might accept instead.
- * @param size how many bytes the modulus has
+ * The padded hash of a string (RFC 8017, section 9.2), and blocks that a lenient verifier might accept instead.
+ * @param size the number of bytes of the modulus
  */
 export function blocksOf(text: string, size = 256): { right: Buffer; wrong: Record<string, Buffer> } {
   const hash = createHash('sha256').update(text).digest();
@@ -102,12 +102,12 @@ export function blocksOf(text: string, size = 256): { right: Buffer; wrong: Reco
   return { right: filled(right), wrong };
 }
 
-/** Signs a block as it is, without padding. */
+/** Signs a block unchanged, without padding. */
 export function signBlock(block: Buffer, key: KeyObject): Buffer {
   return privateEncrypt({ key, padding: constants.RSA_NO_PADDING }, block);
 }
 
-/** Forges a signature for a key with exponent 3, without the key: a number whose cube begins like the right block. */
+/** Forges a signature for a key with exponent 3, without the key: a number whose cube starts like the correct block. */
 export function cubeRootForgery(text: string): Buffer {
   const start = (blocksOf(text).wrong[shortPadding] as Buffer).subarray(0, 62);
   const wanted = numberOf(Buffer.concat([start, Buffer.alloc(256 - start.length, 0xff)]));

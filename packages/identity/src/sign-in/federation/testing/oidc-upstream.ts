@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import Provider, { type Configuration } from 'oidc-provider';
 import { type SigningPair, upstreamAudience } from './upstream.ts';
 
-/** A user of the provider, and how they sign in. */
+/** A user of the provider, and the way they sign in. */
 export interface OidcUser {
   readonly accountId: string;
   readonly acr?: string;
@@ -16,7 +16,7 @@ export interface OidcUpstream {
   readonly issuer: string;
   /** Runs the authorization code flow as a browser would. @returns the tokens that the client gets */
   signIn(user: OidcUser, more?: Record<string, string>): Promise<{ id_token: string; access_token: string }>;
-  /** Replaces the signing key; the key document has only the new one. */
+  /** Replaces the signing key; the key document contains only the new one. */
   rotate(pair: SigningPair): void;
   close(): Promise<void>;
 }

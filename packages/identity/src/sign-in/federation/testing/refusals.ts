@@ -4,9 +4,8 @@ import { auditOf, storeCounts } from '../../../testing/records.ts';
 import { type Realm, routes, signInBy } from './sign-in.ts';
 
 /**
- * Asserts that both routes refuse each token with the code. The response has nothing but the code, and one audit row
- * with that code is all that is stored.
- * @param tokens by a name for messages
+ * Asserts that both routes refuse each token with the code. The response contains only the code, and only one audit row
+ * with that code is stored. @param tokens keyed by a name for messages
  */
 export async function assertRefused(
   identity: TestIdentity,

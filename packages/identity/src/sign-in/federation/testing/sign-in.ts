@@ -3,7 +3,7 @@ import { type Answer, startIdentity, type TestIdentity, testSigningKey } from '.
 import { made, makeAudience, makeTenant } from '../../../testing/objects.ts';
 import { startUpstream, type Upstream, upstreamAudience } from './upstream.ts';
 
-/** Starts identity, and an identity provider on this machine that its settings allow. */
+/** Starts identity and a local identity provider that its settings allow. */
 export async function startFederation(
   settings: Record<string, string> = {},
 ): Promise<{ identity: TestIdentity; upstream: Upstream }> {
@@ -15,7 +15,7 @@ export async function startFederation(
   return { identity, upstream: await startUpstream() };
 }
 
-/** Both routes of a sign-in; tests that don't choose one run on both. */
+/** Both routes of a sign-in; a test runs on both unless it specifies one. */
 export const routes = ['authenticate', 'exchange'] as const;
 export type Route = (typeof routes)[number];
 

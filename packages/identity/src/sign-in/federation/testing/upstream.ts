@@ -21,7 +21,7 @@ export interface Upstream {
   readonly requests: string[];
   /** Sets the keys of the key document; with undefined, every request returns 503. */
   publish(keys: readonly object[] | undefined): void;
-  /** Delays responses until `end`; `firstRequest` resolves when the first request comes. */
+  /** Delays responses until `end`; `firstRequest` resolves when the first request arrives. */
   delay(ms: number): { firstRequest: Promise<void>; end(): void };
   /** Signs an ID token. `changes` replace claims; undefined removes one. */
   sign(changes?: object, header?: object, key?: SigningPair): Promise<string>;
@@ -47,7 +47,7 @@ export function jwkOf({ kid, publicKey }: SigningPair, changes: object = {}): ob
 
 export const nowSeconds = () => Math.floor(Date.now() / 1000);
 
-/** The claims of an ID token that is valid now. An undefined claim is left out by JSON. */
+/** The claims of a currently valid ID token. JSON omits an undefined claim. */
 export function claimsOf(issuer: string, changes: object = {}): Record<string, unknown> {
   const iat = nowSeconds();
   return { iss: issuer, sub: 'subject-of-nobody', aud: upstreamAudience, iat, exp: iat + 300, ...changes };
