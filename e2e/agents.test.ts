@@ -86,7 +86,7 @@ async function createStrangersTasks(): Promise<() => Promise<void>> {
   return async () => {
     for (const { id } of tasks) {
       assert.equal(await lastRunOf(id), undefined, 'an example took what it found');
-      // Otherwise it would be offered to the next example before that one's own task.
+      // Otherwise it would be offered to the next example before that example's own task.
       const ifMatch = etagOf(await baton.admin.tasks.get(id));
       await baton.admin.tasks.update(id, { status: 'cancelled' }, { ifMatch });
     }

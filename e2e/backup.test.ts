@@ -178,7 +178,7 @@ test('a backup under traffic has all that was acknowledged before it, and what i
   assert.doesNotMatch(again.output(), /nothing is sealed|seals nothing/);
 });
 
-/** A reader that was ahead of the backup must get an error, or the events since. */
+/** A reader whose cursor is newer than the backup must get an error, or the events since then. */
 async function neverSkips(
   reader: Awaited<ReturnType<typeof clientOf>>,
   cursor: string,

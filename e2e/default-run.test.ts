@@ -99,7 +99,7 @@ test('/mcp counts a client by the address that a trusted proxy names, not by tha
     await answer.arrayBuffer();
     return answer.status;
   };
-  // A busy machine may send a flood more slowly than Baton responds: then nothing is rejected.
+  // A busy machine may send a flood more slowly than Baton responds: then no request is rejected.
   const isRefused = async (round: number) => {
     const flood = Array.from({ length: 400 }, (_, n) => ask('198.51.100.1', round * 400 + n));
     const others = Array.from({ length: 40 }, (_, n) => ask('198.51.100.2', round * 40 + n));

@@ -17,7 +17,7 @@ import { isLongProof, longTest } from '@baton/testing/depth';
 import { type RunningBaton, startRunningBaton } from '@baton/testing/running-baton';
 import { assertCompanyIsTold } from './testing/small-company.ts';
 
-/** `npm test` runs the commands of these pages, the long proof those of all. */
+/** `npm test` runs the commands of these pages, the long proof those of all pages. */
 const usualPages = ['README.md', 'docs/agents.md', 'docs/apply.md', 'docs/identity.md'];
 
 /** Lines that aren't run here: they start Baton, don't end, or have a separate test (the demo). */
@@ -153,7 +153,7 @@ test('every command of docs/runner.md works as written, and so does the line tha
   );
 });
 
-/** A port that is free now. */
+/** A currently free port. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -144,7 +144,7 @@ describe('installed from its packages', { timeout: suiteMsMax }, () => {
   describe('the five ways in that the README shows, from an empty folder to a finished task', () => {
     const readme = readFileSync(join(repository, 'README.md'), 'utf8');
     const [, ...ways] = readme.split(/^### \d\. .*\n/m);
-    /** The code of one of the ways. */
+    /** The code of one way to connect. */
     const shown = (way: number, language: string) => {
       const [, code] = new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'ms').exec(ways[way - 1] ?? '') ?? [];
       assert.ok(code, `the README shows no ${language} for way ${way}`);

@@ -56,7 +56,7 @@ describe('gateways that check leases', { concurrency: 2 }, () => {
     proxies.push(between);
     return { between, settings: { BATON_URL: between.url, BATON_TOKEN_FILE: tokenFile } };
   }
-  /** The token with another principal in it: under its old signature, and under none. */
+  /** The token with another principal: with its old signature, and without one. */
   function forgeries(token: string, principalId: string): string[] {
     const [head = '', payload = '', signature = ''] = token.split('.');
     const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as object;

@@ -237,7 +237,7 @@ async function places(): Promise<Places> {
   return eventually(undefined, 0, tasks, tenants);
 }
 
-/** Reads until all of these were read: a recent commit may not be visible at once. */
+/** Reads until all of these have been read: a recent commit may not be visible at once. */
 async function eventually(
   cursor: string | undefined,
   after: number,

@@ -1,6 +1,6 @@
 import type { StoredEvent } from './journal-table.sql.ts';
 
-/** The events of one consumer: repeats by id are dropped and counted. */
+/** The events of one consumer: duplicate ids are dropped and counted. */
 export class Deliveries {
   readonly name: string;
   readonly tenantId: string;

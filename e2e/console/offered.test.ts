@@ -4,7 +4,7 @@ import { agentPermissions } from '@baton/testing/participant';
 import { assertAccessible, isGone, noBrowser } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
 
-// The service and the page agree on who is offered a task, and on why nobody is.
+// The service and the page agree on the principals to whom a task is offered, and on the reason if there are none.
 
 describe('whom a task is offered', { skip: noBrowser }, () => {
   let world: RunningConsole;

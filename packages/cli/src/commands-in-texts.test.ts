@@ -10,8 +10,8 @@ import { splitArgs } from './leading-options.ts';
 import { PlainError } from './plain-error.ts';
 import { buildProgram, formatCommand, listLeafCommands, otherPrograms } from './program.ts';
 
-// Every command that a text of this repository names: pages, help, messages, the console, comments. A text can't be
-// left out: all files are searched.
+// Every command that is mentioned in a text of this repository: pages, help, messages, the console, comments. A text
+// can't be left out: all files are searched.
 
 const excluded = ['**/node_modules/**', '**/dist/**', '**/.baton/**', 'toolchain/**', '**/built/**'];
 const filesOf = (...patterns: string[]) => globSync(patterns, { cwd: repository, exclude: excluded }).sort();

@@ -18,7 +18,7 @@ const skewSecondsMax = 30;
 const diskBytesMin = 1024 ** 3;
 const nodeMajorMin = 20;
 
-/** `baton doctor`: checks the installation, and reports how to fix each problem; exits with 1 if there is one. */
+/** `baton doctor`: checks the installation, and reports how to fix each problem; exits with 1 if it finds any. */
 export function addDoctor(program: Command, context: CommandContext): void {
   const command = program.command('doctor').description('check for problems, and show how to fix them');
   withCommonOptions(command, fieldsNamed('check', 'isGood', 'says', 'repair')).action(
@@ -144,7 +144,7 @@ function clock(check: string, date: string | null, hereMs: number): Finding[] {
   ];
 }
 
-/** Nothing if the service doesn't report its version: its health check is above. */
+/** No check if the service doesn't report its version: its health check is above. */
 async function sameVersion(coordinationUrl: string): Promise<Finding[]> {
   try {
     const answer = await fetch(`${coordinationUrl}/openapi.json`, {

@@ -123,7 +123,10 @@ export async function runProgram(args: readonly string[], context: CommandContex
   }
 }
 
-/** bin/baton.mjs runs other programs only as the first arguments. @throws PlainError if options precede one */
+/**
+ * bin/baton.mjs runs other programs only if their names are the first arguments. @throws PlainError if options precede
+ * one
+ */
 function requireOwnCommand(leading: readonly string[], rest: readonly string[]): void {
   const names = otherPrograms.map(([command]) => command.replace(/ <.*/, ''));
   const other = names.find((name) => `${rest.join(' ')} `.startsWith(`${name} `));

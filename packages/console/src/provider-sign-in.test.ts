@@ -6,7 +6,7 @@ import type { Outbound } from './provider.ts';
 import { ProviderGrant, type ProviderSecret, ProviderSignIn, signInBounds } from './provider-sign-in.ts';
 import { ConsoleRefusal } from './refusal.ts';
 
-// Errors of a provider that the real one of e2e/console/provider-sign-in.test.ts does not.
+// Errors that the real provider of e2e/console/provider-sign-in.test.ts does not produce.
 
 const issuer = 'https://login.example';
 const discovery = { issuer, authorization_endpoint: `${issuer}/auth`, token_endpoint: `${issuer}/token` };

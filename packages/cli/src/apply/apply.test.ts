@@ -57,7 +57,7 @@ const run = (args: readonly string[], env: Record<string, string> = environment(
 const start = (args: readonly string[]) =>
   program('packages/cli/src/main.ts', ['apply', ...args], environment());
 
-/** As a separate process, in parallel to others. */
+/** Runs as a separate process, in parallel with others. */
 async function runApart(args: readonly string[]) {
   const running = start(args);
   return { code: await running.ended, text: running.output() };
@@ -460,7 +460,7 @@ describe('a change of somebody else between plan and apply', () => {
 });
 
 /**
- * Kinds whose writes have an idempotency key of apply: a document of each, and how many objects or versions there are.
+ * Kinds whose writes have an idempotency key of apply: a document of each, and the number of objects or versions.
  */
 const keyedKinds = {
   Principal: {

@@ -22,7 +22,7 @@ export interface Change {
   /** Notes for people. */
   readonly note?: string;
   /**
-   * Writes it, based on the compared state.
+   * Writes the change, based on the compared state.
    * @throws BatonError, also if it has changed since; PlainError
    */
   carryOut(): Promise<void>;

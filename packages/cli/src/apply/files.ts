@@ -16,7 +16,7 @@ export const fileBounds = { fileBytesMax: 1_048_576, filesMax: 200, foldersMax: 
 const endings = /\.(ya?ml|json)$/i;
 
 /**
- * The files that -f names: a file, a folder with all `.yaml`, `.yml` and `.json` below it, or `-`.
+ * The files of `-f`: a file, a folder with all `.yaml`, `.yml` and `.json` below it, or `-`.
  * Names that begin with a dot, `node_modules`, and linked folders are skipped.
  * @throws PlainError for a file that doesn't exist, is not UTF-8 text, or is too large, and for too many files
  */

@@ -34,7 +34,7 @@ async function all<Item>(pages: AsyncIterable<Item>): Promise<Item[]> {
 const workspaces = async () => all(admin.workspaces.list({ limit: 200 }));
 const ofDemo = ({ metadata }: Principal, slug: string) => metadata['demo'] === slug;
 
-/** Checks that nobody can act as a principal of the demo any more, in either service. */
+/** Checks that nobody can act as a principal of the demo in either service. */
 async function assertDisabled(slug: string, count: number): Promise<void> {
   const principals = (await all(admin.principals.list({ limit: 200 }))).filter((one) => ofDemo(one, slug));
   assert.equal(principals.length, count);

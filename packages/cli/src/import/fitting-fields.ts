@@ -50,7 +50,7 @@ function cleanValue(value: unknown, leaveOut: (reason: string) => void): unknown
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
-/** Drops the largest member, or the largest one within it if it is an object. @returns whether there was one */
+/** Drops the largest member, or the largest one within it if it is an object. @returns whether a member was dropped */
 function dropLargest(fields: Record<string, unknown>): boolean {
   const sizes = Object.entries(fields).map(([name, value]) => [bytesOf(value), name, value] as const);
   const [, name, value] = sizes.sort(([a], [b]) => b - a)[0] ?? [];

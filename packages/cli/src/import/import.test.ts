@@ -71,7 +71,7 @@ async function imported(prefix: string): Promise<Map<string, Task[]>> {
   return Map.groupBy(found, ({ origin }) => origin.ref?.slice(prefix.length) as string);
 }
 
-/** The one task of each name. */
+/** The only task of each name. */
 async function tasksOf(prefix: string): Promise<Record<string, Task>> {
   const all = [...(await imported(prefix))];
   assert.deepEqual(
@@ -427,7 +427,7 @@ describe('two people who import the same at the same time', () => {
   const another = async () =>
     (await baton.participant(['tasks.read', 'tasks.write', 'task_types.read', 'org.read'], 'human')).baton;
 
-  /** Every item has one task that counts, with its comments and relations once; the others are cancelled. */
+  /** Every item has one valid task, with its comments and relations once; the others are cancelled. */
   async function assertOnce(type: string): Promise<void> {
     const all = await imported(`test/${type}/`);
     const counting = new Map(

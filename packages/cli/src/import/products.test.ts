@@ -28,7 +28,7 @@ interface Imported {
   /** Tasks by their ids in the source, without the prefix of the ids. */
   readonly tasks: Readonly<Record<string, Task>>;
   readonly statuses: Readonly<Record<string, string>>;
-  /** The tasks of it that agents are offered. */
+  /** Its tasks that are offered to agents. */
   readonly offered: readonly string[];
   /** The skipped records: the reason, the count, and the places. */
   readonly leftOut: Readonly<Record<string, string>>;
@@ -49,7 +49,7 @@ interface Result {
 }
 
 /**
- * Imports a source twice: the second time nothing is written.
+ * Imports a source twice: the second import writes nothing.
  * @param prefix of its ids
  */
 async function importTwice(args: readonly string[], prefix = ''): Promise<Imported> {

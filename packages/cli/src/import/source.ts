@@ -70,7 +70,7 @@ export interface Source {
 }
 
 const examplesMax = 5;
-/** Reasons contain names of fields, of which a file may have any number. */
+/** Reasons contain names of fields, and a file may have any number of those. */
 const reasonsMax = 200;
 
 /** Collects what an import skips or changes, by reason, for its report. */
@@ -96,7 +96,7 @@ export class LeftOut {
   }
 
   /**
-   * Rejects a source in which nothing could be read, unless it is empty.
+   * Rejects a source without a readable item, unless it is empty.
    * @throws PlainError with the reasons
    */
   requireReadable(items: readonly SourceItem[], name: string, hint = ''): void {

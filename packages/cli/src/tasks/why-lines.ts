@@ -4,10 +4,10 @@ import { invocation } from '../../../../bin/invocation.mjs';
 type Reason = TaskClaimability['reasons'][number];
 type Remedy = Reason['remedies'][number];
 
-/** The name of a principal; its id where the name can't be read. */
+/** The name of a principal; its id if the name can't be read. */
 export type NameOf = (principalId: string) => string;
 
-/** Why a task can't be taken, in sentences, each followed by possible actions. */
+/** The reasons why a task can't be taken, as sentences, each followed by possible actions. */
 export function whyLines(
   ref: string,
   { claimable, reasons }: Pick<TaskClaimability, 'claimable' | 'reasons'>,

@@ -22,7 +22,7 @@ const bounds = { filesMax: 20_000, fileBytesMax: 1024 * 1024, otherFoldersMax: 1
 /**
  * Reads a folder of Backlog.md: `backlog`, or the one around it.
  * @param project the namespace of the ids; the name of the folder around `backlog` by default
- * @throws PlainError for a folder without tasks, and past the bounds
+ * @throws PlainError for a folder without tasks, and beyond the limits
  */
 export async function readBacklogMd(path: string, words: Words, project?: string): Promise<Source> {
   const root = await rootOf(path);
@@ -61,7 +61,7 @@ async function rootOf(path: string): Promise<string> {
   throw new PlainError(`${visible(path)} is not a folder of Backlog.md: it has no folder tasks.`);
 }
 
-/** A link to a folder doesn't count: it may lead out of the given folder. */
+/** A link to a folder is ignored, because it may point outside of the given folder. */
 async function isFolder(path: string): Promise<boolean> {
   return (await lstat(path).catch(() => undefined))?.isDirectory() === true;
 }

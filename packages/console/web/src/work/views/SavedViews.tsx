@@ -11,7 +11,7 @@ interface SavedViewsProps {
   readonly me: string | undefined;
 }
 
-/** Tabs for saved views. Hidden if there are none. */
+/** Tabs for saved views. Hidden if none exist. */
 export function SavedTabs({ me }: Pick<SavedViewsProps, 'me'>) {
   const views = useSavedViews(me);
   if (views.length === 0) return null;
