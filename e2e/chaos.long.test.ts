@@ -4,7 +4,7 @@ import { everyAct, runChaos } from './chaos/chaos.ts';
 
 // `npm run chaos` does this for ten minutes. Here it also proves that the checker detects faulty consumers.
 
-test('through kills, restarts and stalls each consumer gets every committed event once, in order, and nothing else', async (t) => {
+test('through kills, restarts and stalls each consumer gets every committed event once, in order, and no others', async (t) => {
   const { problems, planted, figures, pruned } = await runChaos({
     seconds: 12,
     tenants: 2,

@@ -133,7 +133,7 @@ const clients: readonly (readonly [name: string, connect: Connect, needs: readon
   ['mcporter', connectMcporter, []],
 ];
 
-describe('clients of MCP by others', () => {
+describe('third-party MCP clients', () => {
   for (const [name, connect, needs] of clients) {
     const skip = withoutClients(name, ...needs);
     if (skip !== false) console.warn(`SKIPPED: ${skip}`);

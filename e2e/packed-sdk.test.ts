@@ -82,7 +82,7 @@ test('the types compile with @types/node, with and without the library of browse
   assert.equal(await faultsWith({ lib: ['ES2022', 'DOM'], types: ['node'] }), '');
 });
 
-test('the Node that the package requires is one that all its dependencies run on', () => {
+test('all dependencies run on the Node version that the package requires', () => {
   const unfit = Object.entries(readLock(repository)).flatMap(([path, entry]) => {
     const {
       dev,

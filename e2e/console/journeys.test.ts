@@ -21,7 +21,7 @@ describe('journeys through the console', { skip: noBrowser }, () => {
   afterEach(() => world?.closePages());
   after(() => world?.close());
 
-  test('a newcomer, from an empty folder: the printed address, the first task, taken, finished, done', async () => {
+  test('a newcomer, from an empty folder: opens the printed address, then creates, claims and completes the first task', async () => {
     const { page, complaints } = await openPage(world.browser);
     await page.goto(world.printedAddress);
     await page.getByRole('heading', { name: 'No tasks yet' }).waitFor();
@@ -335,7 +335,7 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  test('the page of a task shows that its agent lost the lease, and the next holder', async () => {
+  test('the page of a task shows that its agent lost the lease, and shows the next holder', async () => {
     const first = await world.participant('Slow agent', agentPermissions);
     const second = await world.participant('Next agent', agentPermissions);
     const task = await world.baton.tasks.create({ title: 'Handed on by time' });

@@ -15,7 +15,7 @@ describe('whom a task is offered', { skip: noBrowser }, () => {
   afterEach(() => world?.closePages());
   after(() => world?.close());
 
-  test('a task that is given to an agent in the console is offered to it, and to no other', async () => {
+  test('a task that is assigned to an agent in the console is offered only to that agent', async () => {
     const { baton } = world;
     const [ada, grace] = [
       await world.participant('Ada the agent', agentPermissions),

@@ -74,7 +74,7 @@ describe('projects, processes, skills and knowledge', { skip: noBrowser }, () =>
     return assert.fail('it did not happen within a minute');
   };
 
-  test('each page has an empty state with the next step, and names a missing permission', async () => {
+  test('each page has an empty state with the next step, and shows a missing permission', async () => {
     const nobody = await world.person(['tasks.read']);
     const { page } = await world.signedIn('/', {}, nobody.token);
     for (const [path, name, permission] of [

@@ -82,7 +82,7 @@ longTest(
   },
 );
 
-test('tasks of the live demo are offered to its agents and to nobody else, until it is removed', async () => {
+test('tasks of the live demo are offered only to its agents, until it is removed', async () => {
   const agent = await running.participant();
   const live = start('live', '--step-ms', '60000');
   await live.prints(/Watch it at /);
@@ -107,7 +107,7 @@ test('tasks of the live demo are offered to its agents and to nobody else, until
   await assertDisabled(workspace.slug, 4);
 });
 
-test('the small company stays until it is removed, is offered to nobody, and leaves nothing in use', async () => {
+test('the small company stays until it is removed, is offered to nobody, and leaves no type in use', async () => {
   const agent = await running.participant();
   const printed = await demo('--organisation');
   const [workspace] = (await workspaces()).filter(({ slug }) => slug.startsWith('baton-company-'));

@@ -87,7 +87,7 @@ async function importTwice(args: readonly string[], prefix = ''): Promise<Import
   };
 }
 
-test('beads: what bd ready shows to nobody is offered to nobody, and what is no issue is counted', async () => {
+test("beads: issues that bd ready doesn't list are not offered, and records that aren't issues are counted", async () => {
   const { statuses, offered, leftOut, tasks, relationsOf } = await importTwice([
     'beads',
     join(sources, 'beads.jsonl'),
@@ -245,7 +245,7 @@ test('a test strategy that changes in the source changes its check, and no other
 const csv = (file: string, ...more: string[]) =>
   importTwice(['csv', join(sources, `${file}.csv`), ...more], `${file}/`);
 
-test('Jira: parents by either id, links in both directions, and what was not done is cancelled', async () => {
+test('Jira: parents by either id, links in both directions, and unfinished closed issues are cancelled', async () => {
   const { statuses, offered, leftOut, tasks, relationsOf } = await csv('jira');
   assert.deepEqual(statuses, {
     ...{ 'GRD-1': 'todo', 'GRD-2': 'done', 'GRD-3': 'todo', 'GRD-4': 'cancelled', 'GRD-5': 'cancelled' },
@@ -266,7 +266,7 @@ test('Jira: parents by either id, links in both directions, and what was not don
   });
 });
 
-test('both ids of a row may be named, by --map id=… twice', async () => {
+test('both ids of a row can be mapped, by --map id=… twice', async () => {
   const file = join(folder, 'two-ids.csv');
   writeFileSync(file, 'Nr,Code,What,Above\n1,A-1,First,\n2,A-2,Second,A-1\n3,A-3,Third,1\n');
   const { relationsOf } = await importTwice(
@@ -277,7 +277,7 @@ test('both ids of a row may be named, by --map id=… twice', async () => {
   assert.deepEqual(await relationsOf('A-3'), ['parent A-1']);
 });
 
-test('Asana: a date of completion is done, links are by title, and a title that two rows have is named', async () => {
+test('Asana: a completion date means done, links are by title, and an ambiguous title is reported', async () => {
   const { statuses, offered, leftOut, tasks, relationsOf } = await csv('asana');
   assert.deepEqual(
     [statuses['1201'], offered, tasks['1206']?.startDate],
@@ -307,7 +307,7 @@ test('TickTick: lines above the header, numbers as status and priority, and note
   });
 });
 
-test('ClickUp: null is nothing, [a,b] is a list, 1 is urgent, and a parent has two ids', async () => {
+test('ClickUp: null is empty, [a,b] is a list, 1 is urgent, and a parent has two ids', async () => {
   const { statuses, leftOut, tasks, relationsOf } = await csv('clickup');
   assert.deepEqual(statuses, { '86a1': 'todo', '86a2': 'done', '86a3': 'todo' });
   const one = tasks['86a1'] as Task;
@@ -345,7 +345,7 @@ test('Notion: relations by the titles of pages, a checkbox for done, and a range
   );
 });
 
-test('rows without an id are known by their title, also where several have the same', async () => {
+test('rows without an id are identified by their title, even if several have the same', async () => {
   const file = join(folder, 'twins.csv');
   writeFileSync(file, 'Name,Notes,Blocked by\nSweep,hall,\nSweep,yard,\nLock up,,Sweep\nGo,,Sweep (2)\n');
   const { tasks, leftOut, relationsOf } = await importTwice(['csv', file], 'twins/');
@@ -356,7 +356,7 @@ test('rows without an id are known by their title, also where several have the s
   assert.equal(leftOut['relation names what several rows are called'], '1 | Lock up → Sweep');
 });
 
-test('Redmine: # is the id, related issues name their kind, and 100 % is not the end', async () => {
+test("Redmine: # is the id, related issues contain their kind, and 100 % doesn't mean done", async () => {
   const { statuses, offered, relationsOf, tasks } = await csv('redmine');
   assert.deepEqual(statuses, { '41': 'todo', '42': 'todo', '43': 'cancelled' });
   assert.deepEqual(offered, ['41']);
@@ -365,7 +365,7 @@ test('Redmine: # is the id, related issues name their kind, and 100 % is not the
   assert.deepEqual(await relationsOf('43'), ['parent 41']);
 });
 
-test('Linear: dates of an end under statuses of any name, and relations by id', async () => {
+test('Linear: completion dates with statuses of any name, and relations by id', async () => {
   const { statuses, offered, leftOut, tasks, relationsOf } = await csv('linear');
   assert.deepEqual(statuses, { 'OAK-1': 'done', 'OAK-2': 'todo', 'OAK-3': 'cancelled', 'OAK-4': 'backlog' });
   assert.deepEqual(offered, ['OAK-2']);
@@ -385,7 +385,7 @@ test('Trello: cards that are complete are done, archived ones cancelled, labels 
   assert.deepEqual(tasks['5f01']?.customFields['labels'], ['camp', 'gear']);
 });
 
-test('GitHub by REST: an issue that another one blocks is blocked, even if the list does not name it', async () => {
+test('GitHub by REST: an issue that another one blocks is blocked, even if the list does not contain that one', async () => {
   const { statuses, offered, leftOut, relationsOf } = await importTwice(
     ['github', join(sources, 'github-rest.json')],
     'lamp/post',
@@ -417,7 +417,7 @@ test('GitHub by GraphQL: blockers, sub-issues, labels and comments', async () =>
   ]);
 });
 
-test('a task that starts later is blocked where its type holds no task until then', async () => {
+test("a task that starts later is blocked if its type doesn't hold tasks until their start date", async () => {
   await baton.admin.taskTypes.create({
     key: 'hasty',
     displayName: 'Hasty',
@@ -432,7 +432,7 @@ test('a task that starts later is blocked where its type holds no task until the
   );
 });
 
-test('records that no service takes do not keep the others out', async () => {
+test("records that the service would reject don't prevent the import of the others", async () => {
   const file = join(folder, 'odd.csv');
   writeFileSync(
     file,

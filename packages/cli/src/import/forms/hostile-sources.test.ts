@@ -34,7 +34,7 @@ function taskFile(project: string, name: string, text: string): string {
   return root;
 }
 
-test('names of an object are fields like others, in each form', async () => {
+test("names of JavaScript's object members are ordinary fields, in each format", async () => {
   const beads = readBeads(
     '{"id":"__proto__","title":"T","status":"constructor","__proto__":"own","toString":"own too"}',
     'f',
@@ -154,7 +154,7 @@ test('a field for which the service would reject the whole task is omitted and r
   assert.deepEqual([of['big'], of['long']], ['Infinity', '12345678901234567000']);
 });
 
-test('a report has at most 201 reasons, and counts what is beyond', () => {
+test('a report has at most 201 reasons, and counts the others', () => {
   const fields = Array.from({ length: 1000 }, (_, at) => [`list${at}`, [1]]);
   const issue = { id: 'a', title: 'T', ...(Object.fromEntries(fields) as object) };
   const { items, leftOut } = readBeads(JSON.stringify(issue), 'f', words);
@@ -166,7 +166,7 @@ test('a report has at most 201 reasons, and counts what is beyond', () => {
   });
 });
 
-test('links and paths lead nowhere', async () => {
+test('links and paths are not followed', async () => {
   const root = taskFile('paths', 'task-1.md', '---\nid: ../../../etc/passwd\ntitle: T\n---\n');
   symlinkSync('/etc/passwd', join(root, 'config.yml'));
   symlinkSync('/etc', join(root, 'completed'));
@@ -186,7 +186,7 @@ test('links and paths lead nowhere', async () => {
 });
 
 // Each of these would take hours if one of its parts were searched again for each of the others.
-test('texts that are long on purpose are read in one go', async () => {
+test('hostile long texts are read in linear time', async () => {
   const long = 200_000;
   const front = (text: string) => `---\nid: task-1\ntitle: T\n${text}\n---\n`;
   const comments = `<!-- COMMENTS:BEGIN -->\n${'author: a\n'.repeat(long / 4)}<!-- COMMENTS:END -->`;
@@ -224,7 +224,7 @@ test('texts that are long on purpose are read in one go', async () => {
   assert.equal(items[0]?.links.filter(({ type }) => type === 'depends_on').length, 51);
 });
 
-test('an id that several tasks of Backlog.md may have is named where a relation uses it, and left out', async () => {
+test('an ambiguous id of Backlog.md is reported for each relation that uses it, and skipped', async () => {
   const root = taskFile('doubt', 'task-07.md', '---\nid: task-07\ntitle: A\n---\n');
   taskFile('doubt', 'task-007.md', '---\nid: task-007\ntitle: B\n---\n');
   taskFile('doubt', 'task-8.md', '---\nid: task-8\ntitle: C\ndependencies: [task-7, task-07]\n---\n');

@@ -494,7 +494,7 @@ describe('the sections of a task page', () => {
     assert.deepEqual(types, ['task.updated', 'claim.released', 'task.created']);
   });
 
-  test('texts of others are shown as they are, never run', async () => {
+  test('untrusted text is shown verbatim and never run', async () => {
     const task = taskWith({ title: evil, description: `${evil}{{7*7}}`, customFields: { [evil]: evil } });
     const comment = itemOf('tasks.listComments', { body: `${evil} [x](javascript:window.ran=1)` });
     await openTask(task, { 'tasks.listComments': pageOf(comment) });

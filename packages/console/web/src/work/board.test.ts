@@ -195,7 +195,7 @@ describe('the board', () => {
     assert.equal(service.askedFor('tasks.update').length, 0);
   });
 
-  test('a card that somebody changed meanwhile returns, with the author and the current state', async () => {
+  test('a card whose task was changed meanwhile returns, with the author and the current state', async () => {
     const task = taskWith({ title: 'Wanted by two', updatedAt: '2026-03-02T09:00:00.000Z' });
     const event = itemOf('events.list', {
       actorId: graceId,
