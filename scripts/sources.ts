@@ -20,7 +20,7 @@ export function sourceFiles(root: string): string[] {
 export const pageFiles = (root: string): string[] =>
   globSync('packages/*/web/src/**/*.{ts,tsx}', { cwd: root }).sort();
 
-/** Generated files begin with a comment that states it. */
+/** Generated files begin with a comment that states that they are generated. */
 function isGenerated(path: string): boolean {
   return /^\/\/ GENERATED\b/.test(readFileSync(path, 'utf8').split('\n', 1)[0] as string);
 }

@@ -79,8 +79,8 @@ const memoryFileSystem = '/dev/shm';
 const memoryBytesMin = 8 * 1024 ** 3;
 
 /**
- * A folder for PostgreSQL's data in memory, if there is enough: each test file creates a database of a thousand files,
- * which on a disk took a fifth of the run's processor time. Otherwise undefined.
+ * A folder for PostgreSQL's data in memory, if enough memory is free: each test file creates a database of a thousand
+ * files, which on a disk took a fifth of the run's processor time. Otherwise undefined.
  */
 async function folderInMemory(): Promise<string | undefined> {
   try {

@@ -124,7 +124,7 @@ export async function archiveAgainAndAgain(writer: Writer, isPruned: boolean): P
 async function putAway(writer: Writer, how: 'archive' | 'prune'): Promise<void> {
   const body = { beforeSeconds: 0, maxEvents: 1 + Math.floor(upTo(200)) };
   const answer = await command(writer, 'POST', `/operations/journal:${how}`, body);
-  // Before the adapter's first round there is no cursor.
+  // The cursor doesn't exist before the adapter's first round.
   if (answer !== undefined && answer.status !== 200 && answer.status !== 409)
     writer.fault(`${how} was answered ${said(answer)}`);
 }

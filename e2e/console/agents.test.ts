@@ -49,7 +49,7 @@ describe('agents and sessions', { skip: noBrowser }, () => {
       .getByText(/This closes 1 session and releases 1 claim/)
       .waitFor();
     await assertAccessible(page, 'the confirmation before disabling');
-    // Keys do not reach the page behind the dialog.
+    // Keys do not reach the page below the dialog.
     await page.keyboard.press('g');
     await page.keyboard.press('j');
     await page.keyboard.press('Escape');

@@ -4,7 +4,8 @@ import { agentPermissions } from '@baton/testing/participant';
 import { assertAccessible, isGone, noBrowser } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
 
-// The service and the page agree on the principals to whom a task is offered, and on the reason if there are none.
+// The service and the page agree on the principals to whom a task is offered, and on the reason if it is offered to
+// none.
 
 describe('whom a task is offered', { skip: noBrowser }, () => {
   let world: RunningConsole;

@@ -19,7 +19,7 @@ const executablePath = browsers.find((path) => existsSync(path));
 /** The reason why the browser tests are skipped; false if a browser is installed. */
 export const noBrowser = executablePath === undefined ? `there is no ${browsers.join(', and no ')}` : false;
 
-/** @param args more of Chromium's switches */
+/** @param args additional command-line switches of Chromium */
 export async function startBrowser(args: readonly string[] = []): Promise<Browser> {
   assert.ok(executablePath !== undefined, 'no browser is installed');
   return chromium.launch({ executablePath, args: ['--no-sandbox', ...args] });

@@ -105,7 +105,7 @@ export function findConnection(
   return found && withUrl(found, options.url);
 }
 
-/** @throws PlainError that names the missing settings, never a value */
+/** @throws PlainError that lists the missing settings, never a value */
 export function parseConnection(text: string, path: string): Connection {
   return plainly(() => parseFile(text, path));
 }

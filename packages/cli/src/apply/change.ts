@@ -95,7 +95,7 @@ export function refuseSkippedVersion({ kind, key }: Declared, base: number, writ
     );
 }
 
-/** Whether a whole contains all of a part: the service adds defaults for omitted fields. */
+/** Whether a stored value contains all members of a document's value: the service adds defaults for omitted fields. */
 export function holds(whole: unknown, part: unknown): boolean {
   if (Array.isArray(part))
     return (

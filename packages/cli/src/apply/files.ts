@@ -40,7 +40,7 @@ export async function readFiles(names: readonly string[]): Promise<SourceFile[]>
 
 async function pathsOf(name: string): Promise<string[]> {
   const kind = await stat(name).catch((error: NodeJS.ErrnoException) => {
-    throw new PlainError(`${visible(name)} can't be read (${error.code}): name a file or a folder by -f.`);
+    throw new PlainError(`${visible(name)} can't be read (${error.code}): give a file or a folder with -f.`);
   });
   if (!kind.isDirectory()) return [name];
   const found = await filesBelow(name);

@@ -29,7 +29,7 @@ export interface Beginning {
 
 /**
  * Returns a start with every event from this time on, and some older ones.
- * @throws PlainError if there are too many events since
+ * @throws PlainError if too many events have occurred since then
  */
 export async function beginningAt(baton: BatonClient, at: number, signal: AbortSignal): Promise<Beginning> {
   let page = await baton.events.list({ tail: pageEventsMax, limit: pageEventsMax }, { signal });

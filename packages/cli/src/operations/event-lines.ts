@@ -48,7 +48,7 @@ async function openFile(path: string, resume: boolean): Promise<FileHandle> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST')
-      throw new PlainError(`${path} exists: continue it with --resume, or name another.`);
+      throw new PlainError(`${path} exists: continue it with --resume, or choose another file.`);
     throw new PlainError(`${path} can't be written (${code}).`);
   }
 }

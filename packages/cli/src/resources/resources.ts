@@ -65,7 +65,7 @@ function disabledText({ displayName }: Item): string {
 
 function disabledPersonText({ revokedCredentials: count }: Item): string {
   return [
-    `Disabled: ${counted(Number(count), 'token')} revoked, and Baton refuses access tokens from before at once.`,
+    `Disabled: ${counted(Number(count), 'token')} revoked, and Baton rejects earlier access tokens at once.`,
     `What remains: ${remaining}.`,
   ].join('\n');
 }

@@ -203,7 +203,7 @@ function othersOf(fields: Fields, id: string, leftOut: LeftOut): Record<string, 
 /** Adds its relations, now that all tasks are known. */
 function linked({ dependencies, parentId, tag, ...item }: UnlinkedTask, reading: Reading): SourceItem {
   const links = dependencies.map((ref): Link => {
-    // A number in a subtask names another one of the same task, if it exists.
+    // A number in a subtask refers to another subtask of the same task, if it exists.
     const sibling = idOf(reading, tag, `${parentId}.${ref}`);
     const isSibling = parentId !== undefined && reading.items.has(sibling);
     return { to: isSibling ? sibling : idOf(reading, tag, ref), type: 'depends_on' };

@@ -94,7 +94,7 @@ function commonLengths(old: readonly string[], now: readonly string[]): Uint16Ar
   return lengths;
 }
 
-/** Joins changes between which there is only white space: two consecutive changed words are one change. */
+/** Joins changes that are separated only by white space: two consecutive changed words are one change. */
 function joined(runs: readonly Run[]): Run[] {
   const result: Run[] = [];
   // The first run and the last one are changes: equal text at both ends was removed.
