@@ -265,7 +265,7 @@ test('a person takes a task, saves a step, finishes it; another is released', as
   const lost = await run(['work', 'done'], env);
   assert.deepEqual([lost.code, /has ended \(.*\): somebody else/.test(lost.text)], [1, true]);
   assert.match(await done(['work', 'drop'], env), /is released/);
-  assert.match((await run(['work', 'status'], env)).text, /You hold no task here/);
+  assert.match((await run(['work', 'status'], env)).text, /You don.t hold a task here/);
   assert.equal((await baton.admin.sessions.get(held?.sessionId as string)).status, 'closed');
 });
 
@@ -489,7 +489,7 @@ test('the API is called with fields, a file, placeholders, and page after page',
     assert.equal((await run(args)).code, 2, args.join(' '));
 });
 
-test('doctor finds no problem here, and reports how to fix one', async () => {
+test('doctor finds no problem here, and reports a problem with its remedy', async () => {
   const good = await done(['doctor']);
   for (const check of [
     'node',

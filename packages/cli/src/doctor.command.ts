@@ -18,9 +18,9 @@ const skewSecondsMax = 30;
 const diskBytesMin = 1024 ** 3;
 const nodeMajorMin = 20;
 
-/** `baton doctor`: checks the installation, and reports how to fix each problem; exits with 1 if it finds any. */
+/** `baton doctor`: checks the installation, and reports the remedy for each problem; exits with 1 if it finds any. */
 export function addDoctor(program: Command, context: CommandContext): void {
-  const command = program.command('doctor').description('check for problems, and show how to fix them');
+  const command = program.command('doctor').description('check for problems, and show the remedies');
   withCommonOptions(command, fieldsNamed('check', 'isGood', 'says', 'repair')).action(
     async (options: CommonOptions) => {
       const findings = await examine(options, context);

@@ -36,7 +36,7 @@ import { addWork } from './work/work.command.ts';
 /** Separate programs, which bin/baton.mjs runs itself; here they are only listed in the help. */
 export const otherPrograms: readonly [command: string, sentence: string][] = [
   ['start', 'start everything on this machine: PostgreSQL, both services and the worker, on one port'],
-  ['env', 'print how to connect, as shell exports'],
+  ['env', 'print the connection settings as shell exports'],
   ['backup <file>', 'write this whole Baton into one file, running or stopped'],
   ['restore <file>', 'restore the state of a backup; --replace moves the existing data away'],
   ['identity serve', 'run the identity service alone (settings IAM_*)'],

@@ -579,8 +579,8 @@ test('an export contains everything that the API lists, and another tenant impor
   );
   const before = (await imported('')).size;
   const told = await done(['import', 'baton', elsewhere, '--yes']);
-  assert.match(told, /^! \d+ × is a principal, which an import does not make/m);
-  assert.match(told, /^! 1 × was a step of a process, which an import does not make/m);
+  assert.match(told, /^! \d+ × is a principal, which an import does not create/m);
+  assert.match(told, /^! 1 × was a step of a process, which an import does not create/m);
   const moved = await tasksOf('baton/task/');
   const [one, two] = [moved[first.id] as Task, moved[second.id] as Task];
   const shape = ({ title, description, priority, workspaceId: place, customFields, dueDate }: Task) => ({

@@ -112,12 +112,12 @@ test("beads: issues that bd ready doesn't list are not offered, and records that
     'is of _type memory, not an issue': '1 | line 24',
     'is not an issue: it needs id, title and status as texts': '1 | line 25',
     'is not JSON': '1 | line 26',
-    'is not work (agent): blocked, so no agent is offered it': '1 | pot-12',
-    'is not work (message): blocked, so no agent is offered it': '1 | pot-13',
-    'is not work (gate): blocked, so no agent is offered it': '1 | pot-14',
-    'is not work (template): blocked, so no agent is offered it': '1 | pot-16',
-    'is not work (pinned): blocked, so no agent is offered it': '1 | pot-18',
-    'is hooked for an agent there: blocked, so no agent is offered it': '1 | pot-19',
+    'is not work (agent): blocked, so it is not offered to agents': '1 | pot-12',
+    'is not work (message): blocked, so it is not offered to agents': '1 | pot-13',
+    'is not work (gate): blocked, so it is not offered to agents': '1 | pot-14',
+    'is not work (template): blocked, so it is not offered to agents': '1 | pot-16',
+    'is not work (pinned): blocked, so it is not offered to agents': '1 | pot-18',
+    'is hooked for an agent there: blocked, so it is not offered to agents': '1 | pot-19',
     'waits for something outside of the file: blocked': '1 | pot-22',
     'is below an item that is blocked: blocked too': '2 | pot-11: pot-10 | pot-17: pot-16',
     'relation points to an item that is not in the source': '1 | pot-22 depends_on external:shop:glaze',
@@ -169,7 +169,7 @@ test('Backlog.md: ids are compared as it does, comments are comments, drafts are
   assert.equal(where, '1 | tasks/task-8.md');
   assert.deepEqual(named, {
     'is a folder below the tasks, which Backlog.md does not read': '1 | tasks/old',
-    'is a folder that holds no tasks': '3 | decisions | docs | archive/drafts',
+    'is a folder that contains no tasks': '3 | decisions | docs | archive/drafts',
   });
 });
 
@@ -262,7 +262,7 @@ test('Jira: parents by either id, links in both directions, and unfinished close
     ['critical', '2026-12-24T00:00:00.000Z', ['a', 'b']],
   );
   assert.deepEqual(leftOut, {
-    'has another number of cells than the header, which has 19': '1 | line 7',
+    'has a different number of cells than the header, which has 19': '1 | line 7',
   });
 });
 
@@ -286,7 +286,7 @@ test('Asana: a completion date means done, links are by title, and an ambiguous 
   assert.deepEqual(await relationsOf('1202'), ['depends_on 1201', 'depends_on 1203']);
   assert.deepEqual(await relationsOf('1204'), ['parent 1203']);
   assert.deepEqual(await relationsOf('1206'), []);
-  assert.deepEqual(leftOut, { 'relation names what several rows are called': '1 | 1206 → Sweep' });
+  assert.deepEqual(leftOut, { 'relation refers to a name that several rows have': '1 | 1206 → Sweep' });
 });
 
 test('TickTick: lines above the header, numbers as status and priority, and notes', async () => {
@@ -303,7 +303,7 @@ test('TickTick: lines above the header, numbers as status and priority, and note
   assert.deepEqual(await relationsOf('72'), ['parent 71']);
   assert.deepEqual(leftOut, {
     'has lines above its header, which are not rows': '1 | line 1',
-    'is a note, not work: blocked, so no agent is offered it': '1 | 75',
+    'is a note, not work: blocked, so it is not offered to agents': '1 | 75',
   });
 });
 
@@ -353,7 +353,7 @@ test('rows without an id are identified by their title, even if several have the
   assert.deepEqual([tasks['Sweep (2)']?.title, tasks['Sweep (2)']?.description], ['Sweep', 'yard']);
   assert.deepEqual(await relationsOf('Lock up'), []);
   assert.equal(leftOut['has no id and the title of another row, and is imported as'], '1 | Sweep (2)');
-  assert.equal(leftOut['relation names what several rows are called'], '1 | Lock up → Sweep');
+  assert.equal(leftOut['relation refers to a name that several rows have'], '1 | Lock up → Sweep');
 });
 
 test("Redmine: # is the id, related issues contain their kind, and 100 % doesn't mean done", async () => {
@@ -394,7 +394,7 @@ test('GitHub by REST: an issue that another one blocks is blocked, even if the l
   assert.deepEqual(await relationsOf('#2'), ['parent #1']);
   assert.deepEqual(leftOut, {
     'is not an issue of GitHub: it needs number and title': '1 | issue 3',
-    'is blocked by an open issue that this list does not hold (blocked_by): blocked': '1 | lamp/post#1',
+    'is blocked by an open issue that this list does not contain (blocked_by): blocked': '1 | lamp/post#1',
   });
 });
 
@@ -411,8 +411,8 @@ test('GitHub by GraphQL: blockers, sub-issues, labels and comments', async () =>
   assert.equal((await baton.admin.tasks.listComments(tasks['#10']?.id ?? '')).items.length, 1);
   assert.deepEqual(Object.keys(leftOut).sort(), [
     'assignee is unknown here: map names by --people',
-    'has comments, which this list does not hold: gh issue list --json comments prints them',
-    'is blocked by an open issue that this list does not hold (blocked_by): blocked',
+    'has comments that this list does not contain: gh issue list --json comments prints them',
+    'is blocked by an open issue that this list does not contain (blocked_by): blocked',
     'relation points to an item that is not in the source',
   ]);
 });

@@ -461,7 +461,7 @@ export const resources: readonly Resource[] = [
         usage: 'create <principal> <name>',
         summary: 'issue a token, which is shown only once',
         result: responseOf('identity.createPlatformAccessToken'),
-        options: [['--days <number>', 'how long it is valid; 30 by default', wholeNumber(1, 3650)]],
+        options: [['--days <number>', 'its lifetime in days; 30 by default', wholeNumber(1, 3650)]],
         call: async (called) => {
           const [principal = '', name = ''] = called.args;
           const days = Number(called.options['days'] ?? 30);

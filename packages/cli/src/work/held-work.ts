@@ -35,7 +35,8 @@ export function readHeld(config: CliConfig, { coordinationUrl }: Access): HeldWo
 /** @throws PlainError if no task is held at this Baton */
 export function requireHeld(config: CliConfig, access: Access): HeldWork {
   const held = readHeld(config, access);
-  if (held === undefined) throw new PlainError(`You hold no task here: ${invocation()} work take takes one.`);
+  if (held === undefined)
+    throw new PlainError(`You don't hold a task here: ${invocation()} work take takes one.`);
   return held;
 }
 

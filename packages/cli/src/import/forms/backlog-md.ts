@@ -77,7 +77,7 @@ async function filesIn(root: string, folder: string, leftOut: LeftOut): Promise<
       leftOut.add('is a folder below the tasks, which Backlog.md does not read', place);
     else if (!entry.name.endsWith('.md')) continue;
     else if (entry.isFile()) found.push(join(root, folder, entry.name));
-    else leftOut.add('is a link or no plain file', place);
+    else leftOut.add('is a link or not a regular file', place);
   }
   return found;
 }
@@ -96,7 +96,7 @@ async function nameOtherFolders(root: string, leftOut: LeftOut): Promise<void> {
     for (const { name } of entries.filter((entry) => entry.isDirectory()).slice(0, bounds.otherFoldersMax)) {
       const path = around === '' ? name : `${around}/${name}`;
       const isPart = read.has(path) || path === 'archive' || name.startsWith('.');
-      if (!isPart) leftOut.add('is a folder that holds no tasks', visible(path));
+      if (!isPart) leftOut.add('is a folder that contains no tasks', visible(path));
     }
   }
 }
@@ -110,7 +110,7 @@ function itemsOf(
   const own = new Set<string>();
   const kept = tasks.filter(({ id, place }) => {
     const isNew = !own.has(id.toLowerCase());
-    if (!isNew) leftOut.add('has an id that another file has too', place);
+    if (!isNew) leftOut.add('has the same id as another file', place);
     own.add(id.toLowerCase());
     return isNew;
   });
@@ -119,7 +119,7 @@ function itemsOf(
   const linkTo = (task: BacklogMdTask, ref: string, type: Link['type']): Link[] => {
     const found = ids.find(ref);
     if (found.length <= 1) return [{ to: idOf(found[0] ?? ref), type }];
-    leftOut.add('relation names an id that several tasks have', `${task.id} → ${ref}`);
+    leftOut.add('relation refers to an id that several tasks have', `${task.id} → ${ref}`);
     return [];
   };
   const parents = new Map(

@@ -69,7 +69,7 @@ export function readExport(text: string, name: string): Source & { readonly tena
       throw new PlainError(`${name} has more than ${readingBounds.itemsMax} tasks.`);
     if (kind !== 'task' && kind !== 'export' && kind !== 'end')
       leftOut.add(
-        `is a ${kind}, which an import does not make (${invocation()} apply declares such things)`,
+        `is a ${kind}, which an import does not create (${invocation()} apply declares such things)`,
         nameOf(value),
       );
   }
@@ -144,11 +144,11 @@ function itemOf(fields: Fields, place: string, { people, pathOf }: Known, leftOu
   const workspace = workspaceId === undefined ? undefined : pathOf(workspaceId);
   const [dueDate, startDate] = [textIn(task['dueDate']), textIn(task['startDate'])];
   if (listIn(task['acceptance']).length > 0)
-    leftOut.add('has checks of its own, which an import does not make', id);
+    leftOut.add('has checks of its own, which an import does not create', id);
   const names = listIn(fields['references']).flatMap(externalNameOf);
   const writable = names.filter((name) => !isProcessStep(name));
   if (writable.length < names.length)
-    leftOut.add('was a step of a process, which an import does not make', id);
+    leftOut.add('was a step of a process, which an import does not create', id);
   const assigneeId = textIn(task['assigneeId']);
   const assignee = assigneeId === undefined ? undefined : (people.get(assigneeId) ?? assigneeId);
   const status = Object.hasOwn(categories, category) ? categories[category] : undefined;

@@ -43,12 +43,12 @@ export function statusIn(line: BacklogLine, graph: BeadsGraph): SourceStatus {
   if (ended !== undefined) return ended;
   const noWork = noWorkIn(line);
   if (noWork !== undefined)
-    leftOut.add(`is not work (${noWork}): blocked, so no agent is offered it`, issue.id);
+    leftOut.add(`is not work (${noWork}): blocked, so it is not offered to agents`, issue.id);
   if (noWork !== undefined) return 'blocked';
   const chosen = words.statuses.get(plainWord(issue.status));
   if (chosen !== undefined) return chosen;
   if (heldStatuses.has(issue.status)) {
-    leftOut.add(`is ${issue.status} for an agent there: blocked, so no agent is offered it`, issue.id);
+    leftOut.add(`is ${issue.status} for an agent there: blocked, so it is not offered to agents`, issue.id);
     return 'blocked';
   }
   if ((issue.dependencies ?? []).some(isExternal)) {

@@ -40,7 +40,7 @@ export function rowStatus(
   const end = endOf(row, known, leftOut, own);
   if (end !== undefined) return end;
   if (product === 'ticktick' && /^note$/i.test(row.type)) {
-    leftOut.add('is a note, not work: blocked, so no agent is offered it', own);
+    leftOut.add('is a note, not work: blocked, so it is not offered to agents', own);
     return 'blocked';
   }
   return known ?? 'open';

@@ -50,7 +50,10 @@ export function readCsv(text: string, name: string, { delimiter, isHeader }: Csv
   const widths = rest.map(({ cells, line }) => {
     const own = widthOf(cells, header.length);
     if (own !== header.length)
-      faults.push({ line, fault: `has another number of cells than the header, which has ${header.length}` });
+      faults.push({
+        line,
+        fault: `has a different number of cells than the header, which has ${header.length}`,
+      });
     return { cells: cells.slice(0, header.length), line, isRight: own === header.length };
   });
   const right = widths.filter(({ isRight }) => isRight).map(({ cells, line }) => ({ cells, line }));
@@ -127,8 +130,7 @@ function rowAt(text: string, from: Place, delimiter: string): ReadRow {
     } else {
       const end = endOfCell(text, at, delimiter);
       cell = text.slice(at, end);
-      if (cell.includes('"'))
-        return faultAt(at, 'holds a quote inside of a cell that does not begin with one');
+      if (cell.includes('"')) return faultAt(at, 'has a quote inside of a cell that does not begin with one');
       at = end;
     }
     cells.push(cell);

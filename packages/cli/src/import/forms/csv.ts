@@ -184,7 +184,7 @@ function linksOf(line: Row, { columns, source, names, leftOut }: Reading): Link[
       .flatMap((text) => referencesIn(text, names))
       .flatMap((reference) => {
         if ('isAmbiguous' in reference) {
-          leftOut.add('relation names what several rows are called', `${own} → ${reference.text}`);
+          leftOut.add('relation refers to a name that several rows have', `${own} → ${reference.text}`);
           return [];
         }
         const kind = reference.own === undefined ? kindOfRelation(reference.text) : undefined;

@@ -112,7 +112,7 @@ test('issues of GitHub come from the REST API and from gh, without pull requests
     rest.leftOut.items.map(({ reason, count }) => [reason, count]),
     [
       ['has several assignees: the first one gets it, all are kept in its fields', 1],
-      ['has comments, which this list does not hold: gh issue list --json comments prints them', 1],
+      ['has comments that this list does not contain: gh issue list --json comments prints them', 1],
       ['is a pull request, not an issue', 1],
     ],
   );
@@ -199,7 +199,7 @@ test('a folder of Backlog.md is read with its archive and drafts; links and othe
   );
   assert.deepEqual(leftOut.items.map(({ reason }) => reason).sort(), [
     'has no front matter with id and title',
-    'is a link or no plain file',
+    'is a link or not a regular file',
   ]);
   await assert.rejects(readBacklogMd(join(root, 'drafts'), words), /not a folder of Backlog\.md/);
 });
@@ -233,10 +233,10 @@ test('comma-separated values have quotes, line breaks in them, and other separat
   assert.deepEqual(readCsv('a\tb\n1\t2', 'f').rows[0]?.cells, ['1', '2']);
   for (const [row, fault] of [
     ['1,"2', 'begins a quote that never ends'],
-    ['1,2"3"', 'holds a quote inside of a cell that does not begin with one'],
+    ['1,2"3"', 'has a quote inside of a cell that does not begin with one'],
     ['"1"2,3', 'has text after a closing quote'],
-    ['1', 'has another number of cells than the header, which has 2'],
-    ['1,2,3', 'has another number of cells than the header, which has 2'],
+    ['1', 'has a different number of cells than the header, which has 2'],
+    ['1,2,3', 'has a different number of cells than the header, which has 2'],
   ] as const) {
     const { rows, faults } = readCsv(`a,b\n${row}\n4,5,`, 'f');
     assert.deepEqual(faults, [{ line: 2, fault }], row);
@@ -245,7 +245,7 @@ test('comma-separated values have quotes, line breaks in them, and other separat
   assert.throws(() => readCsv('', 'f'), /f is empty\.$/);
   assert.throws(
     () => readCsvTasks('title;b\n1\n2', 'f', words, { source: 's' }),
-    /Nothing in f could be read\. Does --delimiter .*\n.*\n! 2 × has another number .*\(line 2, line 3\)$/,
+    /Nothing in f could be read\. Does --delimiter .*\n.*\n! 2 × has a different number .*\(line 2, line 3\)$/,
   );
   assert.throws(() => readCsv(`a\n${'"x"y\n'.repeat(1001)}`, 'f'), /f has more than 1000 rows that can't/);
 });
@@ -320,11 +320,11 @@ test('texts that are too long are truncated, characters that can not be stored a
   assert.ok(Buffer.byteLength(items[0]?.description ?? '') <= 900_000);
   assert.equal(items[1]?.comments[0]?.body.length, 10_000);
   assert.deepEqual(source.leftOut.items.map(({ reason }) => reason).sort(), [
-    'comment was too long and is cut',
-    'description was too long and is cut',
-    'field was too long and is cut',
+    'comment was too long and is truncated',
+    'description was too long and is truncated',
+    'field was too long and is truncated',
     'has an id of more than 400 characters',
-    'title was too long and is cut',
+    'title was too long and is truncated',
   ]);
 });
 

@@ -83,7 +83,10 @@ function itemOf(
   const comments = commentsIn(fields['comments']);
   const { totalCount = fields['comments'] } = objectIn(fields['comments']);
   if (typeof totalCount === 'number' && totalCount > comments.length)
-    leftOut.add('has comments, which this list does not hold: gh issue list --json comments prints them', id);
+    leftOut.add(
+      'has comments that this list does not contain: gh issue list --json comments prints them',
+      id,
+    );
   const milestone = objectIn(fields['milestone']);
   const dueDate = textIn(milestone['due_on']) ?? textIn(milestone['dueOn']);
   const state = stateIn(fields);
@@ -217,7 +220,7 @@ function withForeignBlockers(
     const { openBlockers = [], blockers = 0 } = neighbours.get(item.id) ?? {};
     const isForeign = blockers > openBlockers.length || openBlockers.some((to) => !ids.has(to));
     if (!isForeign || item.status !== 'open') return item;
-    leftOut.add('is blocked by an open issue that this list does not hold (blocked_by): blocked', item.id);
+    leftOut.add('is blocked by an open issue that this list does not contain (blocked_by): blocked', item.id);
     return { ...item, status: 'blocked' };
   });
 }

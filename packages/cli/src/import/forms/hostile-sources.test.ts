@@ -97,7 +97,7 @@ test('values without a text or a number do not end the import', () => {
   );
   assert.deepEqual(reasons(moved), [
     '1 × is not a line of an export: it has no kind',
-    '1 × is a role, which an import does not make (npx baton apply declares such things)',
+    '1 × is a role, which an import does not create (npx baton apply declares such things)',
     '1 × is not a task: it has no id and title',
   ]);
 });
@@ -146,7 +146,7 @@ test('a field for which the service would reject the whole task is omitted and r
   const [secret, cut, large] = reasons(source);
   assert.deepEqual(
     [secret, cut],
-    ['1 × field API Token is named like a secret, and left out', '1 × field was too long and is cut'],
+    ['1 × field API Token is named like a secret, and skipped', '1 × field was too long and is truncated'],
   );
   assert.match(large ?? '', /^\d+ × has fields that are too large: the largest$/);
   const numbers = readBeads('{"id":"a","title":"T","big":1e400,"long":12345678901234567890}', 'f', words);
@@ -160,7 +160,7 @@ test('a report has at most 201 reasons, and counts the others', () => {
   const { items, leftOut } = readBeads(JSON.stringify(issue), 'f', words);
   assert.deepEqual([items.length, leftOut.items.length], [1, 201]);
   assert.deepEqual(leftOut.items.at(-1), {
-    reason: 'is left out or changed for further reasons',
+    reason: 'is skipped or changed for further reasons',
     count: 800,
     examples: ['a'],
   });
@@ -233,5 +233,5 @@ test('an ambiguous id of Backlog.md is reported for each relation that uses it, 
     source.items.find(({ id }) => id === 'p/task-8')?.links.map(({ to }) => to),
     ['p/task-07'],
   );
-  assert.deepEqual(reasons(source), ['1 × relation names an id that several tasks have']);
+  assert.deepEqual(reasons(source), ['1 × relation refers to an id that several tasks have']);
 });

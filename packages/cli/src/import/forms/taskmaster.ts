@@ -111,7 +111,7 @@ function readTask(value: unknown, where: Where, reading: Reading): void {
   const ownId = isWhole ? own : `${where.parentId}.${own}`;
   const id = idOf(reading, where.tag, ownId);
   if (items.has(id)) {
-    leftOut.add('has an id that another task has too', `${where.place} (${ownId})`);
+    leftOut.add('has the same id as another task', `${where.place} (${ownId})`);
     return;
   }
   const status = textIn(fields['status']) ?? 'pending';
