@@ -131,7 +131,7 @@ interface KnipReport {
   }[];
 }
 
-/** Knip on the packages without tests as users; test support, which has no other users, is left out. */
+/** Runs Knip on the packages without counting tests as users; test support, which has no other users, is excluded. */
 async function usedByTestsOnly(): Promise<string> {
   const output = await tool('knip', '--production', '--include', 'files,exports', '--reporter', 'json');
   if (!output.startsWith('{')) return output;

@@ -50,7 +50,7 @@ export function checkWords(tree: Tree, allowed: AllowedCounts = readAllowed(tree
   ];
 }
 
-/** Finds the refused words of one file. Returns one line per word, with its replacement. */
+/** Finds the rejected words in one file. Returns one line per word, with its replacement. */
 export function findRefusedWords(tree: Tree, file: string): string[] {
   const text = tree.read(file);
   if (isGenerated(text)) return [];

@@ -25,7 +25,7 @@ export interface ChaosOptions {
   /** The average time between two acts. */
   readonly actEveryMs: number;
   readonly kinds?: readonly ActName[];
-  /** After this long without any event at any consumer, missing events count as lost. */
+  /** If no consumer has received an event for this time, missing events count as lost. */
   readonly quietMs?: number;
   /** The switches of the checker's own tests. */
   readonly plants?: boolean;
