@@ -56,7 +56,7 @@ function deadReferences(known: Known, file: string, text: string): string[] {
     });
 }
 
-/** A pointer may also be relative to the file that holds it. Links are checked already, so they are left out. */
+/** A pointer may also be relative to the file that holds it. Links are checked already, so they are skipped. */
 function deadPointers(known: Known, file: string, text: string): string[] {
   const links = file.endsWith('.md') ? referencesOf(text) : [];
   const isLink = (index: number) =>
