@@ -1,6 +1,6 @@
 import { BenchError } from './bench-error.ts';
 
-/** Sends calls one after another on each connection for `ms`. @throws BenchError when the benchmark is stopped */
+/** Sends calls one after another on each connection for `ms`. @throws BenchError if the benchmark is stopped */
 export async function callFor(
   ms: number,
   connections: number,

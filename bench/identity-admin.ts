@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { BenchError } from './bench-error.ts';
 
-/** Creates something as identity's administrator: a POST to a path below `/api/v1`. @throws BenchError unless 201 */
+/** Creates an object as identity's administrator: a POST to a path below `/api/v1`. @throws BenchError unless 201 */
 export type AdminPost = (path: string, body: object) => Promise<Record<string, string>>;
 
 /** @param port the port of identity on this machine */

@@ -6,7 +6,10 @@ export interface RoundResult {
   readonly serviceCpuSeconds: number;
 }
 
-/** The rounds of one variant or workload. Round `n` of each ran right before or after round `n` of the others. */
+/**
+ * The rounds of one variant or workload. Round `n` of each variant ran directly before or after round `n` of the
+ * others.
+ */
 export class Measurement {
   readonly #latenciesMs: number[] = [];
   readonly #ratesPerSecond: number[] = [];

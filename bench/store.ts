@@ -64,7 +64,7 @@ async function versionOf(url: string): Promise<string> {
   return String(rows[0]?.version);
 }
 
-/** @param url with rights to all of the server */
+/** @param url of a role with access to the whole server */
 async function settle(url: string): Promise<void> {
   await query(url, 'vacuum (analyze)');
   await query(url, 'checkpoint');

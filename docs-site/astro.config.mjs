@@ -26,7 +26,7 @@ export default defineConfig({
       },
       credits: false,
       expressiveCode: { plugins: [copyWithoutComments(), focusBlocks()] },
-      // A long page, such as the list of error codes, is no worse a result than a short one.
+      // The length of a page, such as the list of error codes, must not lower its rank.
       pagefind: { ranking: { pageLength: 0, termSimilarity: 20 } },
     }),
   ],

@@ -1,6 +1,6 @@
 // Copied commands have no comments: by default, zsh treats a comment after a command as arguments.
 const terminalLanguages = new Set(['sh', 'bash', 'shell', 'shellscript', 'zsh']);
-/** What separates the lines in the copy button's attribute. */
+/** The line separator in the copy button's attribute. */
 const separator = '\x7F';
 
 /** A plugin of Expressive Code, which renders blocks of code. */

@@ -86,7 +86,7 @@ async function createStrangersTasks(): Promise<() => Promise<void>> {
   return async () => {
     for (const { id } of tasks) {
       assert.equal(await lastRunOf(id), undefined, 'an example took what it found');
-      // Otherwise it would be offered to the next example before that one's own task.
+      // Otherwise it would be offered to the next example before that example's own task.
       const ifMatch = etagOf(await baton.admin.tasks.get(id));
       await baton.admin.tasks.update(id, { status: 'cancelled' }, { ifMatch });
     }
@@ -97,7 +97,7 @@ const labels = ['measure', 'count-words', 'code'];
 const apart = (name: string) => ['agent run', `agent run --folder "${join(folder, name)}"`] as const;
 
 longTest(
-  'the commands that the shell script is shown with work as written, on its own tasks only',
+  "the commands in the shell script's README work as written, on its own tasks only",
   {
     skip: missing('curl', 'bash'),
   },
@@ -112,7 +112,7 @@ longTest(
   },
 );
 
-test('the commands that the coding agent is shown with work as written, on its own tasks only', {
+test("the commands in the coding agent's README work as written, on its own tasks only", {
   skip: missing('git', 'bash'),
 }, async () => {
   const assertUntouched = await createStrangersTasks();
@@ -131,7 +131,7 @@ test('the commands that the coding agent is shown with work as written, on its o
 });
 
 longTest(
-  'the commands that the Python agent is shown with work as written, on its own tasks only',
+  "the commands in the Python agent's README work as written, on its own tasks only",
   {
     skip: missing('python3', 'bash'),
   },
@@ -142,7 +142,7 @@ longTest(
   },
 );
 
-test('the shell script measures a page, and gives back or fails what it can not do', {
+test("the shell script measures a page, and releases or fails a task that it can't do", {
   skip: missing('curl'),
 }, async () => {
   const cases = [
@@ -164,7 +164,7 @@ test('the shell script measures a page, and gives back or fails what it can not 
 });
 
 longTest(
-  'the shell script goes on from the step that an earlier attempt has saved',
+  'the shell script continues from the step that an earlier attempt saved',
   {
     skip: missing('curl'),
   },
@@ -222,7 +222,7 @@ test('a coding agent changes a repository, and its work is on a branch of the ta
   assert.deepEqual((await lastRunOf(task.id))?.output, { branch, commit: git('rev-parse', branch) });
 });
 
-longTest('a coding agent whose work fails the check pushes nothing', { skip: missing('git') }, async () => {
+longTest("a coding agent whose work fails the check doesn't push", { skip: missing('git') }, async () => {
   const repositoryPath = makeRepository();
   const agent = await baton.participant();
   const task = await baton.admin.tasks.create({ title: 'Broken', assigneeId: agent.principalId });
@@ -287,7 +287,7 @@ async function runPython(token: string, workspaceId: string, ...words: string[])
   return { code, printed };
 }
 
-test('a registered agent in Python names the revision that is current when it takes a task', {
+test('a registered agent in Python sends the revision that is current when it takes a task', {
   skip: missing('python3'),
 }, async () => {
   const agent = await registerAgent(baton);

@@ -118,7 +118,7 @@ async function clientOf(at: string) {
   };
 }
 
-test('a backup under traffic has all that was acknowledged before it, and what is restored runs', async () => {
+test('a backup under traffic contains everything acknowledged before it, and the restored Baton runs', async () => {
   const client = await clientOf(home);
   const file = join(folder, 'under-traffic');
   const before: string[] = [];
@@ -178,7 +178,7 @@ test('a backup under traffic has all that was acknowledged before it, and what i
   assert.doesNotMatch(again.output(), /nothing is sealed|seals nothing/);
 });
 
-/** A reader that was ahead of the backup must get an error, or the events since. */
+/** A reader whose cursor is newer than the backup must get an error, or the events since then. */
 async function neverSkips(
   reader: Awaited<ReturnType<typeof clientOf>>,
   cursor: string,
@@ -200,7 +200,7 @@ async function neverSkips(
   assert.fail('the event was skipped');
 }
 
-test('a file that exists is not overwritten, and nothing is left of a backup that fails', async () => {
+test('an existing file is not overwritten, and a failed backup leaves no file', async () => {
   const file = join(folder, 'precious');
   writeFileSync(file, 'precious');
   await refused(['backup', file], home, /already exists/);
@@ -213,7 +213,7 @@ test('a file that exists is not overwritten, and nothing is left of a backup tha
   assert.ok(!readdirSync(folder).some((name) => name.endsWith('.new')));
 });
 
-test('words that are not known are a usage error', async () => {
+test('unknown arguments are a usage error', async () => {
   for (const args of [['backup'], ['backup', 'a', 'b'], ['restore', 'a', '--force']]) {
     const { code, output } = await run(args, home);
     assert.equal(code, 2);
@@ -222,7 +222,7 @@ test('words that are not known are a usage error', async () => {
 });
 
 longTest(
-  'while Baton runs, and over a Baton that is there, a restore is refused; --replace keeps what was there',
+  'a restore is rejected while Baton runs or if its data exists; --replace keeps the old data',
   async () => {
     const file = join(folder, 'for-replacing');
     assert.equal((await run(['backup', file], home)).code, 0);

@@ -23,7 +23,7 @@ function consumed(ids: readonly string[], options = {}): string[] {
   return checkConsumer(deliveries, stored);
 }
 
-test('a consumer that got everything once, in order, has no problem; repeats after the first time are dropped', () => {
+test('a consumer that received everything once and in order has no problems; later duplicates are dropped', () => {
   assert.deepEqual(consumed(['a', 'b', 'c']), []);
   assert.deepEqual(consumed(['a', 'b', 'a', 'b', 'c']), []);
   assert.deepEqual(
@@ -56,7 +56,7 @@ function journal(writing: Partial<Writing>): string[] {
   });
 }
 
-test('a journal that lost, kept or tore what the writers know of is found', () => {
+test('a journal that lost, kept or split known transactions is detected', () => {
   assert.deepEqual(journal({ committed: new Set(['a']), rolledBack: new Set(['x']) }), []);
   assert.deepEqual(journal({ committed: new Set(['x']) }), ['the journal: lost what was committed: 1 (x)']);
   assert.deepEqual(journal({ rolledBack: new Set(['a']) }), [
@@ -84,7 +84,7 @@ test('an answered command leaves its event exactly once', () => {
 });
 
 longTest(
-  'a service whose readers ignore the horizon is found out, through pages and through sockets',
+  'a service whose readers ignore the horizon is detected, through pages and through sockets',
   async (t) => {
     const { problems, figures } = await runChaos({
       seconds: 5,

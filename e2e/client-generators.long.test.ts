@@ -52,12 +52,12 @@ async function compiles(name: string): Promise<void> {
   );
 }
 
-describe('generators of clients by others', () => {
+describe('third-party client generators', () => {
   const heyApi = withoutClients('@hey-api/openapi-ts', 'typescript');
   const orval = withoutClients('orval', 'typescript');
   for (const skip of new Set([heyApi, orval])) if (skip !== false) console.warn(`SKIPPED: ${skip}`);
 
-  test('@hey-api/openapi-ts writes a client that compiles and makes a task', { skip: heyApi }, async () => {
+  test('@hey-api/openapi-ts writes a client that compiles and creates a task', { skip: heyApi }, async () => {
     const { createClient } = await loadClient<{ createClient(config: object): Promise<unknown> }>(
       '@hey-api/openapi-ts',
     );
@@ -81,7 +81,7 @@ describe('generators of clients by others', () => {
     assert.equal(read.data?.title, 'By hey-api');
   });
 
-  test('orval writes a client that compiles and makes a task', { skip: orval }, async () => {
+  test('orval writes a client that compiles and creates a task', { skip: orval }, async () => {
     const { generate } = await loadClient<{ generate(config: object): Promise<unknown> }>('orval');
     for (const service of services)
       await generate({

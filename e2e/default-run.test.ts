@@ -57,7 +57,7 @@ test('SIGHUP reads the admin secrets again each time, and Baton keeps running', 
   }
 });
 
-test('a connection type may name the own port over http, and no other port of this machine', async () => {
+test("a connection type may use Baton's own port over http, but no other port of this machine", async () => {
   const { coordinationUrl, identityUrl, adminToken } = baton.connection;
   const post = async (url: string, body: object, token?: string) => {
     const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
@@ -85,7 +85,7 @@ test('a connection type may name the own port over http, and no other port of th
     assert.equal(await statusOf(place + 1, `http://${host}`), status, host);
 });
 
-test('/mcp counts a client by the address that a trusted proxy names, not by that of the proxy', async () => {
+test("/mcp counts a client by the address from a trusted proxy, not by the proxy's own", async () => {
   const ask = async (from: string, n: number) => {
     const answer = await fetch(`${baton.url}/mcp`, {
       method: 'POST',
@@ -99,7 +99,7 @@ test('/mcp counts a client by the address that a trusted proxy names, not by tha
     await answer.arrayBuffer();
     return answer.status;
   };
-  // A busy machine may send a flood more slowly than Baton responds: then nothing is rejected.
+  // A busy machine may send a flood more slowly than Baton responds: then no request is rejected.
   const isRefused = async (round: number) => {
     const flood = Array.from({ length: 400 }, (_, n) => ask('198.51.100.1', round * 400 + n));
     const others = Array.from({ length: 40 }, (_, n) => ask('198.51.100.2', round * 40 + n));
@@ -109,7 +109,7 @@ test('/mcp counts a client by the address that a trusted proxy names, not by tha
   for (let round = 0; !(await isRefused(round)); round += 1) assert.ok(round < 20, 'the flood is bounded');
 });
 
-test('a name that a stranger lets point to this machine is not answered', async () => {
+test('a foreign host name that points to this machine is rejected', async () => {
   const { port, hostname } = new URL(baton.url);
   const ask = (host: string) =>
     new Promise<number | undefined>((done, failed) => {
@@ -122,7 +122,7 @@ test('a name that a stranger lets point to this machine is not answered', async 
   assert.deepEqual([await ask('evil.example'), await ask('baton.internal')], [421, 200]);
 });
 
-test('no request line ends the process, however odd its path is', async () => {
+test('no request line ends the process, even with an unusual path', async () => {
   const { port, hostname } = new URL(baton.url);
   const paths = [
     '//',

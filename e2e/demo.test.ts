@@ -73,7 +73,7 @@ describe('each demo, with a Baton of its own', { concurrency: true }, () => {
   });
 
   longTest(
-    'with agents killed while they hold leases, the work is done exactly once and stale writes are refused',
+    'with agents killed while they hold leases, the work is done exactly once and stale writes are rejected',
     async () => {
       const run = await runDemo('--tasks', '60', '--agents', '6', '--kill');
       assertProven(run);

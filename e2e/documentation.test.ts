@@ -17,7 +17,7 @@ import { isLongProof, longTest } from '@baton/testing/depth';
 import { type RunningBaton, startRunningBaton } from '@baton/testing/running-baton';
 import { assertCompanyIsTold } from './testing/small-company.ts';
 
-/** `npm test` runs the commands of these pages, the long proof those of all. */
+/** `npm test` runs the commands of these pages, the long proof those of all pages. */
 const usualPages = ['README.md', 'docs/agents.md', 'docs/apply.md', 'docs/identity.md'];
 
 /** Lines that aren't run here: they start Baton, don't end, or have a separate test (the demo). */
@@ -120,7 +120,7 @@ const completed = async () => {
   return titles;
 };
 
-test('the agent that docs/agents.md registers has done its task, by the revision that it was given', {
+test('the agent registered in docs/agents.md has completed its task under the published revision', {
   skip,
 }, async () => {
   // Retired at the end of the page, it is in the registry under its key.
@@ -133,7 +133,7 @@ test('the agent that docs/agents.md registers has done its task, by the revision
   );
 });
 
-test('every command of docs/runner.md works as written, and so does the line that it shows for a command', {
+test('every command of docs/runner.md works as written, and so does its example of a command', {
   skip,
 }, async () => {
   const place = await mkdtemp(join(folder, 'runner-page-'));
@@ -153,7 +153,7 @@ test('every command of docs/runner.md works as written, and so does the line tha
   );
 });
 
-/** A port that is free now. */
+/** A currently free port. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -318,7 +318,7 @@ test('the commands of docs/operations.md for monitoring and history work unchang
   assert.match(stdout, /events? exported/);
 });
 
-test('the small company of the demo has knowledge where there is a memory service, until it is removed', async () => {
+test('the small company of the demo has knowledge if a memory service is configured, until it is removed', async () => {
   const env = { ...process.env, BATON_HOME: running.home };
   const demo = async (word: string) => {
     const { stdout } = await promisify(execFile)(process.execPath, [baton, 'demo', word], { env });

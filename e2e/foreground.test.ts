@@ -80,12 +80,12 @@ test('every SIGHUP reaches the program, because each may announce another change
   assert.equal(await output, 'SIGHUP,SIGHUP\n');
 });
 
-test('when a signal kills the program, the wrapper dies of it too', async () => {
+test('if a signal kills the program, the wrapper ends with the same signal', async () => {
   const { ended } = run("process.kill(process.pid, 'SIGKILL'); setInterval(() => {}, 1000);");
   assert.deepEqual(await ended, [null, 'SIGKILL']);
 });
 
-test('a program that takes no arguments prints its usage when given some', async () => {
+test('a program without arguments prints its usage if it is given some', async () => {
   for (const [words, code] of [
     [['worker', '--help'], 0],
     [['start', '--port', '9000'], 2],

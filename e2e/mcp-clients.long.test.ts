@@ -133,7 +133,7 @@ const clients: readonly (readonly [name: string, connect: Connect, needs: readon
   ['mcporter', connectMcporter, []],
 ];
 
-describe('clients of MCP by others', () => {
+describe('third-party MCP clients', () => {
   for (const [name, connect, needs] of clients) {
     const skip = withoutClients(name, ...needs);
     if (skip !== false) console.warn(`SKIPPED: ${skip}`);
@@ -147,7 +147,7 @@ describe('clients of MCP by others', () => {
         const taken = await connected.call('work_next', { task: task.publicId });
         assert.match(taken, new RegExp(`You hold ${task.publicId}`));
         const [, lease = ''] = /Lease: ([\da-f-]{36})/.exec(taken) ?? [];
-        // Free objects, which clients of some models could not pass on by their schemas before.
+        // Free objects, whose earlier schemas some models' clients could not pass on.
         const data = { files: ['a.ts'], counts: { done: 1 } };
         assert.match(
           await connected.call('work_checkpoint', { lease, note: 'half of it', data }),

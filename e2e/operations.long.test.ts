@@ -122,7 +122,7 @@ const missing = ['bash', 'curl', 'openssl'].find(
 );
 const noTool = missing === undefined ? false : `${missing} is not installed`;
 
-test('the default run is backed up, restored, watched, and its keys and secrets are changed', {
+test('the default run is backed up, restored and monitored, and its keys and secrets are rotated', {
   skip: noTool,
 }, async () => {
   const cwd = place('default');
@@ -282,11 +282,11 @@ test('history is exported, archived and pruned', async () => {
   assert.match((await operations('prune', '--before-seconds', '0')).output, /^[1-9]\d* events? deleted/);
   const exported = lines().length;
   assert.equal((await operations('export', '--file', join(cwd, 'journal.jsonl'), '--resume')).code, 0);
-  assert.ok(lines().length > exported, 'the export goes on where it ended');
+  assert.ok(lines().length > exported, 'the export continues after its last line');
   await stopProgram(running);
 });
 
-test('a transaction that holds back the readers is found and ended', { skip }, async () => {
+test('a transaction that delays the readers is found and ended', { skip }, async () => {
   const cwd = place('horizon');
   const env = await databases('horizon');
   const running = await startBaton(cwd, env);

@@ -1,5 +1,4 @@
-// Needs a process of its own: it starts no Baton, and the compiler takes seconds in which others of its group would
-// wait.
+// Needs a process of its own: it starts no Baton, and the compiler would block other files of its group for seconds.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -83,7 +82,7 @@ test('the types compile with @types/node, with and without the library of browse
   assert.equal(await faultsWith({ lib: ['ES2022', 'DOM'], types: ['node'] }), '');
 });
 
-test('the Node that the package requires is one that all its dependencies run on', () => {
+test('all dependencies run on the Node version that the package requires', () => {
   const unfit = Object.entries(readLock(repository)).flatMap(([path, entry]) => {
     const {
       dev,
@@ -100,8 +99,8 @@ test('the Node that the package requires is one that all its dependencies run on
 });
 
 /**
- * Whether a version of Node is in a range as packages write them: alternatives of `>=`, `^`, `~`, bare versions and
- * `*`.
+ * Whether a version of Node is in a range in the format of package.json: alternatives of `>=`, `^`, `~`, bare versions
+ * and `*`.
  */
 function runsOn(version: string, range: string): boolean {
   return range.split('||').some((alternative) =>

@@ -77,7 +77,7 @@ describe('behind PgBouncer in transaction mode', { skip }, () => {
     if (folder !== undefined) await rm(folder, { recursive: true, force: true, maxRetries: 3 });
   });
 
-  test('tokens are exchanged and tasks claimed by many at once, the journals read, a stream woken', async (t) => {
+  test('many clients exchange tokens and claim tasks at once, the journals are read, and a stream is notified', async (t) => {
     const session = (await coordination('POST', '/sessions', { clientName: 'test' })).body['id'];
     const stream = await openStream();
     t.after(() => stream.close());
@@ -237,7 +237,7 @@ async function places(): Promise<Places> {
   return eventually(undefined, 0, tasks, tenants);
 }
 
-/** Reads until all of these were read: a recent commit may not be visible at once. */
+/** Reads until all of these have been read: a recent commit may not be visible at once. */
 async function eventually(
   cursor: string | undefined,
   after: number,

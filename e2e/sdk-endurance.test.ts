@@ -90,7 +90,7 @@ longTest('work survives the restart of service and database: after SIGTERM, and 
     if (lease.task.title === 'through a stop') process.kill(node, 'SIGTERM');
     else for (const pid of [node, postgres]) process.kill(pid, 'SIGKILL');
     await ended;
-    // Started while nothing responds, it is retried until something does.
+    // Started while no service responds, it retries until one does.
     const written = lease.checkpoint('during', {});
     await startAgain();
     await written;

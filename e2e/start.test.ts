@@ -100,7 +100,7 @@ test('the first start sets up everything, prints what to type next, and no secre
   assert.equal(statSync(join(home, 'connection.json')).mode & 0o777, 0o600);
 });
 
-test('the folder is closed to others, and as root open to the user of the database only to pass', () => {
+test("the folder is closed to others; for root, the database's user can only traverse it", () => {
   const modeOf = (...path: string[]) => statSync(join(home, ...path)).mode & 0o777;
   const toPass = process.getuid?.() === 0 ? 0o010 : 0;
   assert.equal(modeOf() & ~toPass, 0o700);
@@ -114,7 +114,7 @@ test('nobody connects by another address of the machine than loopback', async ()
   await assert.rejects(once(socket, 'connect'), { code: 'ECONNREFUSED' });
 });
 
-test('a second Baton on the same home, or on the same port, is refused with one sentence', async () => {
+test('a second Baton on the same home or port is rejected with one sentence', async () => {
   const sameHome = start();
   assert.equal(await sameHome.ended, 1);
   assert.match(sameHome.output(), /^Another Baton \(process \d+\) is using [^\n]+\.\n$/);
@@ -149,8 +149,8 @@ test('SIGTERM stops PostgreSQL cleanly, and the next start is quick and keeps ev
   );
   assert.equal(await whoAmI(connection()), 'Administrator');
   await stopProgram(process, 'SIGINT');
-  // It takes 3 s alone, where the first takes 5; on a busy machine it took 12 after a first of 9. Last: the tests after
-  // this need the folder.
+  // It takes 3 s alone, and the first start 5; on a busy machine it took 12 s, after 9 s for the first. Last: the tests
+  // after this need the folder.
   assertTookLess(performance.now() - secondMs, Math.max(20_000, firstMs), 'the second start');
 });
 
@@ -208,7 +208,7 @@ longTest('a first start that was killed at any point is finished by the next one
   await stopProgram(next);
 });
 
-longTest('data of a newer Baton is refused with one sentence', async () => {
+longTest('data of a newer Baton is rejected with one sentence', async () => {
   const other = join(folder, 'newer');
   await isReady(start({ BATON_HOME: other }));
   const { iamDatabaseUrl } = connection(other);
@@ -262,7 +262,7 @@ longTest('with IAM_DATABASE_URL and CP_DATABASE_URL the built-in PostgreSQL is n
   }
 });
 
-test('a database that can not be reached is reported with its setting and without its password', async () => {
+test('an unreachable database is reported with its setting and without its password', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;

@@ -1,4 +1,4 @@
-// What clients rely on in an OpenAPI description, in a form that can be compared and reviewed.
+// The part of an OpenAPI description that clients rely on, in a form that can be compared and reviewed.
 
 /** The operations by method and path. Fields are paths, such as `items[].id`, sorted and separated by spaces. */
 export type Surface = Readonly<Record<string, SurfaceOperation>>;
@@ -9,7 +9,7 @@ export interface SurfaceOperation {
   readonly returns: string;
   /** The fields and parameters that a request may have. */
   readonly accepts: string;
-  /** Those of them that a request must have, if it has the object that they are in. */
+  /** The required ones, if the request has their object. */
   readonly requires: string;
   /** Fields that will be removed, or `*` for the operation, with the date of the release that deprecated them. */
   readonly deprecated?: Readonly<Record<string, string>>;

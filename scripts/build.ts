@@ -1,4 +1,4 @@
-// npm run build [-- FOLDER]: makes the packages that users install, as baton-VERSION.tgz and baton-sdk-VERSION.tgz in
+// npm run build [-- FOLDER]: builds the packages that users install, as baton-VERSION.tgz and baton-sdk-VERSION.tgz in
 // dist/.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';

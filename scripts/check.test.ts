@@ -35,7 +35,8 @@ const planted: Record<string, string> = {
 
 const programs = ['bench', 'e2e', 'examples'];
 /**
- * The whole work tree in the long proof; in `npm test` only what the planted files need, a tenth of the tools' input.
+ * The whole work tree in the long proof; in `npm test` only the dependencies of the planted files, a tenth of the
+ * tools' input.
  */
 const copied = byDepth(
   [

@@ -1,4 +1,4 @@
-// npm run check [-- step ...]: checks the code without running it, by all steps or those named.
+// npm run check [-- step ...]: checks the code without running it, with all steps or the given ones.
 import { spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -15,14 +15,14 @@ import { checkWords } from './words.ts';
 const root = dirname(import.meta.dirname);
 const linesMax = 500;
 const outputLinesMax = 80;
-/** Most steps keep one core busy; two at once use the two cores of the smallest machine. */
+/** Most steps use one core; two at once use both cores of the smallest machine. */
 const stepsAtOnce = 2;
 /** Not exported types: a named parameter or return type is useful even if nothing imports it. */
 const knipIssues = 'files,dependencies,unlisted,unresolved,binaries,exports';
 
 interface Step {
   readonly name: string;
-  /** The problems found, as text for the person; empty when there are none. */
+  /** The problems found, as text for the person; empty if there are none. */
   run(): Promise<string> | string;
 }
 
@@ -57,10 +57,10 @@ async function types(): Promise<string> {
 }
 
 /**
- * Runs the steps and prints one line for each, with its seconds, and its findings: all of them for named steps, the
- * first lines in a whole run.
+ * Runs the steps and prints one line per step, with its duration and its findings: all findings for named steps,
+ * the first lines in a whole run.
  * @param names of the steps to run; empty for all
- * @returns whether nothing was found
+ * @returns true if there are no findings
  */
 export async function check(names: readonly string[] = []): Promise<boolean> {
   const waiting = steps.filter(({ name }) => names.length === 0 || names.includes(name));
@@ -110,7 +110,7 @@ function layers(): string {
   const files = sourceFiles(root);
   const { problems, imports } = checkLayers(root, files);
   const edges = new Set(imports.map(({ from, to }) => `${from} -> ${to}`));
-  // A check that reads no imports would report success: these edges exist, so it must have seen them.
+  // A check that reads no imports would report success, so it must have found these existing edges.
   const known = [
     'packages/kernel/src/http/http.ts -> packages/kernel/src/http/service.ts',
     'packages/platform/src/postgres/cluster.ts -> packages/platform/src/postgres/account.ts',
@@ -131,7 +131,7 @@ interface KnipReport {
   }[];
 }
 
-/** Knip on the packages without tests as users; test support, which has no other users, is left out. */
+/** Runs Knip on the packages without counting tests as users; test support, which has no other users, is excluded. */
 async function usedByTestsOnly(): Promise<string> {
   const output = await tool('knip', '--production', '--include', 'files,exports', '--reporter', 'json');
   if (!output.startsWith('{')) return output;

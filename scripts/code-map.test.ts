@@ -35,11 +35,11 @@ test('the map of this repository has all its folders and no others', () => {
   assert.deepEqual(findMapFaults(checkoutTree(dirname(import.meta.dirname))), []);
 });
 
-test('a map that has all folders has no fault', () => {
+test('a map with all folders has no problems', () => {
   assert.deepEqual(faultsOf(files), []);
 });
 
-test('a folder of the map that does not exist is named', () => {
+test('a missing folder in the map is reported', () => {
   const faults = faultsOf(files.filter((file) => !/journal|bin/.test(file)));
   assert.deepEqual(faults, [
     'ARCHITECTURE.md: the code map names bin/, which does not exist',
@@ -47,7 +47,7 @@ test('a folder of the map that does not exist is named', () => {
   ]);
 });
 
-test('a folder that the map lacks is named, of a layer, a package and the repository', () => {
+test('a folder that is missing from the map is reported, in a layer, a package and the repository', () => {
   const more = [
     'packages/identity/src/records/epoch/epoch.ts',
     'packages/kernel/src/limits/limits.ts',

@@ -1,7 +1,7 @@
 import type { Tree } from './links.ts';
 
 const page = 'ARCHITECTURE.md';
-/** Services name the features of each layer, too. */
+/** For services, the map also lists the features of each layer. */
 const services = ['identity', 'coordination'];
 
 /**
@@ -47,7 +47,7 @@ function isMapped(folder: string): boolean {
 
 interface Entry {
   readonly path: string;
-  /** Folders below it that its description names: a word with a slash at its end. */
+  /** Subfolders in its description: words that end with a slash. */
   readonly mentions: string[];
 }
 

@@ -1,7 +1,7 @@
 /**
  * Finds the cycles of a graph.
  * @param edges pairs of names, from and to
- * @returns for each name on a cycle the shortest cycle through it; each cycle once, its first name repeated at its end
+ * @returns the shortest cycle through each name on a cycle; each cycle once, with its first name repeated at its end
  */
 export function findCycles(edges: Iterable<readonly [string, string]>): string[][] {
   const next = new Map<string, Set<string>>();
@@ -52,7 +52,7 @@ function components(next: ReadonlyMap<string, ReadonlySet<string>>): string[][] 
   return all;
 }
 
-/** Breadth first, from `start` back to itself. */
+/** A breadth-first search from `start` back to itself. */
 function shortestCycle(start: string, nextOf: (name: string) => string[]): string[] | undefined {
   let paths = [[start]];
   const seen = new Set<string>();

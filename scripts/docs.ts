@@ -16,7 +16,7 @@ const dist = join(site, 'dist');
 const installSecondsMax = 600;
 const buildSecondsMax = 600;
 
-/** Builds the site even if links are dead. @returns the dead links, and pages that the sidebar lacks */
+/** Builds the site even if links are dead. @returns the dead links, and the pages that are missing from the sidebar */
 async function buildSite(): Promise<string[]> {
   const tree = checkoutTree(root);
   await installBuilder();

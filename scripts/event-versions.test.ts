@@ -59,7 +59,7 @@ test('further types and fields, more values of an enumeration and a narrower kin
   assert.deepEqual(brokenVersions(before, after), []);
 });
 
-test('a field that was removed, became optional or has another kind requires a new version', () => {
+test('a field that was removed, became optional or has another type requires a new version', () => {
   for (const [before, after, told, required] of [
     [{ id: uuid, n: text }, { id: uuid }, 'payload.n was removed', ['id']],
     [{ n: text }, { n: text }, 'payload.n was always there, and may be absent now', []],

@@ -12,8 +12,8 @@ interface AsyncApi {
 
 /**
  * Compares two AsyncAPI documents of the catalog of events.
- * @param before as it is committed; @param after as it is declared
- * @returns a sentence for each removed type, and for each field of the same type and version that was removed, that became
+ * @param before the committed document; @param after the declared
+ * one @returns one sentence per removed type, and per field of the same type and version that was removed, that became
  * optional, or has values of another kind
  */
 export function brokenVersions(before: unknown, after: unknown): string[] {
@@ -58,7 +58,7 @@ function changesOf(before: Place, after: Place, path = 'payload', depth = 0): st
   );
   if (further.length > 0)
     return [`${path} was ${kindsOf(old).join(' or ')}, and may be ${further.join(' or ')} now`];
-  // A recursive type is unchanged below, or its first level differs.
+  // A recursive type is compared at its first level only: deeper levels are equal if that is.
   if (depth >= depthMax) return [];
   return [
     ...fieldsOf(old).flatMap((name) => fieldChanges(name, old, young, path, depth)),
@@ -107,7 +107,7 @@ function kindsOf(variants: readonly Place[]): string[] {
   return [...new Set(variants.flatMap(({ schema }) => kindOf(schema)))];
 }
 
-/** `string`, `string (uuid)`, `null`; further values of an enumeration are none of its concern. */
+/** `string`, `string (uuid)`, `null`; further values of an enumeration are not compared. */
 function kindOf({ type, format, const: constant, enum: values }: Schema): string[] {
   if (type === undefined && constant !== undefined) return [nameOf(constant)];
   if (type === undefined && values !== undefined) return [...new Set((values as unknown[]).map(nameOf))];

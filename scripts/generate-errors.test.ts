@@ -5,7 +5,7 @@ import { anchorsOf } from './docs/headings.ts';
 import { writeErrors } from './generate-errors.ts';
 import { services } from './services.ts';
 
-/** Advice that fits any code helps with none. */
+/** Advice that fits every code is useless. */
 const generic = [/^Fix the request\.?$/, /^Read the state again/, /^Check the identifier and the tenant/];
 const sharedMax = 5;
 const rows = services.flatMap((service) =>
@@ -70,7 +70,7 @@ for (const { service, code, row } of rows)
     const codesOf = (endpoint: Operation) => [...endpoint.errors, ...service.pipelineCodesOf(endpoint)];
   }
 
-/** @throws AssertionError if the query, the headers or the body are not what the endpoint declares */
+/** @throws AssertionError if the query, the headers or the body don't match the endpoint's declaration */
 function assertAccepted(example: string, endpoint: Operation): void {
   const { query, headers, body } = partsOf(example);
   for (const name of query.keys())

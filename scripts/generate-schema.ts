@@ -4,7 +4,10 @@ import { dumpSchema } from '@baton/kernel/testing/schema/schema-dump';
 import { writeTableTypes } from '@baton/kernel/testing/schema/schema-types';
 import type { GeneratedFile } from './generated-file.ts';
 
-/** `schema.sql` to read and to compare, and `schema.ts` for the query builder, from the migrations of each service. */
+/**
+ * Generates `schema.sql`, to read and compare, and `schema.ts`, for the query builder, from the migrations of each
+ * service.
+ */
 export async function writeSchemas(
   root: string,
   services: readonly { readonly name: string }[],

@@ -22,7 +22,7 @@ async function problemsOf(tree: Record<string, string>): Promise<string[]> {
 const coordination = 'packages/coordination/src';
 const identity = 'packages/identity/src';
 
-test('a tree that keeps to its layers has no problem', async () => {
+test('a tree that respects its layers has no problems', async () => {
   const problems = await problemsOf({
     'packages/kernel/src/http/http.ts': "import { createServer } from 'node:http';\nimport './db.ts';",
     [`${identity}/service/service.ts`]: "import { endpoint } from '@baton/kernel/http/service';",
@@ -72,7 +72,7 @@ const forbidden: [rule: string, problem: string, tree: Record<string, string>][]
     { [`${coordination}/service/auth.ts`]: "await import('../app/app.ts');" },
   ],
   [
-    'a file may not name a type of a layer above its own by import()',
+    'a file may not refer to a type of a layer above its own by import()',
     'layer app is above layer service',
     { [`${coordination}/service/auth.ts`]: "type App = import('../app/app.ts').App;" },
   ],
@@ -126,12 +126,12 @@ const forbidden: [rule: string, problem: string, tree: Record<string, string>][]
     },
   ],
   [
-    'a folder that is no layer is named',
+    'a folder that is not a layer is reported',
     'packages/coordination/src/helpers is no layer',
     { [`${coordination}/helpers/texts.ts`]: '' },
   ],
   [
-    'a file outside of all layers is named',
+    'a file outside of all layers is reported',
     'packages/identity/src/texts.ts is in no layer',
     { [`${identity}/texts.ts`]: '' },
   ],
@@ -166,7 +166,7 @@ const forbidden: [rule: string, problem: string, tree: Record<string, string>][]
     { 'packages/process-engine/src/engine/a.ts': "import '@baton/coordination/app/app';" },
   ],
   [
-    'the process engine may not use the kernel, which brings a database',
+    'the process engine may not use the kernel, which depends on a database',
     'process-engine may not use kernel',
     { 'packages/process-engine/src/engine/a.ts': "import '@baton/kernel/database/db';" },
   ],
@@ -211,7 +211,7 @@ const forbidden: [rule: string, problem: string, tree: Record<string, string>][]
     { [`${coordination}/work/settings.ts`]: 'process.env.HOME;' },
   ],
   [
-    'a statement outside of the files for statements is named',
+    'a statement outside of the files for statements is reported',
     'tasks.ts holds a statement: move it into a *.sql.ts',
     {
       [`${coordination}/work/tasks/tasks.ts`]:
@@ -219,7 +219,7 @@ const forbidden: [rule: string, problem: string, tree: Record<string, string>][]
     },
   ],
   [
-    'a part of statements outside of the files for statements is named',
+    'a part of statements outside of the files for statements is reported',
     'command.ts holds a statement: move it into a *.sql.ts',
     { 'packages/kernel/src/http/command.ts': "import {\n  part,\n} from '../database/sql.ts';" },
   ],
@@ -236,7 +236,7 @@ for (const [rule, problem, tree] of forbidden)
     assert.ok(problems[0]?.includes(problem), problems[0]);
   });
 
-test('of cycles that share files each is named once', async () => {
+test('each of several cycles that share files is reported once', async () => {
   const problems = await problemsOf({
     'scripts/a.ts': "import './b.ts';\nimport './c.ts';",
     'scripts/b.ts': "import './a.ts';",
@@ -249,7 +249,7 @@ test('of cycles that share files each is named once', async () => {
   ]);
 });
 
-test('a file of more lines than allowed is named, a test is not', async () => {
+test('a file with more lines than allowed is reported, a test is not', async () => {
   const root = await mkdtemp(join(tmpdir(), 'baton-sizes-'));
   try {
     for (const file of ['long.ts', 'long.test.ts']) await writeFile(join(root, file), 'x;\n'.repeat(11));

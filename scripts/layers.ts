@@ -42,7 +42,7 @@ const usable: Readonly<Record<string, readonly string[]>> = {
   coordination: ['kernel', 'process-engine', 'values'],
 };
 
-/** Packages that run without a database, a network and a file system: Node's modules that they may use. */
+/** The Node modules that each package without a database, a network and a file system may use. */
 const pure = new Set(['values', 'process-engine']);
 const pureModules = new Set(['node:crypto', 'node:net', 'node:util']);
 const impurePackages = new Set(['fastify', 'kysely', 'pg', 'pino']);
@@ -50,7 +50,7 @@ const impurePackages = new Set(['fastify', 'kysely', 'pg', 'pino']);
 /** Packages that know Baton only through its wire contract. */
 const clients = new Set(['cli', 'demo', 'mcp', 'runner', 'console']);
 
-/** One `import` or `export … from` of a file: what it names, and the repository's file behind it, if any. */
+/** One `import` or `export … from` of a file: its specifier, and the repository's file for it, if any. */
 export interface Import {
   readonly from: string;
   readonly specifier: string;
@@ -133,7 +133,7 @@ function placeOf(file: string): Place {
   return { pack, layer, feature: below.filter((name) => name !== 'testing').join('/'), isTesting };
 }
 
-/** Why an import is not allowed, or undefined. Inside its package a test may import anything. */
+/** The reason why an import is not allowed, or undefined. Inside its package a test may import anything. */
 function forbidden({ from, to, specifier }: Import): string | undefined {
   const here = placeOf(from);
   if (specifier.startsWith('@baton/') && to === undefined) return 'it names no module of that package';
@@ -164,7 +164,8 @@ function betweenPackages(here: Place, there: Place): string | undefined {
 }
 
 /**
- * A pure package computes: it reads no file, opens no connection, and keeps no time. `node:net` only parses addresses.
+ * A pure package only computes: it reads no files, opens no connections, and reads no clock. `node:net` only parses
+ * addresses.
  */
 function impureModule({ pack }: Place, specifier: string): string | undefined {
   if (pack === undefined || !pure.has(pack)) return undefined;
@@ -178,12 +179,15 @@ function betweenLayers(here: Place, there: Place): string | undefined {
   if (here.layer === undefined || there.layer === undefined) return undefined;
   const order = layers[here.pack as string] ?? [];
   const [low, high] = [order.indexOf(here.layer), order.indexOf(there.layer)];
-  // A layer without a place in the list is reported on its own.
+  // A layer that isn't in the list is reported separately.
   if (low < 0 || high <= low) return undefined;
   return `layer ${there.layer} is above layer ${here.layer}`;
 }
 
-/** A feature's statements are its own, and a declaration of endpoints is for the list of all endpoints only. */
+/**
+ * Only the feature itself may import its statements, and only the list of all endpoints may import its endpoint
+ * declarations.
+ */
 function privateModule(here: Place, there: Place, from: string, to: string): string | undefined {
   if (here.layer === undefined) return undefined;
   if (to.endsWith('.api.ts') && from !== `packages/${here.pack}/src/app/endpoints.ts`)
@@ -205,7 +209,7 @@ function unlistedFolders(files: readonly string[]): string[] {
   return [...new Set(unlisted)];
 }
 
-/** Feature folders of one layer that need each other can't be read, changed or moved one by one. */
+/** Feature folders of one layer that depend on each other can't be read, changed or moved separately. */
 function featureCycles(imports: readonly Import[]): string[] {
   const edges = imports.flatMap(({ from, to }): [string, string][] => {
     const [here, there] = [placeOf(from), to === undefined ? undefined : placeOf(to)];

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 
-/** A text that must not be found, in one of the spellings that a program could give it. */
+/** A text that must not be found, in one of its possible spellings. */
 export interface Needle {
   readonly text: string;
   readonly spelling: string;
-  /** The secret that this is a spelling of. */
+  /** The secret in its original spelling. */
   readonly secret: string;
 }
 
@@ -32,7 +32,7 @@ export function listSpellings(secret: string): Needle[] {
     .map((needle) => ({ ...needle, secret }));
 }
 
-/** The hashes that the store keeps of a secret: they may be in the tables of credentials only. */
+/** The stored hashes of a secret, which may be in the tables of credentials only. */
 export function listHashes(secret: string): Needle[] {
   const hash = createHash('sha256').update(secret).digest();
   return (['hex', 'base64', 'base64url'] as const).map((encoding) => ({

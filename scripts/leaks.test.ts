@@ -95,7 +95,7 @@ test('the name of a person may be in a table, but not in journal, audit log or l
   assert.equal(findings.length, 3, findings.join('\n'));
 });
 
-test('a text in the form of a secret is found, although no test reported it', async () => {
+test('a text in the form of a secret is found, even if no test reported it', async () => {
   const unknown = [
     `iam_pat_0123456789ab_${random()}`,
     `iam_scim_0123456789ab_${random()}`,
@@ -119,7 +119,7 @@ test('a secret with half of a surrogate pair is found', async () => {
   assert.equal(findings.length, 1);
 });
 
-test('texts that only resemble a secret are not found, and the report states how much was searched', async () => {
+test('texts that only resemble a secret are not found, and the report states the searched amount', async () => {
   const halves = `${clientSecret.slice(0, 40)} ${clientSecret.slice(3)} ${hashOf('another')} iam_pat_0123456789ab`;
   const { findings, secrets, bytes } = await search({ log: halves, tables: { events: halves } });
   assert.deepEqual(findings, []);
@@ -177,7 +177,7 @@ test('leaks of a service under test into its tables, its journal and its log are
   }
 });
 
-test('a text that was too long for a full search is named, with the test that created it', async () => {
+test('a text that was too long for a full search is reported with the test that created it', async () => {
   await writeFile(join(directory, 'src!claims.test.ts~1.notes'), 'the first 20000 rows of a table claims\n');
   const { notes } = await search({});
   assert.deepEqual(notes, ['the first 20000 rows of a table claims (src/claims.test.ts)']);

@@ -4,7 +4,7 @@ import { type Kept, tableMark } from '@baton/kernel/testing/leaks/leaks';
 import { createSearch, listHashes, listSpellings, type Needle } from './leaks-search.ts';
 
 export interface LeakReport {
-  /** One line per place that holds a secret. */
+  /** One line per place that contains a secret. */
   readonly findings: readonly string[];
   /** The parts that could not be searched in full. */
   readonly notes: readonly string[];
@@ -40,7 +40,7 @@ const forms: readonly [start: string, kind: string, form: RegExp][] = [
   ['-----BEGIN', 'private key', /-----BEGIN (?:[A-Z]+ )?PRIVATE KEY/y],
 ];
 
-/** A whole run that saw no secret of one of these kinds didn't search for it. */
+/** A whole run must contain a secret of each of these kinds; otherwise it didn't search for them. */
 const kindsOfWholeRun = [
   'platform access token',
   'client secret',
@@ -59,8 +59,9 @@ const rowLengthMax = 60;
 
 /**
  * Searches everything that a test run logged and stored for each secret that the tests generated or sent to a service.
- * @param directories what `BATON_LEAK_DIR` named during the run, or during each of its shards
- * @param isWhole whether all tests ran: then the run must contain secrets of every kind, and each exception must be needed
+ * @param directories the values of `BATON_LEAK_DIR` during the run, or during each of its shards
+ * @param isWhole whether all tests ran: then the run must contain secrets of every kind, and each exception must be
+ * needed
  */
 export function checkLeaks(
   directories: readonly string[],
@@ -82,7 +83,7 @@ export function checkLeaks(
   const kept = new Map<string, Kept>();
   for (const { line } of linesOf('.secrets')) {
     const one = JSON.parse(line) as Kept;
-    // The test that made a secret names its kind more exactly than the service that was shown it.
+    // The test that generated a secret records its kind more exactly than the service that received it.
     if (!kept.has(one.text) || !/^(presented|credential)/.test(one.kind)) kept.set(one.text, one);
   }
   const search = createSearch([...needlesOf(kept)]);

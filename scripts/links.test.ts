@@ -6,7 +6,7 @@ import { checkoutTree, findDeadLinks } from './links.ts';
 
 const root = dirname(import.meta.dirname);
 
-/** The dead links of `README.md` with this text, beside a few other files. */
+/** The dead links of `README.md` with this text, together with a few other files. */
 const deadIn = (text: string) => deadOf({ 'README.md': text });
 
 function deadOf(texts: Readonly<Record<string, string>>): string[] {
@@ -113,7 +113,7 @@ describe('a pointer in a comment or a message', () => {
     ]);
   });
 
-  test('to a page beside the file is right, and other names that end in .md are no pointers', () => {
+  test('to a page next to the file is valid, and other names that end in .md are not pointers', () => {
     assert.deepEqual(
       deadOf({ 'examples/agent/README.md': '', 'examples/agent/run.sh': '# README.md\n' }),
       [],
@@ -139,7 +139,7 @@ describe('an anchor', () => {
     test(`of "${heading}" is the one of GitHub`, () =>
       assert.deepEqual(anchorsIn(`## ${heading}`), [anchor]));
 
-  test('is numbered where a heading repeats, and where the number is a heading too', () => {
+  test('is numbered if a heading repeats, and if the number is a heading too', () => {
     assert.deepEqual(anchorsIn('# A\n## A\n## A 1\n## A\n'), ['a', 'a-1', 'a-1-1', 'a-2']);
   });
 

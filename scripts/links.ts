@@ -1,4 +1,4 @@
-// node scripts/links.ts: checks that every link and pointer to a page of the repository leads somewhere.
+// node scripts/links.ts: checks that every link and pointer to a page of the repository has a target.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, extname, join, normalize } from 'node:path';
@@ -11,7 +11,7 @@ const pointing = new Set(['.ts', '.tsx', '.mjs', '.sql', '.css', '.sh', '.py', '
 const isTestInput = (file: string) =>
   file.startsWith('packages/cli/src/import/testing/') || /^scripts\/(?:links|docs\/.*)\.test\.ts$/.test(file);
 
-/** A page as comments name it, by its path from the root: `docs/reference/claims.md#fencing`. */
+/** A page in a comment, given by its path from the root: `docs/reference/claims.md#fencing`. */
 const pointerForm =
   /(?<![\w/.@-])(?<path>(?:(?:docs|examples)\/[\w./-]+|packages\/[\w-]+\/README|README|ARCHITECTURE|CHANGELOG|CONTRIBUTING|SECURITY)\.md)(?:#(?<anchor>[\w-]+))?/g;
 
@@ -23,7 +23,7 @@ export interface Tree {
 
 /**
  * Checks the links of all pages in Markdown, and the pointers to pages in comments and messages.
- * @returns one line for each that leads to no file or to no heading
+ * @returns one line per link without a file or heading
  */
 export function findDeadLinks(tree: Tree): string[] {
   const folders = new Set(tree.files.flatMap(foldersAbove));
@@ -56,7 +56,7 @@ function deadReferences(known: Known, file: string, text: string): string[] {
     });
 }
 
-/** A pointer may also be relative to the file that holds it. Links are checked already, so they are left out. */
+/** A pointer may also be relative to the file that holds it. Links are checked already, so they are skipped. */
 function deadPointers(known: Known, file: string, text: string): string[] {
   const links = file.endsWith('.md') ? referencesOf(text) : [];
   const isLink = (index: number) =>
@@ -71,7 +71,7 @@ function deadPointers(known: Known, file: string, text: string): string[] {
     });
 }
 
-/** Why a reference is dead, or undefined. */
+/** The reason why a reference is dead, or undefined. */
 function reasonOf(known: Known, path: string, anchor: string | undefined): string | undefined {
   if (path.startsWith('..')) return 'leads out of the repository';
   const plain = path.replace(/\/$/, '');
@@ -108,7 +108,7 @@ function foldersAbove(file: string): string[] {
   return names.map((_, index) => names.slice(0, index + 1).join('/'));
 }
 
-/** Returns the files of a checkout that Git has, or would add. */
+/** Returns the files of a checkout that Git tracks or would add. */
 export function checkoutTree(root: string): Tree {
   const args = ['ls-files', '-z', '--cached', '--others', '--exclude-standard'];
   const listed = execFileSync('git', args, { cwd: root, encoding: 'utf8', maxBuffer: 1e8 }).split('\0');

@@ -82,7 +82,7 @@ test('programs and tests serve HTTP through the one listener with bounds', () =>
   );
 });
 
-test('a server of HTTP is seen under any name, that of another module and a client are not', () => {
+test("an HTTP server is detected under any name; another module's and a client are not", () => {
   const seen = [
     "import { createServer } from 'node:http';\ncreateServer();",
     "import { request, createServer as make } from 'node:http';\nmake();",

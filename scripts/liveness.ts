@@ -1,5 +1,5 @@
-// npm run liveness [-- part of a file's path]: each kind of the worst requests of each endpoint alone, one after another
-// on a machine that does nothing else, and the figures as a table. Under ten minutes on two cores.
+// npm run liveness [-- part of a file's path]: sends each kind of each endpoint's worst requests alone, one after
+// another, on an otherwise idle machine, and prints the figures as a table. Under ten minutes on two cores.
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';

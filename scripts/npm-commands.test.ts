@@ -59,7 +59,7 @@ function faultOfBench([name = '']: readonly string[]): string | undefined {
   return existsSync(join(root, 'bench', name, `${name}.bench.ts`)) ? undefined : `no benchmark ${name}`;
 }
 
-test('every npm script, test pattern and benchmark that a page names exists', () => {
+test('every npm script, test pattern and benchmark in a page exists', () => {
   const commands = pages.flatMap((page) =>
     commandsOf(readFileSync(join(root, page), 'utf8')).map((command) => ({ page, command })),
   );

@@ -30,7 +30,7 @@ export function listOperations({ paths }: OpenApiDocument) {
   );
 }
 
-/** The value that a reference names; any other value unchanged. */
+/** The value that a reference points to; any other value unchanged. */
 export function resolved(document: OpenApiDocument, value: JsonObject): JsonObject | undefined {
   if (typeof value['$ref'] !== 'string') return value;
   const [start, ...steps] = value['$ref'].split('/');
@@ -69,7 +69,7 @@ function unusedComponents(document: OpenApiDocument): string[] {
     .map((reference) => `${reference} is used nowhere`);
 }
 
-/** All references but those inside of examples, which are data: SCIM has fields named `$ref`. */
+/** All references except those in examples, which are data: SCIM has fields named `$ref`. */
 function referencesIn(value: unknown, found = new Set<string>()): Set<string> {
   if (Array.isArray(value)) for (const item of value) referencesIn(item, found);
   else if (typeof value === 'object' && value !== null) {

@@ -17,7 +17,7 @@ for (const { name, endpoints, describeApi } of services) {
       assert.deepEqual(findProblems(document), []);
     });
 
-    test('names the form of every JSON answer', () => {
+    test('has a named schema for every JSON response', () => {
       const unnamed = described
         .flatMap(({ operation }) =>
           answersOf(operation.responses)
@@ -28,7 +28,7 @@ for (const { name, endpoints, describeApi } of services) {
       assert.deepEqual(unnamed, []);
     });
 
-    test('names the form of every body that is taken', () => {
+    test('has a named schema for every accepted body', () => {
       const unnamed = described
         .filter(({ operation: { requestBody } }) =>
           Object.values(requestBody?.content ?? {}).some(
@@ -40,7 +40,7 @@ for (const { name, endpoints, describeApi } of services) {
       assert.deepEqual(unnamed, []);
     });
 
-    test('shows an example of every JSON answer, and it is of the form', () => {
+    test('has a valid example of every JSON response', () => {
       const unfit = described.flatMap(({ operation, endpoint: { id, returns } }) =>
         answersOf(operation.responses).flatMap(({ status, media }) =>
           misfits(returns[Number(status)], exampleOf(document, media), `${id} ${status}`),
@@ -49,7 +49,7 @@ for (const { name, endpoints, describeApi } of services) {
       assert.deepEqual(unfit, []);
     });
 
-    test('shows examples of requests that are of their form', () => {
+    test('has valid examples of requests', () => {
       const shown = endpoints.filter(({ example }) => example !== undefined);
       assert.deepEqual(
         shown.flatMap(({ body, example, id }) => misfits(body, example, id)),
@@ -59,7 +59,7 @@ for (const { name, endpoints, describeApi } of services) {
   });
 }
 
-test('a broken description is found out', () => {
+test('a broken description is detected', () => {
   const answer = {
     description: 'Done.',
     content: { 'text/plain': { schema: { $ref: '#/components/x/Y' } } },
@@ -100,7 +100,7 @@ function exampleOf(document: OpenApiDocument, { example, examples = {} }: Media)
   return first === undefined ? example : resolved(document, first)?.['value'];
 }
 
-/** Returns the fault of an example; `.meta({ examples: [...] })` of a form determines its example. */
+/** Returns the fault of an example; a schema's `.meta({ examples: [...] })` determines its example. */
 function misfits(form: z.ZodType | null | undefined, example: unknown, what: string): string[] {
   const issues = form?.safeParse(example).error?.issues ?? [];
   return issues.map(({ path, message }) => `${what}: ${path.join('.')}: ${message}`);

@@ -34,21 +34,21 @@ test('an export that another package imports is no problem', async () => {
   assert.deepEqual(await problemsOf({ './http/http': './src/http/http.ts' }), []);
 });
 
-test('an export of a published package is there for its users', async () => {
+test('an export of a published package is for its users', async () => {
   assert.deepEqual(
     await problemsOf({ './http/http': './src/http/http.ts', './http/etag': './src/http/etag.ts' }, true),
     [],
   );
 });
 
-test('an export that only its own package imports is named', async () => {
+test('an export that only its own package imports is reported', async () => {
   assert.deepEqual(
     await problemsOf({ './http/http': './src/http/http.ts', './http/etag': './src/http/etag.ts' }),
     ['packages/kernel/package.json exports ./http/etag, which no other package, script or bench imports'],
   );
 });
 
-test('an import of what is not exported is named', async () => {
+test("an import of something that isn't exported is reported", async () => {
   assert.deepEqual(await problemsOf({}), [
     "packages/identity/src/app/app.ts imports @baton/kernel/http/http: packages/kernel doesn't export it",
   ]);
@@ -61,7 +61,7 @@ test('an export of all files of the package is rejected', async () => {
   ]);
 });
 
-test('an export under another name than its file is refused', async () => {
+test('an export under another name than its file is rejected', async () => {
   const problems = await problemsOf({ './web': './src/http/http.ts' });
   assert.deepEqual(problems, [
     'packages/kernel/package.json exports ./web: write it as "./<module>": "./src/<module>.ts"',

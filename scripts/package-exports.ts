@@ -8,8 +8,8 @@ interface Manifest {
 }
 
 /**
- * Compares what each package exports with what others import of it: both must be the same, since an entry that nobody
- * needs would hide an unused file. The exports of a published package are for its users.
+ * Compares the exports of each package with the imports from it. Both must be equal, because an unused entry would
+ * hide an unused file. The exports of a published package are for its users.
  * @param root the repository; @param imports those of all its files
  */
 export function checkExports(root: string, imports: readonly Import[]): string[] {

@@ -127,7 +127,7 @@ describe('a released API', () => {
     assert.deepEqual(changesTo({}, api({ bodyRequired: false })), ['the request must have `body`.']);
   });
 
-  test('may lose what was deprecated 90 days before, and not earlier', () => {
+  test('may lose operations and fields that were deprecated 90 days before, and not earlier', () => {
     const released = api();
     const marked = (field: string) => ({
       'POST /tasks': { ...(released['POST /tasks'] ?? assert.fail()), deprecated: { [field]: '2026-08-30' } },

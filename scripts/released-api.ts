@@ -1,5 +1,5 @@
 // node bin/run.mjs scripts/released-api.ts: writes scripts/released-api.json, on which clients of the released version rely. The
-// step `released API` of `npm run check` compares the present API with it (docs/reference/versions.md#http-api).
+// step `released API` of `npm run check` compares the current API with it (docs/reference/versions.md#http-api).
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type OpenApi, type Surface, surfaceOf } from './api-surface.ts';
@@ -12,8 +12,8 @@ const msPerDay = 86_400_000;
 
 /**
  * Compares the API with the released one.
- * @param today a date such as 2026-11-28: what was deprecated 90 days before it may be removed
- * @returns a sentence for each change that breaks a client of the released version
+ * @param today a date such as 2026-11-28: operations and fields deprecated 90 days before it
+ * may be removed @returns one sentence per change that breaks a client of the released version
  */
 export function brokenPromises(released: Surface, present: Surface, today: string): string[] {
   return Object.entries(released).flatMap(([name, was]) => {

@@ -14,7 +14,7 @@ function problemsAfter(text: string | RegExp, other: string): string[] {
   return untestedPromises(root, planted);
 }
 
-test('every promise of the security page names tests that exist', () => {
+test('every promise of the security page lists existing tests', () => {
   assert.deepEqual(untestedPromises(root), []);
 });
 

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 const pageName = 'SECURITY.md';
 
 /**
- * Checks that each promise of the security page names its tests, in the table at the page's end, and that these exist.
+ * Checks that each promise of the security page lists its tests in the table at the page's end, and that these exist.
  * In the name of a test `…` is a part that the test fills in.
- * @param root of the repository, where the links of the page begin
- * @param page its text, when it is not the one in the repository
- * @returns one line for each problem
+ * @param root of the repository, to which the links of the page
+ * are relative @param page its text, if it is not the one in the repository
+ * @returns one line per problem
  */
 export function untestedPromises(root: string, page = readFileSync(join(root, pageName), 'utf8')): string[] {
   const items = sectionOf(page, 'What Baton promises').match(/^- .*$/gm) ?? [];

@@ -27,7 +27,7 @@ export interface Service {
   /** How a caller authenticates, by the `auth` of an endpoint; `usual` by default. */
   readonly credentials: Readonly<Record<string, string>>;
   describeApi(): object;
-  /** The AsyncAPI description, if the service sends something by itself. */
+  /** The AsyncAPI description, if the service sends events. */
   describeEvents?(): object;
   /** The error codes of the steps before the handler at this endpoint. */
   pipelineCodesOf(endpoint: Operation): readonly string[];

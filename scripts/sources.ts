@@ -10,7 +10,7 @@ export function sourceFiles(root: string): string[] {
     'e2e/**/*.ts',
     'examples/**/*.ts',
   ];
-  // Separate folders contain the packages with which benchmarks compare.
+  // These folders contain the packages that benchmarks compare with.
   return globSync(patterns, { cwd: root, exclude: ['**/node_modules/**'] })
     .filter((file) => !isGenerated(join(root, file)))
     .sort();
@@ -20,12 +20,12 @@ export function sourceFiles(root: string): string[] {
 export const pageFiles = (root: string): string[] =>
   globSync('packages/*/web/src/**/*.{ts,tsx}', { cwd: root }).sort();
 
-/** Generated files begin with a comment that states it. */
+/** Generated files begin with a comment that states that they are generated. */
 function isGenerated(path: string): boolean {
   return /^\/\/ GENERATED\b/.test(readFileSync(path, 'utf8').split('\n', 1)[0] as string);
 }
 
-/** Names the files that are too long to read in one sitting. Tests may be longer: they are lists of cases. */
+/** Returns the files that are too long to read in one sitting. Tests may be longer: they are lists of cases. */
 export function oversizedFiles(root: string, files: readonly string[], linesMax: number): string[] {
   return files
     .filter((file) => !file.endsWith('.test.ts'))

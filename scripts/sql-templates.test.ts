@@ -41,12 +41,12 @@ export const find = (id) => sql\`select \${id}, id from tasks where \${isOpen(id
   );
 });
 
-test('escapes in a statement are what JavaScript makes of them', () => {
+test('escapes in a statement are evaluated as in JavaScript', () => {
   const [found] = templatesOf("const a = sql`select e'\\\\n', '\\n', '\\``;");
   assert.equal(found?.text, "select e'\\n', '\n', '`");
 });
 
-test('texts, comments and regular expressions are no statements', () => {
+test('texts, comments and regular expressions are not statements', () => {
   const source = "const a = 'sql`x`'; /* sql`y` */ const b = /[`'/]/; const c = x / 2; const d = mysql`z`;";
   assert.deepEqual(templatesOf(source), []);
 });

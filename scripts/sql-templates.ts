@@ -81,7 +81,7 @@ interface Found {
 /** Comments to the end of the line, texts, words. */
 const skippable = /\/\/[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|[\w$]+/y;
 
-/** Reads TypeScript as far as it must to know where texts, comments and templates begin and end. */
+/** Scans TypeScript only to find the boundaries of texts, comments and templates. */
 class Scanner {
   readonly #source: string;
   readonly #found = { statements: [] as Found[], parts: [] as Found[] };

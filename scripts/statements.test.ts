@@ -63,7 +63,7 @@ test('every statement returns the row that it declares', () => {
   assert.ok(report.compared > 150, `only ${report.compared} statements were compared`);
 });
 
-test('a wrong column of a declared row is found, and a right one is not', () => {
+test('a wrong column of a declared row is reported, and a correct one is not', () => {
   const found = report.problems
     .filter((problem) => problem.startsWith(plantedFile))
     .map((problem) => problem.slice(plantedFile.length).replace(/,\d+\)/, ')'));

@@ -33,7 +33,7 @@ export async function checkStatements(
   const files = globSync('packages/*/src/**/*.sql.ts', { cwd: root }).sort();
   const read = (file: string) => readFileSync(join(root, file), 'utf8');
   const sources = new Map(files.map((file) => [file, read(file)]));
-  // Parts that several features use are in files of their own.
+  // Parts that several features use are in separate files.
   const shared = globSync('packages/*/src/**/*.sql-parts.ts', { cwd: root }).sort().map(read);
   const parts = new Map([...sources.values(), ...shared].flatMap((source) => [...findSqlParts(source)]));
   const problems: string[] = [];
@@ -56,7 +56,7 @@ export async function checkStatements(
   return { problems: [...problems, ...(await typeProblems(root))], compared };
 }
 
-/** Those that hold a statement themselves or name a declaration of their file that does. */
+/** Those that contain a statement, or refer to a declaration of their file that does. */
 function coveredNames(declarations: readonly SqlDeclaration[]): string[] {
   const covered = new Set(
     declarations.filter(({ templates }) => templates.length > 0).map(({ name }) => name),
@@ -136,7 +136,7 @@ const typesByOid: Readonly<Record<number, string>> = Object.fromEntries(
       ['boolean', [16]],
       // Whole numbers, floats, bigint and numeric.
       ['number', [20, 21, 23, 26, 700, 701, 1700]],
-      // Texts, names, uuid, timestamptz, and those of the server's inside that have no form of their own.
+      // Texts, names, uuid, timestamptz, and internal types without a form of their own.
       ['string', [18, 19, 25, 1042, 1043, 1184, 2205, 2950, 3220, 5069]],
       // json and jsonb: whatever was stored.
       ['any', [114, 3802]],
@@ -197,7 +197,7 @@ function withChecks(root: string, file: string, source: string, described: reado
   return `${text}\nimport type { Checked as $Checked, Problem as $Problem } from '${types}';\n`;
 }
 
-/** A file that compiles if each module's statements are covered or listed, and each listed one needs to be. */
+/** A file that compiles only if each module's statements are covered or listed, and each listed one must be listed. */
 function listsOf(
   covered: readonly (readonly [string, readonly string[]])[],
   listed: Readonly<Record<string, string>>,

@@ -39,7 +39,7 @@ const sources = Object.keys(texts);
 const tests = sources.filter((file) => file.endsWith('.test.ts'));
 const touched = (...changed: string[]) => touchedTests(root, changed, sources, tests);
 
-test('a change touches the tests beside it and beside what imports it, not those of the whole service', () => {
+test('a change affects the tests next to it and next to its importers, not those of the whole service', () => {
   assert.deepEqual(touched(`${service}/work/tasks/tasks.ts`), [
     `${service}/work/tasks/tasks.test.ts`,
     `${service}/execution/claims/claims.race.test.ts`,
@@ -69,7 +69,7 @@ test('imports that start a service affect all of its tests', () => {
   assert.deepEqual(touched('packages/values/src/json.ts'), own);
 });
 
-test('a program and a document touch the tests that name them, and a dependency touches all', () => {
+test('a program and a document affect the tests that refer to them, and a dependency affects all', () => {
   assert.deepEqual(touched('packages/cli/src/main.ts'), ['e2e/start.test.ts']);
   for (const file of ['README.md', 'examples/agent/work.sh', 'examples/apply/people.yaml'])
     assert.deepEqual(touched(file), ['e2e/start.test.ts'], file);
@@ -77,7 +77,7 @@ test('a program and a document touch the tests that name them, and a dependency 
   assert.deepEqual(touched('package-lock.json'), tests);
 });
 
-test('changed are the files of commits since the branch left, of the work tree, and new ones', () => {
+test('changed files are those of commits since the merge base, of the work tree, and new ones', () => {
   const git = (...args: string[]) =>
     execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.com', ...args], {
       cwd: root,

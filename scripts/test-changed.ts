@@ -76,7 +76,7 @@ export function touchedTests(
 const packageOf = (file: string) => file.split('/').slice(0, 2).join('/');
 
 /**
- * Whether a text names a file: by its path, without its first folder, or by its first two folders as arguments of
+ * Whether a text refers to a file: by its path, without its first folder, or by its first two folders as arguments of
  * `join`.
  */
 function names(text: string, file: string): boolean {

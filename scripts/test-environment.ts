@@ -61,7 +61,9 @@ export async function prepareEnvironment({ depth, records, isSearched }: Environ
   };
 }
 
-/** Kept between runs in the account's own folder, since others must not write it; without one, for this run. */
+/**
+ * Kept between runs in the account's own folder, because others must not write to it; without one, only for this run.
+ */
 async function compileCache(directory: string): Promise<string> {
   const kept = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'baton', 'compiled');
   try {
@@ -77,8 +79,8 @@ const memoryFileSystem = '/dev/shm';
 const memoryBytesMin = 8 * 1024 ** 3;
 
 /**
- * A folder for PostgreSQL's data in memory, where there is enough: each test file makes a database of a thousand files,
- * which on a disk took a fifth of the run's processor time. Undefined elsewhere.
+ * A folder for PostgreSQL's data in memory, if enough memory is free: each test file creates a database of a thousand
+ * files, which on a disk took a fifth of the run's processor time. Otherwise undefined.
  */
 async function folderInMemory(): Promise<string | undefined> {
   try {
@@ -91,7 +93,7 @@ async function folderInMemory(): Promise<string | undefined> {
   }
 }
 
-/** Those of runs that were killed would keep their memory. */
+/** Folders of killed runs would continue to use memory. */
 async function removeLeftFolders(): Promise<void> {
   for (const name of await readdir(memoryFileSystem)) {
     const [, pid] = /^baton-test-(\d+)-/.exec(name) ?? [];

@@ -1,5 +1,5 @@
-// Loaded into each test process (scripts/test-run.ts). It stores the last response, so that a failing test prints that response
-// and what the service logged about its request.
+// Loaded into each test process (scripts/test-run.ts). It stores the last response, so that a failing test prints that
+// response and the service's log of its request.
 import { subscribe } from 'node:diagnostics_channel';
 import { afterEach } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';

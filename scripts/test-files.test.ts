@@ -5,7 +5,7 @@ import { parseOptions } from './test-options.ts';
 
 const files = ['a/race.test.ts', 'a/size.long.test.ts', 'b/only.long.test.ts'];
 
-test('npm test leaves out what only the long proof runs, unless it is named', () => {
+test('npm test skips files that only the long proof runs, unless they are given', () => {
   assert.deepEqual(pickFiles(files, [], 'usual'), ['a/race.test.ts']);
   assert.deepEqual(pickFiles(files, [], 'long'), files);
   assert.deepEqual(pickFiles(files, ['a/'], 'usual'), ['a/race.test.ts']);
@@ -13,7 +13,7 @@ test('npm test leaves out what only the long proof runs, unless it is named', ()
   assert.deepEqual(pickFiles(files, ['a/', 'nothing'], 'long'), files.slice(0, 2));
 });
 
-test('an option that is misspelt is refused with one sentence', () => {
+test('a misspelt option is rejected with one sentence', () => {
   assert.equal(parseOptions([]).depth, 'usual');
   assert.equal(parseOptions(['--changed']).changedSince, 'main');
   assert.equal(parseOptions(['--since=HEAD~1']).changedSince, 'HEAD~1');

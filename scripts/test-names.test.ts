@@ -4,7 +4,7 @@ import { compareNames } from './test-names.ts';
 
 const one = (file: string, name: string) => ({ file, name });
 
-test('a test that is in no run afterwards is missing, also when another has its name', () => {
+test('a test that is in no later run is missing, even if another one has its name', () => {
   const { missing, added, moved } = compareNames(
     [one('a', 'kept'), one('a', 'lost'), one('b', 'twice'), one('c', 'twice')],
     [one('a', 'kept'), one('b', 'twice'), one('d', 'new')],
@@ -28,7 +28,7 @@ test('a test that runs at both depths counts once', () => {
   assert.deepEqual([before, after], [1, 1]);
 });
 
-test('an id in a name is another one in each run', () => {
+test('an id in a name may differ in each run', () => {
   const named = (id: string) => one('a', `listTasks {"ownerId":"${id}"}`);
   const { missing, added } = compareNames(
     [named('01a21ce1-0a8d-7000-9330-c99a32cab6d5')],

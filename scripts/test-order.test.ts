@@ -22,12 +22,12 @@ async function ordered(
 
 const sizes = { 'small.test.ts': 10, 'large.test.ts': 90, 'middle.test.ts': 50, 'other.test.ts': 50 };
 
-test('the files that take longest come first', async () => {
+test('the longest files run first', async () => {
   const files = ['large.test.ts', 'middle.test.ts', 'other.test.ts', 'small.test.ts'];
   assert.deepEqual(await ordered(sizes, 1, 1), files);
 });
 
-test('shards take about equally long, and together they are all files', async () => {
+test('shards take about equally long, and together contain all files', async () => {
   assert.deepEqual(await ordered(sizes, 1, 2), ['large.test.ts', 'small.test.ts']);
   assert.deepEqual(await ordered(sizes, 2, 2), ['middle.test.ts', 'other.test.ts']);
 });
@@ -61,7 +61,7 @@ test('short files of a service share a process, unless they declare that they mu
   }
 });
 
-test('a seed names one order of all files, another seed another', async () => {
+test('each seed determines one order of all files', async () => {
   const many = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`${n}.test.ts`, 10 + n]));
   const [first, again, other] = [
     await ordered(many, 1, 1, 1),
@@ -73,7 +73,7 @@ test('a seed names one order of all files, another seed another', async () => {
   assert.deepEqual(first.toSorted(), other.toSorted());
 });
 
-test('a shard is written as its number of so many', () => {
+test('a shard is written as its number and the total', () => {
   assert.deepEqual(parseShard('2/3'), { index: 2, total: 3 });
   for (const text of ['0/2', '3/2', '1', 'a/b', '1/2/3'])
     assert.throws(() => parseShard(text), /A shard is written/);

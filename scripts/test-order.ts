@@ -8,12 +8,12 @@ export type Depth = 'usual' | 'long';
 /** Durations of the longer test files, by depth and path; `--record` writes them. */
 const recordPath = join(import.meta.dirname, 'test-seconds.json');
 const recordedSecondsMin = 3;
-/** For a file that isn't recorded: what the tests of both services took on two cores in 2026. */
+/** For a file that isn't recorded: the typical duration of both services' tests on two cores in 2026. */
 const bytesPerSecond = 6000;
 
 /**
- * Loading a service takes 1.3 s of processor time, as much as many of its test files need: files of up to so many
- * seconds share a process, as many as take so long in all. Forty of them took 84 s of processor
+ * Loading a service takes 1.3 s of processor time, as much as many of its test files need. So files up to the
+ * first limit share a process, whose total duration is bounded by the second. Forty of them took 84 s of processor
  * time together, and 138 s with a process for each.
  */
 const sharedSecondsMax = 20;
@@ -40,7 +40,7 @@ export interface Ordering {
 
 /**
  * Groups test files; each group runs in one process. Long files run alone, short files of one surface together.
- * The groups that take longest come first: one that starts last would keep a single core busy at the end.
+ * The longest groups start first: otherwise a long one would keep a single core busy at the end.
  * @param files paths inside `root`
  */
 export function groupFiles(

@@ -31,7 +31,7 @@ test('the records of a run are read as they were written', () => {
   assert.throws(() => readRun(join(folder, 'nowhere')), /holds no run\.json/);
 });
 
-test('the folders of a new run hold nothing of the last one', () => {
+test('the folders of a new run contain nothing from the last one', () => {
   const { leakDirectory } = makeFolders(folder);
   writeFileSync(join(leakDirectory, 'a.log'), 'old');
   makeFolders(folder);
@@ -39,7 +39,7 @@ test('the folders of a new run hold nothing of the last one', () => {
   assert.throws(() => readRun(folder), /holds no run\.json/);
 });
 
-test('shards are checked together when each is there once, of one commit', () => {
+test('shards are checked together if each exists once, from the same commit', () => {
   assert.deepEqual(shardProblems([runOf(2, 2), runOf(1, 2)], []), []);
   assert.deepEqual(shardProblems([], []), ['there are no records']);
   assert.match(shardProblems([runOf(1, 2)], []).join(), /shard 2\/2 is there not at all/);

@@ -21,7 +21,7 @@ export interface RunRecord {
   readonly seconds: Readonly<Record<string, number>>;
 }
 
-/** Folders to which a run writes what the services did (truth), and what they logged and stored (leaks). */
+/** Folders to which a run writes the services' behaviour (truth), and their logs and stored data (leaks). */
 export interface RecordFolders {
   readonly truthDirectory: string;
   readonly leakDirectory: string;
@@ -30,7 +30,7 @@ export interface RecordFolders {
 /** Creates empty folders for a run's records. */
 export function makeFolders(directory: string): RecordFolders {
   const folders = foldersOf(directory);
-  // Beside empty folders, those of an earlier run would pass for a run that was killed.
+  // The folders of an earlier run could be mistaken for a killed run.
   for (const file of [runFile, testsFile]) rmSync(join(directory, file), { force: true });
   for (const folder of Object.values(folders)) {
     rmSync(folder, { recursive: true, force: true });

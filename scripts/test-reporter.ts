@@ -5,11 +5,11 @@ import { collectEvidence } from './test-evidence.ts';
 
 /** The result of one test, or of a suite at the top, as a line of JSON for scripts/test-run.ts. */
 export interface TestEnd {
-  /** With those of the suites and tests around it, as `suite > test`. */
+  /** Including the names of the enclosing suites and tests, as `suite > test`. */
   readonly name: string;
   readonly result: 'passed' | 'failed' | 'skipped' | 'suite';
   readonly seconds: number;
-  /** Why it failed, for the person; absent if only a subtest failed, which has its own line. */
+  /** The reason for the failure, for people; absent if only a subtest failed, which has its own line. */
   readonly reason?: string;
 }
 

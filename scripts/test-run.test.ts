@@ -49,7 +49,7 @@ test('counts tests but not the suites around them, over all files', async () => 
   assert.deepEqual(totals, { passed: 4, failed: 0, skipped: [] });
 });
 
-test('a failing test is printed with its suite, its reason and what its file printed', async () => {
+test("a failing test is printed with its suite, its reason and its file's output", async () => {
   const { totals, printed, failures } = await runTexts([
     "describe('tenants', () => { test('are kept', () => { console.log('a hint'); throw new Error('one is lost'); }); });",
   ]);
@@ -58,7 +58,7 @@ test('a failing test is printed with its suite, its reason and what its file pri
   assert.match(failures.join('\n'), /^file0\.test\.mjs: tenants > are kept\n.*one is lost/);
 });
 
-test('the last ten lines of a failing test are what it expected, the answer, and what was logged about that request', async () => {
+test('the last ten lines of a failing test are the expected value, the response, and the log of that request', async () => {
   const recentLog = new URL('../packages/testing/src/recent-log.ts', import.meta.url).href;
   const token = `iam_pat_aaaaaaaaaaaa_${'x'.repeat(43)}`;
   const { printed } = await runTexts([
@@ -91,15 +91,15 @@ test('the last ten lines of a failing test are what it expected, the answer, and
   assert.ok(!printed.includes(token), 'no secret is printed');
 });
 
-test('skipped and unfinished tests are named', async () => {
-  // No test of ours is skipped: this is the text of a file that the run is tried on.
+test('skipped and unfinished tests are listed', async () => {
+  // Not a skipped test of ours: this is the text of a file that the run is tested with.
   const { totals } = await runTexts([
     "test('later', { skip: true }, () => {}); test('soon', { todo: true });",
   ]);
   assert.deepEqual(totals.skipped, ['file0.test.mjs: later', 'file0.test.mjs: soon']);
 });
 
-test('a file that crashes, that holds no test or that never ends is a failure', async () => {
+test('a file that crashes, contains no test or never ends is a failure', async () => {
   const { totals } = await runTexts(
     ["throw new Error('early');", '', "test('a', () => {}); setInterval(() => {}, 1000);"],
     { groupTimeoutMs: byDepth(10_000, 1500) },
@@ -107,7 +107,7 @@ test('a file that crashes, that holds no test or that never ends is a failure', 
   assert.deepEqual(totals, { passed: 1, failed: 3, skipped: [] });
 });
 
-test('an error that comes after the tests is printed, because the file fails by it', async () => {
+test('an error after the tests is printed, because it fails the file', async () => {
   const { totals, printed } = await runTexts([
     "test('a', () => { setTimeout(() => { throw new Error('of a connection'); }, 50); });",
     "test('b', () => { setTimeout(() => Promise.reject(new Error('of a request')), 50); });",
@@ -117,7 +117,7 @@ test('an error that comes after the tests is printed, because the file fails by 
   assert.match(printed, /What file1\.test\.mjs printed:\n.*Error: of a request/);
 });
 
-test('a process that a test left behind is not waited for', async () => {
+test('a leftover process of a test is not awaited', async () => {
   const { totals } = await runTexts([
     "import { spawn } from 'node:child_process'; test('a', () => { spawn('sleep', ['30'], { stdio: 'inherit', detached: true }).unref(); });",
   ]);
@@ -141,7 +141,7 @@ test('files of a group run one after another in one process, each with its own h
      after(() => globalThis.order.push('${name} ends'));`;
   const { totals } = await runTexts(
     [
-      // The test that is skipped is in the text of a file that the run is tried on: its name must come out.
+      // The skipped test is in the text of a file that the run is tested with: its name must be printed.
       `${hooks('one')} test('a', () => {}); describe('s', () => { test('b', () => {}); });`,
       `${hooks('two')} test('c', { skip: true }, () => {});
        test('d', () => { if (globalThis.order.join() !== 'one begins,one ends,two begins') throw new Error(globalThis.order.join()); });`,
@@ -151,7 +151,7 @@ test('files of a group run one after another in one process, each with its own h
   assert.deepEqual(totals, { passed: 3, failed: 0, skipped: ['file1.test.mjs: c'] });
 });
 
-test('of a group, the file that failed is named: its test, its hook, its text or none at all', async () => {
+test('the failed file of a group is reported: for its test, its hook, its syntax or missing tests', async () => {
   const { failures, totals } = await runTexts(
     [
       "test('a', () => { throw new Error('of a'); });",
@@ -173,7 +173,7 @@ test('of a group, the file that failed is named: its test, its hook, its text or
     assert.match(firstLines[index] ?? '', form);
 });
 
-test('of a group whose process ends, the file that was running is named, and those that did not run', async () => {
+test("if a group's process ends, the running file is reported, and those that did not run", async () => {
   const { failures, totals } = await runTexts(
     [
       "test('a', () => { throw new Error('of a'); });",

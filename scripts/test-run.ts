@@ -37,10 +37,10 @@ interface OpenTotals {
 
 export interface TestLimits {
   readonly filesAtOnce: number;
-  /** While one of the files that measure is running or waits. */
+  /** Used while one of the measuring files is running or queued. */
   readonly filesAtOnceMeasuring: number;
   readonly testTimeoutMs: number;
-  /** The timeout of a group. It also ends one whose tests have ended while something still runs. */
+  /** The timeout of a group. It also ends a group whose tests have ended but whose process is still running. */
   readonly groupTimeoutMs: number;
 }
 
@@ -80,14 +80,14 @@ interface FileEnd {
   readonly tests: readonly TestEnd[];
   /** What the file's process printed. */
   readonly output: string;
-  /** Why the process itself failed, in addition to its tests. */
+  /** The reason why the process itself failed, in addition to its tests. */
   readonly crash: string | undefined;
   readonly seconds: number;
 }
 
 /**
- * Runs test files with Node's test runner, each group of them in a process of its own, and prints one line per file; of
- * a file that fails also which tests failed, why, and what its process printed.
+ * Runs test files with Node's test runner, each group of them in a process of its own, and prints one line per file;
+ * for a failing file also the failed tests, the reasons, and the output of its process.
  *
  * Not with `run()` of node:test. On Node 24.21, it has no timeout for a file: one that never ends is awaited
  * without a limit, and so is a leftover process of a test, because it keeps the file's output open.
@@ -171,7 +171,7 @@ function endsOf(
     tests.filter(({ result }) => result === 'suite').map(({ name, seconds }) => [name, seconds]),
   );
   const unended = isAlone ? undefined : files.find((file) => !suites.has(file));
-  // A failed test explains the exit code, which then needs no line; not that a file never came to its end.
+  // A failed test explains the exit code, which then needs no line, but not a file that never ended.
   const isExplained = unended === undefined && tests.some(({ result }) => result === 'failed');
   const crash = tooLong ?? (isExplained ? undefined : ended);
   const crashed = unended ?? files.at(-1);

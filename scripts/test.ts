@@ -50,7 +50,7 @@ async function main(options: TestOptions): Promise<number> {
     const undeclared = await truthProblems([environment.truthDirectory], options, isWhole && isEnded);
     if (undeclared.length > 0 && totals.failed > 0)
       console.log('Tests failed, so what none produced may be what they would have produced.');
-    // Only a search of all databases can find entries of the allow-list that nothing needs.
+    // Only a search of all databases can find entries of the allow-list that are no longer needed.
     const isSearchWhole = isComplete && isWhole && depth === 'long';
     const leaks = isEnded ? await searchLeaks([environment.leakDirectory], isSearchWhole) : 0;
     if (isComplete && isWhole && options.isRecorded) writeRecord(depth, totals.seconds);
@@ -110,7 +110,7 @@ function changedTests(since: string, depth: Depth): string[] {
 }
 
 function noFile({ patterns, changedSince, shard }: TestOptions): number {
-  // A change can affect no test, for example one of a document only. `changedTests` has printed that.
+  // Some changes affect no test, for example a change of a document. `changedTests` has printed that.
   if (changedSince !== undefined && patterns.length === 0) return 0;
   const named = patterns.length === 0 ? '' : ` whose path contains ${patterns.join(' or ')}`;
   console.error(`There is no test file${named} in shard ${shard.index} of ${shard.total}.`);
@@ -124,7 +124,7 @@ async function truthProblems(
   isWhole: boolean,
 ): Promise<string[]> {
   if (!isWhole && declared.length === 0) return [];
-  // Only now: it loads both services, and a run of one file must work while another is broken.
+  // Imported late, because it loads both services, and a run of one file must work while another is broken.
   const { checkTruth } = await import('./truth.ts');
   const problems = checkTruth(directories).filter((line) => isWhole || isAbout(line, declared));
   for (const problem of problems) console.log(`✘ truth: ${problem}`);
@@ -137,7 +137,10 @@ function isAbout(problem: string, paths: readonly string[]): boolean {
   return paths.some((beginning) => path.startsWith(beginning));
 }
 
-/** Prints the places of found secrets, or how much was searched without finding one. Returns the number of findings. */
+/**
+ * Prints the places of found secrets, or the amount that was searched without a finding. Returns the number of
+ * findings.
+ */
 async function searchLeaks(directories: readonly string[], isWhole: boolean): Promise<number> {
   const { checkLeaks } = await import('./leaks.ts');
   const allowed = JSON.parse(await readFile(join(import.meta.dirname, 'leaks.allow.json'), 'utf8'));

@@ -11,10 +11,10 @@ const kernelCodes = ['idempotency_key_required'];
 const routeCodes = ['not_found', 'method_not_allowed'];
 
 /**
- * Compares what the services declare with what they did in a whole run of the tests.
- * @param directories what `BATON_TRUTH_DIR` named during the run, or during each of its shards
- * @returns one line per problem: an error or event that was declared and never produced, a line of the allow-list
- * (truth.allow.json, which may only shrink) that is not needed, an error that no endpoint can return
+ * Compares the services' declarations with their behaviour in a whole run of the
+ * tests. @param directories the values of `BATON_TRUTH_DIR` during the run, or during each of its shards
+ * @returns one line per problem: an error or event that was declared but never produced, a line of the allow-list
+ * (truth.allow.json, which may only shrink) that is not needed, or an error that no endpoint can return
  */
 export function checkTruth(directories: readonly string[]): string[] {
   const declarations = services.map(({ name, endpoints, pipelineCodesOf }) => ({

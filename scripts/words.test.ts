@@ -9,7 +9,7 @@ const treeOf = (files: Readonly<Record<string, string>>) => ({
 
 const foundIn = (file: string, text: string) => findRefusedWords(treeOf({ [file]: text }), file);
 
-describe('a refused word is found', () => {
+describe('a rejected word is found', () => {
   for (const [place, file, text, line] of [
     ['a comment', 'a.ts', 'const a = 1;\n// Judged first.\n', 2],
     ['a doc comment', 'a.ts', '/**\n * The state.\n * It is judged first.\n */\nexport const a = 1;\n', 3],
@@ -39,7 +39,7 @@ test('a phrase on two lines of a comment is found', () => {
   assert.match(found, /^a\.ts:2 "looked at": write check/);
 });
 
-describe('a word is not refused', () => {
+describe('a word is accepted', () => {
   for (const [place, file, text] of [
     ['an identifier', 'a.ts', 'const judged = judge.judged(1);\n'],
     ['a value without spaces', 'a.ts', "const states = ['judged'];\n"],

@@ -1,5 +1,5 @@
-// npm run check -- words: refuses the words of a list, in prose and in the texts that users see.
-// node bin/run.mjs scripts/words.ts [PATH ...]: prints the lines of those files, tests included, that hold one.
+// npm run check -- words: rejects the words of a list in prose and in user-visible texts.
+// node bin/run.mjs scripts/words.ts [PATH ...]: prints the lines of those files, tests included, that contain one.
 // node bin/run.mjs scripts/words.ts --shrink: writes the counts of scripts/words.allow.json that became lower.
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -18,7 +18,7 @@ const scopes: Readonly<Record<string, 'everything' | 'without tests' | 'nothing'
   '': 'everything',
   'e2e/': 'everything',
   'packages/': 'everything',
-  // Texts that are generated from sources which are checked.
+  // Texts that are generated from checked sources.
   'openapi/': 'nothing',
   'e2e/generated/': 'nothing',
   // Released files that are compared by checksum.
@@ -35,7 +35,7 @@ export type AllowedCounts = Readonly<Record<string, number>>;
 
 /**
  * Compares the files of a repository with the counts that are allowed.
- * @returns one line for each word of a file that has more than its count, and for each count that is too high
+ * @returns one line per word that a file contains more often than its count, and per count that is too high
  */
 export function checkWords(tree: Tree, allowed: AllowedCounts = readAllowed(tree)): string[] {
   const counted = new Map(tree.files.filter(isChecked).map((file) => [file, findRefusedWords(tree, file)]));
@@ -50,7 +50,7 @@ export function checkWords(tree: Tree, allowed: AllowedCounts = readAllowed(tree
   ];
 }
 
-/** Finds the refused words of one file. Returns a line for each, with what to write instead. */
+/** Finds the rejected words in one file. Returns one line per word, with its replacement. */
 export function findRefusedWords(tree: Tree, file: string): string[] {
   const text = tree.read(file);
   if (isGenerated(text)) return [];

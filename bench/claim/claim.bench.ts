@@ -30,7 +30,7 @@ export async function benchClaim(args: string[], stopping: AbortSignal): Promise
   const roundMs = positive('seconds', values.seconds) * 1000;
   const agents = Math.max(...connectionCounts);
   const tasks = positive('tasks', values.tasks);
-  // Stops what was started, in reverse order, also when one of them fails to start.
+  // Stops what was started, in reverse order, even if one of them fails to start.
   await using cleanup = new AsyncDisposableStack();
   const store = cleanup.adopt(await openStore(values.postgres), (opened) => opened.close());
   const fixture = cleanup.adopt(await makeClaimFixture(store.url, agents, tasks), (made) => made.close());

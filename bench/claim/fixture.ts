@@ -117,7 +117,7 @@ interface NewTasks {
 
 /**
  * Two words of each title vary: one of 40 and one of 50, so that a search for both finds one task in 2,000. Fifty
- * titles, evenly spread, have one word more.
+ * titles, evenly spread, have an additional word.
  */
 async function insertTasks(
   pool: Pool,

@@ -5,14 +5,14 @@ const nothing = Buffer.alloc(0);
 
 /**
  * One keep-alive HTTP/1.1 connection with one request at a time. It does the least possible work, because the load
- * generator shares the machine's cores with what it measures.
+ * generator shares the machine's cores with the measured service.
  */
 export class RawConnection {
   readonly #socket: Socket;
-  /** The beginning of a head that arrived in two pieces. */
+  /** The first part of a head that arrived in two parts. */
   #received: Buffer = nothing;
   #status = 0;
-  /** The length of the body after the head has arrived; undefined before. */
+  /** The length of the body; undefined until the head has arrived. */
   #leftBytes: number | undefined;
   #waiting: { resolve(status: number): void; reject(error: Error): void } | undefined;
 
@@ -45,7 +45,7 @@ export class RawConnection {
     this.#socket.destroy();
   }
 
-  /** Of a long body, only the bytes are counted. */
+  /** A long body is only counted, not stored. */
   #onData(chunk: Buffer): void {
     if (this.#leftBytes === undefined) this.#readHead(chunk);
     else this.#leftBytes -= chunk.length;

@@ -12,8 +12,8 @@ const connections = 16;
 const eventsPerTask = 10;
 
 /**
- * The commonest calls of coordination over HTTP, one after the other, on one tenant with many tasks. Compare a run on
- * 100,000 tasks and 1,000,000 events with one on ten times as many: the medians should stay alike.
+ * The most common calls of coordination over HTTP, one after the other, on one tenant with many tasks. Compare a run on
+ * 100,000 tasks and 1,000,000 events with one on ten times as many: the medians should be similar.
  */
 export async function benchCoordination(args: string[], stopping: AbortSignal): Promise<void> {
   const { values } = parseArgs({
@@ -35,7 +35,7 @@ export async function benchCoordination(args: string[], stopping: AbortSignal): 
     throw new BenchError(
       '--tasks and --seconds must be numbers above 0, --idle-transaction one of at least 0.',
     );
-  // Stops what was started, in reverse order, also when one of them fails to start.
+  // Stops what was started, in reverse order, even if one of them fails to start.
   await using cleanup = new AsyncDisposableStack();
   const store = cleanup.adopt(await openStore(values.postgres), (opened) => opened.close());
   const fixture = cleanup.adopt(

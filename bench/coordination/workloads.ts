@@ -5,11 +5,11 @@ import type { Agents } from './agents.ts';
 /** One kind of call. */
 export interface Workload {
   readonly name: string;
-  /** How many tasks one call hands out or ends. */
+  /** The number of tasks that one call hands out or ends. */
   readonly itemsPerCall: number;
   /** Creates the data for calls of `ms` milliseconds. */
   prepare?(ms: number): Promise<void>;
-  /** @returns false when nothing is left to call */
+  /** @returns false if no data is left for another call */
   call(agent: number): Promise<boolean>;
 }
 
@@ -17,7 +17,7 @@ export interface Workload {
 const runsPerAgentSecond = 150;
 const heldPerAgent = 20;
 
-/** In an order in which the later ones find their data: the tasks that are claimed by name are the newest. */
+/** Ordered so that later workloads find their data: the tasks that are claimed by id are the newest. */
 export function createWorkloads(agents: Agents, fixture: ClaimFixture): Workload[] {
   const expect = async (status: Promise<number>, wanted: number) => {
     const got = await status;

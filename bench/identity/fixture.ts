@@ -21,12 +21,12 @@ export interface ExchangeFixture {
   readonly databaseUrl: string;
   /** One personal access token per agent. */
   readonly tokens: readonly string[];
-  /** As many service accounts of identity, which oidc-provider has as clients too. */
+  /** The same number of service accounts in identity, which are also clients of oidc-provider. */
   readonly clients: readonly Client[];
 }
 
 export const audience = 'control-plane';
-/** One whose tokens are signed by ES256. */
+/** An audience whose tokens are signed by ES256. */
 export const ellipticAudience = 'control-plane.es256';
 export const scope = 'control-plane:read';
 /** The same audience for oidc-provider, where it must be a URI. */

@@ -15,12 +15,13 @@ const groups = [
 const measuredSecondsMax = 6;
 
 /**
- * Requests per second of identity's most frequent calls over HTTP, beside bare RSA-3072 signatures and the
- * client-credentials grant of oidc-provider. Rounds alternate, so that changing load on the machine affects all equally.
+ * Requests per second of identity's most frequent calls over HTTP, compared with bare RSA-3072 signatures and the
+ * client-credentials grant of oidc-provider. Rounds alternate, so that changing load on the machine affects all
+ * equally.
  */
 export async function benchIdentity(args: string[], stopping: AbortSignal): Promise<void> {
   const { rounds, roundMs, postgres, profileDirectory, isJson } = readRounds(args, 1, measuredSecondsMax);
-  // Stops what was started, in reverse order, also when one of them fails to start.
+  // Stops what was started, in reverse order, even if one of them fails to start.
   await using cleanup = new AsyncDisposableStack();
   const store = cleanup.adopt(await openStore(postgres), (opened) => opened.close());
   const agents = Math.max(...groups.map(({ connections }) => connections));

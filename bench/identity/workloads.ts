@@ -106,8 +106,8 @@ export function bareSignatures({ signingKey }: ExchangeFixture): Workload {
 }
 
 /**
- * The two statements of an exchange, sent by the driver without the service: each worker for its own token, one after
- * the other on its own connection.
+ * The two statements of an exchange, sent by the driver without the service: each worker runs them for its own token,
+ * one after the other, on its own connection.
  */
 export function bareDriver(
   { databaseUrl, auditKey, tokens }: ExchangeFixture,

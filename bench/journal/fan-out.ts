@@ -17,7 +17,10 @@ export interface FanOut {
 
 export interface FanOutOptions {
   readonly sockets: number;
-  /** Whether each event is written when all sockets have the previous one; otherwise a whole round at once. */
+  /**
+   * Whether each event is written only after all sockets have received the previous one; otherwise a whole round is
+   * written at once.
+   */
   readonly isOneByOne: boolean;
   readonly rounds: number;
   readonly port: number;

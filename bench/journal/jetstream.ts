@@ -43,7 +43,7 @@ const settleMs = 1000;
 
 /**
  * NATS JetStream with a stream on disk, with Debian's `nats-server` and the official client.
- * @returns the reason why it is skipped, or it
+ * @returns the stream, or the reason why it is skipped
  */
 export async function openJetStream(payload: string): Promise<JetStream | string> {
   const nats = await loadClient();
@@ -90,7 +90,7 @@ export async function openJetStream(payload: string): Promise<JetStream | string
   };
 }
 
-/** The client comes with the sink for JetStream of coordination. */
+/** The client is a dependency of coordination's JetStream sink. */
 async function loadClient(): Promise<Nats | undefined> {
   try {
     const names = ['@nats-io/transport-node', '@nats-io/jetstream'];

@@ -43,7 +43,7 @@ export async function benchJournal(args: string[], stopping: AbortSignal): Promi
     throw new BenchError('--events must be at least 1000, --rounds and --seconds above 0.');
   if (values.only !== '' && !parts.some((part) => part === values.only))
     throw new BenchError(`--only is one of: ${parts.join(', ')}.`);
-  // Stops what was started, in reverse order, also when one of them fails to start.
+  // Stops what was started, in reverse order, even if one of them fails to start.
   await using cleanup = new AsyncDisposableStack();
   const store = cleanup.adopt(await openStore(values.postgres), (opened) => opened.close());
   const fixture = cleanup.adopt(await makeJournalFixture(store.url, events), (made) => made.close());

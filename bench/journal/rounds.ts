@@ -5,7 +5,7 @@ import { connections } from './fixture.ts';
 /** One of the compared ways. */
 export interface Way {
   readonly name: string;
-  /** How many events one call writes or reads. */
+  /** The number of events that one call writes or reads. */
   readonly eventsPerCall: number;
   call(connection: number): Promise<void>;
 }

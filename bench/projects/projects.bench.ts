@@ -6,9 +6,9 @@ import { startCoordinationProcess } from '../service-process.ts';
 import { openStore } from '../store.ts';
 import { type FilledTenant, levels, makeProjectsFixture } from './fixture.ts';
 
-/** For each request. All of them and the filling together take about two minutes. */
+/** Per request. All requests and the filling together take about two minutes. */
 const measuredSecondsMax = 10;
-/** The aim: with many projects a request takes at most so many times what it takes with few. */
+/** The target: the maximum ratio of a request's time with many projects to its time with few. */
 const ratioMax = 1.5;
 
 /** The requests to a tenant: the path, by a project of each level. */
@@ -43,8 +43,9 @@ const requests: readonly (readonly [name: string, pathOf: (projectIds: readonly 
 type Line = PairFigures & { readonly name: string };
 
 /**
- * How long effective configurations and lists of tasks take with 10,000 projects nine levels deep and 100,000 tasks,
- * compared with 100 projects nine levels deep and 1,000 tasks, over HTTP, one request at a time. Rounds alternate.
+ * Measures the duration of effective configurations and lists of tasks with 10,000 projects nine levels deep and
+ * 100,000 tasks, compared with 100 projects nine levels deep and 1,000 tasks, over HTTP, one request at a time. Rounds
+ * alternate.
  */
 export async function benchProjects(args: string[], stopping: AbortSignal): Promise<void> {
   const { rounds, roundMs, postgres, profileDirectory, isJson } = readRounds(args, 0.2, measuredSecondsMax);

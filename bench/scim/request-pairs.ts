@@ -10,7 +10,7 @@ export interface RequestPair {
   readonly name: string;
   readonly small: SendRequest;
   readonly large: SendRequest;
-  /** It must read every user, so its figures are reported without an aim. */
+  /** It must read every user, so its figures are reported without a target. */
   readonly readsAll: boolean;
 }
 
@@ -127,7 +127,7 @@ function numbers(users: number): () => number {
   };
 }
 
-/** Adds and removes a member alternately, so that each request changes something. */
+/** Adds and removes a member alternately, so that each request makes a change. */
 function patchMember({ id, outsiderId }: FilledGroup): () => Request {
   let isMember = false;
   return () => {

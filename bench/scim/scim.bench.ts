@@ -4,20 +4,20 @@ import { openStore } from '../store.ts';
 import { largeUsers, makeScimFixture, smallUsers } from './fixture.ts';
 import { makeRequestPairs, type RequestPair } from './request-pairs.ts';
 
-/** For each request of a pair. All pairs and the filling together take less than two minutes. */
+/** Per request of a pair. All pairs and the filling together take less than two minutes. */
 const measuredSecondsMax = 2;
-/** The aim: the large request takes at most so many times the small one's time. */
+/** The target: the maximum ratio of the large request's time to the small one's. */
 const ratioMax = 3;
 
 type Line = PairFigures & Pick<RequestPair, 'name' | 'readsAll'>;
 
 /**
- * How long SCIM requests take with many users and large groups compared with few users and small groups, over HTTP, one
- * at a time. Rounds alternate, so that changing load on the machine affects both equally.
+ * Measures the duration of SCIM requests with many users and large groups compared with few users and small groups,
+ * over HTTP, one at a time. Rounds alternate, so that changing load on the machine affects both equally.
  */
 export async function benchScim(args: string[], stopping: AbortSignal): Promise<void> {
   const { rounds, roundMs, postgres, profileDirectory, isJson } = readRounds(args, 0.15, measuredSecondsMax);
-  // Stops what was started, in reverse order, also when one of them fails to start.
+  // Stops what was started, in reverse order, even if one of them fails to start.
   await using cleanup = new AsyncDisposableStack();
   const store = cleanup.adopt(await openStore(postgres), (opened) => opened.close());
   const fixture = await makeScimFixture(store.url, profileDirectory);

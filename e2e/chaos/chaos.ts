@@ -19,13 +19,13 @@ import { openWorld, type Tenant, type World, whenPossible } from './world.ts';
 import { archiveAgainAndAgain, type Writer, writeCommands, writeSlowly } from './writers.ts';
 
 export interface ChaosOptions {
-  /** The duration of writers and havoc; the last events are read after that. */
+  /** The duration of writers and havoc; the last events are read afterwards. */
   readonly seconds: number;
   readonly tenants: number;
   /** The average time between two acts. */
   readonly actEveryMs: number;
   readonly kinds?: readonly ActName[];
-  /** After this long without any event at any consumer, missing events count as lost. */
+  /** If no consumer has received an event for this time, missing events count as lost. */
   readonly quietMs?: number;
   /** The switches of the checker's own tests. */
   readonly plants?: boolean;
@@ -33,9 +33,9 @@ export interface ChaosOptions {
 }
 
 export interface ChaosReport {
-  /** Faults of the service, one line each; empty if every promise was kept. */
+  /** Faults of the service, one per line; empty if every promise was kept. */
   readonly problems: readonly string[];
-  /** Faults of the consumers with a planted fault, by their name. */
+  /** Detected faults of the planted consumers, by their name. */
   readonly planted: ReadonlyMap<string, readonly string[]>;
   /** The number of pruned events. */
   readonly pruned: number;
@@ -214,8 +214,8 @@ function plantPublisher(tenant: Tenant) {
 }
 
 /**
- * Waits until all consumers have their events, or until none has got one for a while although every process responds:
- * then the missing events are lost.
+ * Waits until all consumers have their events, or until no consumer has got an event for a while although every
+ * process responds: then the missing events are lost.
  */
 async function drain(
   world: World,
@@ -254,7 +254,7 @@ async function readAgain({ tenants, urls }: World): Promise<Deliveries[]> {
   );
 }
 
-/** The expected events of a consumer: those stored at its end, and those that it got of later ones. */
+/** The expected events of a consumer: those stored at its end, and the later ones that it received. */
 function eventsFor(
   deliveries: Deliveries,
   stored: readonly StoredEvent[],

@@ -19,7 +19,7 @@ export interface Consumer extends ApiCaller {
   readonly crashes: number;
   /** The switch of the checker's own tests: stores its cursor before it has handled the events. */
   readonly notesCursorFirst?: boolean;
-  /** Another one: handles the events of a page backward. */
+  /** Another switch: handles the events of a page in reverse order. */
   readonly isBackward?: boolean;
 }
 
@@ -76,7 +76,7 @@ export async function consumeStream(consumer: Consumer): Promise<void> {
     if (ending.isOver) return;
     if (!passingCloses.has(code)) deliveries.fault(`a stream was closed with ${code}`);
     deliveries.interruptions += 1;
-    // An immediate reconnect meets the moment in which the next process takes over.
+    // An immediate reconnect tests the moment at which the next process takes over.
     await sleep(has(crashes) ? 0 : upTo(200));
   }
 }

@@ -1,6 +1,6 @@
 import type { StoredEvent } from './journal-table.sql.ts';
 
-/** The events of one consumer: repeats by id are dropped and counted. */
+/** The events of one consumer: duplicate ids are dropped and counted. */
 export class Deliveries {
   readonly name: string;
   readonly tenantId: string;
@@ -16,7 +16,7 @@ export class Deliveries {
   /** Failed connections or reads of a page. */
   interruptions = 0;
   longestGapMs = 0;
-  /** An event's position at its source, as a sortable text: it orders unordered deliveries. */
+  /** An event's position at its source, as a sortable text; it determines the order of unordered deliveries. */
   readonly #places = new Map<string, string>();
   readonly #seen = new Set<string>();
   #lastAt: number | undefined;

@@ -20,7 +20,7 @@ export const acts = {
 };
 export type ActName = keyof typeof acts;
 
-/** The first of each kind, the most disruptive ones first: a run may be short, and the machine slow. */
+/** The first act of each kind, the most disruptive first, because a run may be short and the machine slow. */
 const first: readonly ActName[] = [
   'idle transactions',
   'database restarted immediate',
@@ -31,7 +31,7 @@ const first: readonly ActName[] = [
   'context adapters killed',
   'database restarted fast',
 ];
-/** The later acts at random: a restart of the database interrupts everything, the others only a part. */
+/** The later acts, at random: a restart of the database interrupts everything, the others only a part. */
 const deck: readonly ActName[] = [
   ...first,
   ...first.filter((name) => !name.startsWith('database')),
@@ -57,9 +57,9 @@ async function holdBack({ writersPool }: World, ms: number): Promise<void> {
 }
 
 /**
- * Does one act after another: one of each kind, then in any order.
+ * Performs one act after another: first one of each kind, then in random order.
  * @param everyMs the pause between the beginnings of two, on average
- * @returns the number of times that each was done
+ * @returns the number of times that each act was performed
  */
 export async function wreakHavoc(
   world: World,

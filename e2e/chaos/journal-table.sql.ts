@@ -84,5 +84,5 @@ export function terminateBackends(count: number) {
     ) chosen`;
 }
 
-/** Assigns an id to the transaction, which from now on holds back every reader. */
+/** Assigns an id to the transaction, which delays every reader from now on. */
 export const takeNumber = sql<{ number: string }>`select pg_current_xact_id()::text as number`;

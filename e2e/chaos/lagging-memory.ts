@@ -9,9 +9,9 @@ import { Deliveries } from './deliveries.ts';
  */
 export interface LaggingMemory {
   readonly url: string;
-  /** The events that it received of a tenant, each once. */
+  /** The distinct events of a tenant that it received. */
   deliveriesOf(tenantId: string): Deliveries;
-  /** Makes it respond at once from now on. */
+  /** Makes it respond without a delay from now on. */
   catchUp(): void;
   close(): Promise<void>;
 }

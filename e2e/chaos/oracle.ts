@@ -11,7 +11,7 @@ export interface Writing {
   readonly unknown: (readonly string[])[];
   /** Successful commands: the event that each must have written, exactly once. */
   readonly answered: { readonly type: string; readonly entityId: string }[];
-  /** Commands without a response, by the same. */
+  /** Commands without a response, with the same event. */
   readonly unanswered: { readonly type: string; readonly entityId: string }[];
 }
 
@@ -19,7 +19,7 @@ const shownMax = 3;
 
 /**
  * Whether a consumer has every committed event of its tenant and filter exactly once, in the promised order, and
- * nothing else.
+ * no other event.
  * @param stored all committed events, in the journal's order
  * @returns one line per problem
  */
@@ -39,7 +39,7 @@ export function checkConsumer(deliveries: Deliveries, stored: readonly StoredEve
   return problems.map((problem) => `${deliveries.name}: ${problem}`);
 }
 
-/** Whether the expected ones of `ids` are in the order of `expected`; gaps are another problem. */
+/** Whether the expected events in `ids` are in the order of `expected`; gaps are reported separately. */
 function isSubsequence(ids: readonly string[], expected: readonly string[]): boolean {
   const place = new Map(expected.map((id, index) => [id, index]));
   let last = -1;

@@ -8,7 +8,7 @@ import type { World } from './world.ts';
 
 type Faulty = { world: World; deliveries: Deliveries; ending: Ending };
 
-/** Reads the table in the journal's order, without the horizon: it skips what commits late. */
+/** Reads the table in the journal's order, without the horizon: it skips events that are committed late. */
 export async function readWithoutHorizon({ world, deliveries, ending }: Faulty): Promise<void> {
   let from = { position: 0, sequence: 0 };
   await poll(ending, async () => {
@@ -19,7 +19,9 @@ export async function readWithoutHorizon({ world, deliveries, ending }: Faulty):
   });
 }
 
-/** Reads the table by sequence alone: it skips what commits late, and has another order than the journal. */
+/**
+ * Reads the table by sequence alone: it skips events that are committed late, and has another order than the journal.
+ */
 export async function readBySequence({ world, deliveries, ending }: Faulty): Promise<void> {
   let sequence = 0;
   await poll(ending, async () => {

@@ -16,7 +16,7 @@ export interface ProcessProgram {
   /** The file that Node runs, inside the repository, with its arguments. */
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Returns 200 when it is ready; without one it counts as ready at once. */
+  /** The URL that returns 200 once it is ready; without one it counts as ready at once. */
   readonly readyUrl?: string;
   /** Receives its output. */
   readonly logFile: string;
@@ -62,7 +62,7 @@ export class ServiceProcess {
     }
   }
 
-  /** Starts it and waits for nothing. */
+  /** Starts it without waiting. */
   launch(): void {
     const { command, env, logFile } = this.#program;
     const [file, ...args] = command;
@@ -134,7 +134,7 @@ export class ServiceProcess {
   }
 }
 
-/** Why it is not ready; undefined when it is. */
+/** The reason why it is not ready; undefined if it is ready. */
 async function problemOf(url: string): Promise<string | undefined> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(5000) });

@@ -34,13 +34,14 @@ export interface World {
   readonly folder: string;
   readonly tenants: readonly Tenant[];
   /**
-   * A further one, whose archive is emptied all the time: only what the service itself waits for consumes its journal.
+   * A further tenant whose archive is pruned all the time: its journal is read only by consumers that the service waits
+   * for.
    */
   readonly pruned: Tenant;
   readonly apis: readonly ServiceProcess[];
   readonly urls: readonly string[];
   readonly worker: ServiceProcess;
-  /** Moves each tenant's cursor on, without which nothing is archived. */
+  /** Advances each tenant's cursor; otherwise no event is archived. */
   readonly adapter: ServiceProcess;
   /** For the checker's own queries, and for direct writers; its connections are named `chaos`. */
   readonly pool: Pool;
@@ -51,7 +52,7 @@ export interface World {
   close(): Promise<void>;
 }
 
-/** @param lifeSeconds how long the tokens of the tenants are good */
+/** @param lifeSeconds the lifetime of the tenants' tokens */
 export async function openWorld(
   tenantCount: number,
   lifeSeconds: number,

@@ -15,7 +15,7 @@ export interface Writer extends ApiCaller {
 }
 
 const upTo = (ms: number) => Math.random() * ms;
-/** How long a command is retried before it counts as unanswered. */
+/** The time for which a command is retried before it counts as unanswered. */
 const commandMsMax = 60_000;
 
 /** Sends a command with one key until any process responds. */
@@ -95,7 +95,7 @@ async function tryInVain(writer: Writer, task: OwnTask): Promise<void> {
     writer.fault(`a stale version was answered ${said(answer)}`);
 }
 
-/** A claim that is never released: the worker ends it, with an event of its own. */
+/** A claim that is never released: the worker ends it and writes an event. */
 async function letClaimLapse(writer: Writer, task: OwnTask): Promise<void> {
   const opened = await command(writer, 'POST', '/sessions', { clientName: 'chaos', ttlSeconds: 10 });
   if (opened?.status !== 201) return;
@@ -124,7 +124,7 @@ export async function archiveAgainAndAgain(writer: Writer, isPruned: boolean): P
 async function putAway(writer: Writer, how: 'archive' | 'prune'): Promise<void> {
   const body = { beforeSeconds: 0, maxEvents: 1 + Math.floor(upTo(200)) };
   const answer = await command(writer, 'POST', `/operations/journal:${how}`, body);
-  // Before the adapter's first round there is no cursor.
+  // The cursor doesn't exist before the adapter's first round.
   if (answer !== undefined && answer.status !== 200 && answer.status !== 409)
     writer.fault(`${how} was answered ${said(answer)}`);
 }
@@ -132,7 +132,7 @@ async function putAway(writer: Writer, how: 'archive' | 'prune'): Promise<void> 
 class TakenBack extends Error {}
 
 export interface SlowWriting {
-  /** How long a transaction stays open between its first and its last event. */
+  /** The time for which a transaction stays open between its first and its last event. */
   readonly openMs: number;
   /** The probability of a rollback. */
   readonly takesBack: number;

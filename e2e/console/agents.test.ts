@@ -37,7 +37,7 @@ describe('agents and sessions', { skip: noBrowser }, () => {
     return { task, agent, harness, lease };
   }
 
-  test('by keyboard alone an operator disables an agent, and sees its leases end', async () => {
+  test('by keyboard alone an operator disables an agent, whose leases then end on the page', async () => {
     const { task, agent, harness, lease } = await atWork('Held by who is disabled');
     const { page, complaints } = await world.signedIn('/agents');
     const card = page.getByRole('listitem').filter({ hasText: 'Held by who is disabled' }).first();
@@ -49,7 +49,7 @@ describe('agents and sessions', { skip: noBrowser }, () => {
       .getByText(/This closes 1 session and releases 1 claim/)
       .waitFor();
     await assertAccessible(page, 'the confirmation before disabling');
-    // Keys do not reach the page behind the dialog.
+    // Keys do not reach the page below the dialog.
     await page.keyboard.press('g');
     await page.keyboard.press('j');
     await page.keyboard.press('Escape');
@@ -70,7 +70,7 @@ describe('agents and sessions', { skip: noBrowser }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  test('a run is cancellation requested, and a lease is ended', async () => {
+  test("a run's cancellation is requested, and a lease is ended", async () => {
     const { harness, lease } = await atWork('To be cancelled');
     const { page } = await world.signedIn('/agents');
     await page.getByRole('button', { name: 'Request cancellation' }).click();
@@ -83,7 +83,7 @@ describe('agents and sessions', { skip: noBrowser }, () => {
   });
 
   longTest(
-    'who is silent is shown as unresponsive, who is idle by name; texts of others stay texts',
+    'silent agents are shown as unresponsive, idle ones by name; untrusted text is not interpreted',
     async () => {
       const evil = '<img src=x onerror="window.ran=1">';
       const { harness } = await atWork(`Work ${evil}`, `client ${evil}`);
@@ -147,7 +147,7 @@ describe('agents and sessions', { skip: noBrowser }, () => {
   );
 
   longTest(
-    'by keyboard alone the journal is filtered by type, object and actor, and an event opens its task as it was then',
+    'by keyboard alone the journal is filtered by type, object and actor, and an event opens its task in its state at that time',
     async () => {
       const { baton } = world;
       const { task, harness } = await atWork('First title');
@@ -237,7 +237,7 @@ describe('agents and sessions', { skip: noBrowser }, () => {
   );
 
   longTest(
-    'the journal shows older events a page at a time, and what happened while it was paused',
+    'the journal shows older events page by page, and the events that occurred during a pause',
     async () => {
       const { baton } = world;
       const { id } = await baton.tasks.create({ title: 'Much talked about' });

@@ -51,7 +51,7 @@ describe('the board, saved views and the palette', { skip: noBrowser }, () => {
     assert.fail(`${name} got nothing dropped`);
   }
 
-  longTest('a card is dragged to another column, and its task has moved', async () => {
+  longTest('dragging a card to another column moves its task', async () => {
     const task = await world.baton.tasks.create({ title: 'Dragged' });
     const { page, complaints } = await world.signedIn('/?view=board');
     await card(page, task).waitFor();
@@ -80,7 +80,7 @@ describe('the board, saved views and the palette', { skip: noBrowser }, () => {
   );
 
   longTest(
-    'a card that somebody changed meanwhile returns, with the author and the current state',
+    'a card whose task was changed meanwhile returns, with the author and the current state',
     async () => {
       const task = await world.baton.tasks.create({ title: 'Wanted by two' });
       const rival = await world.participant('Rosa the rival', ['tasks.read', 'tasks.write']);
@@ -190,7 +190,7 @@ describe('the board, saved views and the palette', { skip: noBrowser }, () => {
     },
   );
 
-  longTest('fifty views are kept and no more, and invalid stored views are dropped', async () => {
+  longTest('at most fifty views are stored, and invalid stored views are dropped', async () => {
     const { page, complaints } = await world.signedIn();
     const many = Array.from({ length: 50 }, (_, n) => ({ name: `View ${n}`, search: { q: `word${n}` } }));
     const odd = [
@@ -255,7 +255,7 @@ describe('the board, saved views and the palette', { skip: noBrowser }, () => {
   });
 
   longTest(
-    'the palette and the help know every page and every key, and the help comes from the palette',
+    'the palette and the help list every page and every key, and the palette opens the help',
     async () => {
       const { page, complaints } = await world.signedIn();
       await page.keyboard.press('Control+k');

@@ -29,7 +29,7 @@ describe('the console', { skip: noBrowser }, () => {
   const newCode = () => world.newCode();
   const signedIn = (path = '/', options = {}) => world.signedIn(path, options);
 
-  test('the address that the start prints signs in once, and leaves no secret behind', async () => {
+  test('the address that the start prints signs in once, and leaves no secret in the browser', async () => {
     const { page, complaints } = await openPage(browser);
     await page.goto(printedAddress);
     await page.getByRole('heading', { name: 'Work' }).waitFor();
@@ -77,7 +77,7 @@ describe('the console', { skip: noBrowser }, () => {
     await page.getByRole('navigation', { name: 'Pages' }).waitFor();
   });
 
-  test('words in an address that no page knows are as if they were not there', async () => {
+  test('unknown values in a URL are ignored', async () => {
     const { page, complaints } = await signedIn();
     for (const [path, heading] of [
       ['/?view=x&category=x&priority=x&workspace=x&create=x', 'Work'],
@@ -96,7 +96,7 @@ describe('the console', { skip: noBrowser }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  test('the sign-in leads to no other site', async () => {
+  test('the sign-in never redirects to another site', async () => {
     for (const next of [
       '//evil.example/x',
       '/.//evil.example/x',
@@ -184,7 +184,7 @@ describe('the console', { skip: noBrowser }, () => {
     assert.equal((await baton.tasks.get(task.id)).status, task.status);
   });
 
-  test('an approval that waits for me is decided in the inbox', async () => {
+  test('a pending approval is decided in the inbox', async () => {
     const { id } = await baton.tasks.create({ title: 'Release 2.4' });
     const approval = await baton.approvals.request({
       task: id,
@@ -262,7 +262,7 @@ describe('the console', { skip: noBrowser }, () => {
     await baton.sessions.close(session.id);
   });
 
-  test('texts of others are shown as they are, never run', async () => {
+  test('untrusted text is shown verbatim and never run', async () => {
     const evil = '"><img src=x onerror="window.ran=1"><script>window.ran=1</script>{{7*7}}';
     const task = await baton.tasks.create({ title: evil, description: evil });
     await baton.tasks.createComment(task.id, { body: `${evil} [x](javascript:window.ran=1)` });
@@ -290,7 +290,7 @@ describe('the console', { skip: noBrowser }, () => {
     assert.ok(bytes > 10_000 && bytes <= 200_000, `${bytes} bytes`);
   });
 
-  test('a page that was open before loads no file of the console again', async () => {
+  test("a cached page doesn't reload any file of the console", async () => {
     const { page } = await signedIn();
     await page.reload();
     await page.getByRole('heading', { name: 'Work' }).waitFor();
@@ -300,7 +300,7 @@ describe('the console', { skip: noBrowser }, () => {
     assert.deepEqual(new Set(transferred), new Set([0]));
   });
 
-  test('a list reads on to its end while the wheel turns, with few rows in the document', async () => {
+  test('scrolling loads a list to its end, with few rows in the document', async () => {
     await baton.tasks.create({ title: 'The first of many' });
     await seedTasks(world.databaseUrl, world.tenantId, 300);
     const { page } = await signedIn();

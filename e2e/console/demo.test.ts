@@ -57,7 +57,7 @@ describe('the live demo', { skip: noBrowser }, () => {
     );
   }
 
-  test('a visitor starts it from the empty board, watches, answers, and takes it away with one act', async () => {
+  test('a visitor starts it from the empty board, watches, answers, and removes it with one action', async () => {
     const { page, complaints } = await world.signedIn('/?view=board');
     await page.getByRole('heading', { name: 'No tasks yet' }).waitFor();
     const start = page.getByRole('button', { name: 'Start the demo' });
@@ -97,7 +97,7 @@ describe('the live demo', { skip: noBrowser }, () => {
   });
 
   longTest(
-    'removed at work: leases end, open tasks and questions are cancelled; a second removal finds nothing',
+    'removed while working: leases end, open tasks and questions are cancelled; a second removal has no effect',
     async () => {
       const running = program('packages/cli/src/main.ts', ['demo', 'live', '--step-ms', '200', '--json'], {
         BATON_HOME: world.home,
@@ -124,7 +124,7 @@ describe('the live demo', { skip: noBrowser }, () => {
     },
   );
 
-  test('the demo is neither offered to nor accepted from anybody but the administrator', async () => {
+  test('only the administrator is offered the demo and can start it', async () => {
     const { token } = await world.person([...agentPermissions, 'workspaces.read']);
     const { page } = await world.signedIn('/?q=nothing-is-called-so', {}, token);
     await page.getByRole('heading', { name: 'No tasks match these filters' }).waitFor();

@@ -8,7 +8,7 @@ import { assertAccessible, isGone, noBrowser, openPage, until, untilTrue } from 
 import { type OwnConsole, startOwnConsole } from '../testing/console.ts';
 import { endLease } from '../testing/run-statement.ts';
 
-// Complete user journeys. console.test.ts has that of a task that is created, found, opened and commented on.
+// Complete user journeys. console.test.ts has the one in which a task is created, found, opened and commented on.
 
 const agentPermissions = ['tasks.read', 'tasks.claim', 'sessions.open'];
 
@@ -21,7 +21,7 @@ describe('journeys through the console', { skip: noBrowser }, () => {
   afterEach(() => world?.closePages());
   after(() => world?.close());
 
-  test('a newcomer, from an empty folder: the printed address, the first task, taken, finished, done', async () => {
+  test('a newcomer, from an empty folder: opens the printed address, then creates, claims and completes the first task', async () => {
     const { page, complaints } = await openPage(world.browser);
     await page.goto(world.printedAddress);
     await page.getByRole('heading', { name: 'No tasks yet' }).waitFor();
@@ -78,7 +78,7 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     await field.fill('Half of it is done.');
     const { activeClaimId: first } = await baton.tasks.get(task.id);
     assert.equal((await baton.claims.get(first ?? '')).holderId, person.principalId);
-    // Nobody else can write meanwhile, not even the administrator, without the claim.
+    // Meanwhile nobody can write without the claim, not even the administrator.
     await assert.rejects(
       baton.tasks.update(task.id, { priority: 'high' }, { ifMatch: `"task-${task.version + 1}"` }),
       { code: 'task_claimed' },
@@ -335,7 +335,7 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  test('the page of a task shows that its agent lost the lease, and the next holder', async () => {
+  test('the page of a task shows that its agent lost the lease, and shows the next holder', async () => {
     const first = await world.participant('Slow agent', agentPermissions);
     const second = await world.participant('Next agent', agentPermissions);
     const task = await world.baton.tasks.create({ title: 'Handed on by time' });

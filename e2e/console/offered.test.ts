@@ -4,7 +4,8 @@ import { agentPermissions } from '@baton/testing/participant';
 import { assertAccessible, isGone, noBrowser } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
 
-// The service and the page agree on who is offered a task, and on why nobody is.
+// The service and the page agree on the principals to whom a task is offered, and on the reason if it is offered to
+// none.
 
 describe('whom a task is offered', { skip: noBrowser }, () => {
   let world: RunningConsole;
@@ -15,7 +16,7 @@ describe('whom a task is offered', { skip: noBrowser }, () => {
   afterEach(() => world?.closePages());
   after(() => world?.close());
 
-  test('a task that is given to an agent in the console is offered to it, and to no other', async () => {
+  test('a task that is assigned to an agent in the console is offered only to that agent', async () => {
     const { baton } = world;
     const [ada, grace] = [
       await world.participant('Ada the agent', agentPermissions),

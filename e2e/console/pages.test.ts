@@ -6,7 +6,7 @@ import { assertAccessible, noBrowser, patienceMs } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
 import { settled } from '../testing/console-pages.ts';
 
-// Projects, processes, skills and knowledge: the API creates what the pages show, and verifies what they do.
+// Projects, processes, skills and knowledge: the API creates the displayed objects and verifies the pages' actions.
 
 const evil = '<img src=x onerror="window.ran=1">';
 /** accessibility.long.test.ts checks the lists in every color scheme and width. */
@@ -74,7 +74,7 @@ describe('projects, processes, skills and knowledge', { skip: noBrowser }, () =>
     return assert.fail('it did not happen within a minute');
   };
 
-  test('each page has an empty state with the next step, and names a missing permission', async () => {
+  test('each page has an empty state with the next step, and shows a missing permission', async () => {
     const nobody = await world.person(['tasks.read']);
     const { page } = await world.signedIn('/', {}, nobody.token);
     for (const [path, name, permission] of [

@@ -130,7 +130,7 @@ describe('signing in to the console through an identity provider', { skip: noBro
     assert.deepEqual(complaints, []);
   });
 
-  test('a callback is good once, in the browser that began, with the state that it began with', async () => {
+  test('a callback is valid once, in the browser that started the sign-in, with its own state', async () => {
     const { page } = await begin('corporate');
     const callback = await stoppedCallback(page, 'ada');
     const forged = new URL(callback);
@@ -194,7 +194,7 @@ describe('signing in to the console through an identity provider', { skip: noBro
     assert.equal(await tokenStatus(), 401);
   });
 
-  test('an answer that names another provider, or a code of another sign-in, is refused', async () => {
+  test('a response from another provider, or a code of another sign-in, is rejected', async () => {
     const { page } = await begin('corporate');
     const mixed = new URL(await stoppedCallback(page, 'ada'));
     mixed.searchParams.set('iss', 'https://evil.example');
@@ -214,7 +214,7 @@ describe('signing in to the console through an identity provider', { skip: noBro
     await assertAccessible(unwilling.page, 'sign-in with a problem');
   });
 
-  test('a token of another audience, and a provider that is disabled, let nobody in', async () => {
+  test('a token of another audience, or a disabled provider, signs nobody in', async () => {
     const { page } = await begin('corporate');
     const callback = await stoppedCallback(page, 'ada');
     await identity.identityProviders.update(tenantId, 'corporate', { audience: 'another' });

@@ -29,7 +29,7 @@ describe('the list of 10,000 tasks', { skip: noBrowser }, () => {
   afterEach(() => world?.closePages());
   after(() => world?.close());
 
-  test('scrolls with 95 % of its frames in time, and has few rows in the document', async (t) => {
+  test('scrolls with 95 % of its frames on time, and has few rows in the document', async (t) => {
     const { page, complaints } = await world.signedIn();
     await page.getByRole('link', { name: 'Task 10000' }).waitFor();
     await readToTheEnd(page);

@@ -85,7 +85,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
   });
 
   longTest(
-    'no page leaves a secret in storage, in an address, in the history or in a request of another kind',
+    'no page leaves a secret in storage, in a URL, in the history or in another kind of request',
     async () => {
       const watched = await openPage(world.browser);
       const { page, complaints } = watched;
@@ -201,7 +201,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
   });
 
   longTest(
-    'a server on another port of the host gets the cookie, and can neither use it nor plant one',
+    'a server on another port of the host gets the cookie, but can neither use it nor plant one',
     async () => {
       const rival = await world.person(['tasks.read']);
       const ask = (path: string, cookie: string, key?: string, body: object = {}) =>
@@ -306,7 +306,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  test('input of one person is never sent as another who has signed in meanwhile', async () => {
+  test('input of one person is never sent as another person who has signed in meanwhile', async () => {
     const rival = await world.person(['tasks.read', 'tasks.write']);
     const task = await world.baton.tasks.create({ title: 'Written as somebody' });
     const { page, complaints } = await world.signedIn(`/tasks/${task.publicId}`);
@@ -335,7 +335,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  test('a name that somebody makes point to this machine opens nothing', async () => {
+  test('a foreign host name that points to this machine opens no page', async () => {
     const { port } = new URL(world.url);
     const statusAt = (host: string, path: string, method = 'GET') =>
       new Promise<number>((resolve, reject) => {
@@ -366,7 +366,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
     }
   });
 
-  test('texts of others are shown as they are on every page, and never run', async () => {
+  test('untrusted text is shown verbatim on every page, and never run', async () => {
     const known = new Set<string>();
     const watched = await world.signedIn();
     watched.page.on('dialog', (dialog) => {
@@ -403,7 +403,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
     await assertHarmless(watched, 'the palette');
   });
 
-  test('no text of others is so long that a narrow page is wider than the screen', async () => {
+  test('no untrusted text makes a narrow page wider than the screen', async () => {
     const { page } = await world.signedIn('/', { viewport: { width: 375, height: 800 } });
     const views = JSON.stringify(
       Array.from({ length: 9 }, (_, n) => ({ name: `${n}${mark}`, search: { q: 'x' } })),

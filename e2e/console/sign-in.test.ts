@@ -61,7 +61,7 @@ describe('signing in to the console', () => {
   }
   const outcome = ({ status, body }: Answer) => [status, body.error?.code];
 
-  test('a token opens a session, whose cookie is for access tokens alone, until it is signed out', async () => {
+  test('a token opens a session, whose cookie only yields access tokens, until the sign-out', async () => {
     const signedIn = await post('/console/sign-in', { token: adminToken });
     assert.equal(signedIn.status, 200);
     const [cookie = ''] = signedIn.headers['set-cookie'] as string[];
@@ -76,7 +76,7 @@ describe('signing in to the console', () => {
     assert.deepEqual(outcome(await post('/console/token', {})), [401, 'signed_out']);
   });
 
-  test('without the key of the page that signed in, its cookie opens, changes and ends nothing', async () => {
+  test("without the key of the page that signed in, its cookie can't open, change or end a session", async () => {
     const own = await signIn();
     const calls = ['token', 'sign-out', 'demo', 'sign-in', 'provider-sign-in'];
     for (const key of ['', 'short', 'p'.repeat(44)])
@@ -116,7 +116,7 @@ describe('signing in to the console', () => {
     cookie: cookieIn(await post('/console/sign-in', { token: adminToken }, headers)),
   });
 
-  test('a sign-in gives a new cookie and ends the session before it; one act ends those of every browser', async () => {
+  test('a sign-in sets a new cookie and ends the previous session; one action ends those of every browser', async () => {
     const planted = { cookie: `baton_console=${'A'.repeat(43)}` };
     const first = await signIn(planted);
     assert.notEqual(first.cookie, planted.cookie);
@@ -136,7 +136,7 @@ describe('signing in to the console', () => {
     assert.deepEqual(outcome(await post('/console/sign-in', { code: body.code })), [401, 'code_invalid']);
   });
 
-  test('other bodies and other sites are refused', async () => {
+  test('other bodies and other sites are rejected', async () => {
     const refused = [
       [{ code: 1 }, {}, 400],
       [{ password: 'x' }, {}, 400],
@@ -156,7 +156,7 @@ describe('signing in to the console', () => {
       assert.equal((await post('/console/sign-in', body, headers)).status, status, JSON.stringify(headers));
   });
 
-  test('an address that guesses tokens is stopped, and no other with it', async () => {
+  test('an address that guesses tokens is limited without affecting others', async () => {
     const guess = () => post('/console/sign-in', { token: 'bat_guessed' }, {}, '127.0.0.9');
     const signedIn = await post('/console/sign-in', { token: adminToken });
     const cookie = (signedIn.headers['set-cookie']?.[0] ?? '').split(';')[0] as string;
@@ -166,7 +166,7 @@ describe('signing in to the console', () => {
     assert.equal((await post('/console/sign-in', { token: adminToken })).status, 200);
   });
 
-  test('an address that guesses tokens at /mcp stops no other', async () => {
+  test("an address that guesses tokens at /mcp doesn't limit others", async () => {
     const call = (token: string, from: string) =>
       post(
         '/mcp',

@@ -56,7 +56,7 @@ describe('the system page', { skip: noBrowser }, () => {
     await untilTrue(async () => (await deadNow()) === count, `there are not ${count} dead letters`);
   }
 
-  test('both services are shown as ready, with their metrics; one that fails shows what to do', async () => {
+  test('both services are shown as ready, with their metrics; a failing one shows the remedy', async () => {
     const { page, complaints } = await world.signedIn();
     await page.keyboard.press('g');
     await page.keyboard.press('s');
@@ -93,7 +93,7 @@ describe('the system page', { skip: noBrowser }, () => {
     }
   });
 
-  test('it polls while it is visible only', async () => {
+  test('it polls only while it is visible', async () => {
     const { page } = await world.signedIn();
     let isHidden = false;
     const asked = { inSight: 0, outOfSight: 0 };
@@ -134,21 +134,24 @@ describe('the system page', { skip: noBrowser }, () => {
     assert.ok(asked.inSight > 0);
   });
 
-  longTest('who may read only sees the deliveries without acts, and who may not sees none', async () => {
-    for (const [right, seen] of [
-      ['operations.read', 'task.created'],
-      ['tasks.read', 'Deliveries require the permission'],
-    ] as const) {
-      const { page } = await world.signedIn();
-      await page.route('**/harness/context', async (route) => {
-        const answer = await route.fetch();
-        await route.fulfill({ json: { ...(await answer.json()), permissions: [right] } });
-      });
-      await page.goto(`${world.url}/system`);
-      await page.getByText(seen).first().waitFor();
-      assert.equal(await page.getByRole('button', { name: /Redeliver|Discard/ }).count(), 0, right);
-    }
-  });
+  longTest(
+    'with read permission only, deliveries are shown without actions; without it, none are shown',
+    async () => {
+      for (const [right, seen] of [
+        ['operations.read', 'task.created'],
+        ['tasks.read', 'Deliveries require the permission'],
+      ] as const) {
+        const { page } = await world.signedIn();
+        await page.route('**/harness/context', async (route) => {
+          const answer = await route.fetch();
+          await route.fulfill({ json: { ...(await answer.json()), permissions: [right] } });
+        });
+        await page.goto(`${world.url}/system`);
+        await page.getByText(seen).first().waitFor();
+        assert.equal(await page.getByRole('button', { name: /Redeliver|Discard/ }).count(), 0, right);
+      }
+    },
+  );
 
   longTest("a browser whose clock is ahead shows the next attempt by Baton's clock", async () => {
     const { page } = await world.signedIn();
@@ -165,7 +168,7 @@ describe('the system page', { skip: noBrowser }, () => {
   });
 
   longTest(
-    'by keyboard alone: a delivery is given up with a reason, another made again, and then all that are left',
+    'by keyboard alone: a delivery is dropped with a reason, another is retried, and then all remaining ones',
     async () => {
       await world.baton.tasks.create({ title: 'Four' });
       await untilDead(4);

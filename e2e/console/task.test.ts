@@ -24,7 +24,7 @@ describe("a task's page", { skip: noBrowser }, () => {
   afterEach(() => world?.closePages());
   after(() => world?.close());
 
-  test('a claim is released beside its reason, and its holder is notified of the loss', async () => {
+  test('a claim is released next to its reason, and its holder is notified of the loss', async () => {
     const { baton } = world;
     const task = await baton.tasks.create({ title: 'Held for too long' });
     const holder = await world.person(agentPermissions);
@@ -65,7 +65,7 @@ describe("a task's page", { skip: noBrowser }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  test('a reason links to its approval, and names the permission to people without it', async () => {
+  test('a reason links to its approval, and shows the required permission to people without it', async () => {
     const { baton, me } = world;
     const { id, publicId } = await baton.tasks.create({ title: 'Waits for a yes' });
     const { id: approvalId } = await baton.approvals.request({
@@ -115,7 +115,7 @@ describe("a task's page", { skip: noBrowser }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  test('a task is edited by keyboard alone; a version conflict shows who changed what', async () => {
+  test('a task is edited by keyboard alone; a version conflict shows the concurrent change and its author', async () => {
     const { baton, me } = world;
     const task = await baton.tasks.create({ title: 'To be changed' });
     const { page, complaints } = await world.signedIn(`/tasks/${task.publicId}`);
@@ -155,7 +155,7 @@ describe("a task's page", { skip: noBrowser }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  test('acceptance, evidence, attempts and artifacts are shown, and no address but a page is linked', async () => {
+  test('acceptance, evidence, attempts and artifacts are shown, and only HTTP addresses are linked', async () => {
     const { baton } = world;
     const evil = '<img src=x onerror="window.ran=1">';
     const task = await baton.tasks.create({

@@ -16,10 +16,10 @@ import { Shared } from './shared.ts';
 const browsers = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'];
 const executablePath = browsers.find((path) => existsSync(path));
 
-/** Why the browser tests are skipped; false if a browser is installed. */
+/** The reason why the browser tests are skipped; false if a browser is installed. */
 export const noBrowser = executablePath === undefined ? `there is no ${browsers.join(', and no ')}` : false;
 
-/** @param args more of Chromium's switches */
+/** @param args additional command-line switches of Chromium */
 export async function startBrowser(args: readonly string[] = []): Promise<Browser> {
   assert.ok(executablePath !== undefined, 'no browser is installed');
   return chromium.launch({ executablePath, args: ['--no-sandbox', ...args] });
@@ -56,7 +56,7 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('console', (message) => {
-    // A rejected request is not a fault of the page: the caller gets the response.
+    // A rejected request is not an error of the page: the caller gets the response.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
       complaints.push(message.text());
   });

@@ -6,7 +6,7 @@ import { repository } from '@baton/testing/baton-process';
 /** Third-party libraries, installed in a separate folder. */
 export const clientsFolder = join(repository, 'e2e/clients');
 
-/** Why these libraries are missing; false if all are installed. */
+/** The reason why these libraries are missing; false if all are installed. */
 export function withoutClients(...names: readonly string[]): string | false {
   const missing = names.filter((name) => !existsSync(join(clientsFolder, 'node_modules', name)));
   return (

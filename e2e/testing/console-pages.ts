@@ -8,7 +8,7 @@ export const pagesOfConsole: readonly { readonly path: string; readonly name: st
   ({ to, name }) => ({ path: to, name }),
 );
 
-/** Waits until a page is complete: it has its heading, and nothing loads. */
+/** Waits until a page is complete: it has its heading, and no request is pending. */
 export async function settled(page: Page): Promise<void> {
   await page.locator('main h1').first().waitFor();
   await page.locator('[role="status"][aria-label="Loading"]').first().waitFor({ state: 'detached' });

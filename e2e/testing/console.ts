@@ -26,7 +26,7 @@ export interface RunningConsole {
   readonly adminSecret: string;
   readonly tenantId: string;
   readonly issuer: string;
-  /** The address of coordination's database, for data that no endpoint creates in the time of a test. */
+  /** The address of coordination's database, for data that no endpoint can create fast enough for a test. */
   readonly databaseUrl: string;
   /** A client as the administrator. */
   readonly baton: BatonClient;
@@ -36,7 +36,7 @@ export interface RunningConsole {
   person(permissions: readonly string[]): Promise<Participant>;
   /** Baton's output so far. */
   output(): string;
-  /** @returns a code that signs in the owner of this token; the administrator without it */
+  /** @returns a code that signs in the owner of this token, or by default the administrator */
   newCode(token?: string): Promise<string>;
   /** A browser of its own that is signed in, at this path. */
   signedIn(path?: string, options?: BrowserContextOptions, token?: string): Promise<Watched>;
@@ -94,7 +94,7 @@ export async function startConsole(): Promise<RunningConsole> {
 }
 
 /**
- * Starts a Baton of its own, for tests that configure it or read what only its start prints.
+ * Starts a Baton of its own, for tests that configure it or read output that only its start prints.
  * @param env settings besides the folder, the port and the databases
  */
 export async function startOwnConsole(env: Readonly<Record<string, string>> = {}): Promise<OwnConsole> {
@@ -162,7 +162,9 @@ export async function startBaton(env: Readonly<Record<string, string>>): Promise
   }
 }
 
-/** Creates what a Baton's first start creates: a tenant with audiences and an administrator, in both services. */
+/**
+ * Creates the same objects as a Baton's first start: a tenant with audiences and an administrator, in both services.
+ */
 async function newTenant({ url, adminSecret, issuer, databaseUrl }: StartedBaton): Promise<Administrator> {
   const { identity } = createClient({ url, adminSecret });
   const [tenantId, displayName] = [newId(), 'Administrator'];

@@ -9,7 +9,7 @@ import { type DebianPostgres, makeFolder, processOptions, stopProcess } from './
 const program = '/usr/sbin/pgbouncer';
 const readyWaitMs = 30_000;
 
-/** Why tests with PgBouncer can't run here; false when they can. */
+/** The reason why tests with PgBouncer can't run here; false if they can. */
 export const withoutPgBouncer = existsSync(program)
   ? false
   : `${program} is missing: apt-get install pgbouncer`;
@@ -17,7 +17,7 @@ export const withoutPgBouncer = existsSync(program)
 export interface PgBouncer {
   /** The address of a database through it, as a role. */
   url(database: string, role: string): string;
-  /** Leads to another server; clients stay connected. */
+  /** Switches to another server; clients stay connected. */
   lead(to: DebianPostgres): void;
   stop(): Promise<void>;
 }

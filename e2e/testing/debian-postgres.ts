@@ -9,7 +9,7 @@ const programs = '/usr/lib/postgresql/15/bin';
 const readyWaitMs = 60_000;
 const stopWaitMs = 30_000;
 
-/** Why tests with PostgreSQL 15 can't run here; false when they can. */
+/** The reason why tests with PostgreSQL 15 can't run here; false if they can. */
 export const withoutDebianPostgres = existsSync(join(programs, 'pg_dump'))
   ? false
   : `PostgreSQL 15 is not in ${programs}: apt-get install postgresql`;
@@ -21,7 +21,7 @@ export interface DebianPostgres {
   /** Starts it again, on the same port and data. */
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** Stops it cleanly, copies its data and starts it again; what it returns puts the copy back in the same way. */
+  /** Stops it cleanly, copies its data and starts it again; the returned function restores the copy in the same way. */
   copyData(): Promise<() => Promise<void>>;
 }
 
@@ -53,14 +53,14 @@ export function processOptions(folder: string) {
   return { ...account, cwd: folder, env: { PATH: process.env.PATH, LC_ALL: 'C.UTF-8' } };
 }
 
-/** A folder that such a program may write in. */
+/** A folder in which such a program may write. */
 export function makeFolder(folder: string): void {
   mkdirSync(folder, { mode: 0o700 });
   const { uid, gid } = processOptions(folder);
   if (uid !== undefined && gid !== undefined) chownSync(folder, uid, gid);
 }
 
-/** Ends a process, by force when it takes too long. */
+/** Ends a process, by force if it takes too long. */
 export async function stopProcess(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, 'exit');

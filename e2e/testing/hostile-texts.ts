@@ -21,7 +21,7 @@ export const mark = '<img src=x onerror="window.__xss=1">';
 const rightToLeft = '\u202E';
 const longWord = 'W'.repeat(120);
 
-/** All attacks, a text that runs from right to left and a word that no line holds. */
+/** All attacks, a text that runs from right to left and a word that is longer than a line. */
 export const hostile = [...attacks, `${rightToLeft}gnp.exe`, longWord].join(' ');
 
 const address = 'javascript:window.__xss=1//';

@@ -1,4 +1,4 @@
-/** How long an unused resource waits for the next test file of this process. */
+/** The time for which an unused resource is kept for the next test file of this process. */
 const idleMsMax = 10_000;
 
 /**

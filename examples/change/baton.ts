@@ -15,7 +15,7 @@ export type Answer = any;
 export type Call = (method: string, path: string, body?: unknown) => Promise<Answer>;
 
 /**
- * Polls several times a second until there is a result. @throws Error after 90 seconds that names what did not happen
+ * Polls several times a second until there is a result. @throws Error after 90 seconds, with the missing result
  */
 export async function until<Value>(what: string, look: () => Promise<Value | undefined>): Promise<Value> {
   for (const endMs = performance.now() + waitMs; performance.now() < endMs; await sleep(200)) {

@@ -1,5 +1,5 @@
-// node bin/run.mjs examples/change/run.ts: starts a Baton in a folder of its own, publishes change.yaml, and plays one
-// change from its start to its end: as the two agents, as the release manager and as the release service. It uses only
+// node bin/run.mjs examples/change/run.ts: starts a Baton in a folder of its own, publishes change.yaml, and runs one
+// change from start to end, as the two agents, the release manager and the release service. It uses only
 // the public HTTP API, and its exit code is 1 if a result is not as expected.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { type Answer, type Baton, type Call, until, withBaton } from './baton.ts
 const entrypoint = 'example.release:release';
 const title = 'Invoices for companies';
 
-/** An agent of the registry: its calls, and the revision that its runs name. */
+/** An agent of the registry: its calls, and the revision that its runs record. */
 interface Agent {
   readonly call: Call;
   readonly revisionId: string;
@@ -131,7 +131,7 @@ async function tell(baton: Baton): Promise<void> {
   await tellJournal(admin, id);
 }
 
-/** An agent takes the task of a step, works under a run, and returns what it made. */
+/** An agent takes the task of a step, works under a run, and returns its result. */
 async function work({ call, revisionId }: Agent, name: string, open: Answer, output: object): Promise<void> {
   const { taskId, id } = open;
   const { publicId, title: what } = await call('GET', `/tasks/${taskId}`);

@@ -32,7 +32,7 @@ export class LeaseGuard {
   /**
    * @param url the address of Baton
    * @param tokenFile a file with a personal access token, whose owner has tasks.read; it remains on this machine
-   * @param folder stores the highest fencing token of each task, also across restarts
+   * @param folder stores the highest fencing token of each task across restarts
    */
   constructor({ url, tokenFile, folder }) {
     this.#url = url.replace(/\/+$/, '');
@@ -41,11 +41,11 @@ export class LeaseGuard {
   }
 
   /**
-   * Lets the holder of a live lease through, and nobody else. Everybody who may read tasks can read claims with their
+   * Lets only the holder of a live lease through. Everybody who may read tasks can read claims with their
    * fencing tokens, so these prove nothing about the caller.
-   * @param claimId the claim, as the client names it; @param fencingToken its token, as text or number
+   * @param claimId the claim that the client presents; @param fencingToken its token, as text or number
    * @param accessToken the caller's own, for the audience control-plane
-   * @returns the task, and how long the lease lasts, in milliseconds, by Baton's clock
+   * @returns the task, and the remaining time of the lease in milliseconds, by Baton's clock
    * @throws Refused
    */
   async check(claimId, fencingToken, accessToken) {
@@ -83,7 +83,7 @@ export class LeaseGuard {
       throw new Refused('This lease has ended (superseded): somebody else holds the task.', stale);
   }
 
-  /** @returns Baton's answer with the moment by its clock. @throws Refused */
+  /** @returns Baton's response with the time of its clock. @throws Refused */
   async #ask(path, body) {
     try {
       for (const isLast of [false, true]) {

@@ -11,7 +11,7 @@ if (!BATON_URL || !BATON_TOKEN_FILE || !UPSTREAM || !FOLDER) {
 }
 const upstream = new URL(UPSTREAM);
 const guard = new LeaseGuard({ url: BATON_URL, tokenFile: BATON_TOKEN_FILE, folder: FOLDER });
-/** The minimum rest of a lease for a request, and the maximum duration of a request. */
+/** The minimum remaining time of a lease for a request, and the maximum duration of a request. */
 const leaseMsMin = 2_000;
 const requestMsMax = 60_000;
 const requestsMax = 64;
@@ -36,7 +36,7 @@ function answer(res, status, message) {
 }
 
 /**
- * Without those of one connection, among them those that `Connection` names. It can't take away the length of a body.
+ * Without hop-by-hop headers, including those listed in `Connection`, which can't remove the length of a body.
  */
 function endToEnd(headers) {
   const named = (headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase());
@@ -46,8 +46,8 @@ function endToEnd(headers) {
 }
 
 /**
- * The headers of what is passed on. Some services read `_` or `.` as `-`: none of the client's names may pass for
- * `Baton-Task`. The access token is the gateway's to see, and not the service's.
+ * The headers of the forwarded request. Some services read `_` or `.` as `-`: none of the client's names may pass
+ * for `Baton-Task`. The access token is for the gateway, not for the service.
  */
 function headersOf(req, framing, taskId) {
   const own = endToEnd(req.headers).filter(([name]) => {
@@ -58,7 +58,7 @@ function headersOf(req, framing, taskId) {
 }
 
 /**
- * The body is framed as it came. For GET, DELETE and OPTIONS Node frames no body by itself: the service would read an
+ * The body keeps its framing. For GET, DELETE and OPTIONS Node frames no body by itself: the service would read an
  * unframed one as the next request, under a task that its author chooses.
  */
 function framingOf({ 'transfer-encoding': encoding, 'content-length': length }) {
@@ -69,7 +69,7 @@ function framingOf({ 'transfer-encoding': encoding, 'content-length': length }) 
   return { 'transfer-encoding': 'chunked' };
 }
 
-/** Passes the service's answer on. It may have a header that Node reads and doesn't write. */
+/** Forwards the service's response. It may have a header that Node can read but not write. */
 function passBack(answered, res) {
   try {
     res.writeHead(answered.statusCode, Object.fromEntries(endToEnd(answered.headers)));

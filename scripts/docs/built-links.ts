@@ -7,8 +7,8 @@ interface BuiltPage {
 }
 
 /**
- * Checks the links of a built site: each leads to a file of it, and each fragment to an element.
- * @returns one line for each that is dead
+ * Checks the links of a built site: each must point to a file of the site, and each fragment to
+ * an element. @returns one line per dead link
  */
 export function findDeadBuiltLinks(folder: string): string[] {
   const files = new Set(globSync('**/*', { cwd: folder }));
@@ -30,7 +30,7 @@ export function findDeadBuiltLinks(folder: string): string[] {
 }
 
 function readPage(path: string): BuiltPage {
-  // Code is shown, not followed; what a script builds isn't in the page yet.
+  // Code is shown, not followed; elements that a script builds are not in the page yet.
   const html = readFileSync(path, 'utf8').replaceAll(/<script\b[\s\S]*?<\/script>|<!--[\s\S]*?-->/g, '');
   const attributes = (name: string) =>
     [...html.matchAll(new RegExp(`<[a-z][^<>]*?\\s(?:${name})="([^"]*)"`, 'g'))].map(([, value = '']) =>

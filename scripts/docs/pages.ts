@@ -2,7 +2,7 @@ import type { Tree } from '../links.ts';
 import { anchorOf, headingsOf, plainText } from './headings.ts';
 import { maskBlocks } from './references.ts';
 
-/** A page of the site, made of a file in Markdown. */
+/** A page of the site, from a Markdown file. */
 export interface Page {
   readonly file: string;
   /** Its path on the site, without slashes around it; empty for the first page. */
@@ -10,7 +10,7 @@ export interface Page {
   readonly title: string;
   /** The anchor of the title. On the site the title is the page's own heading and has no anchor. */
   readonly titleAnchor: string;
-  /** The first sentence; empty where the page begins with something else. */
+  /** The first sentence; empty if the page begins with another element. */
   readonly description: string;
   /** What follows the title. */
   readonly body: string;
@@ -19,7 +19,7 @@ export interface Page {
 const pageForm =
   /^(?:(?:README|ARCHITECTURE|CHANGELOG|CONTRIBUTING|SECURITY)\.md|docs\/.+\.md|examples\/[^/]+\/README\.md|packages\/sdk\/README\.md)$/;
 
-/** Returns the pages of the site: the documentation that the repository holds, where it is. */
+/** Returns the pages of the site, read from the repository's documentation. */
 export function pagesOf(tree: Tree): Page[] {
   return tree.files.filter((file) => pageForm.test(file)).map((file) => readPage(file, tree.read(file)));
 }

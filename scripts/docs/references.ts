@@ -13,7 +13,7 @@ const referenceForms = [
   /<[a-z]\w*\s[^>]*\b(?:href|src)="(?<target>[^"]*)"/dg,
 ];
 
-/** Returns the references of a page, in order. Code holds none. */
+/** Returns the references of a page, in order, without those in code. */
 export function referencesOf(markdown: string): Reference[] {
   const readable = maskCode(markdown);
   return referenceForms
@@ -39,7 +39,7 @@ export function replaceReferences(markdown: string, replacement: (target: string
   return text + markdown.slice(end);
 }
 
-/** Whether a target leads out of the repository: to a site, a mail address or the like. */
+/** Whether a target is outside of the repository: a site, a mail address or the like. */
 export const isExternal = (target: string): boolean => /^(?:[a-z][a-z\d+.-]*:|\/\/)/i.test(target);
 
 export const lineAt = (text: string, index: number): number => text.slice(0, index).split('\n').length;
@@ -58,7 +58,7 @@ export function maskBlocks(markdown: string): string {
   return lines.join('\n').replaceAll(/<!--[\s\S]*?-->/g, blank);
 }
 
-/** Like `maskBlocks`, with code inside of lines. */
+/** Like `maskBlocks`, but also for inline code. */
 function maskCode(markdown: string): string {
   return maskBlocks(markdown).replaceAll(/(?<![`\\])(`+)(?!`)(?:(?!\n\s*\n)[\s\S])*?(?<!`)\1(?!`)/g, blank);
 }

@@ -43,7 +43,7 @@ test('the sections of the decisions are those of their index', () => {
   ]);
 });
 
-test('an entry has its label, or else the title of its page', () => {
+test('an entry has its label, or otherwise the title of its page', () => {
   const pages = pagesOf(treeOf({ 'README.md': '# Baton\n', 'docs/errors.md': '# Errors\n' }));
   const entries = [
     'docs/errors.md',

@@ -142,7 +142,7 @@ export function sectionsOf(tree: Tree): Section[] {
   ];
 }
 
-/** The headings of an index page, each with the pages of the same folder that it links. */
+/** The headings of an index page, each with the linked pages of the same folder. */
 function indexSections(markdown: string, folder: string): Section[] {
   const links = referencesOf(markdown).filter(({ target }) => /^[\w-]+\.md$/.test(target));
   const headings = headingsOf(markdown).filter(({ level }) => level === 2);
@@ -153,7 +153,7 @@ function indexSections(markdown: string, folder: string): Section[] {
   });
 }
 
-/** Returns one line for each page that no section lists, or several do, and for each listed page that does not exist. */
+/** Returns one line per page that is listed in no section or in several, and per listed page that does not exist. */
 export function sidebarProblems(
   sections: readonly Section[],
   pages: readonly Pick<Page, 'file'>[],

@@ -79,7 +79,7 @@ describe('a page of the site', () => {
       assert.equal(built.markdown, `# Claims\n\n${markdown}`);
     });
 
-  test('brings the files that it links to', () => {
+  test('includes the files that it links to', () => {
     const { content } = bodyOf('[x](../../src/a.ts) ![x](../b.png) [x](../../src)');
     assert.deepEqual(content.get('public/source/src/a.ts.txt'), { copyOf: 'src/a.ts' });
     assert.deepEqual(content.get('public/docs/b.png'), { copyOf: 'docs/b.png' });
@@ -91,7 +91,7 @@ describe('a page of the site', () => {
     assert.match(page, /^\| <code data-pagefind-weight="10">stale_claim<\/code> \| 409 \|$/m);
   });
 
-  test('without a title is refused', () => {
+  test('without a title is rejected', () => {
     assert.throws(
       () => contentOf({ 'docs/mcp.md': 'Text\n' }),
       /^Error: docs\/mcp\.md has no title: begin it with/,
@@ -99,7 +99,7 @@ describe('a page of the site', () => {
   });
 });
 
-test('the index for language models has one line for each page, the reasons as optional ones', () => {
+test('the index for language models has one line per page, with the decisions as optional', () => {
   const content = contentOf({});
   const index = String(content.get('public/llms.txt'));
   assert.ok(index.startsWith('# Baton\n\n> Shares work.\n'), index);
@@ -128,7 +128,7 @@ describe('in a built site', () => {
   };
   const errors = { 'errors/index.html': '<h2 id="limits">Limits</h2>', 'errors.md': '' };
 
-  test('links to pages, files, elements and other sites are right', () => {
+  test('links to pages, files, elements and other sites are valid', () => {
     const links = [
       '/errors/',
       '/errors/#limits',
@@ -152,7 +152,7 @@ describe('in a built site', () => {
     ]);
   });
 
-  test('a site without pages is none', () => {
+  test('a site without pages is rejected', () => {
     assert.match(problemsOf({ 'a.txt': '' })[0] ?? '', /holds no pages$/);
   });
 });

@@ -57,8 +57,7 @@ const weightCatalog = (body: string): string =>
   body.replaceAll(/^\| `([\w.:*-]+)` \|/gm, '| <code data-pagefind-weight="10">$1</code> |');
 
 /**
- * https://llmstxt.org: one line for each page, under the sections of the sidebar; its section `Optional` may be left
- * out.
+ * https://llmstxt.org: one line per page, under the sections of the sidebar; its section `Optional` may be omitted.
  */
 function indexForModels(sections: readonly Section[], pages: readonly Page[]): string {
   const pageOf = new Map(pages.map((page) => [page.file, page]));
@@ -80,7 +79,7 @@ function indexForModels(sections: readonly Section[], pages: readonly Page[]): s
   ].join('\n');
 }
 
-/** Leads the links of pages to the same places on the site, and adds the files that they need to its content. */
+/** Rewrites the links of pages to the same targets on the site, and adds the linked files to its content. */
 class SiteLinks {
   readonly #files: ReadonlySet<string>;
   readonly #pages: ReadonlyMap<string, Page>;
@@ -125,7 +124,10 @@ class SiteLinks {
     });
   }
 
-  /** Sources are served as plain text: servers take `.ts` for a video. A folder is served as the list of its files. */
+  /**
+   * Sources are served as plain text, because servers treat `.ts` as a video. A folder is served as the list of its
+   * files.
+   */
   #pathOfFile(file: string): string | undefined {
     if (this.#files.has(file)) {
       const path = images.has(extname(file)) ? file : `source/${file}.txt`;

@@ -27,7 +27,7 @@ export async function serveSite(folder: string, port: number): Promise<{ address
 function sendFile(folder: string, { method, url = '/' }: IncomingMessage, response: ServerResponse): void {
   if (method !== 'GET' && method !== 'HEAD')
     return void response.writeHead(405, { allow: 'GET, HEAD' }).end();
-  // Normalized from the root, so that no path leads out of the folder.
+  // Normalized from the root, so that no path can leave the folder.
   const path = normalize(`/${decoded(url.replace(/[?#].*$/s, ''))}`);
   const isFolder = isDirectory(join(folder, path));
   // Links of a page are relative to its folder, so the address must end in a slash.

@@ -34,14 +34,14 @@ describe('the site of the documentation', { skip }, () => {
     assert.match(await get('llms-full.txt'), /^# Claims$/m);
   });
 
-  test('copies commands without the comments that a shell would take for arguments', () => {
+  test('copies commands without comments, which a shell could treat as arguments', () => {
     const copied = /data-code="npx baton whoami([^"]*)"/.exec(
       readFileSync(join(folder, 'dist/index.html'), 'utf8'),
     );
     assert.ok(copied !== null && !copied[1]?.includes('#'), copied?.[0]);
   });
 
-  test('finds codes and settings where they are described, and requests nothing from elsewhere', {
+  test('finds codes and settings where they are described, and sends no requests to other hosts', {
     skip: noBrowser,
   }, async () => {
     const browser = await startBrowser();

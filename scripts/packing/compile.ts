@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { withRelativeImports } from './modules.ts';
 
 interface Target {
-  /** The oldest JavaScript that it must run as, in the compiler's words. */
+  /** The oldest JavaScript version that it must run on, by the compiler's name. */
   readonly language: 'es2022' | 'es2024';
   /** The libraries that the compiler assumes in addition to the language. */
   readonly library: readonly string[];
@@ -14,7 +14,7 @@ interface Target {
 
 /**
  * Compiles TypeScript files of the repository to JavaScript.
- * @param files paths inside the repository, with all that they import of it
+ * @param files paths inside the repository, with all their imports from it
  * @returns the compiled files by their paths, which are the sources' with another ending
  * @throws Error with the compiler's output
  */
@@ -27,8 +27,8 @@ export function compile(root: string, files: readonly string[], target: Target):
       lib: target.library,
       rewriteRelativeImportExtensions: true,
       declaration: target.hasDeclarations,
-      // Tools that never ran `npm run check` must not get what doesn't compile either, but only the SDK is read again:
-      // for the others `check` has a step.
+      // A package must compile even if `npm run check` was never run. Only the SDK is checked again here: for the
+      // others `check` has a step.
       noCheck: !target.hasDeclarations,
       newLine: 'lf',
       rootDir: root,

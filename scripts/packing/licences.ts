@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * The list of licences that Vite writes, with a text for each package. One that names its licence without bringing the text
- * gets the MIT licence's, with its author as the holder.
+ * The list of licences that Vite writes, with a text for each package. A package that declares its licence without a
+ * text gets the text of the MIT licence, with its author as the holder.
  * @param list sections as `## name - version (licence)`
  * @throws Error for a package that has neither a text nor the MIT licence
  */

@@ -37,14 +37,14 @@ export function lockedParts(lock: Lock, names: readonly string[]): Record<string
     }
   }
   const entries = [...paths].sort().map((path) => {
-    // Its reason in this repository's lockfile doesn't apply to the tarball.
+    // The flag's reason in this repository's lockfile doesn't apply to the tarball.
     const { dev: _dev, devOptional: _devOptional, ...entry } = lock[path] as LockEntry;
     return [path, entry] as const;
   });
   return Object.fromEntries(entries);
 }
 
-/** The path at which Node finds `name` from the package at `path`: in its own node_modules, or in one above. */
+/** The path at which Node finds `name` from the package at `path`: in its own node_modules, or in a parent's. */
 function placeOf(lock: Lock, path: string, name: string): string | undefined {
   for (let folder = path; ; folder = folder.slice(0, folder.lastIndexOf('/node_modules/'))) {
     const place = `${folder}/node_modules/${name}`;

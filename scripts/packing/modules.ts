@@ -25,7 +25,7 @@ function specifiersOf(path: string, text: string): Specifier[] {
   return [...new Map(named.map((specifier) => [specifier.start, specifier])).values()];
 }
 
-/** The file of this repository that a specifier names; undefined for npm's and Node's own modules. */
+/** The file of this repository for a specifier; undefined for npm's and Node's own modules. */
 function fileOf(root: string, from: string, specifier: string): string | undefined {
   if (specifier.startsWith('.')) return normalize(join(dirname(from), specifier));
   const [, name, path] = /^@baton\/([^/]+)(?:\/(.+))?$/.exec(specifier) ?? [];
@@ -39,10 +39,10 @@ function fileOf(root: string, from: string, specifier: string): string | undefin
   return normalize(join('packages', name, target));
 }
 
-/** The entries and all that they import, directly or not, as sorted paths inside `root`. */
+/** The entries and all their direct and indirect imports, as sorted paths inside `root`. */
 export function reachableFrom(root: string, entries: readonly string[]): string[] {
   const found = new Set(entries);
-  // A set that grows while it is read is read to its end.
+  // Iterating over a set includes elements that are added meanwhile.
   for (const file of found)
     for (const { text } of specifiersOf(file, readFileSync(join(root, file), 'utf8'))) {
       const target = fileOf(root, file, text);

@@ -27,8 +27,8 @@ interface Manifest {
 }
 
 /**
- * The page that tries the API. The tarball brings these files of it instead of naming it as a dependency, because
- * @scarf/scarf, which it depends on, reports each installation to its maker.
+ * The page for trying out the API. The tarball contains these files of it instead of depending on it, because its
+ * dependency @scarf/scarf reports each installation to its publisher.
  */
 const carried = 'node_modules/swagger-ui-dist';
 const carriedFiles = [
@@ -105,12 +105,12 @@ export function packSdk(root: string): Packed {
 }
 
 /**
- * npm's `baton` belongs to somebody else, whose package an install or update by that name would get. A scope belongs to
- * one owner.
+ * The name `baton` on npm belongs to somebody else, so an install or update by that name would get their package. A
+ * scope belongs to one owner.
  */
 const productName = '@baton/baton';
 /**
- * The oldest Node that all dependencies declare. A checkout works with Node 20 and up, since nothing of them runs there
+ * The oldest Node that all dependencies declare. A checkout works with Node 20 and up, because none of them runs there
  * before Node 24 is installed.
  */
 export const oldestNode = '22.12.0';

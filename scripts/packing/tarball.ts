@@ -24,7 +24,7 @@ export function tarball(files: ReadonlyMap<string, string | Buffer>): Buffer {
       gid: 0,
     });
     const block = Buffer.alloc(blockBytes);
-    // True when the path doesn't fit: none is that long, and a longer one must not be cut.
+    // True if the path doesn't fit: no path is that long, and a longer one must not be truncated.
     if (header.encode(block, 0)) throw new Error(`${path} is too long for a tar archive`);
     blocks.push(block, bytes, Buffer.alloc((blockBytes - (bytes.length % blockBytes)) % blockBytes));
   }

@@ -52,7 +52,7 @@ ${lines.map((line) => `    ${line}`).join('\n')}
   },`;
 }
 
-/** Whether a text declares a name: by itself, out of an object, or as the parameter of a function. */
+/** Whether a text declares a name: directly, by destructuring, or as a function's parameter. */
 function declares(text: string, name: string): boolean {
   const forms = [`(const|using) ${name}\\b`, `const \\{[^}]*\\b${name}\\b[^}]*\\} =`, `\\(${name}\\) =>`];
   return new RegExp(forms.join('|')).test(text);
@@ -123,7 +123,7 @@ function membersOf(node: Node, owner: string, kind: string): ReturnType<typeof p
     if (Array.isArray(value)) return value.forEach(walk);
     const inside = value as Node;
     const { key, accessibility, type } = inside;
-    // `[Symbol.asyncDispose]` and `#private` have no name of their own; how a harness is constructed is its own matter.
+    // `[Symbol.asyncDispose]` and `#private` have no name of their own; the constructor of a harness is internal.
     const isPublic = key?.type === 'Identifier' && !inside['computed'] && accessibility !== 'private';
     const isConstructed = inside['kind'] === 'constructor' || inside['static'] === true;
     if (type === kind && isPublic && !isConstructed)

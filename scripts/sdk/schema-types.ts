@@ -1,4 +1,4 @@
-/** A JSON Schema as the OpenAPI documents write it: the members that describe a type. */
+/** The members of a JSON Schema in the OpenAPI documents that describe a type. */
 export interface Schema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
@@ -31,7 +31,7 @@ export function nameIn(reference: string): string {
   return reference.slice(reference.lastIndexOf('/') + 1);
 }
 
-/** A comment of one line above a member or a method; nothing for no text. */
+/** A comment of one line above a member or a method; empty without a text. */
 export function writeComment(text: string | undefined): string {
   const line = text?.replaceAll('*/', '* /').replaceAll(/\s+/g, ' ').trim() ?? '';
   return line === '' ? '' : `/** ${line} */\n`;

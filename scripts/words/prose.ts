@@ -1,7 +1,9 @@
 import { extname } from 'node:path';
 import { parseSync } from 'oxc-parser';
 
-/** A piece of prose of a file. Code, quotations and links in it are blanked, so that its offsets are the file's. */
+/**
+ * A piece of prose of a file. Code, quotations and links in it are blanked, so that offsets match those of the file.
+ */
 export interface Prose {
   /** The offset at which it begins in the file. */
   readonly start: number;
@@ -21,9 +23,9 @@ const commentForms: Readonly<Record<string, RegExp>> = {
 };
 
 /**
- * Finds what people read in a file: the paragraphs of a page in Markdown; comments, texts with spaces and the text of JSX
+ * Finds the prose of a file: the paragraphs of a page in Markdown; comments, texts with spaces and the text of JSX
  * in TypeScript and JavaScript; comments elsewhere. Of SQL in templates, only the comments count.
- * @returns nothing for files that hold no prose
+ * @returns an empty list for files without prose
  */
 export function findProse(file: string, text: string): Prose[] {
   const extension = extname(file);

@@ -1,11 +1,11 @@
-/** A word or phrase that the house style refuses, with what to write instead. */
+/** A word or phrase that the house style rejects, with its replacement. */
 export interface RefusedWord {
   /** The source of a regular expression, which matches whole words in any case. */
   readonly form: string;
   readonly use: string;
 }
 
-/** All refused words. A word is added here once the repository no longer has it. */
+/** All rejected words. A word is added here once the repository no longer contains it. */
 export const refusedWords: readonly RefusedWord[] = [
   { form: 'judg(?:e|es|ed|ing|e?ment)', use: 'validate, evaluate, check' },
   { form: 'tells?|told|telling', use: 'notify, report, print; to tell apart: distinguish' },

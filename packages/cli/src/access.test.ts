@@ -54,7 +54,7 @@ function refused(environment: Variables, options: AccessOptions = {}): PlainErro
   throw new assert.AssertionError({ message: 'it was not refused' });
 }
 
-test('explicit settings take precedence, the nearest first: flag, environment, profile, local folder', () => {
+test('explicit settings take precedence, in this order: flag, environment, profile, local folder', () => {
   const environment = { BATON_URL: 'https://env.example/', BATON_TOKEN: 'env token', BATON_PROFILE: 'near' };
   const all = { ...local(), ...signedIn(), ...environment };
   const { BATON_URL: _url, BATON_TOKEN: _token, ...byName } = { ...all, BATON_PROFILE: 'far' };
@@ -105,7 +105,7 @@ test('half of an explicit account, a profile that does not exist, and two accoun
   assert.deepEqual([both.exitCode, /not both/.test(both.message)], [2, true]);
 });
 
-test('a token goes to the address for which it was entered, and that of the administrator to this machine only', () => {
+test("a token is sent only to the address for which it was entered, and the administrator's only to this machine", () => {
   const all = { ...local(), ...signedIn() };
   assert.equal(accessOf(all, { url: 'https://far.example/' }).token, 'far token');
   const stranger = refused(all, { url: 'https://stranger.example' });
@@ -114,7 +114,7 @@ test('a token goes to the address for which it was entered, and that of the admi
   assert.equal(refused(all, { url: 'ftp://far.example' }).exitCode, 2);
 });
 
-test('a command of the administrator is rejected for an explicitly named account, and never done in its place', () => {
+test('a command of the administrator is rejected for an explicitly named account, and never carried out in its place', () => {
   const own = (environment: Variables, options: AccessOptions = {}) =>
     findOwnConnection(options, { home: environment['BATON_HOME'], environment })?.adminToken;
   const home = local();

@@ -31,7 +31,7 @@ export interface AccessOptions extends ConnectionOptions {
  * Resolves the account of a command. Explicit settings take precedence, in this order: a flag (--profile,
  * --connection), then the environment (BATON_URL and BATON_TOKEN, BATON_PROFILE), then the profile in use, then the
  * Baton of this machine (BATON_HOME, or this folder or checkout), as its administrator.
- * @throws PlainError, with exit code 4 where nobody is signed in
+ * @throws PlainError, with exit code 4 if nobody is signed in
  */
 export function findAccess(options: AccessOptions, config: CliConfig): Access {
   const { profile: named, connection, url } = options;
@@ -78,14 +78,14 @@ function ofCurrentProfile(options: AccessOptions, config: CliConfig): Access | u
   const { url } = options;
   if (url === undefined)
     return current === undefined ? undefined : ofProfile(current, 'in use', options, config);
-  // A token goes to the address for which it was entered.
+  // A token is sent only to the address for which it was entered.
   const [name] = Object.keys(profiles)
     .filter((one) => baseOf(profiles[one]?.url ?? '') === baseOf(url))
     .sort((a, b) => Number(b === current) - Number(a === current));
   return name === undefined ? undefined : ofProfile(name, 'signed in at --url', options, config);
 }
 
-/** @param why it is this one @throws PlainError for a profile that does not exist */
+/** @param why the reason for this choice @throws PlainError for a profile that does not exist */
 function ofProfile(name: string, why: string, { url }: AccessOptions, config: CliConfig): Access {
   const { profiles } = readProfiles(config);
   const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
@@ -198,7 +198,9 @@ interface Missing {
   readonly requestId: string | undefined;
 }
 
-/** Adds the path of the request to an error that doesn't name what was not found; returns any other error unchanged. */
+/**
+ * Adds the path of the request to a not-found error that doesn't name the object; returns any other error unchanged.
+ */
 function withPath(error: unknown, { path, requestId }: Missing): unknown {
   if (!(error instanceof BatonError) || error.status !== 404 || error.requestId !== requestId) return error;
   const { code, message, status, details, cause } = error;

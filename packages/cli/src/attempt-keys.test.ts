@@ -49,12 +49,12 @@ function keptBy(attempt: Attempt): { key: string; path: string } {
   return { key: attempt.keyOf('x'), path };
 }
 
-test('an attempt that was not kept has keys that no other command has', () => {
+test('the keys of an attempt that was not kept are unique', () => {
   assert.match(attemptOf().keyOf('x'), /^[0-9a-f]{32}$/);
   assert.equal(new Set(Array.from({ length: 100 }, () => attemptOf().keyOf('x'))).size, 100);
 });
 
-test('an attempt that was kept has the same keys again, until it is forgotten', () => {
+test('an attempt that was kept has the same keys until it is discarded', () => {
   const first = attemptOf();
   assert.equal(first.keep(), true);
   const key = first.keyOf('TaskType', '0', { displayName: 'Bug' });
@@ -150,7 +150,7 @@ test('a file that others could have made or read is replaced, and its keys are n
   }
 });
 
-test('no more than 100 attempts are kept, and none longer than a day; what a killed command left goes, too', () => {
+test('at most 100 attempts are kept, for at most a day; the files of killed commands are removed, too', () => {
   mkdirSync(folder(), { recursive: true });
   const old = join(folder(), 'draft.tmp');
   writeFileSync(old, 'x');

@@ -65,8 +65,7 @@ export async function openAttempt(
  * The idempotency keys of one person's attempt to write something. All writers of a tenant share one key space: if
  * somebody else guesses a key and uses it first, the service rejects the original write for a day. So the keys are
  * derived from a secret that each attempt draws at random. A file that only its owner may read keeps it until the
- * attempt has succeeded, so a repetition after a crash has the same keys, and so has the same command that runs at the
- * same time.
+ * attempt has succeeded, so a repetition after a crash, or the same command at the same time, uses the same keys.
  */
 export class Attempt {
   readonly #path: string;
@@ -115,7 +114,7 @@ export class Attempt {
     return stored !== undefined;
   }
 
-  /** Discards the keys: the attempt has succeeded, or its keys are of no use. */
+  /** Discards the keys: the attempt has succeeded, or its keys are useless. */
   forget(): void {
     if (this.#stored() !== this.#secret) return;
     try {

@@ -57,7 +57,7 @@ async function run(args: readonly string[], env: Readonly<Record<string, string>
   return running.output();
 }
 
-test('every command names a private certificate as the reason, and what makes it trusted', {
+test('every command reports a private certificate as the reason, with the setting that trusts it', {
   skip,
 }, async () => {
   const reason =

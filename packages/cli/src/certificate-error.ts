@@ -8,7 +8,7 @@ const problems: Readonly<Record<string, string>> = {
 };
 
 /**
- * Explains why the certificate of a server was rejected, and what to do about it; undefined for any other failure.
+ * Explains the reason for the rejection of a server's certificate, and the remedy; undefined for any other failure.
  * @param error of a request, or an error with it as its cause
  */
 export function certificateProblem(error: unknown): string | undefined {

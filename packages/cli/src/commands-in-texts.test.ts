@@ -10,8 +10,8 @@ import { splitArgs } from './leading-options.ts';
 import { PlainError } from './plain-error.ts';
 import { buildProgram, formatCommand, listLeafCommands, otherPrograms } from './program.ts';
 
-// Every command that a text of this repository names: pages, help, messages, the console, comments. A text can't be
-// left out: all files are searched.
+// Every command that is mentioned in a text of this repository: pages, help, messages, the console, comments. A text
+// can't be left out: all files are searched.
 
 const excluded = ['**/node_modules/**', '**/dist/**', '**/.baton/**', 'toolchain/**', '**/built/**'];
 const filesOf = (...patterns: string[]) => globSync(patterns, { cwd: repository, exclude: excluded }).sort();
@@ -206,7 +206,7 @@ async function faultOfProgram(
 
 const isListed = (help: string, word: string) => new RegExp(`^\\s+${word}\\b`, 'm').test(help);
 
-test('every command that a page names exists, and every line that it shows for a shell is one that parses', async () => {
+test('every command in a page exists, and every shell line in it parses', async () => {
   const faults: string[] = [];
   let count = 0;
   for (const mention of pages.flatMap(mentionsInPage)) {
@@ -218,7 +218,7 @@ test('every command that a page names exists, and every line that it shows for a
   assert.ok(count > 200, String(count));
 });
 
-test('every command is listed in help as it is typed, with its groups', () => {
+test('the help lists every command as typed, with its groups', () => {
   for (const leaf of listLeafCommands(program)) {
     const words = formatCommand(leaf)
       .split(' ')
@@ -231,7 +231,7 @@ test('every command is listed in help as it is typed, with its groups', () => {
   }
 });
 
-test('every command that a message, a help text, the console or a comment names exists', async () => {
+test('every command in a message, a help text, the console or a comment exists', async () => {
   const faults: string[] = [];
   let count = 0;
   for (const file of sources)
@@ -244,7 +244,7 @@ test('every command that a message, a help text, the console or a comment names 
   assert.ok(count > 100, String(count));
 });
 
-test('no program and no page of the console recommends npx baton, which could be a package of somebody else', () => {
+test("no program and no page of the console recommends npx baton, which could be somebody else's package", () => {
   const shown = sources.filter((file) => /^packages\/[^/]+\/(?:src|web)\//.test(file));
   const faults = shown.filter((file) => {
     const text = readFileSync(join(repository, file), 'utf8').replaceAll(/^\s*(?:\/\/|\*|\/\*).*$/gm, '');
@@ -253,7 +253,7 @@ test('no program and no page of the console recommends npx baton, which could be
   assert.deepEqual(faults, []);
 });
 
-test('every page that shows npx baton explains where that is this Baton', () => {
+test('every page with npx baton explains where that runs this Baton', () => {
   const where = /#where-npx-baton-works|elsewhere, npm runs another package/;
   const faults = pages.filter((page) => {
     const text = readFileSync(join(repository, page), 'utf8');

@@ -78,7 +78,7 @@ test('a task is created, listed, shown, changed, commented and closed', async ()
   assert.match((await run(['task', 'edit', publicId])).text, /Name what to change/);
 });
 
-test('a title that moves the cursor or turns text around is shown without that, whichever command shows it', async () => {
+test('a title that moves the cursor or reverses text is escaped by every command', async () => {
   const title = 'A\u001b[2J\u009b2J\u202eb, and \u{1F469}\u200d\u{1F527}';
   const { publicId } = await json<Task>(['task', 'create', 'To be renamed', '--priority', 'critical']);
   for (const command of [
@@ -151,7 +151,7 @@ test('a task has labels, a parent, relations and comments, is shown with them, a
   assert.equal((await run(['task', 'cancel', made.publicId])).code, 1);
 });
 
-test('a newcomer who has the command line only gets from nothing to finished work', async () => {
+test('a newcomer can go from an empty folder to finished work with the command line only', async () => {
   const env = { BATON_HOME: baton.home, XDG_CONFIG_HOME: join(folder, 'newcomer') };
   assert.match(await done(['--help'], env), /^Begin:\n {2}start /m);
   assert.match(await done(['status'], env), /^coordination +up /m);
@@ -165,7 +165,7 @@ test('a newcomer who has the command line only gets from nothing to finished wor
   assert.match(await done(['task', 'view', publicId], env), /^status +done$/m);
 });
 
-test('work that is finished after the lease ran out is refused, and somebody else finishes it', async () => {
+test('work that is finished after the lease expired is rejected, and somebody else finishes it', async () => {
   const env = { ...asPerson(), XDG_CONFIG_HOME: join(folder, 'lost') };
   const { publicId, id } = await baton.admin.tasks.create({ title: 'Slowly' });
   await done(['work', 'take', publicId], env);
@@ -192,7 +192,7 @@ test('work that is finished after the lease ran out is refused, and somebody els
   );
 });
 
-test('an artifact is made of a file, whose bytes come back as they were, of an address, and of a document', async () => {
+test('an artifact is created from a file, whose bytes are returned unchanged, from an address, and from a document', async () => {
   const { publicId } = await baton.admin.tasks.create({ title: 'With results' });
   const [source, back] = [join(folder, 'bytes'), join(folder, 'back')];
   const bytes = Buffer.from(Array.from({ length: 4096 }, (_, at) => (at * 7) % 256));
@@ -230,7 +230,7 @@ test('an artifact is made of a file, whose bytes come back as they were, of an a
     assert.equal((await run(wrong)).code, 2);
 });
 
-test('a task that waits is shown with the reason, and the call that would make it available', async () => {
+test('an unavailable task is shown with the reason, and with the call that would make it available', async () => {
   const first = await baton.admin.tasks.create({ title: 'First' });
   const second = await baton.admin.tasks.create({ title: 'Second' });
   await baton.admin.tasks.createRelation(second.id, { type: 'depends_on', toTask: first.id });
@@ -265,7 +265,7 @@ test('a person takes a task, saves a step, finishes it; another is released', as
   const lost = await run(['work', 'done'], env);
   assert.deepEqual([lost.code, /has ended \(.*\): somebody else/.test(lost.text)], [1, true]);
   assert.match(await done(['work', 'drop'], env), /is released/);
-  assert.match((await run(['work', 'status'], env)).text, /You hold no task here/);
+  assert.match((await run(['work', 'status'], env)).text, /You don.t hold a task here/);
   assert.equal((await baton.admin.sessions.get(held?.sessionId as string)).status, 'closed');
 });
 
@@ -396,7 +396,7 @@ test('a token is issued, signs in, and is revoked', async () => {
   assert.match(wrong.text, /Only the operator of Baton can run this/);
 });
 
-test('login keeps a profile, which only its owner may read, and context and logout know it', async () => {
+test('login stores a profile that only its owner may read, and context and logout use it', async () => {
   const config = join(folder, 'login');
   const env = { XDG_CONFIG_HOME: config };
   const refused = await run(['login', '--url', baton.url], env, 'wrong\n');
@@ -427,7 +427,7 @@ test('login keeps a profile, which only its owner may read, and context and logo
   assert.doesNotMatch(readFileSync(file, 'utf8'), new RegExp(person.token));
 });
 
-test('json has the fields that are wanted, and goes through jq', async () => {
+test('--json prints the selected fields, and --jq filters them', async () => {
   const { publicId } = await json<Task>(['task', 'create', 'For jq']);
   const fields = JSON.parse(await done(['task', 'list', '--q', 'jq', '--json', 'publicId,title']));
   assert.deepEqual(fields, [{ publicId, title: 'For jq' }]);
@@ -489,7 +489,7 @@ test('the API is called with fields, a file, placeholders, and page after page',
     assert.equal((await run(args)).code, 2, args.join(' '));
 });
 
-test('doctor finds no problem here, and reports how to fix one', async () => {
+test('doctor finds no problem here, and reports a problem with its remedy', async () => {
   const good = await done(['doctor']);
   for (const check of [
     'node',
@@ -510,7 +510,7 @@ test('doctor finds no problem here, and reports how to fix one', async () => {
   assert.match(wrong.text, /^✘ token +\w+\n {2}Sign in again: npx baton login\.$/m);
 });
 
-test('at a terminal, JSON and what a filter prints move no cursor; a program gets them as they are', {
+test("at a terminal, JSON and filter output can't move the cursor; a program gets them unchanged", {
   skip: noTerminal,
 }, async () => {
   const title = 'Hostile\u001b[2J\u009b2J\u202e';
@@ -563,7 +563,7 @@ test('if the services run separately, the message names the command that serves 
   assert.match(text, /serves no console: where the services run apart, npx baton console serve does/);
 });
 
-test('nobody signed in, and a task that is not there', async () => {
+test('errors without a sign-in and for a missing task', async () => {
   const nobody = await run(['task', 'list'], {
     XDG_CONFIG_HOME: join(folder, 'none'),
     BATON_PROFILE: 'none',
@@ -581,12 +581,12 @@ test('nobody signed in, and a task that is not there', async () => {
   assert.match(unknown.text, new RegExp(`^not_found: .* \\(assigneeId ${assignee}\\) `));
 });
 
-test('text of others can not move the cursor of a terminal', async () => {
+test("untrusted text can't move the cursor of a terminal", async () => {
   await baton.admin.tasks.create({ title: 'evil \u001b[2Jscreen' });
   assert.match(await done(['task', 'list', '--q', 'evil']), /evil {1,2}\[2Jscreen/);
 });
 
-test('the completion of bash knows the commands and their options', async () => {
+test('the completion of bash contains the commands and their options', async () => {
   const script = await done(['completion', 'bash']);
   const complete = (...words: string[]) =>
     execFileSync(

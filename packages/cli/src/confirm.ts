@@ -17,7 +17,7 @@ export async function confirm(question: string, readsInput: boolean, output: Con
   if (!(await promptYes(question))) throw new PlainError('Nothing was changed.');
 }
 
-/** Whether there is a person at a terminal. */
+/** Whether a person is at the terminal. */
 export function hasTerminal(output: ConsoleOutput): boolean {
   return process.stdin.isTTY === true && output.isTerminal;
 }

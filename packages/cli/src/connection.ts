@@ -37,7 +37,7 @@ export const projectRoot = dirname(dirname(dirname(dirname(fileURLToPath(import.
 /**
  * Like `findConnection`, for commands of this machine's administrator, such as the demos. A command never acts as the
  * administrator in place of an explicitly named account.
- * @throws PlainError if another account or machine is named, or the file can't be used
+ * @throws PlainError if another account or machine is given, or the file can't be used
  */
 export function findOwnConnection(
   options: ConnectionOptions & { readonly profile?: string },
@@ -70,8 +70,8 @@ export function isThisMachine(url: string): boolean {
 }
 
 /**
- * Reads the connection file: the named one, or `connection.json` in BATON_HOME, or in `.baton` here or in the checkout.
- * @throws PlainError when there is none, or it can't be used
+ * Reads the connection file: the given one, or `connection.json` in BATON_HOME, or in `.baton` here or in the checkout.
+ * @throws PlainError if it doesn't exist or can't be used
  */
 export function readConnection(
   options: Parameters<typeof findOwnConnection>[0],
@@ -86,7 +86,7 @@ export function readConnection(
 }
 
 /**
- * Like `readConnection`, but returns undefined when there is no file and none was named.
+ * Like `readConnection`, but returns undefined if no file exists and none was given.
  * @param given whether a token of the user is sent to the address in the file, in place of the one in it
  */
 export function findConnection(
@@ -105,7 +105,7 @@ export function findConnection(
   return found && withUrl(found, options.url);
 }
 
-/** @throws PlainError that names the missing settings, never a value */
+/** @throws PlainError that lists the missing settings, never a value */
 export function parseConnection(text: string, path: string): Connection {
   return plainly(() => parseFile(text, path));
 }

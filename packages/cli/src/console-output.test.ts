@@ -12,7 +12,7 @@ const script = `
   output.line(${JSON.stringify(hostile.trimEnd())});`;
 const shown = 'a\\u001b]52;c;eA==\\u0007\\u009b2J\\u202eb\tc\n';
 
-test('on both outputs a terminal gets no control character of others, and a file gets each as it is', {
+test('on both outputs a terminal gets no control characters of untrusted text, and a file gets them unchanged', {
   skip: noTerminal,
 }, async () => {
   const args = ['--disable-warning=ExperimentalWarning', '--input-type=module-typescript', '-e', script];

@@ -18,9 +18,9 @@ const skewSecondsMax = 30;
 const diskBytesMin = 1024 ** 3;
 const nodeMajorMin = 20;
 
-/** `baton doctor`: checks the installation, and reports how to fix each problem; exits with 1 if there is one. */
+/** `baton doctor`: checks the installation, and reports the remedy for each problem; exits with 1 if it finds any. */
 export function addDoctor(program: Command, context: CommandContext): void {
-  const command = program.command('doctor').description('check for problems, and show how to fix them');
+  const command = program.command('doctor').description('check for problems, and show the remedies');
   withCommonOptions(command, fieldsNamed('check', 'isGood', 'says', 'repair')).action(
     async (options: CommonOptions) => {
       const findings = await examine(options, context);
@@ -144,7 +144,7 @@ function clock(check: string, date: string | null, hereMs: number): Finding[] {
   ];
 }
 
-/** Nothing if the service doesn't report its version: its health check is above. */
+/** No check if the service doesn't report its version: its health check is above. */
 async function sameVersion(coordinationUrl: string): Promise<Finding[]> {
   try {
     const answer = await fetch(`${coordinationUrl}/openapi.json`, {

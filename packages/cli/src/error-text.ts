@@ -2,13 +2,13 @@ import { BatonError } from '@baton/sdk';
 import { invocation } from '../../../bin/invocation.mjs';
 import { certificateProblem } from './certificate-error.ts';
 
-/** Exit codes of every command, as the reference lists them. */
+/** Exit codes of every command, as documented in the reference. */
 export const exitCodes = { failed: 1, usage: 2, notSignedIn: 4 } as const;
 
 const connectionHint = () =>
   `Is Baton running there? ${invocation()} start starts it here; ${invocation()} doctor looks closer.`;
 
-/** One sentence for an error: its code, what happened, the request's id for the operator, what to do. */
+/** One sentence for an error: its code, the message, the request's id for the operator, and the remedy. */
 export function describeError(error: BatonError): string {
   const about = error.requestId === undefined ? '' : ` (request ${error.requestId})`;
   const hint = hintOf(error);
@@ -41,7 +41,7 @@ function causeOf(cause: unknown): string | undefined {
   return code === 'ECONNREFUSED' ? 'The connection was refused.' : `${code ?? inner.message}.`;
 }
 
-/** The list of a body's faults. */
+/** The list of errors in a body. */
 function problemsIn({ details }: BatonError): string {
   const { errors } = details as { errors?: unknown };
   if (!Array.isArray(errors)) return '';

@@ -42,7 +42,7 @@ const cli = 'packages/cli/src/main.ts';
 const refusal =
   /\.baton\/connection\.json can be read or changed by other users, so it is not used: .* If you trust it, set BATON_HOME=\S+\.baton\./;
 
-test('a program that knows no profiles refuses BATON_PROFILE, and does not act as the administrator instead', async () => {
+test('a program without profiles rejects BATON_PROFILE, and does not act as the administrator instead', async () => {
   const env = { HOME: folder, BATON_HOME: join(folder, '.baton'), BATON_PROFILE: 'maria' };
   for (const [file, args] of [
     ['packages/runner/src/main.ts', ['--exec', 'true', '--once']],
@@ -71,7 +71,7 @@ test("no program connects to the address in somebody else's connection file, wit
   assert.deepEqual(asked, []);
 });
 
-test('a token of the user goes to no other machine that a file in the current folder names', async () => {
+test('a token of the user is never sent to another machine given in a file of the current folder', async () => {
   const away = mkdtempSync(join(tmpdir(), 'baton-away-'));
   try {
     mkdirSync(join(away, '.baton'));
@@ -95,7 +95,7 @@ test('a token of the user goes to no other machine that a file in the current fo
   }
 });
 
-test('at a terminal there is a prompt, and named files are used', {
+test('at a terminal it prompts, and explicitly given files are used', {
   skip: noTerminal,
 }, async () => {
   const answer = (text: string) =>

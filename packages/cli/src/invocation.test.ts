@@ -19,7 +19,7 @@ function project(name: string, target: string): string {
 
 const byPath = `node ${programPath}`;
 
-test('messages name npx only where npm finds this Baton, so that no message runs a package of somebody else', () => {
+test("messages contain npx only where npm finds this Baton, so that no message runs somebody else's package", () => {
   const empty = join(folder, 'empty');
   mkdirSync(empty);
   const stranger = join(folder, 'stranger.mjs');
@@ -37,7 +37,7 @@ test('messages name npx only where npm finds this Baton, so that no message runs
   assert.equal(at(join(installed, 'src', 'deep')), byPath);
 });
 
-test('a program on the PATH is named by its name, if it is this one', () => {
+test('a program on the PATH is referred to by its name, if it is this one', () => {
   const bin = (name: string) => join(project(name, programPath), 'node_modules', '.bin');
   const empty = join(folder, 'elsewhere');
   mkdirSync(empty);

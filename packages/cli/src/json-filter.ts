@@ -13,11 +13,11 @@ export class FilterFailure extends PlainError {
 
 const flags = ['-r', '-c'];
 
-/** @throws PlainError with exit code 2 for a filter that jq does not understand */
+/** @throws PlainError with exit code 2 for an invalid filter */
 export async function compileFilter(filter: string): Promise<void> {
   const jq = await load();
   try {
-    // Without an input jq compiles the filter, and runs nothing.
+    // Without an input, jq only compiles the filter.
     await jq.raw('', filter, flags);
   } catch (error) {
     throw new PlainError(messageOf(error), { exitCode: exitCodes.usage });

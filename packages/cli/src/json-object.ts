@@ -2,9 +2,9 @@ import { exitCodes } from './error-text.ts';
 import { PlainError } from './plain-error.ts';
 
 /**
- * Reads an option that holds a JSON object.
- * @param option its name, and `example` such an object, for the sentence
- * @throws PlainError for anything else
+ * Reads an option whose value is a JSON
+ * object. @param option its name, and `example` such an object, for the error message @throws PlainError for any other
+ * value
  */
 export function objectIn(text: string, option: string, example: string): Record<string, unknown> {
   try {

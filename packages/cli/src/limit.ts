@@ -4,7 +4,7 @@ import { wholeNumber } from './whole-number.ts';
 const usual = 50;
 
 /**
- * Adds `--limit` to a command that lists something. Anything but a whole number is rejected before a request is sent.
+ * Adds `--limit` to a list command. Anything but a whole number is rejected before a request is sent.
  */
 export function withLimit(command: Command, max: number): Command {
   return command.option(

@@ -42,7 +42,7 @@ async function json<Value>(...args: string[]): Promise<Value> {
 }
 const idOf = (name: string) => people.get(name)?.id;
 
-test('an assignee is named by name or e-mail address, in any case', async () => {
+test('an assignee can be given by name or e-mail address, in any case', async () => {
   const email = `OTTO@${family}.example`;
   for (const [name, whose] of [
     [`maria ${family}`, idOf('Maria')],
@@ -64,7 +64,7 @@ test('an assignee is named by name or e-mail address, in any case', async () => 
   assert.equal((await json<Task>('task', 'create', 'For nobody', '--assignee', 'none')).assigneeId, null);
 });
 
-test('of several that fit all are listed, and nothing is done', async () => {
+test('several matches are listed, and nothing is changed', async () => {
   const title = `Never made ${family}`;
   const several = await run('task', 'create', title, '--assignee', `Otto ${family}`);
   assert.equal(several.code, 1);
@@ -79,7 +79,7 @@ test('of several that fit all are listed, and nothing is done', async () => {
   assert.deepEqual(items, []);
 });
 
-test('a principal named like a part of another name gets nothing that is meant for the other one', async () => {
+test("a principal whose name is part of another one's never gets the other one's tasks", async () => {
   const first = `Zoe${process.pid}`;
   const make = (kind: 'human' | 'agent', displayName: string) =>
     baton.admin.principals.create({ kind, displayName });
@@ -121,7 +121,7 @@ test('disabled principals of a demo are listed only with --all', async () => {
   assert.deepEqual(await namesIn('--all'), ['Left', 'Removed', 'Working']);
 });
 
-test('workspaces, projects, goals, rules, roles and task types are named by their slugs, titles and keys', async () => {
+test('workspaces, projects, goals, rules, roles and task types can be given by their slugs, titles and keys', async () => {
   const slug = family.toLowerCase();
   const { id: workspaceId } = await json<{ id: string }>(
     'workspace',

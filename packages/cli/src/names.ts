@@ -49,7 +49,7 @@ export async function findProjectId(baton: BatonClient, text: string): Promise<s
   throw new PlainError(`The workspace ${visible(text)} has no project.`);
 }
 
-/** The id of a task: an id, or as TASK-42. */
+/** The id of a task: an id, or a public id such as TASK-42. */
 export async function findTaskId(baton: BatonClient, text: string): Promise<string> {
   return uuid.test(text) ? text : (await baton.tasks.get(text)).id;
 }
@@ -93,7 +93,7 @@ export function findRuleId(baton: BatonClient, text: string): Promise<string> {
   );
 }
 
-/** The id of a task type: an id, or its key for its newest version. @throws PlainError if there is none */
+/** The id of a task type: an id, or its key for its newest version. @throws PlainError if none matches */
 export async function findTaskTypeId(baton: BatonClient, text: string): Promise<string> {
   if (uuid.test(text)) return text;
   const { items } = await baton.taskTypes.list({ key: text, limit: pageMax });
@@ -115,8 +115,8 @@ async function* named<Item>(items: AsyncIterable<Item>, as: (item: Item) => Name
 }
 
 /**
- * A whole name takes precedence over a word of one: `Ops` is the workspace of that name, or otherwise Ops Europe. Not
- * for principals, who can choose their name: one named `Maria` would get the tasks for Maria Lopez.
+ * A whole name takes precedence over a word in a name: `Ops` matches the workspace of that name, otherwise Ops Europe.
+ * Not for principals, who can choose their name: one named `Maria` would get the tasks for Maria Lopez.
  */
 export async function findId(noun: string, text: string, items: AsyncIterable<Named>): Promise<string> {
   if (uuid.test(text)) return text;

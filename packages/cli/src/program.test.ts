@@ -59,7 +59,7 @@ function writeConnection(values: Record<string, string>): void {
   writeFileSync(join(home, 'connection.json'), JSON.stringify({ ...rest, ...values }));
 }
 
-test('help shows every command below a heading, what a newcomer needs first, and a noun shows its own', () => {
+test('help lists every command below a heading, the most important first, and a noun lists its own commands', () => {
   const output = { line: () => {}, progress: () => {}, isTerminal: false, columns: 80 };
   const program = buildProgram({ config: { home, environment: {} }, output });
   const help = program.helpInformation();
@@ -89,7 +89,7 @@ test('the version is that of the package', () => {
   assert.equal(version, said);
 });
 
-test('an unknown command is one sentence and code 2, with what was meant where that is near', async () => {
+test('an unknown command is one sentence and code 2, with a similar command if one exists', async () => {
   const far = await run('dance');
   assert.deepEqual([far.code, far.stderr], [2, "Unknown command 'dance': see npx baton --help.\n"]);
   const below = await run('task', 'bogus');
@@ -102,7 +102,7 @@ test('an unknown command is one sentence and code 2, with what was meant where t
   assert.match((await run('taks')).stderr, /Did you mean (one of )?.*task/);
 });
 
-test('a bad option is one sentence and code 2', async () => {
+test('an invalid option is one sentence and code 2', async () => {
   const { code, stderr } = await run('demo', '--agents', 'many');
   assert.equal(code, 2);
   assert.match(
@@ -111,7 +111,7 @@ test('a bad option is one sentence and code 2', async () => {
   );
 });
 
-test('options of all commands are accepted before the command; behind it they win', async () => {
+test('options of all commands are accepted before the command; those after it take precedence', async () => {
   const page = { items: [], nextCursor: null };
   for (const line of [
     ['--json', 'task', 'list'],
@@ -138,7 +138,7 @@ test('options of all commands are accepted before the command; behind it they wi
   }
 });
 
-test('a BATON_HOME without a connection file is named', async () => {
+test('a BATON_HOME without a connection file is reported', async () => {
   const { code, stderr } = await run('whoami');
   assert.equal(code, 4);
   assert.ok(
@@ -153,7 +153,7 @@ test('without a Baton the command explains how to start one', async () => {
   assert.match(stderr, /^There is no file .*missing\.json\.\n$/);
 });
 
-test('a Baton that can not be reached is reported in one sentence without the token', async () => {
+test('an unreachable Baton is reported in one sentence without the token', async () => {
   writeConnection({ coordinationUrl: 'http://127.0.0.1:9', identityUrl: 'http://127.0.0.1:9/iam' });
   const { code, stderr } = await run('tasks');
   assert.equal(code, 1);
@@ -178,7 +178,7 @@ test('a truncated response is reported in one sentence', async () => {
   assert.match(stderr, /^network_error: http\S+ can't be reached\nECONNRESET\. .*\n$/);
 });
 
-test('an incomplete connection file is reported with what is missing', async () => {
+test('an incomplete connection file is reported with the missing settings', async () => {
   writeFileSync(join(home, 'connection.json'), '{"identityUrl":"http://127.0.0.1:9"}');
   const { stderr } = await run('whoami');
   assert.match(
@@ -187,7 +187,7 @@ test('an incomplete connection file is reported with what is missing', async () 
   );
 });
 
-test('a connection file that is no JSON object is reported in one sentence', async () => {
+test('a connection file that is not a JSON object is reported in one sentence', async () => {
   for (const text of ['{x', 'null', '[1]', '']) {
     writeFileSync(join(home, 'connection.json'), text);
     const { code, stderr } = await run('whoami');
@@ -207,7 +207,7 @@ test('an error of coordination is one line, code and message', async () => {
   assert.equal(stderr, 'invalid_request: bad (query.limit no)\nSee docs/errors.md#invalid_request\n');
 });
 
-test('an error of identity also explains what to do', async () => {
+test('an error of identity also contains the remedy', async () => {
   const { stderr } = await withAnswer(403, { detail: 'scope_not_allowed' }, () => run('whoami'));
   assert.equal(
     stderr,
@@ -224,14 +224,14 @@ test("an error links to the page of its code: at the service's address, otherwis
   assert.equal(await shown(docs), `stale_claim: Lost.\nSee ${docs}\n`);
 });
 
-test('a rejection by the port is reported in its words', async () => {
+test('a rejection by the port is reported with its own message', async () => {
   const reason = 'Baton does not answer under this host name: name it in BATON_ALLOWED_HOSTS.';
   const error = { code: 'misdirected_request', message: reason, details: {}, requestId: null };
   const { code, stderr } = await withAnswer(421, { status: 421, reason, error }, () => run('task', 'list'));
   assert.deepEqual([code, stderr], [1, `misdirected_request: ${reason}\n`]);
 });
 
-test('a rejected token gives a sentence that explains what to do and never shows the token', async () => {
+test('a rejected token is reported with the remedy and never shown', async () => {
   const { code, stderr } = await withAnswer(200, {}, () => run('tasks'), 401);
   assert.equal(code, 4);
   assert.match(stderr, /\nThe token is not valid there: npx baton login signs in with another\./);
@@ -248,7 +248,7 @@ test('--json prints the response unchanged', async () => {
   );
 });
 
-test('status exits with 1 when a part is down', async () => {
+test('status exits with 1 if a part is down', async () => {
   const { code, lines } = await withAnswer(503, { status: 'unavailable', reason: 'migrations_pending' }, () =>
     run('status', '--json'),
   );

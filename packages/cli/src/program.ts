@@ -36,7 +36,7 @@ import { addWork } from './work/work.command.ts';
 /** Separate programs, which bin/baton.mjs runs itself; here they are only listed in the help. */
 export const otherPrograms: readonly [command: string, sentence: string][] = [
   ['start', 'start everything on this machine: PostgreSQL, both services and the worker, on one port'],
-  ['env', 'print how to connect, as shell exports'],
+  ['env', 'print the connection settings as shell exports'],
   ['backup <file>', 'write this whole Baton into one file, running or stopped'],
   ['restore <file>', 'restore the state of a backup; --replace moves the existing data away'],
   ['identity serve', 'run the identity service alone (settings IAM_*)'],
@@ -123,7 +123,10 @@ export async function runProgram(args: readonly string[], context: CommandContex
   }
 }
 
-/** bin/baton.mjs runs other programs only as the first arguments. @throws PlainError if options precede one */
+/**
+ * bin/baton.mjs runs other programs only if their names are the first arguments. @throws PlainError if options precede
+ * one
+ */
 function requireOwnCommand(leading: readonly string[], rest: readonly string[]): void {
   const names = otherPrograms.map(([command]) => command.replace(/ <.*/, ''));
   const other = names.find((name) => `${rest.join(' ')} `.startsWith(`${name} `));

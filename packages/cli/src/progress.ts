@@ -4,7 +4,7 @@ const drawEveryMs = 100;
 const lineEveryMs = 2000;
 const barCellsMax = 24;
 const barCellsMin = 8;
-/** The longest text beside the bar. */
+/** The longest text next to the bar. */
 const besideBarColumns = 90;
 
 /** Shows progress: on a terminal one line that is redrawn, otherwise a line every two seconds. */

@@ -77,7 +77,7 @@ test('every command has --json and --jq, and declares the fields of its JSON', (
   ]);
 });
 
-test('no command sends anything before the fields of --json and the filter of --jq are found right', async () => {
+test('no command sends a request before the fields of --json and the filter of --jq are validated', async () => {
   for (const command of commands.filter((one) => declaredResult(one) !== undefined)) {
     const line = lineOf(command);
     const term = formatCommand(command);
@@ -92,7 +92,7 @@ test('no command sends anything before the fields of --json and the filter of --
   }
 });
 
-test('a number that is none is refused before anything is sent, by every command', async () => {
+test('every command rejects an invalid number before it sends a request', async () => {
   let numbers = 0;
   for (const command of commands)
     for (const { long, flags } of command.options.filter((one) => /<(?:number|seconds)>$/.test(one.flags))) {
@@ -107,13 +107,13 @@ test('a number that is none is refused before anything is sent, by every command
   assert.ok(numbers > 20, String(numbers));
 });
 
-test('a field that the service leaves out is null, after something was written', async () => {
+test('after a write, a field that the service omits is null', async () => {
   const { code, text } = await runCommand(['task', 'comment', 'TASK-1', 'Said.', '--json', 'id,body'], env);
   assert.equal(code, 0, text);
   assert.match(text, /^\{"id":"made","body":null\}$/m);
 });
 
-test('a filter that fails on the result of a write reports that it was carried out, and shows the result', async () => {
+test('a filter that fails on the result of a write reports the completed write and its result', async () => {
   const written = await runCommand(['task', 'comment', 'TASK-1', 'Said.', '--jq', '.id[]'], env);
   assert.equal(written.code, 1);
   assert.match(written.text, /^The command was carried out\. Its result: .*"token":"shown once"/m);

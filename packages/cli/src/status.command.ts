@@ -14,7 +14,7 @@ interface PartStatus {
   readonly says: string;
 }
 
-/** `baton status`: whether both services are ready; exits with 1 when one is not. */
+/** `baton status`: whether both services are ready; exits with 1 if one is not. */
 export function addStatus(program: Command, context: CommandContext): void {
   const command = program.command('status').description('show whether both services are ready');
   withCommonOptions(command, fieldsNamed('part', 'url', 'ready', 'says')).action(

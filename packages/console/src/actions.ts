@@ -163,7 +163,7 @@ export async function finishProviderSignIn(
       readSealedSignIns(req),
     );
     const subject = readSubject(await exchange.exchangeGrant(req, grant));
-    // A redirect from another site does not carry the session cookie, so the sealed sign-in names the session.
+    // A redirect from another site does not carry the session cookie, so the sealed sign-in contains the session.
     if (session !== undefined) sessions.close(session);
     browsers.closeEarlier(req);
     const key = sessions.open({ grant }, subject, pageKeyHash);

@@ -39,7 +39,7 @@ function readCookies(req: IncomingMessage, name: string, form: RegExp): string[]
     .slice(0, cookiesMax);
 }
 
-/** @throws ConsoleRefusal for a request that no page of the console has sent */
+/** @throws ConsoleRefusal for a request that doesn't come from a page of the console */
 export function readPageKey(req: IncomingMessage): string {
   const key = req.headers[pageKeyHeader];
   if (typeof key === 'string' && /^[\w-]{43}$/.test(key)) return key;

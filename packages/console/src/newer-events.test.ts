@@ -57,7 +57,7 @@ test('if events were left out it is refetched once, and never during a running q
   await until(() => seen.includes('6'));
 });
 
-test('once it is stopped, nothing is shown or read', async () => {
+test('once it is stopped, no events are shown or read', async () => {
   const { newer, seen, state } = shown();
   newer.add(event(1));
   newer.leftOut();

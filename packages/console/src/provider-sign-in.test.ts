@@ -6,7 +6,7 @@ import type { Outbound } from './provider.ts';
 import { ProviderGrant, type ProviderSecret, ProviderSignIn, signInBounds } from './provider-sign-in.ts';
 import { ConsoleRefusal } from './refusal.ts';
 
-// Errors of a provider that the real one of e2e/console/provider-sign-in.test.ts does not.
+// Errors that the real provider of e2e/console/provider-sign-in.test.ts does not produce.
 
 const issuer = 'https://login.example';
 const discovery = { issuer, authorization_endpoint: `${issuer}/auth`, token_endpoint: `${issuer}/token` };
@@ -42,7 +42,7 @@ test('an ID token without the nonce of the sign-in, or with another, is refused'
   }
 });
 
-test('answers without a usable ID token are refused, and an error of the provider is no refusal of the person', async () => {
+test("responses without a valid ID token are rejected, and an error of the provider doesn't reject the person", async () => {
   for (const [status, json, code] of [
     [200, {}, 'provider_refused'],
     [200, { id_token: 'x'.repeat(40_000) }, 'provider_refused'],
@@ -101,7 +101,7 @@ test('the state alone cannot end a sign-in: it is valid only in the browser that
   await assert.rejects(signIn.finish(answer, planted), refusedWith('sign_in_expired'));
 });
 
-test('however many others begin a sign-in or send answers, one that was begun can be finished', async () => {
+test('a pending sign-in can be finished regardless of the number of other sign-ins and callbacks', async () => {
   const signIn = signInWith(discovery, () => ({ status: 400, json: undefined }));
   const mine = await signIn.begin('corporate', '/', page);
   for (let n = 0; n < 1500; n += 1) {
@@ -152,7 +152,7 @@ test('a sealed sign-in reveals nothing, and opens only unchanged and with its ow
   );
 });
 
-test('a way back that is too long for a cookie leads to the first page', async () => {
+test('a return path that is too long for a cookie is replaced by the start page', async () => {
   const tokens = () => ({ status: 200, json: { id_token: idToken({ nonce: 'pending' }) } });
   const signIn = signInWith(discovery, tokens);
   for (const next of [`/${'x'.repeat(8000)}`, `/?q=${'é'.repeat(900)}`]) {
@@ -191,7 +191,7 @@ test('the discovery document is fetched once for concurrent sign-ins, and again 
   assert.equal(reads, 3);
 });
 
-test("a client's secret goes to the scheme, host and port that it was entered for, or that were found first", async () => {
+test("a client's secret is sent only to the scheme, host and port for which it was entered, or that were discovered first", async () => {
   let document = discovery;
   let nowMs = 0;
   const sent: string[] = [];
@@ -241,7 +241,7 @@ test("a client's secret goes to the scheme, host and port that it was entered fo
   assert.deepEqual(sent, [`https://evil.example ${basic}`, 'https://evil.example nothing']);
 });
 
-test('each address has a rate of its own', () => {
+test('each address has its own rate limit', () => {
   let nowMs = 0;
   const rates = new AddressRates(() => nowMs);
   const { burstMax, perSecond, addressesMax } = rateBounds;
@@ -257,7 +257,7 @@ test('each address has a rate of its own', () => {
   assert.ok(rates.take('one'), 'the oldest is forgotten');
 });
 
-test('a discovery document of another issuer, or with addresses that are not https, is not used', async () => {
+test('a discovery document of another issuer, or with addresses that are not https, is rejected', async () => {
   for (const wrong of [
     { issuer: 'https://evil.example' },
     { authorization_endpoint: 'http://login.example/auth' },

@@ -111,7 +111,7 @@ export class ProviderSignIn {
     const begun = { provider, clientId: registered.audience, nonce, verifier, pageKeyHash, session };
     const browser =
       this.#seals.seal({ ...begun, next: localPath(next) }, state) ??
-      // With a long client ID, `next` may not fit. Then the sign-in leads to the start page.
+      // With a long client ID, `next` may not fit. Then the sign-in ends at the start page.
       this.#seals.seal({ ...begun, next: '/' }, state);
     if (browser === undefined)
       throw new ConsoleRefusal(
@@ -167,7 +167,7 @@ export class ProviderSignIn {
 
   /**
    * Opens the browser's sealed sign-in and consumes its state. Knowledge of the state alone cannot end a sign-in.
-   * @throws ConsoleRefusal `sign_in_expired` for a state that has expired, was used, or is of another process;
+   * @throws ConsoleRefusal `sign_in_expired` for a state that has expired, was used, or belongs to another process;
    * `sign_in_of_another`
    */
   #takeBegun(state: string, browser: readonly string[]): BegunSignIn {
@@ -268,7 +268,7 @@ function localPath(next: string): string {
   if (!next.startsWith('/') || next.length > signInBounds.nextCharactersMax || !URL.canParse(next, own))
     return '/';
   const { origin, pathname, search } = new URL(next, own);
-  // A path that begins with two slashes names another host.
+  // A path that begins with two slashes refers to another host.
   return origin === own && !pathname.startsWith('//') ? pathname + search : '/';
 }
 

@@ -47,7 +47,7 @@ const charactersMax = 32_768;
 
 /**
  * Reads the discovery document of a provider.
- * @throws ConsoleRefusal 503 if it is unavailable or names another issuer
+ * @throws ConsoleRefusal 503 if it is unavailable or has another issuer
  */
 export async function discover(outbound: Outbound, issuer: string): Promise<ProviderEndpoints> {
   const base = issuer.replace(/\/+$/, '');

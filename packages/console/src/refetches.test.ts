@@ -5,7 +5,7 @@ import { Refetches } from '../web/src/refetches.ts';
 
 const bounds = { gatherMs: 5, restTimes: 4, restMsMax: 60 };
 
-test('a flood of wishes is one reading at a time, with rests as long as the readings are slow', async () => {
+test('a flood of requests causes one refetch at a time, with pauses in proportion to their duration', async () => {
   let running = 0;
   let most = 0;
   const began: number[] = [];

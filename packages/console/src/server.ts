@@ -44,7 +44,7 @@ export interface Console {
   newCode(token: string): string;
 }
 
-/** The owner of codes that this process itself creates, so that they count against nobody else's limit. */
+/** The owner of codes that this process itself creates, so that they don't count against anybody else's limit. */
 const ofThisProcess = 'this process';
 /** First segments of the paths that are pages of the console, besides `/`. */
 const pages = new Set([

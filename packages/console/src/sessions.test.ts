@@ -28,7 +28,7 @@ test('beyond the limit, a new code replaces the oldest', () => {
   assert.deepEqual(sessions.takeCode(codes[1] as string), { token: '1' });
 });
 
-test('a session ends when it is closed, was idle for too long, or has lasted its time', () => {
+test('a session ends when it is closed, has been idle for too long, or reaches its maximum age', () => {
   let nowMs = 0;
   const sessions = new Sessions(() => nowMs);
   const closed = sessions.open({ token: 'a' }, 'somebody', pageKeyHash);
@@ -43,7 +43,7 @@ test('a session ends when it is closed, was idle for too long, or has lasted its
   assert.equal(sessions.use(used, pageKey), undefined);
 });
 
-test("a session opens with the key of its page only, and another's leaves it as it is", () => {
+test("a session opens only with the key of its page, and another key doesn't affect it", () => {
   const sessions = new Sessions(() => 0);
   const key = sessions.open({ token: 'a' }, 'somebody', pageKeyHash);
   for (const other of ['', 'another page', pageKeyHash]) assert.equal(sessions.use(key, other), undefined);
@@ -78,7 +78,7 @@ test("repeated sign-ins replace only the person's own sessions and codes", () =>
   assert.deepEqual(sessions.takeCode(code), { token: 'a' });
 });
 
-test('a person can end all their sessions, and nobody else is signed out', () => {
+test('a person can end all their sessions without signing out anybody else', () => {
   const sessions = new Sessions(() => 0);
   const [own, other] = [
     sessions.open({ token: 'a' }, 'ada', pageKeyHash),

@@ -57,7 +57,7 @@ const run = (args: readonly string[], env: Record<string, string> = environment(
 const start = (args: readonly string[]) =>
   program('packages/cli/src/main.ts', ['apply', ...args], environment());
 
-/** As a separate process, in parallel to others. */
+/** Runs as a separate process, in parallel with others. */
 async function runApart(args: readonly string[]) {
   const running = start(args);
   return { code: await running.ended, text: running.output() };
@@ -140,7 +140,7 @@ test('every kind with all its fields is unchanged the second time, and a change 
   assert.equal((await baton.admin.taskTypes.list({ key: 'all-type' })).items[0]?.displayName, 'The type');
 });
 
-test('the plan shows each field of what it creates, cuts none, and names at the end what is granted', async () => {
+test('the plan shows each field of a new object in full, and ends with the granted permissions', async () => {
   const many = Array.from({ length: 60 }, (_, n) => `      field${n}: ${n}`).join('\n');
   const path = file(`apiVersion: baton/v1
 kind: Principal
@@ -178,7 +178,7 @@ spec:
   );
 });
 
-test('the plan shows each member that changes, also of a value that the service answers by its hash, and what is newly granted', async () => {
+test('the plan shows each changed member, even of a value that the service returns as a hash, and the new grants', async () => {
   const agent = (permissions: string[], end: string) =>
     documentOf('Agent', 'plan-changed', {
       displayName: 'Plan changed',
@@ -204,7 +204,7 @@ test('the plan shows each member that changes, also of a value that the service 
   );
 });
 
-test('characters that a reader can not see are written as their codes, in names and in values', async () => {
+test('invisible characters are written as their codes, in names and in values', async () => {
   const metadata = {
     'pla\u202ein': 'a\u202eb\u009b2J\u001b[2J\u200bc\u{e0101}d',
     plain: 'line\none',
@@ -228,7 +228,7 @@ test('characters that a reader can not see are written as their codes, in names 
     );
 });
 
-test('objects, members and roles outside of the file remain', async () => {
+test('objects, members and roles that are not in the file remain', async () => {
   const [role, other] = ['stays', 'stays-too'].map((key) => documentOf('Role', key, { name: key }));
   const principal = (spec: object) =>
     documentOf('Principal', 'stays-person', { kind: 'human', displayName: 'Stays', ...spec });
@@ -245,7 +245,7 @@ test('objects, members and roles outside of the file remain', async () => {
   assert.ok((await baton.admin.roles.list({ limit: 200 })).items.some(({ slug }) => slug === 'stays-too'));
 });
 
-test('somebody who was made by hand is not made twice, and is taken over by id', async () => {
+test('a manually created principal is not created again, and is taken over by id', async () => {
   const { id } = await baton.admin.principals.create({
     kind: 'human',
     displayName: 'By hand',
@@ -264,7 +264,7 @@ test('somebody who was made by hand is not made twice, and is taken over by id',
 describe('standard input', () => {
   const text = documentOf('Role', 'from-input', { name: 'From input' });
 
-  test('is read for -, and nothing is changed without a terminal or --yes', async () => {
+  test('is read for -, and is not applied without a terminal or --yes', async () => {
     const refused = await run(['-f', '-'], undefined, text);
     assert.deepEqual([refused.code, /pass --yes/.test(refused.text)], [2, true]);
     assert.match((await run(['-f', '-', '--yes'], undefined, text)).text, /^One change is made\.$/m);
@@ -418,7 +418,7 @@ describe('a change of somebody else between plan and apply', () => {
     }
   });
 
-  test('eight applies of one file at once make each thing once; another file at the same moment wins or is refused', async () => {
+  test('eight concurrent applies of one file create each object once; a concurrent apply of another file succeeds or is rejected', async () => {
     const documents = (name: string) =>
       file(
         [
@@ -460,7 +460,7 @@ describe('a change of somebody else between plan and apply', () => {
 });
 
 /**
- * Kinds whose writes have an idempotency key of apply: a document of each, and how many objects or versions there are.
+ * Kinds whose writes have an idempotency key of apply: a document of each, and the number of objects or versions.
  */
 const keyedKinds = {
   Principal: {
@@ -506,7 +506,7 @@ describe('idempotency keys', () => {
     return existsSync(attempts) ? readdirSync(attempts).map((name) => join(attempts, name)) : [];
   };
 
-  test('nobody can use them up: neither by the old way to derive them, nor knowing all but the file', async () => {
+  test('nobody else can use them first: neither by the old derivation, nor with all data but the file', async () => {
     const stranger = await baton.participant(['tasks.read', 'tasks.write']);
     const me = (await baton.admin.harness.getContext()).principal.id;
     const entries = Object.entries(keyedKinds);
@@ -541,7 +541,7 @@ describe('idempotency keys', () => {
   });
 
   for (const [kind, { path: place, spec, count }] of Object.entries(keyedKinds))
-    test(`a ${kind} that the service makes only after apply was killed is made once by the next apply`, async () => {
+    test(`a ${kind} that the service creates only after apply was killed is created once by the next apply`, async () => {
       const HOME = homeOf(`late-${kind}`);
       const key = `late-${kind.toLowerCase()}`;
       const sent: string[] = [];
@@ -581,7 +581,7 @@ describe('idempotency keys', () => {
       }
     });
 
-  test('a rejected key is not reported as a change by somebody; it is discarded, and the next apply has others', async () => {
+  test('a rejected key is not reported as a change by somebody; it is discarded, and the next apply uses new ones', async () => {
     for (const [code, told, keptAfter] of [
       ['idempotency_key_reused', /another request under the idempotency key of this change.*discarded/, 0],
       [
@@ -618,7 +618,7 @@ describe('idempotency keys', () => {
     }
   });
 
-  test('if they can not be stored, that is reported, and the apply continues', async () => {
+  test("if they can't be stored, this is reported, and the apply continues", async () => {
     const HOME = join(folder, 'no-folder');
     writeFileSync(HOME, '');
     const path = file(documentOf('Role', 'unstored', { name: 'Unstored' }));
@@ -629,7 +629,7 @@ describe('idempotency keys', () => {
   });
 });
 
-test('killed midway, the next apply finishes it and makes nothing twice', async () => {
+test('if apply is killed midway, the next one completes it without duplicates', async () => {
   const count = 60;
   const path = file(
     Array.from({ length: count }, (_, n) =>
@@ -658,7 +658,7 @@ test('killed midway, the next apply finishes it and makes nothing twice', async 
   assert.deepEqual(actionsOf(await itemsOf(['-f', path, '--dry-run'])), ['unchanged']);
 });
 
-describe('a fault of a file is reported by file, line, document and field, and changes nothing', () => {
+describe('an error in a file is reported by file, line, document and field, and nothing is applied', () => {
   const head = (kind: string, key = 'x') => `apiVersion: baton/v1\nkind: ${kind}\nkey: ${key}\nspec:`;
   const cases: readonly [name: string, text: string, told: RegExp][] = [
     ['no YAML', 'a: [1', /\.yaml:\d+:\d+: .*\./],
@@ -738,7 +738,7 @@ describe('a fault of a file is reported by file, line, document and field, and c
   });
 });
 
-describe('a file that means harm is refused within seconds, in words', () => {
+describe('a malicious file is rejected within seconds, with a message', () => {
   const head = 'apiVersion: baton/v1\nkind: Role\nkey: evil\nspec:\n';
   const bomb = [
     '  a: &a [x,x,x,x,x,x,x,x,x]',
@@ -777,7 +777,7 @@ describe('a file that means harm is refused within seconds, in words', () => {
       assertTookLess(began, 10_000);
     });
 
-  test('text that moves a cursor or turns around is shown without that', async () => {
+  test('text that moves the cursor or reverses the direction is escaped', async () => {
     const name = 'a\u001b[2J\u009b2J\u202eb';
     const { text } = await run(['-f', file(documentOf('Role', name, { name })), '--dry-run']);
     assert.match(text, /create/);
@@ -793,7 +793,7 @@ describe('a file that means harm is refused within seconds, in words', () => {
   });
 });
 
-test('a missing permission is named, and nothing is created', async () => {
+test('a missing permission is reported, and no object is created', async () => {
   const reader = await baton.participant(['tasks.read', 'org.read', 'task_types.read'], 'human');
   const env = { BATON_URL: baton.url, BATON_TOKEN: reader.token };
   const role = file(documentOf('Role', 'forbidden', { name: 'Forbidden' }));

@@ -22,7 +22,7 @@ export interface Change {
   /** Notes for people. */
   readonly note?: string;
   /**
-   * Writes it, based on the compared state.
+   * Writes the change, based on the compared state.
    * @throws BatonError, also if it has changed since; PlainError
    */
   carryOut(): Promise<void>;
@@ -95,7 +95,7 @@ export function refuseSkippedVersion({ kind, key }: Declared, base: number, writ
     );
 }
 
-/** Whether a whole contains all of a part: the service adds defaults for omitted fields. */
+/** Whether a stored value contains all members of a document's value: the service adds defaults for omitted fields. */
 export function holds(whole: unknown, part: unknown): boolean {
   if (Array.isArray(part))
     return (

@@ -36,7 +36,7 @@ export interface Declared {
   /** From 1 on, within its file. */
   readonly number: number;
   readonly line: number;
-  /** Of a JSON pointer into the document. */
+  /** The position of a JSON pointer's value in the document. */
   placeOf(pointer: string): string;
 }
 
@@ -85,13 +85,13 @@ export class Problems {
   }
 }
 
-/** A pointer as people write it: `spec.roles.0`. */
+/** A pointer in readable form: `spec.roles.0`. */
 export function formatPointer(pointer: string): string {
   const parts = pointer.slice(1).split('/');
   return parts.map((part) => onOneLine(part.replaceAll('~1', '/').replaceAll('~0', '~'))).join('.');
 }
 
-/** A name as JSON has it between quotes. Two names that differ in hidden characters are shown differently. */
+/** A name as in a JSON string, without the quotes. Two names that differ in hidden characters are shown differently. */
 export const onOneLine = (name: string): string =>
   revealHidden(JSON.stringify(name).slice(1, -1), { all: true });
 

@@ -16,7 +16,7 @@ export const fileBounds = { fileBytesMax: 1_048_576, filesMax: 200, foldersMax: 
 const endings = /\.(ya?ml|json)$/i;
 
 /**
- * The files that -f names: a file, a folder with all `.yaml`, `.yml` and `.json` below it, or `-`.
+ * The files of `-f`: a file, a folder with all `.yaml`, `.yml` and `.json` below it, or `-`.
  * Names that begin with a dot, `node_modules`, and linked folders are skipped.
  * @throws PlainError for a file that doesn't exist, is not UTF-8 text, or is too large, and for too many files
  */
@@ -40,7 +40,7 @@ export async function readFiles(names: readonly string[]): Promise<SourceFile[]>
 
 async function pathsOf(name: string): Promise<string[]> {
   const kind = await stat(name).catch((error: NodeJS.ErrnoException) => {
-    throw new PlainError(`${visible(name)} can't be read (${error.code}): name a file or a folder by -f.`);
+    throw new PlainError(`${visible(name)} can't be read (${error.code}): give a file or a folder with -f.`);
   });
   if (!kind.isDirectory()) return [name];
   const found = await filesBelow(name);

@@ -8,7 +8,7 @@ import { escapePointer, type JsonObject } from './yaml-documents.ts';
 
 const marks = { create: '+', change: '~', unchanged: '=' } as const;
 
-/** @returns a line for each document and each of its fields, what it grants, and the counts */
+/** @returns one line per document and per field, the granted permissions, and the counts */
 export function planLines(changes: readonly Change[]): string[] {
   const counts = { create: 0, change: 0, unchanged: 0 };
   const lines = changes.flatMap(({ document, action, fields, note }) => {
@@ -42,7 +42,7 @@ function changedLines({ path, before, after }: FieldChange): string[] {
 /** The service's placeholder of a long value. */
 const isHash = (value: JsonObject): boolean => Object.keys(value).sort().join() === 'bytes,sha256';
 
-/** A line for each member, so that a long one can't hide others. */
+/** One line per member, so that a long one can't hide others. */
 function createdLines({ path, after }: FieldChange): string[] {
   if (after === null || after === undefined) return [];
   const members = isObject(after) ? Object.entries(after) : [];
@@ -57,7 +57,7 @@ function valueText(value: unknown, options: Parameters<typeof revealHidden>[1] =
   return revealHidden(JSON.stringify(value) ?? 'nothing', options);
 }
 
-/** New grants of a document, at the end, where a long plan doesn't scroll them off the screen. */
+/** New grants of a document, at the end, so that a long plan doesn't scroll them off the screen. */
 function grantLines({ document: { kind, key }, action, fields }: Change): string[] {
   if (action === 'unchanged') return [];
   const granted = fields.flatMap(({ path, before, after }) => {

@@ -12,7 +12,7 @@ import { planProject, planWorkspace } from './kinds/workspaces.ts';
 /**
  * Compares every document with the current state; writes nothing. Adds invalid documents to the problems.
  * @returns in the order of their creation
- * @throws PlainError, also if the caller lacks a permission to read, which it names
+ * @throws PlainError, for example with the read permission that the caller lacks
  */
 export async function planAll(planning: Planning): Promise<Change[]> {
   const { declared } = planning;

@@ -25,7 +25,7 @@ export interface TextDocument {
   positionOf(pointer: string): Position;
 }
 
-/** A fault of a text, with its position. */
+/** An error in a text, with its position. */
 export class TextFault extends Error {
   readonly position: Position;
 
@@ -127,7 +127,7 @@ interface Frame {
   readonly pointer: string;
   readonly isMapping: boolean;
   count: number;
-  /** Of a mapping, between a key and its value. */
+  /** The state of a mapping between a key and its value. */
   key: { readonly name: string; readonly at: number } | undefined;
 }
 

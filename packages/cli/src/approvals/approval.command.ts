@@ -21,7 +21,7 @@ export function addApproval(program: Command, context: CommandContext): void {
   withCommonOptions(
     group
       .command('view <id>')
-      .description('show an approval, what it covers, and what has changed since it was requested'),
+      .description('show an approval, its subject, and the changes since the request'),
     responseOf('getApproval'),
   ).action((id: string, options: CommonOptions) =>
     asCaller(options, context, async (baton) => {
@@ -35,7 +35,7 @@ export function addApproval(program: Command, context: CommandContext): void {
     group
       .command('approve <id>')
       .description(
-        'show what an approval covers, and approve it; prompts first at a terminal, and elsewhere fails if it has changed since it was requested',
+        'show the subject of an approval, and approve it; at a terminal it prompts first, elsewhere it fails if the subject has changed since the request',
       ),
     responseOf('approveApproval'),
   )
@@ -51,7 +51,7 @@ export function addApproval(program: Command, context: CommandContext): void {
       ),
     );
   withCommonOptions(
-    group.command('reject <id>').description('show what an approval covers, and reject it'),
+    group.command('reject <id>').description('show the subject of an approval, and reject it'),
     responseOf('rejectApproval'),
   )
     .option('--comment <text>', 'your comment on the decision')

@@ -73,7 +73,7 @@ async function requestPayment() {
 const approvalOf = (id: string): Promise<Approval> => baton.admin.approvals.get(id);
 
 describe('what a decision is about', () => {
-  test('is shown with the actions that follow, and approved as it was shown', async () => {
+  test('is shown with the follow-up actions, and approved as shown', async () => {
     const { id } = await requestPayment();
     const view = await run('view', id);
     assert.equal(view.code, 0);
@@ -124,7 +124,7 @@ describe('what a decision is about', () => {
     assert.match((await run('view', id)).text, /^Changed between the request and the decision$/m);
   });
 
-  test('is not approved by the digest of what was shown before', async () => {
+  test('is not approved by the digest of an earlier version', async () => {
     const { id, change } = await requestPayment();
     const digest = presentSubject(await approvalOf(id))?.digest ?? '';
     await change({ to: 'Mallory', amount: 10 });
@@ -138,7 +138,7 @@ describe('what a decision is about', () => {
     assert.equal((await approvalOf(id)).status, 'pending');
   });
 
-  test('is not approved by a digest that it never had, and the refusal names the right one', async () => {
+  test('is not approved by a digest that it never had, and the error contains the right one', async () => {
     const { id } = await requestPayment();
     const digest = presentSubject(await approvalOf(id))?.digest ?? '';
     const refused = await run('approve', id, '--subject-digest', `sha256:${'0'.repeat(64)}`);
@@ -160,7 +160,7 @@ describe('what a decision is about', () => {
     assert.equal((await approvalOf(id)).status, 'rejected');
   });
 
-  test('can not be approved without the permission to read it, but can be rejected', async () => {
+  test("can't be approved without the permission to read it, but can be rejected", async () => {
     const decider = await baton.participant(['approvals.decide'], 'human');
     const { id } = await baton.admin.approvals.request({ assignedPrincipalId: decider.principalId });
     const runAsDecider = (...args: readonly string[]) =>
@@ -199,7 +199,7 @@ describe('what a decision is about', () => {
     assert.match(rejected.text, /^It is rejected\.$/m);
   });
 
-  test('is printed beside the JSON that a program reads', async () => {
+  test('is printed in addition to the JSON for a program', async () => {
     const { id } = await requestPayment();
     const { code, text } = await run('approve', id, '--jq', '.status');
     assert.equal(code, 0, text);
@@ -307,7 +307,7 @@ const changedApproval = (subject: object, current: object) =>
     requestedSubject: null,
   }) as unknown as Approval;
 
-test("others' texts can't imitate lines of the program, and hide nothing", () => {
+test("untrusted text can't imitate lines of the program or hide anything", () => {
   const task = { title: 'ACME\u202E', description: 'first\nIf approved\n  no follow-up actions' };
   const approval = changedApproval(
     subjectOf('sha256:1', { ...task, customFields: { 'a.b\n': 10 } }),

@@ -41,7 +41,7 @@ export function reviewLines(approval: Approval, earlier?: Approval): string[] {
   ];
 }
 
-/** The changed values by name, as `title, customFields.amount`; the fields alone where the values can't be compared. */
+/** The changed values by name, as `title, customFields.amount`; only the fields if the values can't be compared. */
 export function changedNames(approval: Approval): string {
   const { subject, current, changedFields } = approval;
   const names =
@@ -138,7 +138,7 @@ function changeLines(
 }
 
 function linesOfChange({ path, before, after }: SubjectChange): string[] {
-  // Within documents of others, null is a value.
+  // Within user-defined documents, null is a value.
   const isSet = (value: unknown) => value !== undefined && (value !== null || path.length > 2);
   const [old, now] = [before, after].map((value) => (isSet(value) ? formatValue(value) : '(not set)'));
   const isAlike = inkOf(old) === inkOf(now);
@@ -174,7 +174,7 @@ function factLines(facts: readonly Fact[], indent: string): string[] {
   });
 }
 
-/** The path of a value as the API names it; names that others chose are in quotes where they would be ambiguous. */
+/** The path of a value in the API; names chosen by others are quoted if they would be ambiguous. */
 function nameOf(path: readonly string[]): string {
   const [root, ...rest] = path;
   return (root === 'task' && rest.length > 0 ? rest : path).map(quoted).join('.');

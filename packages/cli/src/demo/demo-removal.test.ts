@@ -34,7 +34,7 @@ async function all<Item>(pages: AsyncIterable<Item>): Promise<Item[]> {
 const workspaces = async () => all(admin.workspaces.list({ limit: 200 }));
 const ofDemo = ({ metadata }: Principal, slug: string) => metadata['demo'] === slug;
 
-/** Checks that nobody can act as a principal of the demo any more, in either service. */
+/** Checks that nobody can act as a principal of the demo in either service. */
 async function assertDisabled(slug: string, count: number): Promise<void> {
   const principals = (await all(admin.principals.list({ limit: 200 }))).filter((one) => ofDemo(one, slug));
   assert.equal(principals.length, count);
@@ -82,7 +82,7 @@ longTest(
   },
 );
 
-test('tasks of the live demo are offered to its agents and to nobody else, until it is removed', async () => {
+test('tasks of the live demo are offered only to its agents, until it is removed', async () => {
   const agent = await running.participant();
   const live = start('live', '--step-ms', '60000');
   await live.prints(/Watch it at /);
@@ -107,7 +107,7 @@ test('tasks of the live demo are offered to its agents and to nobody else, until
   await assertDisabled(workspace.slug, 4);
 });
 
-test('the small company stays until it is removed, is offered to nobody, and leaves nothing in use', async () => {
+test('the small company stays until it is removed, is offered to nobody, and leaves no type in use', async () => {
   const agent = await running.participant();
   const printed = await demo('--organisation');
   const [workspace] = (await workspaces()).filter(({ slug }) => slug.startsWith('baton-company-'));

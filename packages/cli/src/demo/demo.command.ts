@@ -83,7 +83,7 @@ function planOf(options: Options): BacklogPlan {
   return plan;
 }
 
-/** A Baton that the demo starts has a memory service; a running one may have none, and then reports it. */
+/** A Baton that the demo starts has a memory service; a running one may have none, which is then reported. */
 async function demonstrateOrganisation(options: Options, context: CommandContext): Promise<void> {
   const memory = await startDemoMemory();
   const settings = {

@@ -29,7 +29,7 @@ test('with reopen all issues are open, and every dependency is kept', () => {
   assert.equal(plan.relations.length, 1);
 });
 
-test('dependencies become relations from the issue to the one it names', () => {
+test('dependencies become relations from the issue to the referenced one', () => {
   const { relations } = planImport([
     issue('a'),
     issue('b', 'open', [
@@ -55,7 +55,7 @@ test('priorities 0 to 4 become critical, high, medium, low, low; anything else m
   );
 });
 
-test('a title is cut to the length that the service accepts, and never empty', () => {
+test('a title is truncated to the length that the service accepts, and never empty', () => {
   const { tasks } = planImport([
     { ...issue('a'), title: 'x'.repeat(700) },
     { ...issue('b'), title: '  ' },

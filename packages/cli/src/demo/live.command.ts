@@ -27,9 +27,14 @@ const interrupted = 130;
 export function addLiveDemo(demo: Command, context: CommandContext): void {
   const live = demo
     .command('live')
-    .description('let four agents work in a workspace of their own, at a speed to watch in the console')
+    .description('let four agents work in a workspace of their own, slowly enough to watch in the console')
     .option('--step-ms <number>', 'the average duration of one step', wholeNumber(50, 60_000), 1_500)
-    .option('--wait-minutes <number>', 'how long they wait for your decisions', wholeNumber(1, 600), 30);
+    .option(
+      '--wait-minutes <number>',
+      'the time for which they wait for your decisions',
+      wholeNumber(1, 600),
+      30,
+    );
   withCommonOptions(live, anyResult).action((_options, command: Command) =>
     watchable(command.optsWithGlobals<LiveOptions>(), context),
   );

@@ -45,7 +45,8 @@ export async function startTemporaryBaton(
 }
 
 /**
- * Names of settings are case-insensitive: another spelling of one of these would win, and the demo use another folder.
+ * Names of settings are case-insensitive: another spelling of one of these would take precedence, and the demo would
+ * use another folder.
  */
 export function withSettings(
   environment: CliConfig['environment'],

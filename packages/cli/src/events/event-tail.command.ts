@@ -12,7 +12,7 @@ type Options = CommonOptions & { type: string[]; since?: number; max?: number };
 const typesMax = 20;
 const eventsMax = 1_000_000_000;
 /**
- * After an interruption the journal is read from the last event on, which is delivered twice if its cursor was not
+ * After an interruption, reading continues from the last event, which is delivered twice if its cursor was not
  * read.
  */
 const rememberedIds = 1000;

@@ -39,7 +39,7 @@ test('events of a type are printed as they happen, and Ctrl-C ends it with 0', a
   assert.doesNotMatch(running.output(), /principal\./);
 });
 
-test('those since a time come first, and --max ends it; --json prints one a line', async () => {
+test('events since a time are printed first, and --max ends it; --json prints one per line', async () => {
   const { publicId } = await baton.admin.tasks.create({ title: 'Before' });
   const running = tail(
     '--since',
@@ -81,7 +81,7 @@ async function listensToSignals({ child }: BatonProcess): Promise<void> {
   }
 }
 
-test('a time before all that happened is the beginning, also where that is many pages back', async () => {
+test('a time before the first event means the beginning, even if that is many pages back', async () => {
   for (let n = 0; n < 25; n += 1)
     await Promise.all(Array.from({ length: 10 }, () => baton.admin.tasks.create({ title: 'One of many' })));
   const [first] = (await baton.admin.events.list({ limit: 1 })).items;

@@ -19,7 +19,7 @@ export function addEvents(program: Command, context: CommandContext): void {
     .option('--follow', 'continue with new events until stopped')
     .option(
       '--tail <number>',
-      'how many of the newest events, up to 200; 20 by default',
+      'the number of newest events, up to 200; 20 by default',
       wholeNumber(1, 200),
       20,
     )

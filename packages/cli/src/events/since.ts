@@ -4,7 +4,7 @@ import { PlainError } from '../plain-error.ts';
 
 const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** A time with its offset, or how long ago: `90s`, `15m`, `2h`, `3d`. @returns undefined for anything else */
+/** A time with its offset, or an age: `90s`, `15m`, `2h`, `3d`. @returns undefined for anything else */
 export function sinceMs(text: string, nowMs: number): number | undefined {
   const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
   if (count !== undefined) return nowMs - Number(count) * (unitMs[unit] ?? 0);
@@ -13,7 +13,7 @@ export function sinceMs(text: string, nowMs: number): number | undefined {
 }
 
 /**
- * The journal is in the order of commits, and an event has the time of its change's begin: no change takes this long.
+ * The journal is in the order of commits, and an event has the start time of its change: no change takes this long.
  */
 const disorderMsMax = 10 * 60_000;
 const pageEventsMax = 200;
@@ -22,14 +22,14 @@ const pagesMax = 500;
 
 /** The start of a reader. */
 export interface Beginning {
-  /** To be read first; there is no cursor before the journal's first event. */
+  /** To be read first, because no cursor precedes the journal's first event. */
   readonly first: readonly JournalEvent[];
   readonly cursor: string;
 }
 
 /**
  * Returns a start with every event from this time on, and some older ones.
- * @throws PlainError if there are too many events since
+ * @throws PlainError if too many events have occurred since then
  */
 export async function beginningAt(baton: BatonClient, at: number, signal: AbortSignal): Promise<Beginning> {
   let page = await baton.events.list({ tail: pageEventsMax, limit: pageEventsMax }, { signal });

@@ -12,7 +12,7 @@ import { beyondImport } from './import-limits.ts';
 
 type Options = CommonOptions & { file?: string; tasksOnly?: boolean };
 
-/** Tasks whose relations, comments and references are read at a time. */
+/** The number of tasks whose relations, comments and references are read at a time. */
 const concurrencyMax = 16;
 const batchTasks = 200;
 

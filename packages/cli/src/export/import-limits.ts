@@ -1,6 +1,6 @@
 import { readingBounds } from '../import/read-source.ts';
 
-/** The reasons why `baton import baton` can't read an export unchanged, a sentence each; empty if it can. */
+/** The reasons why `baton import baton` can't read an export unchanged, one sentence per reason; empty if it can. */
 export function beyondImport({ tasks, bytes }: { readonly tasks: number; readonly bytes: number }): string[] {
   const { itemsMax, fileBytesMax } = readingBounds;
   return [

@@ -27,7 +27,7 @@ interface Result {
 
 const run = (args: readonly string[]) => runCommand(args, { HOME: folder, BATON_HOME: baton.home });
 
-test('an import of an older version is not repeated for the fields that it did not know', async () => {
+test('an import of an older version is not repeated for the fields that it did not support', async () => {
   const file = join(folder, 'older.jsonl');
   writeFileSync(file, '{"id":"older-1","title":"Stay","status":"open"}\n');
   const once = async () => {
@@ -65,7 +65,7 @@ test('an item that its source defers later is blocked, and an ended task remains
   assert.deepEqual((await once('1,A,To do,,\n2,B,Done,,\n3,C,To do,,\n')).statuses, ['todo', 'done', 'todo']);
 });
 
-test('a relation that another agent may not remove does not keep its import from the rest', async () => {
+test('a relation that another agent may not remove does not prevent the rest of its import', async () => {
   const file = join(folder, 'unlinked.jsonl');
   const write = (waits: boolean) =>
     writeFileSync(

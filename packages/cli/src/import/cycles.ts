@@ -37,7 +37,7 @@ export function findComponents(edges: readonly Edge[]): Map<string, number> {
   const open: string[] = [];
   for (const start of leaving.keys()) {
     if (found.has(start)) continue;
-    // By Tarjan, with a stack instead of recursion as above.
+    // Tarjan's algorithm, with a stack instead of recursion as above.
     const stack = [{ node: start, next: 0 }];
     for (let here = stack.at(-1); here !== undefined; here = stack.at(-1)) {
       const { node } = here;

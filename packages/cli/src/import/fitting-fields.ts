@@ -19,7 +19,8 @@ const secretName = /password|passwd|secret|token|apikey|privatekey|credential|au
  */
 export function fittingFields(fields: Fields, leaveOut: (reason: string) => void): Record<string, unknown> {
   const clean = cleanFields(fields, leaveOut);
-  if (JSON.stringify(clean).length < JSON.stringify(fields).length) leaveOut('field was too long and is cut');
+  if (JSON.stringify(clean).length < JSON.stringify(fields).length)
+    leaveOut('field was too long and is truncated');
   while (bytesOf(clean) > bounds.bytesMax && dropLargest(clean))
     leaveOut('has fields that are too large: the largest');
   return clean;
@@ -29,7 +30,7 @@ function cleanFields(fields: Fields, leaveOut: (reason: string) => void): Record
   const entries = Object.entries(fields);
   const kept = entries.slice(0, bounds.membersMax).flatMap(([name, value]): [string, unknown][] => {
     const isSecret = secretName.test(name.toLowerCase().replaceAll(/[-_]/g, ''));
-    if (isSecret) leaveOut(`field ${name.slice(0, 40)} is named like a secret, and left out`);
+    if (isSecret) leaveOut(`field ${name.slice(0, 40)} is named like a secret, and skipped`);
     return isSecret ? [] : [[cut(storable(name), bounds.charactersMax), cleanValue(value, leaveOut)]];
   });
   return Object.fromEntries(kept);
@@ -50,7 +51,7 @@ function cleanValue(value: unknown, leaveOut: (reason: string) => void): unknown
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
-/** Drops the largest member, or the largest one within it if it is an object. @returns whether there was one */
+/** Drops the largest member, or the largest one within it if it is an object. @returns whether a member was dropped */
 function dropLargest(fields: Record<string, unknown>): boolean {
   const sizes = Object.entries(fields).map(([name, value]) => [bytesOf(value), name, value] as const);
   const [, name, value] = sizes.sort(([a], [b]) => b - a)[0] ?? [];

@@ -3,8 +3,8 @@ import type { Source } from './source.ts';
 import type { Targets } from './targets.ts';
 
 /**
- * Blocks the items that start later if nothing else keeps agents from them: their task type does not hold work back
- * until its start date (`execution.startDateHolds`). The first import after that date opens them.
+ * Blocks the items that start later if they would otherwise be offered to agents, because their task type does not hold
+ * work back until its start date (`execution.startDateHolds`). The first import after that date opens them.
  */
 export function withHeldStarts<Given extends Source>(source: Given, targets: Targets, now: Date): Given {
   const { leftOut } = source;

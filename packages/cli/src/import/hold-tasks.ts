@@ -3,12 +3,12 @@ import type { ImportChange } from './compare.ts';
 
 /**
  * The requirement of a task until its import is complete. No initial status keeps a task out of the work queue, and a
- * gate or a relation can only be added after the creation; requirements are part of the creation. Nobody has this
- * capability, so the task isn't offered and can't be claimed. A rejected claim names it.
+ * gate or a relation can only be added after the creation; requirements are part of the creation. No principal
+ * has this capability, so the task isn't offered and can't be claimed. A rejected claim reports it.
  */
 export const holdCapability = 'import-finished';
 
-/** Why tasks of an import can't be held back. */
+/** The reason why tasks of an import can't be held back. */
 export const cannotHoldReason = `can't be held back until it is complete, so an agent may take it too early: a person with org.manage must create the capability ${holdCapability} once`;
 
 /**
@@ -64,19 +64,19 @@ export async function otherRequirements(
   };
 }
 
-/** Whether no import has written all of an item yet. */
+/** Whether no import has completely written an item yet. */
 export const isUnfinished = ({ known }: ImportChange): boolean => known?.fields['status'] === undefined;
 
 /** The dependencies of one item, by its own relations or the other item's. */
 export interface Wait {
   readonly waiting: string;
   readonly prerequisite: string;
-  /** The item whose relation it is, and that relation. */
+  /** The item that has the relation, and that relation. */
   readonly of: string;
   readonly link: ImportChange['item']['links'][number];
 }
 
-/** Every wait that the relations of these items make. */
+/** Every dependency that the relations of these items create. */
 export function waitsIn(changes: readonly ImportChange[]): Wait[] {
   return changes.flatMap(({ item: { id: of, links } }) =>
     links.flatMap((link) => {

@@ -71,7 +71,7 @@ async function imported(prefix: string): Promise<Map<string, Task[]>> {
   return Map.groupBy(found, ({ origin }) => origin.ref?.slice(prefix.length) as string);
 }
 
-/** The one task of each name. */
+/** The only task of each name. */
 async function tasksOf(prefix: string): Promise<Record<string, Task>> {
   const all = [...(await imported(prefix))];
   assert.deepEqual(
@@ -136,7 +136,7 @@ function watched(transport: (request: WireRequest) => Promise<Response>): BatonC
 const relationsOf = async ({ id }: Task) =>
   (await baton.admin.tasks.listRelations(id)).items.filter(({ fromTaskId }) => fromTaskId === id);
 
-test('an administrator, whose one permission is admin, may make what holds tasks back', async () => {
+test('an administrator, whose only permission is admin, may create the capability that holds tasks back', async () => {
   const { baton: one } = await baton.participant(['admin'], 'human', ['control-plane:admin']);
   assert.deepEqual((await one.harness.getContext()).permissions, ['admin']);
   assert.equal(await findHold(one), 'to make');
@@ -168,7 +168,7 @@ test('a caller who may not create the capability to hold tasks back is notified 
   );
 });
 
-test('a backlog of beads becomes tasks; again, nothing changes; what changed there is changed here, and nothing else', async () => {
+test('a backlog of beads becomes tasks; a second import changes nothing; a later one writes only the changes of the source', async () => {
   const issues: Issue[] = [
     { id: 'x-1', title: 'Plan it', status: 'closed', priority: 0, issue_type: 'epic', assignee: 'ann' },
     {
@@ -316,7 +316,7 @@ test('a killed import is continued by the next one: every task, relation and com
   assert.match(await done(['import', 'beads', file, '--yes']), /^0 to create, 0 to change, 60 unchanged/m);
 });
 
-test('two imports of the same at the same time make everything once', async () => {
+test('two concurrent imports of one source create each object once', async () => {
   const file = fileOf('twice.jsonl', many('t', 30));
   const both = [start(['import', 'beads', file, '--yes']), start(['import', 'beads', file, '--yes'])];
   await Promise.all(both.map(({ ended }) => ended));
@@ -331,7 +331,7 @@ test('two imports of the same at the same time make everything once', async () =
     );
 });
 
-test('nobody can use up the idempotency keys of an import: neither by the old way to derive them, nor knowing all but the file', async () => {
+test("nobody else can use an import's idempotency keys first: neither by the old derivation, nor with all data but the file", async () => {
   const stranger = await baton.participant(['tasks.read', 'tasks.write']);
   const useUp = (idempotencyKey: string) => stranger.baton.tasks.create({ title: 'x' }, { idempotencyKey });
   const old = JSON.stringify(['beads', 'issue', 'f-0', 'task']);
@@ -361,7 +361,7 @@ test('nobody can use up the idempotency keys of an import: neither by the old wa
   }
 });
 
-test('a task that the service makes only after the import was killed is made once by the next import', async () => {
+test('a task that the service creates only after the import was killed is created once by the next import', async () => {
   const HOME = join(folder, 'late');
   mkdirSync(HOME);
   const sent: (string | undefined)[] = [];
@@ -397,7 +397,7 @@ test('a task that the service makes only after the import was killed is made onc
   }
 });
 
-test('a rejected idempotency key is reported as such, and the next import has others', async () => {
+test('a rejected idempotency key is reported as such, and the next import uses new ones', async () => {
   const source = () => sourceOf('refused', { a: {} });
   const sent: (string | undefined)[] = [];
   const client = watched((request) => {
@@ -414,7 +414,7 @@ test('a rejected idempotency key is reported as such, and the next import has ot
   assert.notEqual(sent[0], sent[1]);
 });
 
-describe('two people who import the same at the same time', () => {
+describe('two people who import the same source at the same time', () => {
   const items = {
     a: {},
     b: waitsFor('a'),
@@ -427,7 +427,7 @@ describe('two people who import the same at the same time', () => {
   const another = async () =>
     (await baton.participant(['tasks.read', 'tasks.write', 'task_types.read', 'org.read'], 'human')).baton;
 
-  /** Every item has one task that counts, with its comments and relations once; the others are cancelled. */
+  /** Every item has one valid task, with its comments and relations once; the others are cancelled. */
   async function assertOnce(type: string): Promise<void> {
     const all = await imported(`test/${type}/`);
     const counting = new Map(
@@ -467,7 +467,7 @@ describe('two people who import the same at the same time', () => {
     await assertOnce(type);
   });
 
-  test('at any moment, everything is there once after one of them has run again', async () => {
+  test('interrupted at any point, everything exists once after one of them has run again', async () => {
     for (let round = 0; round < byDepth(3, 20); round += 1) {
       const type = `both-${round}`;
       const other = await another();
@@ -527,7 +527,7 @@ test('issues of GitHub come from standard input, with people by a file, into a w
   assert.deepEqual([badWord.code, /--status takes WORD=STATUS/.test(badWord.text)], [2, true]);
 });
 
-test('an export holds all that the API lists; another tenant gets its tasks from it, once', async () => {
+test('an export contains everything that the API lists, and another tenant imports its tasks once', async () => {
   const { id: workspaceId } = await baton.admin.workspaces.create({ slug: 'moved', name: 'Moved' });
   const first = await baton.admin.tasks.create({
     title: 'First to move',
@@ -579,8 +579,8 @@ test('an export holds all that the API lists; another tenant gets its tasks from
   );
   const before = (await imported('')).size;
   const told = await done(['import', 'baton', elsewhere, '--yes']);
-  assert.match(told, /^! \d+ × is a principal, which an import does not make/m);
-  assert.match(told, /^! 1 × was a step of a process, which an import does not make/m);
+  assert.match(told, /^! \d+ × is a principal, which an import does not create/m);
+  assert.match(told, /^! 1 × was a step of a process, which an import does not create/m);
   const moved = await tasksOf('baton/task/');
   const [one, two] = [moved[first.id] as Task, moved[second.id] as Task];
   const shape = ({ title, description, priority, workspaceId: place, customFields, dueDate }: Task) => ({
@@ -638,7 +638,7 @@ async function assertAllOfToHold(workspaceId: string, type: string): Promise<voi
   }
 }
 
-test('nobody is offered a task before its import is done with it', async () => {
+test('no task is offered before its import is complete', async () => {
   const { id: workspace } = await baton.admin.workspaces.create({ slug: 'offers', name: 'Offers' });
   let early: string[] = [];
   const client = watched(async (request) => {
@@ -652,7 +652,7 @@ test('nobody is offered a task before its import is done with it', async () => {
   await assertAllOfToHold(workspace, 'offers');
 });
 
-test('wherever an import ends, what it has to hold back is held, and the next one lets it go', async () => {
+test('wherever an import ends, its incomplete tasks are held back, and the next import releases them', async () => {
   const { id: workspace } = await baton.admin.workspaces.create({ slug: 'ends', name: 'Ends' });
   // One import writes 34 times: it ends in the middle of the tasks, their relations, their comments and references.
   for (const writesMax of [3, 11, 18, 24, 30]) {
@@ -710,7 +710,7 @@ test('an item that can not be related to its dependency remains held back, and i
   assert.deepEqual(await offered(workspace, 'test/missing/'), ['a', 'd']);
 });
 
-test('an item gets the status of its type that it has in the source, where a step leads there', async () => {
+test("an item gets its type's status from the source, if a transition to it exists", async () => {
   const statuses = [
     { key: 'new', category: 'active' as const },
     { key: 'review', category: 'active' as const },
@@ -772,7 +772,7 @@ test('a relation that the caller may not remove is reported, and does not end th
   assert.equal((await tasksOf('test/spawned/'))['b']?.title, 'Other');
 });
 
-test('progress is shown as long as an import looks through the tasks that are there', async () => {
+test('progress is shown while an import searches the existing tasks', async () => {
   let shown = '';
   const output = {
     line: () => undefined,

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { hasHappened, instantIn } from './instants.ts';
 import { readResolution } from './words.ts';
 
-test('dates of trackers are instants where their day and month are in no doubt', () => {
+test('dates of trackers are instants if their day and month are unambiguous', () => {
   for (const [text, instant] of [
     ['2026-12-24', '2026-12-24T00:00:00.000Z'],
     ['2026-12-24 17:00', '2026-12-24T17:00:00.000Z'],

@@ -5,7 +5,7 @@ import { PlainError } from '../plain-error.ts';
 /** The result of an earlier import of an item. */
 export interface KnownTask {
   readonly taskId: string;
-  /** The fields of the source then; absent if that import was interrupted. */
+  /** The fields of the source at that time; absent if that import was interrupted. */
   readonly fields: Readonly<Record<string, string>>;
   /** The relations that it created, as `type id`. */
   readonly links: readonly string[];

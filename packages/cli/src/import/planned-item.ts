@@ -126,10 +126,10 @@ function planned(
   const { id } = item;
   const assigneeId = item.assignee === undefined ? undefined : assigneeIdOf(item.assignee);
   const title = storable(item.title).replaceAll(/\s+/g, ' ').trim();
-  if (title.length > bounds.titleCharactersMax) leftOut.add('title was too long and is cut', id);
+  if (title.length > bounds.titleCharactersMax) leftOut.add('title was too long and is truncated', id);
   const description = fitting(storable(item.description));
   if (description.length < storable(item.description).length)
-    leftOut.add('description was too long and is cut', id);
+    leftOut.add('description was too long and is truncated', id);
   if (relations.length > bounds.linksMax)
     leftOut.add(`has more than ${bounds.linksMax} relations: the rest`, id);
   if (item.comments.length > bounds.commentsMax)
@@ -154,7 +154,7 @@ function planned(
     customFields,
     links: relations.slice(0, bounds.linksMax).map(({ to, type }) => ({ to, type })),
     comments: plannedComments(item.comments.slice(-bounds.commentsMax), () =>
-      leftOut.add('comment was too long and is cut', id),
+      leftOut.add('comment was too long and is truncated', id),
     ),
   };
   const values: Readonly<Record<FieldName, unknown>> = {

@@ -28,7 +28,7 @@ interface Imported {
   /** Tasks by their ids in the source, without the prefix of the ids. */
   readonly tasks: Readonly<Record<string, Task>>;
   readonly statuses: Readonly<Record<string, string>>;
-  /** The tasks of it that agents are offered. */
+  /** Its tasks that are offered to agents. */
   readonly offered: readonly string[];
   /** The skipped records: the reason, the count, and the places. */
   readonly leftOut: Readonly<Record<string, string>>;
@@ -49,7 +49,7 @@ interface Result {
 }
 
 /**
- * Imports a source twice: the second time nothing is written.
+ * Imports a source twice: the second import writes nothing.
  * @param prefix of its ids
  */
 async function importTwice(args: readonly string[], prefix = ''): Promise<Imported> {
@@ -87,7 +87,7 @@ async function importTwice(args: readonly string[], prefix = ''): Promise<Import
   };
 }
 
-test('beads: what bd ready shows to nobody is offered to nobody, and what is no issue is counted', async () => {
+test("beads: issues that bd ready doesn't list are not offered, and records that aren't issues are counted", async () => {
   const { statuses, offered, leftOut, tasks, relationsOf } = await importTwice([
     'beads',
     join(sources, 'beads.jsonl'),
@@ -112,12 +112,12 @@ test('beads: what bd ready shows to nobody is offered to nobody, and what is no 
     'is of _type memory, not an issue': '1 | line 24',
     'is not an issue: it needs id, title and status as texts': '1 | line 25',
     'is not JSON': '1 | line 26',
-    'is not work (agent): blocked, so no agent is offered it': '1 | pot-12',
-    'is not work (message): blocked, so no agent is offered it': '1 | pot-13',
-    'is not work (gate): blocked, so no agent is offered it': '1 | pot-14',
-    'is not work (template): blocked, so no agent is offered it': '1 | pot-16',
-    'is not work (pinned): blocked, so no agent is offered it': '1 | pot-18',
-    'is hooked for an agent there: blocked, so no agent is offered it': '1 | pot-19',
+    'is not work (agent): blocked, so it is not offered to agents': '1 | pot-12',
+    'is not work (message): blocked, so it is not offered to agents': '1 | pot-13',
+    'is not work (gate): blocked, so it is not offered to agents': '1 | pot-14',
+    'is not work (template): blocked, so it is not offered to agents': '1 | pot-16',
+    'is not work (pinned): blocked, so it is not offered to agents': '1 | pot-18',
+    'is hooked for an agent there: blocked, so it is not offered to agents': '1 | pot-19',
     'waits for something outside of the file: blocked': '1 | pot-22',
     'is below an item that is blocked: blocked too': '2 | pot-11: pot-10 | pot-17: pot-16',
     'relation points to an item that is not in the source': '1 | pot-22 depends_on external:shop:glaze',
@@ -169,7 +169,7 @@ test('Backlog.md: ids are compared as it does, comments are comments, drafts are
   assert.equal(where, '1 | tasks/task-8.md');
   assert.deepEqual(named, {
     'is a folder below the tasks, which Backlog.md does not read': '1 | tasks/old',
-    'is a folder that holds no tasks': '3 | decisions | docs | archive/drafts',
+    'is a folder that contains no tasks': '3 | decisions | docs | archive/drafts',
   });
 });
 
@@ -245,7 +245,7 @@ test('a test strategy that changes in the source changes its check, and no other
 const csv = (file: string, ...more: string[]) =>
   importTwice(['csv', join(sources, `${file}.csv`), ...more], `${file}/`);
 
-test('Jira: parents by either id, links in both directions, and what was not done is cancelled', async () => {
+test('Jira: parents by either id, links in both directions, and unfinished closed issues are cancelled', async () => {
   const { statuses, offered, leftOut, tasks, relationsOf } = await csv('jira');
   assert.deepEqual(statuses, {
     ...{ 'GRD-1': 'todo', 'GRD-2': 'done', 'GRD-3': 'todo', 'GRD-4': 'cancelled', 'GRD-5': 'cancelled' },
@@ -262,11 +262,11 @@ test('Jira: parents by either id, links in both directions, and what was not don
     ['critical', '2026-12-24T00:00:00.000Z', ['a', 'b']],
   );
   assert.deepEqual(leftOut, {
-    'has another number of cells than the header, which has 19': '1 | line 7',
+    'has a different number of cells than the header, which has 19': '1 | line 7',
   });
 });
 
-test('both ids of a row may be named, by --map id=… twice', async () => {
+test('both ids of a row can be mapped, by --map id=… twice', async () => {
   const file = join(folder, 'two-ids.csv');
   writeFileSync(file, 'Nr,Code,What,Above\n1,A-1,First,\n2,A-2,Second,A-1\n3,A-3,Third,1\n');
   const { relationsOf } = await importTwice(
@@ -277,7 +277,7 @@ test('both ids of a row may be named, by --map id=… twice', async () => {
   assert.deepEqual(await relationsOf('A-3'), ['parent A-1']);
 });
 
-test('Asana: a date of completion is done, links are by title, and a title that two rows have is named', async () => {
+test('Asana: a completion date means done, links are by title, and an ambiguous title is reported', async () => {
   const { statuses, offered, leftOut, tasks, relationsOf } = await csv('asana');
   assert.deepEqual(
     [statuses['1201'], offered, tasks['1206']?.startDate],
@@ -286,7 +286,7 @@ test('Asana: a date of completion is done, links are by title, and a title that 
   assert.deepEqual(await relationsOf('1202'), ['depends_on 1201', 'depends_on 1203']);
   assert.deepEqual(await relationsOf('1204'), ['parent 1203']);
   assert.deepEqual(await relationsOf('1206'), []);
-  assert.deepEqual(leftOut, { 'relation names what several rows are called': '1 | 1206 → Sweep' });
+  assert.deepEqual(leftOut, { 'relation refers to a name that several rows have': '1 | 1206 → Sweep' });
 });
 
 test('TickTick: lines above the header, numbers as status and priority, and notes', async () => {
@@ -303,11 +303,11 @@ test('TickTick: lines above the header, numbers as status and priority, and note
   assert.deepEqual(await relationsOf('72'), ['parent 71']);
   assert.deepEqual(leftOut, {
     'has lines above its header, which are not rows': '1 | line 1',
-    'is a note, not work: blocked, so no agent is offered it': '1 | 75',
+    'is a note, not work: blocked, so it is not offered to agents': '1 | 75',
   });
 });
 
-test('ClickUp: null is nothing, [a,b] is a list, 1 is urgent, and a parent has two ids', async () => {
+test('ClickUp: null is empty, [a,b] is a list, 1 is urgent, and a parent has two ids', async () => {
   const { statuses, leftOut, tasks, relationsOf } = await csv('clickup');
   assert.deepEqual(statuses, { '86a1': 'todo', '86a2': 'done', '86a3': 'todo' });
   const one = tasks['86a1'] as Task;
@@ -345,7 +345,7 @@ test('Notion: relations by the titles of pages, a checkbox for done, and a range
   );
 });
 
-test('rows without an id are known by their title, also where several have the same', async () => {
+test('rows without an id are identified by their title, even if several have the same', async () => {
   const file = join(folder, 'twins.csv');
   writeFileSync(file, 'Name,Notes,Blocked by\nSweep,hall,\nSweep,yard,\nLock up,,Sweep\nGo,,Sweep (2)\n');
   const { tasks, leftOut, relationsOf } = await importTwice(['csv', file], 'twins/');
@@ -353,10 +353,10 @@ test('rows without an id are known by their title, also where several have the s
   assert.deepEqual([tasks['Sweep (2)']?.title, tasks['Sweep (2)']?.description], ['Sweep', 'yard']);
   assert.deepEqual(await relationsOf('Lock up'), []);
   assert.equal(leftOut['has no id and the title of another row, and is imported as'], '1 | Sweep (2)');
-  assert.equal(leftOut['relation names what several rows are called'], '1 | Lock up → Sweep');
+  assert.equal(leftOut['relation refers to a name that several rows have'], '1 | Lock up → Sweep');
 });
 
-test('Redmine: # is the id, related issues name their kind, and 100 % is not the end', async () => {
+test("Redmine: # is the id, related issues contain their kind, and 100 % doesn't mean done", async () => {
   const { statuses, offered, relationsOf, tasks } = await csv('redmine');
   assert.deepEqual(statuses, { '41': 'todo', '42': 'todo', '43': 'cancelled' });
   assert.deepEqual(offered, ['41']);
@@ -365,7 +365,7 @@ test('Redmine: # is the id, related issues name their kind, and 100 % is not the
   assert.deepEqual(await relationsOf('43'), ['parent 41']);
 });
 
-test('Linear: dates of an end under statuses of any name, and relations by id', async () => {
+test('Linear: completion dates with statuses of any name, and relations by id', async () => {
   const { statuses, offered, leftOut, tasks, relationsOf } = await csv('linear');
   assert.deepEqual(statuses, { 'OAK-1': 'done', 'OAK-2': 'todo', 'OAK-3': 'cancelled', 'OAK-4': 'backlog' });
   assert.deepEqual(offered, ['OAK-2']);
@@ -385,7 +385,7 @@ test('Trello: cards that are complete are done, archived ones cancelled, labels 
   assert.deepEqual(tasks['5f01']?.customFields['labels'], ['camp', 'gear']);
 });
 
-test('GitHub by REST: an issue that another one blocks is blocked, even if the list does not name it', async () => {
+test('GitHub by REST: an issue that another one blocks is blocked, even if the list does not contain that one', async () => {
   const { statuses, offered, leftOut, relationsOf } = await importTwice(
     ['github', join(sources, 'github-rest.json')],
     'lamp/post',
@@ -394,7 +394,7 @@ test('GitHub by REST: an issue that another one blocks is blocked, even if the l
   assert.deepEqual(await relationsOf('#2'), ['parent #1']);
   assert.deepEqual(leftOut, {
     'is not an issue of GitHub: it needs number and title': '1 | issue 3',
-    'is blocked by an open issue that this list does not hold (blocked_by): blocked': '1 | lamp/post#1',
+    'is blocked by an open issue that this list does not contain (blocked_by): blocked': '1 | lamp/post#1',
   });
 });
 
@@ -411,13 +411,13 @@ test('GitHub by GraphQL: blockers, sub-issues, labels and comments', async () =>
   assert.equal((await baton.admin.tasks.listComments(tasks['#10']?.id ?? '')).items.length, 1);
   assert.deepEqual(Object.keys(leftOut).sort(), [
     'assignee is unknown here: map names by --people',
-    'has comments, which this list does not hold: gh issue list --json comments prints them',
-    'is blocked by an open issue that this list does not hold (blocked_by): blocked',
+    'has comments that this list does not contain: gh issue list --json comments prints them',
+    'is blocked by an open issue that this list does not contain (blocked_by): blocked',
     'relation points to an item that is not in the source',
   ]);
 });
 
-test('a task that starts later is blocked where its type holds no task until then', async () => {
+test("a task that starts later is blocked if its type doesn't hold tasks until their start date", async () => {
   await baton.admin.taskTypes.create({
     key: 'hasty',
     displayName: 'Hasty',
@@ -432,7 +432,7 @@ test('a task that starts later is blocked where its type holds no task until the
   );
 });
 
-test('records that no service takes do not keep the others out', async () => {
+test("records that the service would reject don't prevent the import of the others", async () => {
   const file = join(folder, 'odd.csv');
   writeFileSync(
     file,

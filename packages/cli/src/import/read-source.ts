@@ -50,7 +50,7 @@ function sizeOf(bytes: number): string {
   return bytes >= 1024 * 1024 ? `${bytes / 1024 / 1024} MiB` : `${bytes / 1024} KiB`;
 }
 
-/** A JSON value, or the fault of its text as the end of a sentence. */
+/** A JSON value, or the error in its text as the end of a sentence. */
 export type ReadJson = { readonly value: unknown } | { readonly fault: string };
 
 /** Parses untrusted JSON; text that is nested too deeply is not parsed. */
@@ -101,9 +101,9 @@ export interface NumberedLine {
 
 /**
  * Returns the lines of a text with content.
- * @param bounds how many, and how long; by default those of a source with one item per line
+ * @param bounds the number of lines and their length; by default those of a source with one item per line
  * @param onTooLong called with the number of a line that is too long, which is then skipped
- * @throws PlainError for none, too many, and one that is too long where `onTooLong` is absent
+ * @throws PlainError for none, too many, and one that is too long if `onTooLong` is absent
  */
 export function splitLines(
   text: string,

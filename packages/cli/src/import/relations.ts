@@ -23,7 +23,7 @@ export interface Dropped {
 
 /**
  * Returns the relations that can be created.
- * @param fates of every item that there is, by its name @param dropped called for the others
+ * @param fates the outcome of every item, by its name @param dropped called for the others
  */
 export function keepRelations(
   wanted: readonly PlannedRelation[],
@@ -55,7 +55,7 @@ function withoutCycles(relations: readonly PlannedRelation[], dropped: Dropped):
   return relations.filter((relation) => !closing.has(relation));
 }
 
-/** One line per reason; empty when nothing was left out. */
+/** One line per reason; empty if no relation was skipped. */
 export function describeDropped({ dangling, closingCycle, waitingForDeleted, repeated }: Dropped): string[] {
   const reasons: [number, string][] = [
     [dangling, 'point to an issue that is not in the backlog'],

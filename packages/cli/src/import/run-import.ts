@@ -99,7 +99,7 @@ const isBegun = (known: KnownTask | undefined): boolean =>
 export interface ImportResult {
   readonly created: number;
   readonly changed: number;
-  /** Why an item could not be written, by its id; the next import tries it again. */
+  /** The reason why an item could not be written, by its id; the next import retries it. */
   readonly failed: ReadonlyMap<string, string>;
   /** Values that could not be written as in the source. */
   readonly leftOut: LeftOut;
@@ -251,7 +251,7 @@ class Failures {
       this.hasReusedKey ||= error.code === 'idempotency_key_reused';
       this.texts.set(id, reasonOf(error));
       this.#refused += 1;
-      // If most are written, the faulty items must not affect the others.
+      // If most are written, the failing items must not affect the others.
       if (this.#refused > Math.max(failuresMax, this.#written))
         throw new PlainError(
           `More than ${failuresMax} items were refused, and fewer written; the last one refused (${id}): ${reasonOf(error)}\nThe created tasks remain; run it again when the problem is fixed.`,

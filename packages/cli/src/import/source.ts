@@ -70,7 +70,7 @@ export interface Source {
 }
 
 const examplesMax = 5;
-/** Reasons contain names of fields, of which a file may have any number. */
+/** Reasons contain names of fields, and a file may have any number of those. */
 const reasonsMax = 200;
 
 /** Collects what an import skips or changes, by reason, for its report. */
@@ -81,7 +81,7 @@ export class LeftOut {
   /** @param given the reason, a sentence without its subject, such as `is a pull request, not an issue` */
   add(given: string, example: string): void {
     const isBeyond = this.#reasons.size >= reasonsMax && !this.#reasons.has(given);
-    const reason = isBeyond ? 'is left out or changed for further reasons' : given;
+    const reason = isBeyond ? 'is skipped or changed for further reasons' : given;
     const known = this.#reasons.get(reason) ?? { count: 0, examples: [] };
     known.count += 1;
     const shown = example.slice(0, 80);
@@ -96,7 +96,7 @@ export class LeftOut {
   }
 
   /**
-   * Rejects a source in which nothing could be read, unless it is empty.
+   * Rejects a source without a readable item, unless it is empty.
    * @throws PlainError with the reasons
    */
   requireReadable(items: readonly SourceItem[], name: string, hint = ''): void {

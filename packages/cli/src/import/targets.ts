@@ -7,7 +7,7 @@ import type { Source, SourceItem } from './source.ts';
 
 /** The workspace, types and assignees for an import. */
 export interface Targets {
-  /** The principal that a name of the source means. */
+  /** The principal for a name of the source. */
   assigneeIdOf(name: string): string | undefined;
   /** The task type of an item; undefined for the default one. */
   typeOf(item: Pick<SourceItem, 'typeKey'>): TaskType;
@@ -88,7 +88,7 @@ function reportTypes(types: ReadonlyMap<string, TaskType>, { items, leftOut }: S
       leftOut.add(`task type does not exist here: the task gets the type ${defaultTypeKey}`, typeKey);
 }
 
-/** Those that were named, then those that have the same display name as exactly one principal. */
+/** First the mapped names, then those that equal the display name of exactly one principal. */
 async function peopleOf(
   baton: BatonClient,
   { items, leftOut }: Source,
@@ -131,7 +131,7 @@ async function principalsByName(baton: BatonClient): Promise<Map<string, string 
       found.set(name, found.has(name) ? undefined : id);
     }
   } catch (error) {
-    // Without the right to read principals, names have to be mapped.
+    // Without the permission to read principals, names have to be mapped.
     if (!(error instanceof BatonError) || error.status !== 403) throw error;
   }
   return found;

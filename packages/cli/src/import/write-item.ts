@@ -106,7 +106,7 @@ function valuesOf(item: PlannedItem) {
   };
 }
 
-/** @returns the task after the change; undefined without a change */
+/** @returns the changed task; undefined without a change */
 async function rewriteTask(
   writing: Writing,
   change: ImportChange,

@@ -8,7 +8,7 @@ const protectedCodes: readonly string[] = ['permission_denied', 'acceptance_prot
 export interface WrittenLinks {
   /** The current ones, for the comparison of the next import. */
   readonly made: readonly string[];
-  /** Those that may be created later, when their target exists. */
+  /** Those that may be created later, once their target exists. */
   readonly missing: ReadonlySet<Link>;
 }
 

@@ -2,11 +2,11 @@ import { type FileHandle, open } from 'node:fs/promises';
 import type { ConsoleOutput } from '../console-output.ts';
 import { PlainError } from '../plain-error.ts';
 
-/** The destination of exported events, a line each. */
+/** The destination of exported events, one per line. */
 export interface EventLines {
   /** The cursor of the last event in the file. */
   readonly cursor: string | undefined;
-  /** Resolves when there is room for the next one. */
+  /** Resolves once the next event can be written. */
   write(line: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -48,7 +48,7 @@ async function openFile(path: string, resume: boolean): Promise<FileHandle> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST')
-      throw new PlainError(`${path} exists: continue it with --resume, or name another.`);
+      throw new PlainError(`${path} exists: continue it with --resume, or choose another file.`);
     throw new PlainError(`${path} can't be written (${code}).`);
   }
 }

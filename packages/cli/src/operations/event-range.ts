@@ -13,13 +13,13 @@ export interface EventRange {
 
 const pageEventsMax = 200;
 /**
- * The journal is in the order of commits, and an event has the time of its change's begin: no change takes this long.
+ * The journal is in the order of commits, and an event has the start time of its change: no change takes this long.
  */
 const disorderMsMax = 10 * 60_000;
 
 /**
- * The events of a range, in the order of the journal, by pages, of which one is in memory. It ends at the current end
- * of the journal.
+ * The events of a range, in the order of the journal, read by pages, with one page in memory. It ends at the current
+ * end of the journal.
  * @throws PlainError if `through` was not found
  */
 export async function* eventsOf(

@@ -15,7 +15,7 @@ interface Exported {
   readonly cursor: string | null;
 }
 
-/** `baton operations export`: the journal as JSON lines, one event each, by pages, of which one is in memory. */
+/** `baton operations export`: the journal as JSON lines, one per event, read by pages, with one page in memory. */
 export function addExport(operations: Command, context: CommandContext): void {
   const command = operations
     .command('export')

@@ -107,7 +107,7 @@ const idsIn = (lines: readonly string[]) => lines.map((line) => (JSON.parse(line
 const idsOf = (from: number, end: number) => journal.slice(from, end).map(({ id }) => id);
 const linesOf = (path: string) => readFileSync(path, 'utf8').trimEnd().split('\n');
 
-test('export prints every event as one line of JSON, and where another goes on', async () => {
+test('export prints every event as one line of JSON, and the position for the next export', async () => {
   const { code, lines, stderr } = await run('export');
   assert.equal(code, 0);
   assert.deepEqual(
@@ -125,17 +125,17 @@ test('export takes a range of cursors, of times, and types', async () => {
   );
   const times = ['--since', '2026-01-01T00:05:00Z', '--until', '2026-01-01T00:10:00Z'];
   assert.deepEqual(idsIn((await run('export', ...times)).lines), idsOf(5, 10));
-  assert.equal(asked.length, 2, 'it stops where no later event can be in the range');
+  assert.equal(asked.length, 2, 'it stops once no later event can be in the range');
   assert.equal((await run('export', '--types', 'task.created')).lines.length, 225);
 });
 
-test('export fails when the event that it should end with is not there', async () => {
+test("export fails if its last event doesn't exist", async () => {
   const { code, stderr } = await run('export', '--through', 'ec1_999');
   assert.equal(code, 1);
   assert.match(stderr, /^The journal ended without an event at ec1_999\.\n$/);
 });
 
-test('a file is new and private, and an interrupted export goes on in it without loss or repetition', async () => {
+test('a file is new and private, and an interrupted export continues in it without loss or repetition', async () => {
   const file = join(home, 'journal.jsonl');
   failAtPage = 3;
   assert.equal((await run('export', '--file', file)).code, 1);
@@ -181,7 +181,7 @@ test('archive and prune send the values of the options, under a key', async () =
   });
 });
 
-test('a number or a time that is none is a usage error', async () => {
+test('an invalid number or time is a usage error', async () => {
   assert.equal((await run('archive', '--max-events', 'many')).code, 2);
   assert.equal((await run('export', '--since', 'yesterday')).code, 2);
   assert.equal((await run('export', '--since', '2026-01-01T00:00:00')).code, 2);

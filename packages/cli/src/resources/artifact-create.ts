@@ -10,7 +10,7 @@ const fileBytesMax = 256 * 1024 * 1024;
 
 /**
  * Records a result: the bytes of a file, an address, or a document.
- * @throws PlainError for none or several of them, and for an unreadable file
+ * @throws PlainError unless exactly one of them is given, and for an unreadable file
  */
 export async function createArtifact({
   baton,

@@ -38,7 +38,7 @@ export const organisationResources: readonly Resource[] = [
           const parentId = typeof parent === 'string' ? await findWorkspaceId(baton, parent) : undefined;
           return baton.workspaces.create({ slug, name, ...(parentId !== undefined && { parentId }) });
         },
-        says: ({ id, slug }) => `Workspace ${String(slug)} is made: ${String(id)}.`,
+        says: ({ id, slug }) => `Created the workspace ${String(slug)}: ${String(id)}.`,
       },
     ],
   },

@@ -65,7 +65,7 @@ function disabledText({ displayName }: Item): string {
 
 function disabledPersonText({ revokedCredentials: count }: Item): string {
   return [
-    `Disabled: ${counted(Number(count), 'token')} revoked, and Baton refuses access tokens from before at once.`,
+    `Disabled: ${counted(Number(count), 'token')} revoked, and Baton rejects earlier access tokens at once.`,
     `What remains: ${remaining}.`,
   ].join('\n');
 }
@@ -461,7 +461,7 @@ export const resources: readonly Resource[] = [
         usage: 'create <principal> <name>',
         summary: 'issue a token, which is shown only once',
         result: responseOf('identity.createPlatformAccessToken'),
-        options: [['--days <number>', 'how long it is valid; 30 by default', wholeNumber(1, 3650)]],
+        options: [['--days <number>', 'its lifetime in days; 30 by default', wholeNumber(1, 3650)]],
         call: async (called) => {
           const [principal = '', name = ''] = called.args;
           const days = Number(called.options['days'] ?? 30);

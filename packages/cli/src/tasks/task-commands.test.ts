@@ -39,7 +39,7 @@ const asPerson = (name: string) => ({
   XDG_CONFIG_HOME: join(folder, name),
 });
 
-test('close names open prerequisites and changes nothing; --force completes the task all the same', async () => {
+test('close lists open prerequisites and changes nothing; --force completes the task anyway', async () => {
   const { admin } = baton;
   const [first, hidden, task] = [
     await admin.tasks.create({ title: 'First' }),
@@ -59,7 +59,7 @@ test('close names open prerequisites and changes nothing; --force completes the 
   assert.equal(await done(['task', 'close', first.publicId]), `${first.publicId} is done.\n`);
 });
 
-test('view shows what a person wants: title, status, who, result and the last comments; --fields the rest', async () => {
+test('view shows title, status, assignee, result and the last comments; --fields shows the rest', async () => {
   const { admin } = baton;
   const task = await admin.tasks.create({
     title: 'Paint it',
@@ -99,7 +99,7 @@ test('view shows what a person wants: title, status, who, result and the last co
   assert.equal(json.id, task.id);
 });
 
-test('why explains in words why a task is not available, and names the command that would change it', async () => {
+test('why explains why a task is not available, with the command that would change it', async () => {
   const { admin } = baton;
   const why = (ref: string, env?: Record<string, string>) => done(['task', 'why', ref], env);
   const [first, second] = [
@@ -144,7 +144,7 @@ test('why explains in words why a task is not available, and names the command t
   assert.match(await why(later.publicId), /^It has ended: its status is cancelled\./m);
 });
 
-test('drop ends the run as cancelled, so that nothing counts as a failed attempt', async () => {
+test("drop ends the run as cancelled, which doesn't count as a failed attempt", async () => {
   const task = await baton.admin.tasks.create({ title: 'Not today' });
   const env = asPerson('drop');
   await done(['work', 'take', task.publicId], env);
@@ -180,7 +180,7 @@ test('a pause after a failed attempt is ended by make-available', async () => {
   );
 });
 
-test('a wrong priority, status or type lists the right ones, and a lack of permission names the permission', async () => {
+test('a wrong priority, status or type lists the right ones, and a missing permission is reported', async () => {
   const { publicId } = await baton.admin.tasks.create({ title: 'To be changed' });
   for (const [args, code, text] of [
     [['task', 'create', 'x', '--priority', 'urgent'], 2, /critical, high, medium, low/],

@@ -84,7 +84,7 @@ async function taskNamed(isWanted: (task: Task) => boolean): Promise<Task> {
       if (one.origin.kind === 'process' && isWanted(one)) return one;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-  throw new Error('the process made no task');
+  throw new Error('the process created no task');
 }
 
 test('the form is shown, and the task is not completed without its answers', async () => {
@@ -145,7 +145,7 @@ test('a rejected value is reported with its field, and a valid form completes th
   assert.deepEqual(answers.trim().split(/\n */).sort(), ['fragile = true', 'size = small', 'weight = 2.5']);
 });
 
-test('a task without a form takes no field', async () => {
+test('a task without a form accepts no field', async () => {
   const plain = await baton.admin.tasks.create({ title: 'No form' });
   const { code, text } = await run('task', 'close', plain.publicId, '--field', 'weight=1');
   assert.deepEqual(

@@ -10,7 +10,7 @@ export interface TaskForm {
   readonly form: FormSchema | null;
   readonly context: Readonly<Record<string, unknown>>;
   readonly values: Readonly<Record<string, unknown>>;
-  /** Why a completion would be rejected now. */
+  /** The reasons why a completion would be rejected now. */
   readonly errors: readonly { readonly path: string; readonly message: string }[];
 }
 
@@ -53,7 +53,7 @@ export function formLines({ form, context, values, errors }: TaskForm): string[]
   return [...passed, ...fields, ...errors.map(problemLine)];
 }
 
-/** The values of the fields that have one, a line each. */
+/** The values of the fields that have one, one per line. */
 export function answerLines({ form, values }: TaskForm): string[] {
   return Object.keys(form?.properties ?? {})
     .filter((name) => values[name] !== undefined)

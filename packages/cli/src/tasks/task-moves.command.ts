@@ -64,7 +64,7 @@ function holdOf({ publicId, status, systemStatusCategory, availableAt }: Task): 
   return availableAt === null ? '' : `; its start date holds it back until ${availableAt}`;
 }
 
-/** The service lets a person complete a task before its prerequisites. @throws PlainError that names them */
+/** The service lets a person complete a task before its prerequisites. @throws PlainError that lists them */
 async function refuseOpenPrerequisites(baton: BatonClient, ref: string): Promise<void> {
   const { reasons } = await baton.tasks.getClaimability(ref);
   const waits = reasons.find(({ code }) => code === 'task_not_ready');

@@ -18,7 +18,7 @@ const commentsReadMax = 10_000;
 interface Said {
   readonly comments: readonly TaskComment[];
   readonly older: number;
-  /** Whether there are more comments than are read. */
+  /** Whether the task has more comments than were read. */
   readonly isCut: boolean;
 }
 

@@ -220,9 +220,7 @@ function addComment(task: Command, context: CommandContext): void {
 }
 
 function addWhy(task: Command, context: CommandContext): void {
-  const command = task
-    .command('why <ref>')
-    .description('show why a task is not available, and what would make it available');
+  const command = task.command('why <ref>').description('show why a task is not available, and the remedies');
   withCommonOptions(command, responseOf('getTaskClaimability')).action(
     (ref: string, options: CommonOptions) =>
       asCaller(options, context, async (baton) => {

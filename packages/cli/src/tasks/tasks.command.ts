@@ -8,7 +8,7 @@ import { show } from '../show.ts';
 
 type Options = CommonOptions & { limit: number };
 
-/** Adds the list of what can be claimed now (GET /work/available). */
+/** Adds the list of available tasks (GET /work/available). */
 export function addAvailable(command: Command, context: CommandContext): void {
   withLimit(withCommonOptions(command, responseOf('listAvailableWork')), 200).action((options: Options) =>
     asCaller(options, context, async (baton) => {

@@ -4,10 +4,10 @@ import { invocation } from '../../../../bin/invocation.mjs';
 type Reason = TaskClaimability['reasons'][number];
 type Remedy = Reason['remedies'][number];
 
-/** The name of a principal; its id where the name can't be read. */
+/** The name of a principal; its id if the name can't be read. */
 export type NameOf = (principalId: string) => string;
 
-/** Why a task can't be taken, in sentences, each followed by possible actions. */
+/** The reasons why a task can't be taken, as sentences, each followed by possible actions. */
 export function whyLines(
   ref: string,
   { claimable, reasons }: Pick<TaskClaimability, 'claimable' | 'reasons'>,
@@ -145,7 +145,7 @@ function remedyLine(
   return `  ${words}: ${commandOf(ref, act, method, path, prerequisite ?? id)}${allowed ? '' : ` (needs ${permission}, which you lack)`}`;
 }
 
-/** The command for an action; the call if there is no command. @param id of the action's object */
+/** The command for an action, or the API call if it has no command. @param id of the action's object */
 function commandOf(ref: string, act: string, method: string, path: string, id: string): string {
   if (act === 'reopen' || act === 'unblock') return `${invocation()} task edit ${ref} --status STATUS`;
   if (act === 'change_start_date') return `${invocation()} task edit ${ref} --start TIME`;

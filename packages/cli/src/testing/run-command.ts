@@ -9,8 +9,8 @@ export interface Said {
 }
 
 /**
- * Runs one command of `baton`. Within this process, which saves a second for each; one that reads standard input is a
- * separate process.
+ * Runs one command of `baton`. It runs in this process, which saves a second per command; one that reads standard input
+ * is a separate process.
  * @param environment the command's whole environment
  */
 export async function runCommand(

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { repository } from '@baton/testing/baton-process';
 
-/** Why tests at a terminal are skipped: `script` of util-linux makes the pseudo-terminal. */
+/** The reason why tests at a terminal are skipped: `script` of util-linux makes the pseudo-terminal. */
 export const noTerminal = spawnSync('script', ['--version']).error !== undefined && 'script is not installed';
 
 /** The end of the input, as Ctrl-D sends it. */
@@ -17,7 +17,7 @@ interface TerminalOptions {
   readonly cwd: string;
   /** The command's environment, without PATH. */
   readonly env: Readonly<Record<string, string>>;
-  /** One for each prompt of the command. */
+  /** One per prompt of the command. */
   readonly answers?: readonly Answer[];
 }
 

@@ -22,7 +22,7 @@ function fileOf(config: CliConfig): string {
   return join(dirname(profilesFile(config)), 'work.json');
 }
 
-/** @returns undefined if nothing is held at this Baton */
+/** @returns undefined if no task is held at this Baton */
 export function readHeld(config: CliConfig, { coordinationUrl }: Access): HeldWork | undefined {
   try {
     const held = JSON.parse(readFileSync(fileOf(config), 'utf8')) as HeldWork;
@@ -32,10 +32,11 @@ export function readHeld(config: CliConfig, { coordinationUrl }: Access): HeldWo
   }
 }
 
-/** @throws PlainError if nothing is held at this Baton */
+/** @throws PlainError if no task is held at this Baton */
 export function requireHeld(config: CliConfig, access: Access): HeldWork {
   const held = readHeld(config, access);
-  if (held === undefined) throw new PlainError(`You hold no task here: ${invocation()} work take takes one.`);
+  if (held === undefined)
+    throw new PlainError(`You don't hold a task here: ${invocation()} work take takes one.`);
   return held;
 }
 

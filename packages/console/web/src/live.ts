@@ -21,7 +21,7 @@ let hasLeftOut = false;
 
 /**
  * Subscribes to events while the page is open.
- * @param onLeftOut called before the newest events of a batch whose older ones are left out
+ * @param onLeftOut called before the newest events of a batch whose older ones are skipped
  * @returns a function that unsubscribes
  */
 export function onEvent(

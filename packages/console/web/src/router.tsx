@@ -43,7 +43,7 @@ const shell = createRoute({
       if (isSignedOut(error))
         redirect({
           to: '/sign-in',
-          // The sign-in page shows why the session ended, if there was one.
+          // The sign-in page shows why the session ended, if any.
           search: {
             next: location.href,
             ...((error.code as string) !== 'signed_out' && { problem: error.code }),

@@ -95,7 +95,7 @@ function noteProblems(
   }
 }
 
-/** Some places have the form `/spec/acceptance[0].kind`. */
+/** Some pointers have the form `/spec/acceptance[0].kind`. */
 function pointerOf(path: string): string {
   if (!/\[\d+\]/.test(path)) return path;
   return path.replaceAll(/\[(\d+)\]/g, '/$1').replaceAll('.', '/');
@@ -166,7 +166,7 @@ async function withoutFilledIn(
   if (kind !== 'TaskType' || !fields.some(({ path }) => filledIn.includes(path))) return fields;
   const [current] = (await baton.taskTypes.list({ key, status: 'active', limit: 1 })).items;
   if (current === undefined) return fields;
-  // Version 1 of `task` is the system's own; a type that declares no lifecycle has the same.
+  // Version 1 of `task` is the system's own; a type without a declared lifecycle has the same one.
   const { lifecycleSchema: wanted = (await oldestType(baton, 'task'))?.lifecycleSchema } = spec;
   const isSame: Readonly<Record<string, boolean>> = {
     '/lifecycleSchema': holds(current.lifecycleSchema, wanted),
@@ -175,7 +175,7 @@ async function withoutFilledIn(
   return fields.filter(({ path }) => isSame[path] !== true);
 }
 
-/** How a new version of a type stores what its document leaves out of `execution`. */
+/** The form in which a new version of a type stores the members that its document omits in `execution`. */
 function executionOf(given: unknown): JsonObject {
   const stated = (value: unknown): JsonObject =>
     isObject(value) ? Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null)) : {};

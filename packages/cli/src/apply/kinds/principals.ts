@@ -70,7 +70,10 @@ interface Held {
   readonly binding: IamBinding | undefined;
 }
 
-/** A principal is known by its key in the member `applyKey` of its metadata; `spec.id` takes one over that has none. */
+/**
+ * A principal is identified by its key in the member `applyKey` of its metadata; `spec.id` takes over one without a
+ * key.
+ */
 export async function planPrincipal(planning: Planning, document: Declared): Promise<Change> {
   const { world, problems } = planning;
   const { key, spec } = document;
@@ -182,7 +185,7 @@ async function ownIdentity(
   return items.find(({ status }) => status === 'active');
 }
 
-/** The principal that `spec.id` names, which must not be another key's. */
+/** The principal in `spec.id`, which must not belong to another key. */
 async function takenOver({ world, problems }: Planning, document: Declared): Promise<Principal | undefined> {
   const { id } = document.spec;
   if (id === undefined) return undefined;

@@ -49,7 +49,7 @@ export async function interceptBaton(
   };
 }
 
-/** Headers of one connection, and of how a body crosses it. */
+/** Headers that concern one connection and its framing of the body. */
 const ofConnection = [
   'host',
   'connection',

@@ -6,7 +6,7 @@ import { plainWord } from '../words.ts';
 
 /** The part of Backlog.md's configuration that concerns tasks. */
 export interface BacklogMdConfig {
-  /** The status that means done: the last one. As `plainWord` makes it. */
+  /** The status that means done: the last one, normalized by `plainWord`. */
   readonly doneStatus: string | undefined;
   /** The prefix of ids that are written without one, in lower case. */
   readonly prefix: string;

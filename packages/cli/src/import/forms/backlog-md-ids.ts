@@ -1,13 +1,12 @@
 /** Resolves ids to tasks, as Backlog.md compares them: `1`, `TASK-1` and `task-001` are one task. */
 export interface BacklogMdIds {
   /**
-   * The ids of the tasks that may be meant, as their own files have them, in lower case; none if there is no such
-   * task.
+   * The ids of the matching tasks, as in their own files, in lower case; none if no task matches.
    */
   find(ref: string): readonly string[];
 }
 
-/** @param ids of all tasks, in lower case @param prefix the one that ids without a prefix have */
+/** @param ids of all tasks, in lower case @param prefix the default prefix of ids without one */
 export function backlogMdIds(ids: readonly string[], prefix: string): BacklogMdIds {
   const exact = new Set(ids);
   const byNumber = Map.groupBy(ids, (id) => comparable(id, prefix));

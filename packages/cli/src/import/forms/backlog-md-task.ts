@@ -125,7 +125,7 @@ function statusIn(
 
 type FrontMatter = { readonly fields: Fields } | { readonly fault: string };
 
-/** Reads the front matter; where it is no YAML, once more with its single values in quotes. */
+/** Reads the front matter; if it is not valid YAML, once more with its single values in quotes. */
 function frontMatter(text: string): FrontMatter {
   if (text.length > frontMatterCharactersMax)
     return { fault: `has more than ${frontMatterCharactersMax} characters` };

@@ -22,7 +22,7 @@ const bounds = { filesMax: 20_000, fileBytesMax: 1024 * 1024, otherFoldersMax: 1
 /**
  * Reads a folder of Backlog.md: `backlog`, or the one around it.
  * @param project the namespace of the ids; the name of the folder around `backlog` by default
- * @throws PlainError for a folder without tasks, and past the bounds
+ * @throws PlainError for a folder without tasks, and beyond the limits
  */
 export async function readBacklogMd(path: string, words: Words, project?: string): Promise<Source> {
   const root = await rootOf(path);
@@ -61,7 +61,7 @@ async function rootOf(path: string): Promise<string> {
   throw new PlainError(`${visible(path)} is not a folder of Backlog.md: it has no folder tasks.`);
 }
 
-/** A link to a folder doesn't count: it may lead out of the given folder. */
+/** A link to a folder is ignored, because it may point outside of the given folder. */
 async function isFolder(path: string): Promise<boolean> {
   return (await lstat(path).catch(() => undefined))?.isDirectory() === true;
 }
@@ -77,7 +77,7 @@ async function filesIn(root: string, folder: string, leftOut: LeftOut): Promise<
       leftOut.add('is a folder below the tasks, which Backlog.md does not read', place);
     else if (!entry.name.endsWith('.md')) continue;
     else if (entry.isFile()) found.push(join(root, folder, entry.name));
-    else leftOut.add('is a link or no plain file', place);
+    else leftOut.add('is a link or not a regular file', place);
   }
   return found;
 }
@@ -96,7 +96,7 @@ async function nameOtherFolders(root: string, leftOut: LeftOut): Promise<void> {
     for (const { name } of entries.filter((entry) => entry.isDirectory()).slice(0, bounds.otherFoldersMax)) {
       const path = around === '' ? name : `${around}/${name}`;
       const isPart = read.has(path) || path === 'archive' || name.startsWith('.');
-      if (!isPart) leftOut.add('is a folder that holds no tasks', visible(path));
+      if (!isPart) leftOut.add('is a folder that contains no tasks', visible(path));
     }
   }
 }
@@ -110,7 +110,7 @@ function itemsOf(
   const own = new Set<string>();
   const kept = tasks.filter(({ id, place }) => {
     const isNew = !own.has(id.toLowerCase());
-    if (!isNew) leftOut.add('has an id that another file has too', place);
+    if (!isNew) leftOut.add('has the same id as another file', place);
     own.add(id.toLowerCase());
     return isNew;
   });
@@ -119,7 +119,7 @@ function itemsOf(
   const linkTo = (task: BacklogMdTask, ref: string, type: Link['type']): Link[] => {
     const found = ids.find(ref);
     if (found.length <= 1) return [{ to: idOf(found[0] ?? ref), type }];
-    leftOut.add('relation names an id that several tasks have', `${task.id} → ${ref}`);
+    leftOut.add('relation refers to an id that several tasks have', `${task.id} → ${ref}`);
     return [];
   };
   const parents = new Map(

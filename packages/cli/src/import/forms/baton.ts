@@ -16,10 +16,10 @@ import { priorityIn } from '../words.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The version of the form of an export; a later one is refused. */
+/** The version of the export format; a later one is rejected. */
 export const exportFormat = 1;
 
-/** The tenant that an export was made of. */
+/** The exported tenant. */
 export interface ExportedTenant {
   readonly id: string;
   readonly slug: string;
@@ -34,12 +34,12 @@ const categories: Readonly<Record<string, SourceStatus>> = {
 };
 
 /**
- * Reads what `baton export` wrote. It reads tasks with their relations, comments and external references. Declarations
+ * Reads the output of `baton export`: tasks with their relations, comments and external references. Declarations
  * (roles, types, workspaces, …) are skipped and counted: `baton apply` creates them.
- * @throws PlainError for another form, a later format, and an export that was cut off
+ * @throws PlainError for another format, a later version, and a truncated export
  */
 export function readExport(text: string, name: string): Source & { readonly tenant: ExportedTenant } {
-  // Few lines of an export are tasks, and a task has all its comments on its line: the limit of the file bounds both.
+  // Few lines of an export are tasks, and a task's line contains all its comments: the limit of the file bounds both.
   const bounds = { linesMax: readingBounds.fileBytesMax, lineCharactersMax: readingBounds.fileBytesMax };
   const numbered = splitLines(text, name, bounds);
   const [first, last] = [numbered[0], numbered.at(-1)].map((line) => line && exportLineIn(line));
@@ -69,7 +69,7 @@ export function readExport(text: string, name: string): Source & { readonly tena
       throw new PlainError(`${name} has more than ${readingBounds.itemsMax} tasks.`);
     if (kind !== 'task' && kind !== 'export' && kind !== 'end')
       leftOut.add(
-        `is a ${kind}, which an import does not make (${invocation()} apply declares such things)`,
+        `is a ${kind}, which an import does not create (${invocation()} apply declares such things)`,
         nameOf(value),
       );
   }
@@ -106,7 +106,7 @@ function tenantIn({ kind, format, tenant }: Fields, name: string): ExportedTenan
   return { id, slug: textIn(slug) ?? '' };
 }
 
-/** Only a text counts: a JSON object may have a member named toString. */
+/** Only a string is accepted: a JSON object may have a member named toString. */
 const nameOf = (value: Fields): string =>
   ['key', 'slug', 'displayName', 'name', 'id'].flatMap((member) => textIn(value[member]) ?? [])[0] ?? '';
 
@@ -144,11 +144,11 @@ function itemOf(fields: Fields, place: string, { people, pathOf }: Known, leftOu
   const workspace = workspaceId === undefined ? undefined : pathOf(workspaceId);
   const [dueDate, startDate] = [textIn(task['dueDate']), textIn(task['startDate'])];
   if (listIn(task['acceptance']).length > 0)
-    leftOut.add('has checks of its own, which an import does not make', id);
+    leftOut.add('has checks of its own, which an import does not create', id);
   const names = listIn(fields['references']).flatMap(externalNameOf);
   const writable = names.filter((name) => !isProcessStep(name));
   if (writable.length < names.length)
-    leftOut.add('was a step of a process, which an import does not make', id);
+    leftOut.add('was a step of a process, which an import does not create', id);
   const assigneeId = textIn(task['assigneeId']);
   const assignee = assigneeId === undefined ? undefined : (people.get(assigneeId) ?? assigneeId);
   const status = Object.hasOwn(categories, category) ? categories[category] : undefined;

@@ -54,7 +54,7 @@ test('a repeated id is left out by its line', () => {
   });
 });
 
-test('a file that is empty, missing or holds no issue is reported in one sentence', () => {
+test('a file that is empty, missing or without an issue is reported in one sentence', () => {
   const file = join(folder, 'file.jsonl');
   writeFileSync(file, '\n');
   assert.throws(() => readBacklog(file), /file\.jsonl is empty/);

@@ -47,7 +47,7 @@ export function readBacklog(path: string, leftOut = new LeftOut()): Issue[] {
   return issues;
 }
 
-/** An issue, all that its line holds, and where that is. */
+/** An issue, all members of its line, and the position of the line. */
 export interface BacklogLine {
   readonly issue: Issue;
   readonly fields: Readonly<Record<string, unknown>>;
@@ -55,7 +55,7 @@ export interface BacklogLine {
 }
 
 /**
- * The issues of a text, one on each line, with the fields that an `Issue` does not have.
+ * The issues of a text, one per line, with the fields that an `Issue` does not have.
  * @param leftOut gets each line that contains none, with the reason
  * @throws PlainError for a text that is empty or has too many lines
  */
@@ -112,7 +112,7 @@ function issueOf(fields: Readonly<Record<string, unknown>>): Issue | undefined {
   if (texts.some((text) => typeof text !== 'string') || id === '') return undefined;
   const read = dependenciesIn(dependencies ?? []);
   if (read === undefined) return undefined;
-  // Only the value of a number is read: an object of JSON may hold a member named valueOf.
+  // Only the value of a number is read: a JSON object may have a member named valueOf.
   const number = typeof priority === 'number' || typeof priority === 'string' ? Number(priority) : 2;
   return { id, title, status, priority: number, issue_type, dependencies: read } as Issue;
 }
@@ -136,7 +136,7 @@ export function readFate(status: string): Fate {
 
 const priorityNames = ['critical', 'high', 'medium', 'low', 'low'] as const;
 
-/** The priority that a number of beads means. */
+/** The priority for a number of beads. */
 export function readPriority(priority: number): (typeof priorityNames)[number] {
   return priorityNames[priority] ?? 'medium';
 }

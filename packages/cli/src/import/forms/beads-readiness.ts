@@ -9,13 +9,13 @@ const typesOfNoWork: ReadonlySet<string> = new Set(
   'agent role rig message gate molecule merge-request convoy event slot'.split(' '),
 );
 
-/** Statuses of issues that belong to one agent there: it has them on its hook, or they are pinned for it. */
+/** Statuses of issues that are hooked by or pinned to one agent in beads. */
 const heldStatuses: ReadonlySet<string> = new Set(['hooked', 'pinned']);
 
 /** The maximum number of children that a `waits-for` waits for; a task can't have more relations. */
 const childrenMax = 250;
 
-/** All issues of a file, to resolve what one means for another. */
+/** All issues of a file, to resolve references between them. */
 export interface BeadsGraph {
   readonly lines: ReadonlyMap<string, BacklogLine>;
   readonly children: ReadonlyMap<string, readonly string[]>;
@@ -43,12 +43,12 @@ export function statusIn(line: BacklogLine, graph: BeadsGraph): SourceStatus {
   if (ended !== undefined) return ended;
   const noWork = noWorkIn(line);
   if (noWork !== undefined)
-    leftOut.add(`is not work (${noWork}): blocked, so no agent is offered it`, issue.id);
+    leftOut.add(`is not work (${noWork}): blocked, so it is not offered to agents`, issue.id);
   if (noWork !== undefined) return 'blocked';
   const chosen = words.statuses.get(plainWord(issue.status));
   if (chosen !== undefined) return chosen;
   if (heldStatuses.has(issue.status)) {
-    leftOut.add(`is ${issue.status} for an agent there: blocked, so no agent is offered it`, issue.id);
+    leftOut.add(`is ${issue.status} for an agent there: blocked, so it is not offered to agents`, issue.id);
     return 'blocked';
   }
   if ((issue.dependencies ?? []).some(isExternal)) {
@@ -66,7 +66,7 @@ function endOf({ issue, fields }: BacklogLine, words: Words): 'done' | 'cancelle
   const fate = chosen === undefined ? readFate(issue.status) : 'open';
   if (read === 'cancelled' || fate === 'deleted') return 'cancelled';
   if (read !== 'done' && fate !== 'done') return undefined;
-  // Only a reason that is one of these words: the others are free texts.
+  // Only a reason that is one of these words; other reasons are free text.
   const reason = textIn(fields['close_reason']);
   return reason !== undefined && findStatus(reason, words) === 'cancelled' ? 'cancelled' : 'done';
 }
@@ -90,7 +90,7 @@ function waitsForOpen({ issue }: BacklogLine, { lines, words }: BeadsGraph): boo
   );
 }
 
-/** Whether nobody should start with the children of an issue: it is deferred, blocked or a template. */
+/** Whether the children of an issue should not be started: it is deferred, blocked or a template. */
 export function holdsChildren({ issue, fields }: BacklogLine, { words }: BeadsGraph): boolean {
   return fields['is_template'] === true || findStatus(issue.status, words) === 'blocked';
 }

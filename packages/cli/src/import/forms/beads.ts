@@ -22,7 +22,7 @@ const sections = [
   ['notes', 'Notes'],
 ] as const;
 
-/** Fields that become something of the task, or change whenever beads writes the issue. */
+/** Fields that are mapped to the task, or that change whenever beads writes the issue. */
 const usedFields: ReadonlySet<string> = new Set([
   ...(
     '_type id title description status priority issue_type assignee labels dependencies ' +
@@ -35,7 +35,7 @@ const usedFields: ReadonlySet<string> = new Set([
 
 /**
  * Reads the JSON lines of beads (`.beads/issues.jsonl`, `bd export`).
- * @throws PlainError for a file in which no line could be read
+ * @throws PlainError for a file without a readable line
  */
 export function readBeads(text: string, name: string, words: Words): Source {
   const leftOut = new LeftOut();
@@ -84,7 +84,7 @@ function itemOf(line: BacklogLine, graph: BeadsGraph): SourceItem {
   };
 }
 
-/** Further fields with one value each, by their names in beads; others are named. */
+/** Further fields with a single value, by their names in beads; the others are reported. */
 function othersOf({ issue, fields }: BacklogLine, leftOut: LeftOut): Record<string, unknown> {
   const others = Object.entries(fields).filter(([name]) => !usedFields.has(name));
   return omitEmpty(

@@ -5,7 +5,9 @@ export function plainCell(cell: string): string {
   return /^\[[^[\]]*\]$/.test(plain) ? plain.slice(1, -1).trim() : plain;
 }
 
-/** Several values of a cell are apart by commas, semicolons or line breaks; `[a,b]` and `["a","b"]` are lists too. */
+/**
+ * Several values of a cell are separated by commas, semicolons or line breaks; `[a,b]` and `["a","b"]` are lists too.
+ */
 export function valuesIn(cell: string): string[] {
   const isList = /^\s*\[[^[\]]*\]\s*$/.test(cell);
   return plainCell(cell)

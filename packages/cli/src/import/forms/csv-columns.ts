@@ -54,7 +54,7 @@ const severalFields: readonly CsvField[] = [
   'related_to',
 ];
 /**
- * Fields of which every column is read that a tracker may have for them: a row has several ids, and several relations.
+ * Fields for which every matching column is read: a row has several ids, and several relations.
  */
 const everyFields: readonly CsvField[] = [
   ...(['id', 'parent', 'children', 'depends_on', 'blocks', 'related_to'] as const),
@@ -68,13 +68,13 @@ const unusedFields: readonly CsvField[] = [
 /** The columns of each field, the first one first. */
 export type CsvColumns = Partial<Record<CsvField, readonly number[]>>;
 
-/** Relations of Jira have their kind in the header: `Inward issue link (Relates)`. */
+/** Jira's relations have their kind in the header: `Inward issue link (Relates)`. */
 const jiraLink = /^(?:inward|outward) (?:issue|work item) link (?!blocks$).{1,60}$/;
 
 /**
  * Finds the columns of a table.
  * @param map as `title=Summary,id=Issue key,id=Issue id`; a field without a column has none
- * @throws PlainError for a mapping that names no column, and if no column is the title
+ * @throws PlainError for a mapping to a missing column, and if there is no title column
  */
 export function csvColumns(header: readonly string[], map = ''): CsvColumns {
   const named = mappedColumns(header, map);

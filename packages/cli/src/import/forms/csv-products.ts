@@ -2,7 +2,7 @@ import { hasHappened } from '../instants.ts';
 import type { LeftOut, Priority, SourceStatus } from '../source.ts';
 import { findStatus, plainWord, priorityIn, readResolution, type Words } from '../words.ts';
 
-/** A tracker whose numbers mean something of their own. */
+/** A tracker whose numbers have a meaning of their own. */
 export type CsvProduct = 'clickup' | 'ticktick' | undefined;
 
 export function detectCsvProduct(header: readonly string[]): CsvProduct {
@@ -40,7 +40,7 @@ export function rowStatus(
   const end = endOf(row, known, leftOut, own);
   if (end !== undefined) return end;
   if (product === 'ticktick' && /^note$/i.test(row.type)) {
-    leftOut.add('is a note, not work: blocked, so no agent is offered it', own);
+    leftOut.add('is a note, not work: blocked, so it is not offered to agents', own);
     return 'blocked';
   }
   return known ?? 'open';
@@ -78,7 +78,7 @@ const numberedPriorities: Readonly<Record<'clickup' | 'ticktick', Readonly<Recor
   ticktick: { '5': 'high', '3': 'medium', '1': 'low' },
 };
 
-/** The priority of a row; the middle one without a value. */
+/** The priority of a row; medium if it has no value. */
 export function rowPriority(cell: string, product: CsvProduct): Priority {
   const plain = cell.trim();
   if (product === undefined || !/^\d$/.test(plain)) return priorityIn(plain) ?? 'medium';

@@ -1,6 +1,6 @@
 import { plainCell } from './csv-cells.ts';
 
-/** A row that a cell names, or a name that no row has. */
+/** The row that a cell refers to, or a name without a row. */
 export type RowReference =
   | { readonly text: string; readonly own: string | undefined }
   | { readonly text: string; readonly isAmbiguous: true };
@@ -13,7 +13,7 @@ const bounds = {
   cellCharactersMax: 100_000,
 } as const;
 
-/** Finds rows by what cells call them: by each of their ids, or by their title. */
+/** Finds the rows that cells refer to by one of their ids or by their title. */
 export class RowNames {
   readonly #ids = new Map<string, Set<string>>();
   readonly #titles = new Map<string, Set<string>>();
@@ -50,7 +50,7 @@ function note(names: Map<string, Set<string>>, name: string, own: string): void 
   else known.add(own);
 }
 
-/** The rows that a cell names. */
+/** The rows that a cell refers to. */
 export function referencesIn(cell: string, names: RowNames): RowReference[] {
   const plain = plainCell(cell);
   if (plain === '') return [];
@@ -59,7 +59,7 @@ export function referencesIn(cell: string, names: RowNames): RowReference[] {
   return parts.map((part) => names.find(part));
 }
 
-/** Titles hold commas themselves: the longest piece that names a row is taken. */
+/** Titles may contain commas, so the longest part that matches a row is taken. */
 function partsIn(text: string, names: RowNames): string[] {
   const cuts = [...text.slice(0, bounds.cellCharactersMax).matchAll(/[,;\n]/g)].slice(0, bounds.partsMax);
   const ends = [...cuts.map(({ index }) => index), text.length];
@@ -102,7 +102,7 @@ export interface KindOfRelation {
   readonly to: string;
 }
 
-/** The relation of a text that names its kind; undefined for one that does not. */
+/** The relation of a text that contains its kind; undefined without a kind. */
 export function kindOfRelation(text: string): KindOfRelation | undefined {
   const [, kind = '', to] = redmineRelation.exec(text) ?? [];
   if (to === undefined) return undefined;

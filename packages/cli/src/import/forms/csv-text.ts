@@ -1,7 +1,7 @@
 import { PlainError } from '../../plain-error.ts';
 import { readingBounds } from '../read-source.ts';
 
-/** A table of texts, as a file of comma-separated values holds it. */
+/** A table of texts from a file of comma-separated values. */
 export interface Table {
   readonly header: readonly string[];
   readonly rows: readonly TableRow[];
@@ -20,7 +20,7 @@ export interface TableRow {
 export const csvBounds = {
   columnsMax: 500,
   cellCharactersMax: 1_000_000,
-  /** Rows with a fault in their quotes, each of which may be searched for its end. */
+  /** The maximum number of rows with invalid quotes, because each may be searched for its end. */
   quoteFaultsMax: 1000,
   preambleRowsMax: 20,
 } as const;
@@ -30,14 +30,14 @@ export const delimiters = [',', ';', '\t', '|'] as const;
 export interface CsvForm {
   /** Defaults to the most frequent of `delimiters` in the first line. */
   readonly delimiter?: string;
-  /** Whether a row may be the header; the first row is, if none of the first rows may be. */
+  /** Whether a row may be the header; if none of the first rows may be, the first row is. */
   readonly isHeader?: (cells: readonly string[]) => boolean;
 }
 
 /**
  * Reads comma-separated values by RFC 4180: quotes around a cell, doubled inside of one, line breaks within quotes. A
- * row with a fault in its quotes or of another width is left out.
- * @throws PlainError for an empty text, too many rows, and too many faults for a file of this form
+ * row with invalid quotes or another number of cells is skipped.
+ * @throws PlainError for an empty text, too many rows, and too many errors for a file of this format
  */
 export function readCsv(text: string, name: string, { delimiter, isHeader }: CsvForm = {}): Table {
   const faults: { line: number; fault: string }[] = [];
@@ -50,14 +50,17 @@ export function readCsv(text: string, name: string, { delimiter, isHeader }: Csv
   const widths = rest.map(({ cells, line }) => {
     const own = widthOf(cells, header.length);
     if (own !== header.length)
-      faults.push({ line, fault: `has another number of cells than the header, which has ${header.length}` });
+      faults.push({
+        line,
+        fault: `has a different number of cells than the header, which has ${header.length}`,
+      });
     return { cells: cells.slice(0, header.length), line, isRight: own === header.length };
   });
   const right = widths.filter(({ isRight }) => isRight).map(({ cells, line }) => ({ cells, line }));
   return { header, rows: right, faults, preamble };
 }
 
-/** A row may end with separators that the header does not have. */
+/** A row may have more trailing separators than the header. */
 function widthOf(cells: readonly string[], width: number): number {
   const isFilled = cells.slice(width).some((cell) => cell.trim() !== '');
   return isFilled ? cells.length : Math.min(cells.length, width);
@@ -107,7 +110,7 @@ function* rowsIn(
   }
 }
 
-/** One row, and where the next one begins: behind a fault, on the next line. */
+/** One row, and the start of the next one; after an error, the next line. */
 function rowAt(text: string, from: Place, delimiter: string): ReadRow {
   const { columnsMax, cellCharactersMax } = csvBounds;
   const cells: string[] = [];
@@ -127,8 +130,7 @@ function rowAt(text: string, from: Place, delimiter: string): ReadRow {
     } else {
       const end = endOfCell(text, at, delimiter);
       cell = text.slice(at, end);
-      if (cell.includes('"'))
-        return faultAt(at, 'holds a quote inside of a cell that does not begin with one');
+      if (cell.includes('"')) return faultAt(at, 'has a quote inside of a cell that does not begin with one');
       at = end;
     }
     cells.push(cell);
@@ -145,7 +147,7 @@ function rowAt(text: string, from: Place, delimiter: string): ReadRow {
   return { cells, at, line: line + 1 };
 }
 
-/** The quote that ends a cell, one that no other follows; undefined if there is none, or far too late. */
+/** The quote that ends a cell, which no other quote follows; undefined if it is missing or too far away. */
 function closingQuote(text: string, from: number): number | undefined {
   // Each quote of a cell may be doubled.
   const limit = from + 2 * csvBounds.cellCharactersMax;

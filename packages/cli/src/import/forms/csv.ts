@@ -19,7 +19,8 @@ export interface CsvOptions {
 
 /**
  * Reads comma-separated values with a header; unknown columns become custom fields.
- * @throws PlainError for a mapping that names no column, for no title, where no row could be read, and as `readCsv`
+ * @throws PlainError for a mapping to a missing column, without a title column, if no row could be read, and as
+ * `readCsv`
  */
 export function readCsvTasks(text: string, name: string, words: Words, options: CsvOptions): Source {
   const { map, delimiter, source } = options;
@@ -156,7 +157,7 @@ function itemOf(line: Row, reading: Reading): SourceItem {
   };
 }
 
-/** `[ann, bob]` is a list; any other cell is one name, which may hold a comma. */
+/** `[ann, bob]` is a list; any other cell is one name, which may contain a comma. */
 function peopleIn(cell: string): string[] {
   const plain = plainCell(cell);
   if (/^\s*\[/.test(cell)) return valuesIn(cell);
@@ -183,7 +184,7 @@ function linksOf(line: Row, { columns, source, names, leftOut }: Reading): Link[
       .flatMap((text) => referencesIn(text, names))
       .flatMap((reference) => {
         if ('isAmbiguous' in reference) {
-          leftOut.add('relation names what several rows are called', `${own} → ${reference.text}`);
+          leftOut.add('relation refers to a name that several rows have', `${own} → ${reference.text}`);
           return [];
         }
         const kind = reference.own === undefined ? kindOfRelation(reference.text) : undefined;

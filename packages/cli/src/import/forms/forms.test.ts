@@ -112,7 +112,7 @@ test('issues of GitHub come from the REST API and from gh, without pull requests
     rest.leftOut.items.map(({ reason, count }) => [reason, count]),
     [
       ['has several assignees: the first one gets it, all are kept in its fields', 1],
-      ['has comments, which this list does not hold: gh issue list --json comments prints them', 1],
+      ['has comments that this list does not contain: gh issue list --json comments prints them', 1],
       ['is a pull request, not an issue', 1],
     ],
   );
@@ -199,12 +199,12 @@ test('a folder of Backlog.md is read with its archive and drafts; links and othe
   );
   assert.deepEqual(leftOut.items.map(({ reason }) => reason).sort(), [
     'has no front matter with id and title',
-    'is a link or no plain file',
+    'is a link or not a regular file',
   ]);
   await assert.rejects(readBacklogMd(join(root, 'drafts'), words), /not a folder of Backlog\.md/);
 });
 
-test('a bomb of YAML in front of a task is left out, and a folder of nothing else is refused', async () => {
+test('a YAML bomb in a front matter is skipped, and a folder with no other task is rejected', async () => {
   const root = join(folder, 'bomb');
   mkdirSync(join(root, 'tasks'), { recursive: true });
   const levels = Array.from({ length: 9 }, (_, at) =>
@@ -233,10 +233,10 @@ test('comma-separated values have quotes, line breaks in them, and other separat
   assert.deepEqual(readCsv('a\tb\n1\t2', 'f').rows[0]?.cells, ['1', '2']);
   for (const [row, fault] of [
     ['1,"2', 'begins a quote that never ends'],
-    ['1,2"3"', 'holds a quote inside of a cell that does not begin with one'],
+    ['1,2"3"', 'has a quote inside of a cell that does not begin with one'],
     ['"1"2,3', 'has text after a closing quote'],
-    ['1', 'has another number of cells than the header, which has 2'],
-    ['1,2,3', 'has another number of cells than the header, which has 2'],
+    ['1', 'has a different number of cells than the header, which has 2'],
+    ['1,2,3', 'has a different number of cells than the header, which has 2'],
   ] as const) {
     const { rows, faults } = readCsv(`a,b\n${row}\n4,5,`, 'f');
     assert.deepEqual(faults, [{ line: 2, fault }], row);
@@ -245,12 +245,12 @@ test('comma-separated values have quotes, line breaks in them, and other separat
   assert.throws(() => readCsv('', 'f'), /f is empty\.$/);
   assert.throws(
     () => readCsvTasks('title;b\n1\n2', 'f', words, { source: 's' }),
-    /Nothing in f could be read\. Does --delimiter .*\n.*\n! 2 × has another number .*\(line 2, line 3\)$/,
+    /Nothing in f could be read\. Does --delimiter .*\n.*\n! 2 × has a different number .*\(line 2, line 3\)$/,
   );
   assert.throws(() => readCsv(`a\n${'"x"y\n'.repeat(1001)}`, 'f'), /f has more than 1000 rows that can't/);
 });
 
-test('columns are guessed by their headers, or mapped; others become custom fields', () => {
+test('columns are detected by their headers, or mapped; others become custom fields', () => {
   const text =
     'Issue key,Summary,State,Priority,Tags,Blocked by,Due,Team\nJ-1,First,Closed,Blocker,"a, b",,2026-12-24,red\nJ-2,Second,QA,,,J-1,24.12.2026,\nJ-2,Twice,,,,,,\n';
   const { items, leftOut } = readCsvTasks(
@@ -320,11 +320,11 @@ test('texts that are too long are truncated, characters that can not be stored a
   assert.ok(Buffer.byteLength(items[0]?.description ?? '') <= 900_000);
   assert.equal(items[1]?.comments[0]?.body.length, 10_000);
   assert.deepEqual(source.leftOut.items.map(({ reason }) => reason).sort(), [
-    'comment was too long and is cut',
-    'description was too long and is cut',
-    'field was too long and is cut',
+    'comment was too long and is truncated',
+    'description was too long and is truncated',
+    'field was too long and is truncated',
     'has an id of more than 400 characters',
-    'title was too long and is cut',
+    'title was too long and is truncated',
   ]);
 });
 
@@ -365,7 +365,7 @@ test('each skipped relation has a reason', () => {
   ]);
 });
 
-test('an export that was cut off, a later format and another file are refused', () => {
+test('a truncated export, a later format and another file are rejected', () => {
   const first = { kind: 'export', format: 1, tenant: { id: 't', slug: 's' } };
   assert.deepEqual(readExport(lines(first, { kind: 'end' }), 'f').items, []);
   assert.throws(() => readExport(lines(first), 'f'), /f is not complete/);
@@ -394,7 +394,7 @@ test('text that is nested deeply, too long, too large or not UTF-8 is rejected e
   await assert.rejects(readSourceText(join(folder, 'none')), /can't be read \(ENOENT\)\.$/);
 });
 
-test('a word of --status is found whatever signs it has in the source', () => {
+test('a word of --status matches regardless of its punctuation in the source', () => {
   const { statuses } = { statuses: new Map([[plainWord('status: QA'), 'blocked' as const]]) };
   const issue = { number: 1, title: 'T', state: 'open', labels: [{ name: 'bug' }, { name: 'status: QA' }] };
   const github = readGithub(JSON.stringify([issue]), 'f', { statuses }, 'o/r');
@@ -446,13 +446,13 @@ test('an export may have more lines than a source has items, and a task any numb
   );
 });
 
-test('an export that no import can read reports it', () => {
+test("an export that can't be imported reports it", () => {
   assert.deepEqual(beyondImport({ tasks: 100_000, bytes: 1000 }), []);
   assert.match(beyondImport({ tasks: 100_001, bytes: 1000 }).join(), /more than 100000 tasks/);
   assert.match(beyondImport({ tasks: 1, bytes: 300_000_000 }).join(), /larger than 256 MiB.*--tasks-only/);
 });
 
-test('an export is never written into a file that is there, also beside its own', async () => {
+test('an export never overwrites an existing file, not even its temporary one', async () => {
   const path = join(folder, 'export.jsonl');
   const guessed = `${path}.${process.pid}.part`;
   writeFileSync(guessed, 'of somebody else');

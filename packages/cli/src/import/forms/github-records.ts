@@ -2,7 +2,7 @@ import { PlainError } from '../../plain-error.ts';
 import { readingBounds, readJson } from '../read-source.ts';
 import type { LeftOut } from '../source.ts';
 
-/** A value of a list of issues, and where it is. */
+/** A value of a list of issues, and its position. */
 export interface GithubRecord {
   readonly value: unknown;
   readonly place: string;
@@ -11,7 +11,7 @@ export interface GithubRecord {
 /**
  * The values of a list of issues: a list; lists in a list (`gh api --slurp`); the response of a search or of GraphQL; several of
  * these one after another, as pages are printed.
- * @throws PlainError for a text that holds no list, and for too many values
+ * @throws PlainError for a text without a list, and for too many values
  */
 export function githubRecords(text: string, name: string, leftOut: LeftOut): GithubRecord[] {
   const { itemsMax } = readingBounds;
@@ -26,10 +26,10 @@ export function githubRecords(text: string, name: string, leftOut: LeftOut): Git
   return values.map((value, at) => ({ value, place: `issue ${at + 1}` }));
 }
 
-/** JSON values one after another; one that can't be read is left out where others can be. */
+/** JSON values one after another; an unreadable one is skipped if others can be read. */
 function pagesIn(text: string, name: string, fault: string, leftOut: LeftOut): unknown[] {
   const lines = linesIn(text);
-  // Pages of one line each, of which one may be cut off; else a page ends with its outermost bracket.
+  // Pages of one line each, one of which may be truncated; otherwise a page ends with its outermost bracket.
   const isByLine = lines.filter(({ part }) => isDocument(part)).length * 2 >= lines.length;
   const parts = isByLine ? lines : partsOf(text);
   if (parts.length < 2) throw new PlainError(`${name} ${fault}.`);
@@ -73,7 +73,7 @@ function partsOf(text: string): Part[] {
     if (parts.length > readingBounds.itemsMax) break;
     if (code === 0x0a) {
       line += 1;
-      // A text of JSON holds no line end, so the value was cut off.
+      // A JSON string contains no line break, so the value was truncated.
       if (isInText || depth === 0) cut(at + 1);
     } else if (isInText) {
       if (code === 0x5c) at += 1;

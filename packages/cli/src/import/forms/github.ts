@@ -17,10 +17,10 @@ import { githubRecords, listMembers } from './github-records.ts';
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Reads issues of GitHub: a response of the REST API (`gh api repos/OWNER/REPO/issues --paginate`), what `gh issue list
- * --json …` prints, or a GraphQL response.
- * @param repository as `owner/repo`, for issues that hold no address
- * @throws PlainError for what is none of them, and where no issue could be read
+ * Reads issues of GitHub: a response of the REST API (`gh api repos/OWNER/REPO/issues --paginate`), the output of `gh
+ * issue list --json …`, or a GraphQL response.
+ * @param repository as `owner/repo`, for issues without an address
+ * @throws PlainError for any other input, and if no issue could be read
  */
 export function readGithub(text: string, name: string, words: Words, repository?: string): Source {
   const leftOut = new LeftOut();
@@ -83,7 +83,10 @@ function itemOf(
   const comments = commentsIn(fields['comments']);
   const { totalCount = fields['comments'] } = objectIn(fields['comments']);
   if (typeof totalCount === 'number' && totalCount > comments.length)
-    leftOut.add('has comments, which this list does not hold: gh issue list --json comments prints them', id);
+    leftOut.add(
+      'has comments that this list does not contain: gh issue list --json comments prints them',
+      id,
+    );
   const milestone = objectIn(fields['milestone']);
   const dueDate = textIn(milestone['due_on']) ?? textIn(milestone['dueOn']);
   const state = stateIn(fields);
@@ -159,7 +162,7 @@ function linksOf(fields: Fields, id: string): Link[] {
   ];
 }
 
-/** The id of an issue that another one names, by an object or by an address. */
+/** The id of a referenced issue, given as an object or an address. */
 function idIn(value: unknown, repository: string): string | undefined {
   const address = /\/([\w.-]+\/[\w.-]+)\/issues\/(\d+)$/.exec(textIn(value) ?? '');
   if (address !== null) return `${address[1]}#${address[2]}`;
@@ -191,7 +194,7 @@ function neighboursIn(fields: Fields, id: string): Neighbours {
   };
 }
 
-/** GraphQL names the sub-issues of an issue, where a list names their parent. */
+/** GraphQL lists the sub-issues of an issue; the REST API gives their parent. */
 function withParents(
   items: readonly SourceItem[],
   neighbours: ReadonlyMap<string, Neighbours>,
@@ -217,7 +220,7 @@ function withForeignBlockers(
     const { openBlockers = [], blockers = 0 } = neighbours.get(item.id) ?? {};
     const isForeign = blockers > openBlockers.length || openBlockers.some((to) => !ids.has(to));
     if (!isForeign || item.status !== 'open') return item;
-    leftOut.add('is blocked by an open issue that this list does not hold (blocked_by): blocked', item.id);
+    leftOut.add('is blocked by an open issue that this list does not contain (blocked_by): blocked', item.id);
     return { ...item, status: 'blocked' };
   });
 }

@@ -34,7 +34,7 @@ function taskFile(project: string, name: string, text: string): string {
   return root;
 }
 
-test('names of an object are fields like others, in each form', async () => {
+test("names of JavaScript's object members are ordinary fields, in each format", async () => {
   const beads = readBeads(
     '{"id":"__proto__","title":"T","status":"constructor","__proto__":"own","toString":"own too"}',
     'f',
@@ -97,7 +97,7 @@ test('values without a text or a number do not end the import', () => {
   );
   assert.deepEqual(reasons(moved), [
     '1 × is not a line of an export: it has no kind',
-    '1 × is a role, which an import does not make (npx baton apply declares such things)',
+    '1 × is a role, which an import does not create (npx baton apply declares such things)',
     '1 × is not a task: it has no id and title',
   ]);
 });
@@ -146,7 +146,7 @@ test('a field for which the service would reject the whole task is omitted and r
   const [secret, cut, large] = reasons(source);
   assert.deepEqual(
     [secret, cut],
-    ['1 × field API Token is named like a secret, and left out', '1 × field was too long and is cut'],
+    ['1 × field API Token is named like a secret, and skipped', '1 × field was too long and is truncated'],
   );
   assert.match(large ?? '', /^\d+ × has fields that are too large: the largest$/);
   const numbers = readBeads('{"id":"a","title":"T","big":1e400,"long":12345678901234567890}', 'f', words);
@@ -154,19 +154,19 @@ test('a field for which the service would reject the whole task is omitted and r
   assert.deepEqual([of['big'], of['long']], ['Infinity', '12345678901234567000']);
 });
 
-test('a report has at most 201 reasons, and counts what is beyond', () => {
+test('a report has at most 201 reasons, and counts the others', () => {
   const fields = Array.from({ length: 1000 }, (_, at) => [`list${at}`, [1]]);
   const issue = { id: 'a', title: 'T', ...(Object.fromEntries(fields) as object) };
   const { items, leftOut } = readBeads(JSON.stringify(issue), 'f', words);
   assert.deepEqual([items.length, leftOut.items.length], [1, 201]);
   assert.deepEqual(leftOut.items.at(-1), {
-    reason: 'is left out or changed for further reasons',
+    reason: 'is skipped or changed for further reasons',
     count: 800,
     examples: ['a'],
   });
 });
 
-test('links and paths lead nowhere', async () => {
+test('links and paths are not followed', async () => {
   const root = taskFile('paths', 'task-1.md', '---\nid: ../../../etc/passwd\ntitle: T\n---\n');
   symlinkSync('/etc/passwd', join(root, 'config.yml'));
   symlinkSync('/etc', join(root, 'completed'));
@@ -186,7 +186,7 @@ test('links and paths lead nowhere', async () => {
 });
 
 // Each of these would take hours if one of its parts were searched again for each of the others.
-test('texts that are long on purpose are read in one go', async () => {
+test('hostile long texts are read in linear time', async () => {
   const long = 200_000;
   const front = (text: string) => `---\nid: task-1\ntitle: T\n${text}\n---\n`;
   const comments = `<!-- COMMENTS:BEGIN -->\n${'author: a\n'.repeat(long / 4)}<!-- COMMENTS:END -->`;
@@ -224,7 +224,7 @@ test('texts that are long on purpose are read in one go', async () => {
   assert.equal(items[0]?.links.filter(({ type }) => type === 'depends_on').length, 51);
 });
 
-test('an id that several tasks of Backlog.md may have is named where a relation uses it, and left out', async () => {
+test('an ambiguous id of Backlog.md is reported for each relation that uses it, and skipped', async () => {
   const root = taskFile('doubt', 'task-07.md', '---\nid: task-07\ntitle: A\n---\n');
   taskFile('doubt', 'task-007.md', '---\nid: task-007\ntitle: B\n---\n');
   taskFile('doubt', 'task-8.md', '---\nid: task-8\ntitle: C\ndependencies: [task-7, task-07]\n---\n');
@@ -233,5 +233,5 @@ test('an id that several tasks of Backlog.md may have is named where a relation 
     source.items.find(({ id }) => id === 'p/task-8')?.links.map(({ to }) => to),
     ['p/task-07'],
   );
-  assert.deepEqual(reasons(source), ['1 × relation names an id that several tasks have']);
+  assert.deepEqual(reasons(source), ['1 × relation refers to an id that several tasks have']);
 });

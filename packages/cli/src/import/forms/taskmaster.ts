@@ -43,7 +43,7 @@ function projectOf(file: string): string {
   return basename(folders.at(-1) ?? '') || 'tasks';
 }
 
-/** @param project what the ids belong to */
+/** @param project the namespace of the ids */
 export function readTaskmasterTasks(text: string, name: string, words: Words, project: string): Source {
   const leftOut = new LeftOut();
   const reading: Reading = { words, project, leftOut, items: new Map() };
@@ -111,7 +111,7 @@ function readTask(value: unknown, where: Where, reading: Reading): void {
   const ownId = isWhole ? own : `${where.parentId}.${own}`;
   const id = idOf(reading, where.tag, ownId);
   if (items.has(id)) {
-    leftOut.add('has an id that another task has too', `${where.place} (${ownId})`);
+    leftOut.add('has the same id as another task', `${where.place} (${ownId})`);
     return;
   }
   const status = textIn(fields['status']) ?? 'pending';
@@ -138,7 +138,7 @@ function readTask(value: unknown, where: Where, reading: Reading): void {
     tag: where.tag,
   });
   const subtasks = Array.isArray(fields['subtasks']) ? (fields['subtasks'] as unknown[]) : [];
-  // Subtasks of subtasks are none of the product's, and a file may nest 64 levels.
+  // The product has no subtasks of subtasks, but a file may nest 64 levels.
   subtasks.forEach((subtask, at) =>
     readTask(
       subtask,
@@ -203,7 +203,7 @@ function othersOf(fields: Fields, id: string, leftOut: LeftOut): Record<string, 
 /** Adds its relations, now that all tasks are known. */
 function linked({ dependencies, parentId, tag, ...item }: UnlinkedTask, reading: Reading): SourceItem {
   const links = dependencies.map((ref): Link => {
-    // A number in a subtask names another one of the same task, as long as there is one.
+    // A number in a subtask refers to another subtask of the same task, if it exists.
     const sibling = idOf(reading, tag, `${parentId}.${ref}`);
     const isSibling = parentId !== undefined && reading.items.has(sibling);
     return { to: isSibling ? sibling : idOf(reading, tag, ref), type: 'depends_on' };

@@ -9,7 +9,10 @@ import { responseOf } from '../../result-form.ts';
 import { show } from '../../show.ts';
 import { formatAdapterState } from './adapter-state.ts';
 
-/** `baton operations adapter show`: the progress of the delivery to the memory service, and where it is on hold. */
+/**
+ * `baton operations adapter show`: the progress of the delivery to the memory service, and the event at which it is on
+ * hold.
+ */
 export function addAdapterShow(adapter: Command, context: CommandContext): void {
   const command = adapter
     .command('show')

@@ -112,7 +112,7 @@ test('show reports where and why the delivery is on hold', async () => {
   ]);
 });
 
-test('redrive and rebuild name the own tenant, send the values of the options, and use a key', async () => {
+test("redrive and rebuild use the caller's tenant, send the values of the options, and use a key", async () => {
   assert.equal((await adapter('redrive', '--reason', 'mended'))[0], 'It is retried now.');
   assert.equal((await adapter('rebuild', '--cursor', 'ec1_3'))[0], 'The delivery starts again now.');
   await adapter('rebuild');

@@ -57,7 +57,7 @@ async function redriveAll(
   await show(output, options, { redriven }, () => [`${countOf(redriven)}.`]);
 }
 
-/** One that was delivered or dropped since it was listed is skipped. */
+/** An event that was delivered or dropped since it was listed is skipped. */
 async function redriveIfThere(baton: BatonClient, id: string, reason: string): Promise<boolean> {
   try {
     await baton.operations.redriveUndeliveredEvent(id, { reason });

@@ -71,7 +71,7 @@ async function run(...args: string[]) {
 }
 const line = `${item.id}  ci  task.claimed  8 attempts  dead letter  answered 500`;
 
-test('list prints a line for each event, and how to go on', async () => {
+test('list prints one line per event, and the option for the next page', async () => {
   answer = { items: [item], nextCursor: 'next' };
   const { code, lines } = await run('list', '--status', 'dead', '--cursor', 'here');
   assert.deepEqual([code, lines], [0, [line, 'There are more: --cursor next']]);

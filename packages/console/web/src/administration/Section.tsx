@@ -61,14 +61,14 @@ interface CreateProps {
   readonly title: string;
   readonly submit?: string;
   /**
-   * @param idempotencyKey the same one until the values change, so that a retry after a lost response creates nothing
-   * twice
+   * @param idempotencyKey the same one until the values change, so that a retry after a lost response creates no
+   * duplicate
    */
   make(values: Values, idempotencyKey: string): Promise<void>;
   readonly children: ReactNode;
 }
 
-/** A collapsible form that creates something and closes on success. */
+/** A collapsible form that creates an object and closes on success. */
 export function Create({ title, submit = 'Create', make, children }: CreateProps) {
   const queries = useQueryClient();
   const keys = useIdempotencyKeys();

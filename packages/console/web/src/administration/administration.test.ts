@@ -95,7 +95,7 @@ describe('the admin secret', () => {
     assert.deepEqual(Object.keys(localStorage), ['baton.console-key']);
   });
 
-  test('a wrong one is refused with its code', async () => {
+  test('a wrong one is rejected with its code', async () => {
     await open('/administration', {
       answers: { 'identity.tenants.get': new Refusal(401, 'invalid_token', 'No.') },
     });
@@ -112,7 +112,7 @@ describe('the admin secret', () => {
     notSeen('Grace');
   });
 
-  test('is forgotten as soon as identity refuses it', async () => {
+  test('is discarded as soon as identity rejects it', async () => {
     const service = await openSection('principals', principals(principal()));
     service.answer({ 'identity.groups.list': new Refusal(401, 'invalid_token') });
     await click('link', 'Groups');
@@ -127,7 +127,7 @@ describe('the admin secret', () => {
     await find('textbox', 'Admin secret');
   });
 
-  test('is forgotten after 15 minutes without a sign of life, and not before', async (t) => {
+  test('is discarded after 15 minutes of inactivity, and not before', async (t) => {
     let nowMs = Date.now();
     t.mock.method(Date, 'now', () => nowMs);
     await openSection('principals', principals(principal()));
@@ -142,7 +142,7 @@ describe('the admin secret', () => {
     await find('textbox', 'Admin secret');
   });
 
-  test('an unknown section of the address is the first one', async () => {
+  test('an unknown section in the URL shows the first one', async () => {
     await open('/administration?section=x');
     assert.equal((await find('link', 'People and agents')).getAttribute('aria-current'), 'page');
   });
@@ -269,7 +269,7 @@ describe('tokens', () => {
     await unseen('bat_new_secret');
   });
 
-  test('one is rotated after a question, and revoked with a reason', async () => {
+  test('one is rotated after a confirmation, and revoked with a reason', async () => {
     const service = await openSection('tokens', {
       'identity.platformAccessTokens.list': [token()],
       'identity.platformAccessTokens.rotate': exampleOf('identity.platformAccessTokens.rotate', {
@@ -297,7 +297,7 @@ describe('tokens', () => {
     assert.ok(!isThere('button', 'Rotate …') && !isThere('button', 'Revoke …'));
   });
 
-  test('more than a page has come on demand, by the Link of the answer', async () => {
+  test('further pages load on demand, by the Link header of the response', async () => {
     const service = await openSection('tokens');
     service.answer({
       'identity.platformAccessTokens.list': ({ query }) =>
@@ -354,7 +354,7 @@ describe('the other sections', () => {
     assert.deepEqual(service.askedFor('identity.groups.delete')[0]?.ids, [tenantId, 'g1']);
   });
 
-  test('the audit log is filtered, and shows who did what', async () => {
+  test('the audit log is filtered, and shows actions with their actors', async () => {
     const record = exampleOf('identity.audit.listRecords').items[0];
     assert.ok(record);
     const service = await openSection('audit', {
@@ -420,7 +420,7 @@ describe('the other sections', () => {
     await see("You don't have access to roles\nYou need the permission org.read. Contact an administrator.");
   });
 
-  test('a service account is made, and its secret shown once', async () => {
+  test('a service account is created, and its secret is shown once', async () => {
     const service = await openSection('service-accounts', {
       'identity.serviceAccounts.create': exampleOf('identity.serviceAccounts.create', {
         clientId: 'sa_1',
@@ -438,7 +438,7 @@ describe('the other sections', () => {
     });
   });
 
-  test('a provider is registered with its methods by words, and disabled after a question', async () => {
+  test('a provider is registered with its sign-in methods, and disabled after a confirmation', async () => {
     const provider = itemOf('identity.identityProviders.list', {
       key: 'corporate',
       issuer: 'https://login.example',

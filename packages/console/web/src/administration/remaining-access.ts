@@ -1,5 +1,5 @@
 /**
- * Describes when a disabled principal or a revoked credential loses access: access tokens issued before stay valid
+ * Describes the remaining access of a disabled principal or a revoked credential: earlier access tokens stay valid
  * until they expire.
  * @param whom as the object of a sentence
  */

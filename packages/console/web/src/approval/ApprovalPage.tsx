@@ -15,7 +15,7 @@ import { DecidedReview, Review } from './Review.tsx';
 
 const route = getRouteApi('/shell/approvals/$id');
 
-/** One approval: its subject with what has changed, and who decides or has decided it. */
+/** One approval: its subject with the changes, and its decider. */
 export function ApprovalPage() {
   const { id } = route.useParams();
   const me = useQuery(meQuery).data;

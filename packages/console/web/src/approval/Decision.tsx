@@ -97,11 +97,11 @@ function useReviewed(now: ApprovalSubject | undefined) {
 interface ChangedMeanwhileProps {
   readonly reviewed: ApprovalSubject;
   readonly now: ApprovalSubject;
-  /** Whether it is the response to a click. A change from elsewhere moves neither the focus nor the page. */
+  /** Whether it is the response to a click. A change made elsewhere moves neither the focus nor the page. */
   readonly takesFocus: boolean;
 }
 
-/** Lists what has changed since the person reviewed it. The values are shown above. */
+/** Lists the changes since the person reviewed it. The values are shown above. */
 function ChangedMeanwhile({ reviewed, now, takesFocus }: ChangedMeanwhileProps) {
   const ref = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -157,7 +157,7 @@ function useDecide(id: string, comment: string, subjectDigest: string | undefine
   });
 }
 
-/** The request has left the page by then, so a notice reports the decision and who made it. */
+/** The request has left the page by then, so a notice reports the decision and its decider. */
 async function notifyDecided(error: unknown, id: string): Promise<void> {
   if (!(error instanceof BatonError) || error.code !== 'approval_already_decided') return;
   const now = await baton.approvals.get(id).catch(() => undefined);

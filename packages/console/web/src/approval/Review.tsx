@@ -12,7 +12,7 @@ interface ReviewProps {
 
 /**
  * The subject of a pending approval, with its changes since the request and, if it was requested again, since the
- * earlier approval. Not rendered again for each letter of a comment: a comparison of long texts takes tens of
+ * earlier approval. Not re-rendered on each keystroke in the comment: a comparison of long texts takes tens of
  * milliseconds.
  */
 export const Review = memo(function Review({ approval }: ReviewProps) {

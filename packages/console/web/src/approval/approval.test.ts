@@ -135,7 +135,7 @@ describe('the subject of a decision', () => {
     assert.deepEqual(service.askedFor('approvals.approve')[0]?.body, { subjectDigest: 'sha256:asked' });
   });
 
-  test('a subject that was not recorded is named so, and the current version is shown', async () => {
+  test('a subject that was not recorded is reported, and the current version is shown', async () => {
     const service = await openPending(
       { subject: null, ...changedTo(changed, ['title']) },
       { 'approvals.approve': exampleOf('approvals.approve') },
@@ -194,7 +194,7 @@ describe('the subject of a decision', () => {
 });
 
 describe('the changes since the request', () => {
-  test('is shown value by value, old beside new, marked by words and not by colours alone', async () => {
+  test('are shown value by value, the old one next to the new one, marked by words and not by colours alone', async () => {
     const service = await openPending(
       { subject: asked, ...changedTo(changed, ['customFields', 'outcome']) },
       { 'approvals.approve': exampleOf('approvals.approve') },
@@ -276,7 +276,7 @@ describe('the changes since the request', () => {
     await see('Start date changed\nnot set');
   });
 
-  test('mere white space is shown by signs', async () => {
+  test('changed white space is shown by symbols', async () => {
     await openPending({
       subject: subjectWith('asked', { description: 'one two' }),
       ...changedTo(subjectWith('changed', { description: 'one\u00A0two\n' }), ['description']),
@@ -362,7 +362,7 @@ describe('a change while the page is open', () => {
     assert.notEqual(sent[0]?.[1], sent[1]?.[1]);
   });
 
-  test('and can not be read again is not called unchanged', async () => {
+  test("and can't be read again is not reported as unchanged", async () => {
     const service = await openPending(
       { subject: asked },
       {
@@ -436,7 +436,7 @@ describe('the page of an approval', () => {
     assert.ok(isThere('button', 'Approve'));
   });
 
-  test('that was decided shows by whom, the subject, and its differences from the request and from now', async () => {
+  test('that was decided shows the decider, the subject, and its differences from the request and the current version', async () => {
     await open(`/approvals/${id}`, {
       answers: {
         'approvals.get': approvalWith({
@@ -464,7 +464,7 @@ describe('the page of an approval', () => {
     assert.ok(!isThere('button', /Approve|Reject/));
   });
 
-  test('that was cancelled by nobody in particular names nobody', async () => {
+  test('that was cancelled without a known person shows no decider', async () => {
     await open(`/approvals/${id}`, {
       answers: { 'approvals.get': approvalWith({ id, status: 'cancelled', decisionByPrincipalId: null }) },
     });
@@ -492,7 +492,7 @@ describe('the page of an approval', () => {
       assert.equal(isThere('button', 'Approve'), isDecidable);
     });
 
-  test('that waits for somebody else has no answers', async () => {
+  test('that is pending with somebody else has no buttons', async () => {
     await open(`/approvals/${id}`, {
       answers: { 'approvals.get': approvalWith({ id, assignedPrincipalId: graceId }) },
     });
@@ -507,7 +507,7 @@ describe('the words of a change', () => {
   const marked = (parts: ReturnType<typeof compareWords>['before']) =>
     parts.map(({ text, isChanged }) => (isChanged ? `[${text}]` : text)).join('');
 
-  test('are marked one by one, the rest stays as it is', () => {
+  test('are marked one by one, and the rest is unchanged', () => {
     const cases: readonly [before: string, after: string, was: string, is: string][] = [
       ['a b c', 'a x c', 'a [b] c', 'a [x] c'],
       ['a b', 'a b c', 'a b', 'a b[ c]'],

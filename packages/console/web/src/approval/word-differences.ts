@@ -4,7 +4,7 @@ export interface Part {
   readonly isChanged: boolean;
 }
 
-/** Splits words, spaces and punctuation, also in languages without spaces between words. */
+/** Splits words, spaces and punctuation, even in languages without spaces between words. */
 const words = new Intl.Segmenter('en', { granularity: 'word' });
 
 /** The comparison costs time and memory per pair of words. Larger differences are marked as a single change. */
@@ -94,10 +94,10 @@ function commonLengths(old: readonly string[], now: readonly string[]): Uint16Ar
   return lengths;
 }
 
-/** Joins changes between which there is only white space: two changed words in a row are one change. */
+/** Joins changes that are separated only by white space: two consecutive changed words are one change. */
 function joined(runs: readonly Run[]): Run[] {
   const result: Run[] = [];
-  // The first run and the last one are changes: what is equal at both ends was cut off.
+  // The first run and the last one are changes: equal text at both ends was removed.
   for (const run of runs) {
     const last = result.at(-1);
     if (last !== undefined && (run.isChanged || isBlank(run.old)) && last.isChanged)

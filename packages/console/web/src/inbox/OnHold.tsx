@@ -111,7 +111,7 @@ interface SuspendedRun {
 /** Suspended runs that a later run of the same task has superseded. That never changes, so each is read once. */
 const superseded = new Set<string>();
 
-/** @param excluded tasks that are left out */
+/** @param excluded tasks that are skipped */
 async function readOnHold(excluded: ReadonlySet<string>, signal: AbortSignal): Promise<SuspendedRun[]> {
   const found: SuspendedRun[] = [];
   let cursor: string | null | undefined;

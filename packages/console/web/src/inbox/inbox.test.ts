@@ -69,7 +69,7 @@ describe('the inbox', () => {
     ['Approve', 'approvals.approve', 'approved'],
     ['Reject', 'approvals.reject', 'rejected'],
   ] as const)
-    test(`${button} decides it, with a word and a key, and it is out of the inbox`, async () => {
+    test(`${button} decides it, with a comment and an idempotency key, and removes it from the inbox`, async () => {
       const one = pending('1');
       const service = await open('/inbox', {
         me: { pendingApprovals: [one] },
@@ -92,7 +92,7 @@ describe('the inbox', () => {
       assert.ok(asked?.headers.get('idempotency-key'));
     });
 
-  test('a decision without a word sends none', async () => {
+  test('a decision without a comment sends none', async () => {
     const service = await open('/inbox', {
       me: { pendingApprovals: [pending('1')] },
       answers: { 'approvals.approve': exampleOf('approvals.approve') },
@@ -101,7 +101,7 @@ describe('the inbox', () => {
     assert.deepEqual(service.askedFor('approvals.approve')[0]?.body, { subjectDigest: 'sha256:asked' });
   });
 
-  test('a lost race shows who decided, and how', async () => {
+  test('a lost race shows the decider and the decision', async () => {
     const one = pending('1');
     await open('/inbox', {
       me: { pendingApprovals: [one] },
@@ -114,7 +114,7 @@ describe('the inbox', () => {
     await see('Grace already decided this request: rejected.');
   });
 
-  test('any other error is shown beside the request, with its code', async () => {
+  test('any other error is shown next to the request, with its code', async () => {
     await open('/inbox', {
       me: { pendingApprovals: [pending('1')] },
       answers: { 'approvals.reject': new Refusal(403, 'permission_denied', 'You may not decide it.') },
@@ -123,7 +123,7 @@ describe('the inbox', () => {
     assert.match(seen(await find('article')), /You may not decide it\.\npermission_denied · req_test/);
   });
 
-  test('j and k go from decision to decision', async () => {
+  test('j and k navigate the decisions', async () => {
     await open('/inbox', {
       me: { pendingApprovals: [pending('1', { comment: 'One' }), pending('2', { comment: 'Two' })] },
     });
@@ -137,7 +137,7 @@ describe('the inbox', () => {
     assert.equal(document.activeElement?.textContent, 'Approve');
   });
 
-  test('j focuses the beginning of a request that does not fit on the screen, so Enter decides nothing', async () => {
+  test("j focuses the beginning of a request that does not fit on the screen, so Enter doesn't decide it", async () => {
     const service = await open('/inbox', { me: { pendingApprovals: [pending('1'), pending('2')] } });
     const [first, second] = all('article');
     assert.ok(first !== undefined && second !== undefined);
@@ -151,7 +151,7 @@ describe('the inbox', () => {
     assert.ok(second.contains(document.activeElement));
   });
 
-  test('requests pending with others are shown, and with whom', async () => {
+  test('requests pending with others are shown with their deciders', async () => {
     const approval = (id: string, comment: string, assignedPrincipalId: string | null) => {
       const subjectChanged = assignedPrincipalId === null;
       const about = { taskId: null, artifactId: null, subjectChanged };
@@ -194,7 +194,7 @@ describe('the inbox', () => {
     assert.ok(!isThere('heading', 'Pending with others'));
   });
 
-  test('the work so far is loaded when it is opened', async () => {
+  test('the previous work is loaded when it is opened', async () => {
     const task = taskWith();
     const context = exampleOf('runs.getContext');
     const [checkpoint] = context.checkpoints;
@@ -349,7 +349,7 @@ describe('the inbox', () => {
     await see('May I release?');
   });
 
-  test('texts of others are shown as they are', async () => {
+  test('untrusted text is shown verbatim', async () => {
     await open('/inbox', { me: { pendingApprovals: [pending('1', { comment: evil })] } });
     await see(evil);
     assert.equal(document.querySelector('img'), null);

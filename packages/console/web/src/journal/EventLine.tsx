@@ -10,7 +10,7 @@ const payloadCharactersMax = 4000;
 
 /**
  * One event, with its payload and related links on demand.
- * @param isAlone whether the page already names the event's object
+ * @param isAlone whether the page already shows the event's object
  */
 export function EventLine({ event, isAlone = false }: { event: JournalEvent; isAlone?: boolean }) {
   const subject = isAlone ? partOf(event) : subjectOf(event);

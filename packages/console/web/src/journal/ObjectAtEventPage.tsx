@@ -182,7 +182,7 @@ const first = [
   'assigneeId',
   'description',
 ];
-/** Facts that the heading shows already, or that mean nothing on their own. */
+/** Facts that the heading shows already, or that have no meaning on their own. */
 const silent = new Set([
   'publicId',
   'instanceKey',

@@ -6,9 +6,9 @@ export interface JournalSearch {
   readonly types?: string;
   /** Id of the object that the events are about. */
   readonly object?: string;
-  /** Id of the principal who caused them. */
+  /** Id of the principal that caused them. */
   readonly actor?: string;
-  /** Cursor of one event of the object: the page then shows the object as it was after that event. */
+  /** Cursor of one event of the object: the page then shows the state of the object after that event. */
   readonly at?: string;
 }
 

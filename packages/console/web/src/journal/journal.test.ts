@@ -72,7 +72,7 @@ describe('the journal', () => {
     await see('No events match these filters\nEvents appear here as they happen.');
   });
 
-  test('an opened event links to its object then and now, its type and its actor, and shows its payload', async () => {
+  test('an opened event links to its object, its object at that time, its type and its actor, and shows its payload', async () => {
     await open('/journal', { answers: journalOf(event('task.updated', { payload: { note: 'as it is' } })) });
     (await find('summary', /^task\.updated/)).click();
     await settled();
@@ -105,14 +105,14 @@ describe('the journal', () => {
     });
   });
 
-  test('words in the address that are no filter are as if they were not there', async () => {
+  test('unknown filters in the URL are ignored', async () => {
     const service = await open('/journal?object=x&actor=x&at=x');
     const [asked] = service.askedFor('events.list').filter(({ query }) => query['order'] === 'desc');
     assert.deepEqual(asked?.query, { limit: '200', order: 'desc', tail: '200' });
     assert.ok(!isThere('alert'));
   });
 
-  test('is filtered by type, by the name of a task and by an actor, all of it in the address', async () => {
+  test('is filtered by type, by the name of a task and by an actor, all stored in the URL', async () => {
     const task = taskWith();
     await open('/journal', { answers: { ...answersOf(task), ...journalOf(event('task.updated')) } });
     await fill('textbox', 'Event types (prefixes)', ' task. ');
@@ -135,7 +135,7 @@ describe('the journal', () => {
     assert.equal(address(), '/journal');
   });
 
-  test('older events come a page at a time', async () => {
+  test('older events load page by page', async () => {
     const [newer, older] = [event('task.updated'), event('task.created')];
     const service = await open('/journal', {
       answers: {
@@ -179,7 +179,7 @@ describe('the journal', () => {
     assert.ok(isThere('button', 'Pause'));
   });
 
-  test('/ goes to its filter, j and k from line to line', async () => {
+  test('/ focuses its filter, j and k navigate its lines', async () => {
     await open('/journal', { answers: journalOf(event('task.updated'), event('task.created')) });
     await press('j');
     assert.match(document.activeElement?.textContent ?? '', /^task\.updated/);
@@ -199,7 +199,7 @@ describe('the journal', () => {
   });
 });
 
-describe('an object as it was after an event', () => {
+describe('the state of an object after an event', () => {
   const id = '0190b2c4-0000-7000-8000-0000000000b1';
   const claimId = '0190b2c4-0000-7000-8000-0000000000b2';
   const of = (type: string, payload: Record<string, unknown>) => event(type, { entityId: id, payload });
@@ -250,7 +250,7 @@ describe('an object as it was after an event', () => {
     assert.equal(decodeURIComponent(address()), at(0));
   });
 
-  test('its claim that had ended by then is held by nobody', async () => {
+  test('a claim that had ended by then has no holder', async () => {
     const released = event('claim.released', { entityId: claimId, entityType: 'claim' });
     await open(at(2), {
       answers: {

@@ -2,7 +2,7 @@ import type { JournalEvent } from '@baton/sdk';
 
 /** In milliseconds and events. */
 export const newerBounds = {
-  /** How long live events are batched: a busy tenant writes hundreds a second. */
+  /** The time for which live events are batched: a busy tenant writes hundreds a second. */
   gatherMs: 250,
   /** When events were left out, the list is refetched after this time instead. */
   readAgainMs: 2_000,

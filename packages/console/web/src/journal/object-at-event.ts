@@ -43,7 +43,7 @@ async function readObjectAtEvent(entityId: string, at: string, signal: AbortSign
   return { events: [...older, event], isCut: before != null };
 }
 
-/** The object's next event after one of its events; null if there is none yet. */
+/** The object's next event after one of its events; null if none exists yet. */
 const nextQuery = (entityId: string, at: string) =>
   queryOptions({
     queryKey: ['then', 'next', entityId, at],

@@ -65,7 +65,7 @@ describe('knowledge', () => {
     assert.deepEqual(service.askedFor('rules.disable')[0]?.ids, [rule().id]);
   });
 
-  test('a rejected change is shown beside the rule', async () => {
+  test('a rejected change is shown next to the rule', async () => {
     await open('/knowledge', {
       answers: {
         'rules.list': pageOf(rule()),
@@ -91,7 +91,7 @@ describe('knowledge', () => {
     assert.ok(!isThere('button', /review-all/));
   });
 
-  test('without the permission to read rules, it is named', async () => {
+  test('without the permission to read rules, the permission is shown', async () => {
     await open('/knowledge', { me: { permissions: ['events.read'] } });
     await see('Work rules require the permission rules.read.');
   });
@@ -215,7 +215,7 @@ describe('skills and tools', () => {
     );
   });
 
-  test('one part that can not be read leaves the others', async () => {
+  test("a part that can't be read doesn't affect the others", async () => {
     await open('/skills', { answers: { 'tools.list': new Refusal(403, 'permission_denied', 'Not these.') } });
     await see('Not these.\npermission_denied · req_test');
     await see('No skills yet');

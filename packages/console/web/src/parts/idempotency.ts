@@ -3,7 +3,7 @@ import { newIdempotencyKey } from '@baton/sdk';
 
 /** Idempotency keys of one form. */
 export interface IdempotencyKeys {
-  /** @returns the same key for the same body, so that a retry after a lost response creates nothing twice */
+  /** @returns the same key for the same body, so that a retry after a lost response creates no duplicate */
   of(body: unknown): string;
   /** The body was accepted, so the same body is a new request. */
   taken(): void;

@@ -27,7 +27,7 @@ describe('times', () => {
       assert.equal(seen(), words);
     });
 
-  test('an instant has the exact one on hover and for programs', async () => {
+  test('an instant has its exact time on hover and for programs', async () => {
     await draw(Moment, { at: '2026-03-02T09:00:00.000Z' });
     const time = document.querySelector('time');
     assert.equal(time?.getAttribute('datetime'), '2026-03-02T09:00:00.000Z');
@@ -50,7 +50,7 @@ describe('times', () => {
     assert.equal(seen(), '9:59');
   });
 
-  test('a difference of less than two seconds, and a date that is none, change no clock', (t) => {
+  test("a difference of less than two seconds and an invalid date don't change the clock", (t) => {
     const nowMs = Date.parse('2026-03-02T09:00:00.000Z');
     t.mock.method(Date, 'now', () => nowMs);
     setServerClock(new Date(nowMs + 1_900).toISOString());
@@ -112,7 +112,7 @@ describe('fields', () => {
     assert.equal(seen(), 'critical');
   });
 
-  test('members of an object are shown one per line: text verbatim, others as JSON, empty ones not at all', async () => {
+  test('members of an object are shown one per line: text verbatim, others as JSON, empty ones omitted', async () => {
     await draw(Values, { of: { name: '<b>A</b>', count: 0, none: null, empty: '', list: [1, 'two'] } });
     assert.equal(seen(), 'name\n<b>A</b>\ncount\n0\nlist\n[\n1,\n"two"\n]');
     assert.equal(document.querySelector('b'), null);
@@ -164,7 +164,7 @@ describe('sentences of the journal', () => {
   });
 });
 
-test('a reading that is wanted while it runs is made once more', async () => {
+test('a refetch requested during a refetch runs once more', async () => {
   const read: string[] = [];
   const done = Promise.withResolvers<void>();
   const refetches = new Refetches(

@@ -6,7 +6,7 @@ import { agentsMax } from './activity.ts';
 import { Disable } from './Disable.tsx';
 import styles from './people.module.css';
 
-/** Active agents without a session. @param isCut whether there are older agents that were not read */
+/** Active agents without a session. @param isCut whether older agents exist that were not read */
 export function Idle({ agents, isCut }: { agents: readonly Principal[]; isCut: boolean }) {
   const mayDisable = useQuery(meQuery).data?.permissions.includes('principals.write') ?? false;
   const [confirmed, setConfirmed] = useState<string>();

@@ -12,7 +12,10 @@ const longEveryMs = 20_000;
 /** Events trigger a refetch at most this often: a busy tenant writes hundreds a second. */
 const gatherMs = 1_500;
 const clockMs = 1_000;
-/** A session sends a heartbeat every third of its lease. After this part of the lease, three in a row are missing. */
+/**
+ * A session sends a heartbeat every third of its lease. After this part of the lease, three consecutive ones are
+ * missing.
+ */
 const silentPart = 0.9;
 export const claimsMax = 200;
 const runsMax = 200;
@@ -63,7 +66,7 @@ export const runsQuery = queryOptions({
   refetchInterval: 2 * everyMs,
 });
 
-/** The newest agents, active and disabled, and whether there are older ones. */
+/** The newest agents, active and disabled, and whether older ones exist. */
 export const agentsQuery = queryOptions({
   queryKey: ['people', 'agents'],
   queryFn: ({ signal }) =>

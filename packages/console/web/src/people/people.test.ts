@@ -118,7 +118,7 @@ describe('agents and sessions', () => {
     assert.deepEqual(service.askedFor('claims.release')[0]?.body, { reason: 'ended in the console' });
   });
 
-  test('a rejected action is shown beside the claim', async () => {
+  test('a rejected action is shown next to the claim', async () => {
     await open('/agents', {
       answers: atWork({ 'claims.release': new Refusal(403, 'permission_denied', 'Not yours.') }),
     });
@@ -156,7 +156,7 @@ describe('agents and sessions', () => {
     assert.equal(address(), '/agents');
   });
 
-  test('agents that are not at work are named on demand', async () => {
+  test('idle agents are listed on demand', async () => {
     const agent = itemOf('principals.list', {
       id: 'x1',
       displayName: `Idle ${evil}`,
@@ -200,7 +200,7 @@ describe('agents and sessions', () => {
     );
   });
 
-  test('without the permission for tasks, it is named', async () => {
+  test('without the permission for tasks, the permission is shown', async () => {
     await open('/agents', {
       me: { permissions: ['sessions.manage'] },
       answers: { 'sessions.list': pageOf(session()) },

@@ -113,7 +113,7 @@ describe('processes', () => {
     assert.equal((await find('link', 'CHG-7')).getAttribute('href'), `/processes/${instance.id}`);
   });
 
-  test('are filtered by a status in the address', async () => {
+  test('are filtered by a status in the URL', async () => {
     const service = await open('/processes?status=x');
     assert.deepEqual(service.askedFor('processInstances.list')[0]?.query, { limit: '50' });
     await fill('combobox', 'Status', 'cancelled');
@@ -130,7 +130,7 @@ describe('processes', () => {
 });
 
 describe('one process', () => {
-  test('leads to the task of a step that is done, too', async () => {
+  test('links to the task of a completed step, too', async () => {
     const task = taskWith({ status: 'done', systemStatusCategory: 'terminal_success' });
     await openInstance(instanceWith(), {
       'tasks.get': task,

@@ -91,7 +91,7 @@ describe('projects', () => {
     await see('Project of workspace 000000cc');
   });
 
-  test('more are read on demand', async () => {
+  test('more are loaded on demand', async () => {
     const one = (id: string) => itemOf('projects.list', { id, workspaceId: workspace.id });
     const service = await open('/projects', {
       answers: {
@@ -106,7 +106,7 @@ describe('projects', () => {
     assert.ok(!isThere('button', 'Show more'));
   });
 
-  test('j and k go from line to line', async () => {
+  test('j and k navigate the lines', async () => {
     const one = (id: string) => itemOf('projects.list', { id, workspaceId: workspace.id });
     await open('/projects', {
       answers: { 'workspaces.get': workspace, 'projects.list': pageOf(one('p1'), one('p2')) },
@@ -155,7 +155,7 @@ describe('one project', () => {
     assert.equal(document.title, `Web shop ${evil} · Baton`);
   });
 
-  test('is moved with the version that was read', async () => {
+  test('is moved with the loaded version', async () => {
     const service = await openProject(project(), { 'projects.transition': project() });
     await click('button', 'On hold');
     const [asked] = service.askedFor('projects.transition');

@@ -2,6 +2,6 @@
 export function localPath(next: string | null): string {
   if (!next?.startsWith('/') || !URL.canParse(next, location.origin)) return '/';
   const { origin, pathname, search } = new URL(next, location.origin);
-  // A path that begins with two slashes names another host. `/.//host` is normalized to one.
+  // A path that begins with two slashes refers to another host. `/.//host` is normalized to one.
   return origin === location.origin && !pathname.startsWith('//') ? pathname + search : '/';
 }

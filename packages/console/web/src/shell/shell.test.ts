@@ -85,7 +85,7 @@ describe('the frame of the console', () => {
     assert.equal(address(), '/');
   });
 
-  test('while somebody writes, keys are letters', async () => {
+  test('while a field has the focus, keys are input', async () => {
     await open('/');
     (await find('textbox', 'Search tasks')).focus();
     await press('c', 'v', 'b', 'g', 'i');
@@ -95,7 +95,7 @@ describe('the frame of the console', () => {
     assert.equal(address(), '/inbox');
   });
 
-  test('while a dialog is open, keys are its own', async () => {
+  test('while a dialog is open, it handles the keys', async () => {
     await open('/?create=true');
     (await find('button', 'Cancel')).focus();
     await press('g', 'i');
@@ -160,7 +160,7 @@ describe('the palette', () => {
     await until(() => address() === `/tasks/${task.publicId}`);
   });
 
-  test('searches the work for words that no action has', async () => {
+  test('searches tasks for words that match no action', async () => {
     await open('/inbox');
     await command('zebra');
     await click('option', 'Search all tasks for “zebra”');
@@ -187,7 +187,7 @@ describe('the palette', () => {
     assert.deepEqual([asked?.body, asked?.headers.get('if-match')], [{ assigneeId: meId }, '"task-8"']);
   });
 
-  test('gives a task of this person to nobody', async () => {
+  test('unassigns a task of this person', async () => {
     const task = taskWith({ assigneeId: meId });
     const service = await open(`/tasks/${task.publicId}`, {
       answers: { ...answersOf(task), 'tasks.update': task },
@@ -253,7 +253,7 @@ describe('the palette', () => {
 });
 
 describe('the session', () => {
-  test('without a session, the sign-in opens and leads back afterwards', async () => {
+  test('without a session, the sign-in opens and returns to the page afterwards', async () => {
     await open('/journal?types=task.', {
       answers: { 'harness.getContext': new Refusal(401, 'invalid_token') },
       others: { '/console/token': new Refusal(401, 'signed_out') },
@@ -351,7 +351,7 @@ describe('the session', () => {
     assert.deepEqual(departures, []);
   });
 
-  test('a sign-out in another tab leads to the sign-in, and a sign-in as somebody else reloads the page', async () => {
+  test('a sign-out in another tab opens the sign-in, and a sign-in as somebody else reloads the page', async () => {
     await open('/inbox');
     hearFromTab('ada');
     assert.deepEqual(departures, []);
@@ -383,7 +383,7 @@ describe('live changes', () => {
     assert.equal(service.askedFor('workspaces.list').length, workspaces);
   });
 
-  test('the socket bears the access token in a header, and not in its address', async () => {
+  test('the socket sends the access token in a header, not in its URL', async () => {
     await open('/inbox');
     await until(() => sockets.length > 0);
     const [socket] = sockets;

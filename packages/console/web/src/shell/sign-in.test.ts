@@ -34,14 +34,14 @@ describe('the sign-in', () => {
     assert.equal((await find<HTMLInputElement>('textbox', field)).value, '');
   });
 
-  test('leads to no other site', async () => {
+  test('never redirects to another site', async () => {
     await open('/sign-in?next=%2F%2Fevil.example%2Fx', { others: { '/console/sign-in': {} } });
     await fill('textbox', field, 'secret-token');
     await submit('textbox', field);
     assert.deepEqual(departures, [{ way: 'replace', to: '/' }]);
   });
 
-  test('a wrong token is refused with its code, and nobody leaves', async () => {
+  test('a wrong token is rejected with its code, and the page stays', async () => {
     await open('/sign-in', {
       others: { '/console/sign-in': new Refusal(401, 'invalid_token', 'This is no token.') },
     });
@@ -99,7 +99,7 @@ describe('the sign-in', () => {
     assert.deepEqual(departures, [{ way: 'replace', to: '/' }]);
   });
 
-  test('offers the identity providers, and leaves for the one that is chosen', async () => {
+  test('offers the identity providers, and redirects to the selected one', async () => {
     const service = await open('/sign-in?next=%2Finbox', {
       others: {
         '/console/providers': { providers: ['corporate', 'partners'] },

@@ -24,7 +24,7 @@ function useUndelivered(status: 'dead' | 'pending') {
     initialPageParam: '',
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
     select: ({ pages }) => pages.flatMap(({ items }) => items),
-    // With more pages there is no polling: refetching all of them every few seconds would load the database.
+    // With more than one page, polling is off: refetching all of them every few seconds would load the database.
     refetchInterval: ({ state }) => ((state.data?.pages.length ?? 1) === 1 ? 5_000 : false),
   });
 }

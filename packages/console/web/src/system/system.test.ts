@@ -103,7 +103,7 @@ describe('the services', () => {
     assert.ok(!isThere('alert'));
   });
 
-  test('a reading that the page has left is no failure of a service', async (t) => {
+  test('a query that the page has cancelled is no failure of a service', async (t) => {
     const stop = AbortSignal.abort();
     t.mock.method(globalThis, 'fetch', () => Promise.reject(stop.reason as Error));
     await assert.rejects(readHealth('/health/ready', stop), { name: 'AbortError' });
@@ -133,7 +133,7 @@ describe('the figures', () => {
     await see('Ready');
   });
 
-  test('a page in their place is none', async (t) => {
+  test('an HTML page in their place is ignored', async (t) => {
     t.mock.method(globalThis, 'fetch', async () => metrics('<html>', 'text/html')());
     assert.equal(await readFigures(new AbortController().signal), null);
   });
@@ -186,7 +186,7 @@ describe('deliveries', () => {
     assert.deepEqual(service.askedFor('operations.redriveUndeliveredEvent')[0]?.ids, ['d1']);
   });
 
-  test('is given up with a reason for the journal', async () => {
+  test('is dropped with a reason for the journal', async () => {
     const service = await openSystem({
       ...dead(undelivered()),
       'operations.dropUndeliveredEvent': exampleOf('operations.dropUndeliveredEvent'),
@@ -198,7 +198,7 @@ describe('deliveries', () => {
     assert.deepEqual([asked?.ids, asked?.body], [['d1'], { reason: 'Billing is closed' }]);
   });
 
-  test('several are made again one after the other, up to the first that is refused', async () => {
+  test('several are retried one after the other, up to the first rejected one', async () => {
     const items = ['d1', 'd2', 'd3'].map((id) => undelivered({ id }));
     const service = await openSystem({
       ...dead(...items),
@@ -221,7 +221,7 @@ describe('deliveries', () => {
     assert.ok(!isThere('button', 'Redeliver') && !isThere('button', 'Discard …'));
   });
 
-  test('without the permission, it is named and nothing is requested', async () => {
+  test('without the permission, the permission is shown and no request is sent', async () => {
     const service = await openSystem({}, {}, ['tasks.read']);
     await see('Deliveries require the permission operations.read.');
     assert.equal(service.askedFor('operations.listUndeliveredEvents').length, 0);

@@ -6,7 +6,7 @@ import { Who } from '../parts/Who.tsx';
 
 const eventsMax = 5;
 
-/** Shows who changed what, after a version conflict. */
+/** Shows the concurrent changes and their authors after a version conflict. */
 export function Conflict({ task }: { task: Task }) {
   const { data } = useQuery({
     queryKey: ['tasks', 'events', 'last', task.id, task.version],

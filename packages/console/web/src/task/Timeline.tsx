@@ -9,7 +9,10 @@ import { runsQuery } from './runs.ts';
 import styles from './task.module.css';
 
 const shownMax = 100;
-/** Claims and runs have their own event streams. The newest ones are read, this many events of each. */
+/**
+ * Claims and runs have their own event streams. This is the number of events read per stream, of the newest streams
+ * only.
+ */
 const partsMax = 10;
 const eventsOfPartMax = 20;
 /** Events that change neither the version nor the last progress of their run. */

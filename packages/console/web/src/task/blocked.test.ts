@@ -45,7 +45,7 @@ const blockedReason = (id: string) => ({
   remedies: [remedy('unblock', `/tasks/${id}`, 'PATCH')],
 });
 
-describe('a task that nobody can take now', () => {
+describe("a task that can't be claimed now", () => {
   test('blocked: shows why, the pending approver, and the remedies; never as ready to claim', async () => {
     const task = taskWith({ status: 'blocked', systemStatusCategory: 'blocked' });
     const approval = itemOf('approvals.list', {
@@ -126,8 +126,8 @@ describe('a task that nobody can take now', () => {
   });
 });
 
-describe('a task that is given to somebody', () => {
-  test('shows that only the assignee is offered it', async () => {
+describe('an assigned task', () => {
+  test('shows that it is offered only to the assignee', async () => {
     await openTask(taskWith({ assigneeId: graceId }));
     await see('Baton offers this task to Grace only.');
     await see('Every eligible principal can claim it now, although Baton offers it to its assignee only.');
@@ -138,7 +138,7 @@ describe('a task that is given to somebody', () => {
     await see('Baton offers this task to you only.');
   });
 
-  test('and has ended, shows nothing', async () => {
+  test('shows no note after it has ended', async () => {
     await openTask(
       taskWith({ assigneeId: graceId, status: 'done', systemStatusCategory: 'terminal_success' }),
     );
@@ -159,7 +159,7 @@ describe('a task that is given to somebody', () => {
     await see('Grace (disabled)');
   });
 
-  test('a button, or the key a, gives it to an agent', async () => {
+  test('a button, or the key a, assigns it to an agent', async () => {
     const task = taskWith({ version: 7 });
     const agent = itemOf('principals.list', {
       id: graceId,

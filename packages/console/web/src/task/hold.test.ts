@@ -112,7 +112,7 @@ describe('a task that this person holds', () => {
     await see('Too long.');
   });
 
-  test('it is given back with the reason, and its session is closed', async () => {
+  test('it is released with the reason, and its session is closed', async () => {
     const { task, me } = heldTask();
     const service = await open(`/tasks/${task.publicId}`, {
       me,
@@ -124,7 +124,7 @@ describe('a task that this person holds', () => {
     assert.deepEqual(service.askedFor('sessions.close')[0]?.ids, [sessionId]);
   });
 
-  test('a change of it bears its fence', async () => {
+  test('a change of it sends the fencing token', async () => {
     const { task, me } = heldTask();
     const service = await open(`/tasks/${task.publicId}`, {
       me,
@@ -170,7 +170,7 @@ describe('a task that this person holds', () => {
     await unseen('You no longer hold this task.');
   });
 
-  test('a session that took no task is closed after a while', async () => {
+  test('a session without a claimed task is closed after a while', async () => {
     const { me } = heldTask();
     const old = new Date(Date.now() - 120_000).toISOString();
     const sessions = me.activeSessions?.map((session) => ({ ...session, startedAt: old })) ?? [];
@@ -184,7 +184,7 @@ describe('a task that this person holds', () => {
 });
 
 describe('the end of a claim', () => {
-  test('only leases of the console count as held in it', () => {
+  test("only the console's own leases count as held in it", () => {
     const { me } = heldTask();
     assert.equal(holdsOf(meWith(me)).length, 1);
     const sessions = me.activeSessions?.map((session) => ({ ...session, clientName: 'another' })) ?? [];

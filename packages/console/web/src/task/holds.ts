@@ -68,7 +68,7 @@ export interface Loss {
   readonly reason: string | null;
 }
 
-/** @returns how a claim was lost; undefined if its holder ended it or completed the task */
+/** @returns the loss of a claim; undefined if its holder ended it or completed the task */
 export async function findLoss(hold: HeldClaim, me: string): Promise<Loss | undefined> {
   const [claim, events] = await Promise.allSettled([
     baton.claims.get(hold.id),

@@ -6,7 +6,7 @@ const ownReasons: readonly (string | null)[] = ['completed', 'task_cancelled', e
 
 /**
  * Whether the holder ended the claim, so that it was not lost.
- * @param by who ended it: null for nobody, undefined if this person may not read it
+ * @param by the principal that ended it: null if it expired, undefined if this person may not read it
  */
 export function isOwnEnd(reason: string | null, by: string | null | undefined, me: string): boolean {
   if (reason === endReasons.givenBack) return true;

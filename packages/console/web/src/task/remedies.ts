@@ -2,7 +2,7 @@ import { etagOf } from '@baton/sdk';
 import { baton } from '../client.ts';
 import { endReasons } from './lease-ends.ts';
 
-/** An act that removes a reason, as the API names it. */
+/** An act that removes a reason, under its name in the API. */
 export interface Remedy {
   readonly act: string;
   readonly path: string;

@@ -89,7 +89,7 @@ describe("a task's page", () => {
     assert.equal(address(), '/');
   });
 
-  test('names its workspace and project, which lead there', async () => {
+  test('shows links to its workspace and project', async () => {
     const workspace = exampleOf('workspaces.get', { name: 'Web shop' });
     await openTask(taskWith({ workspaceId: workspace.id, projectId: graceId }), {
       'workspaces.get': workspace,
@@ -115,7 +115,7 @@ describe("a task's page", () => {
 });
 
 describe('the actions on a task', () => {
-  test('it can be claimed with the permissions only', async () => {
+  test('it can be claimed only with the permissions', async () => {
     await openTask(taskWith());
     assert.ok(isThere('button', 'Claim'));
     await see('Every eligible principal can claim it now.');
@@ -126,7 +126,7 @@ describe('the actions on a task', () => {
     assert.ok(!isThere('button', 'Claim'));
   });
 
-  test('t takes it in a session of its own, and a refusal gives the session back', async () => {
+  test('t claims it in a session of its own, and a rejection closes the session', async () => {
     const task = taskWith();
     const session = exampleOf('sessions.open');
     const service = await openTask(task, {
@@ -145,7 +145,7 @@ describe('the actions on a task', () => {
     assert.deepEqual(service.askedFor('sessions.close')[0]?.ids, [session.id]);
   });
 
-  test('it is moved with the version that is shown', async () => {
+  test('it is moved with the shown version', async () => {
     const task = taskWith({ version: 5 });
     const service = await openTask(task, { 'tasks.update': { ...task, status: 'in_progress', version: 6 } });
     await click('button', 'In progress');
@@ -156,7 +156,7 @@ describe('the actions on a task', () => {
     );
   });
 
-  test('a status at the end is reached by completing', async () => {
+  test('a terminal status is reached by completing', async () => {
     const task = taskWith();
     const service = await openTask(task, { 'tasks.complete': { ...task, status: 'done' } });
     await click('button', 'Done');
@@ -164,7 +164,7 @@ describe('the actions on a task', () => {
     assert.equal(service.askedFor('tasks.update').length, 0);
   });
 
-  test('a version conflict shows who changed what, and restores the status', async () => {
+  test('a version conflict shows the concurrent change and its author, and restores the status', async () => {
     const task = taskWith({ status: 'ready' });
     const event = itemOf('events.list', {
       actorId: graceId,
@@ -248,7 +248,7 @@ describe('the actions on a task', () => {
   });
 });
 
-describe('why a task does not move', () => {
+describe('the reasons why a task does not move', () => {
   const id = '0190b2c4-0000-7000-8000-0000000000f1';
 
   for (const [code, words] of [
@@ -265,7 +265,7 @@ describe('why a task does not move', () => {
       assert.ok(!isThere('button', 'Claim'));
     });
 
-  test('a lease is ended beside the reason, after a question', async () => {
+  test('a lease is ended next to the reason, after a confirmation', async () => {
     const service = await openTask(taskWith(), {
       ...held(reason('task_already_claimed', 'release_claim', `/claims/${id}:release`)),
       'claims.release': exampleOf('claims.release'),
@@ -289,7 +289,7 @@ describe('why a task does not move', () => {
     assert.equal(service.askedFor('tasks.deleteRelation').length, 0);
   });
 
-  test('an approval is not given beside the reason: a link leads to all that is decided', async () => {
+  test('an approval is not given next to the reason: a link opens the full subject', async () => {
     const service = await openTask(
       taskWith(),
       held(reason('approval_required', 'approve', `/approvals/${id}:approve`)),
@@ -300,14 +300,14 @@ describe('why a task does not move', () => {
     assert.equal(service.askedFor('approvals.approve').length, 0);
   });
 
-  test('without the permission to approve, it is named', async () => {
+  test('without the permission to approve, the permission is shown', async () => {
     const path = `/approvals/${id}:approve`;
     await openTask(taskWith(), held(reason('approval_required', 'approve', path, false, 'approvals.decide')));
     await see('Approve (requires approvals.decide)');
     assert.ok(!isThere('link', 'Review and decide'));
   });
 
-  test('a dependency is named, and completed after a confirmation', async () => {
+  test('a dependency is shown, and completed after a confirmation', async () => {
     const first = taskWith({ id, title: 'First' });
     const service = await openTask(
       taskWith(),
@@ -358,7 +358,7 @@ describe('the sections of a task page', () => {
     assert.equal((await find<HTMLTextAreaElement>('textbox', 'Your comment')).value, '');
   });
 
-  test('a comment that is refused stays in its field, with the code', async () => {
+  test('a rejected comment stays in its field, with the code', async () => {
     await openTask(taskWith(), {
       'tasks.createComment': new Refusal(403, 'permission_denied', 'You need tasks.write.'),
     });
@@ -368,7 +368,7 @@ describe('the sections of a task page', () => {
     assert.equal((await find<HTMLTextAreaElement>('textbox', 'Your comment')).value, 'Not lost');
   });
 
-  test('older comments come on demand', async () => {
+  test('older comments load on demand', async () => {
     const comment = (body: string) => itemOf('tasks.listComments', { id: body.padEnd(36, '0'), body });
     await openTask(taskWith(), {
       'tasks.listComments': ({ query }) =>
@@ -494,7 +494,7 @@ describe('the sections of a task page', () => {
     assert.deepEqual(types, ['task.updated', 'claim.released', 'task.created']);
   });
 
-  test('texts of others are shown as they are, never run', async () => {
+  test('untrusted text is shown verbatim and never run', async () => {
     const task = taskWith({ title: evil, description: `${evil}{{7*7}}`, customFields: { [evil]: evil } });
     const comment = itemOf('tasks.listComments', { body: `${evil} [x](javascript:window.ran=1)` });
     await openTask(task, { 'tasks.listComments': pageOf(comment) });

@@ -27,7 +27,7 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** How the console's claim of this task was lost, until it is dismissed; undefined if it was not. */
+/** The loss of the console's claim on this task, until it is dismissed; undefined if it was not lost. */
 export function useLoss(taskId: string): Loss | undefined {
   return useSyncExternalStore(subscribe, () => losses.get(taskId));
 }
@@ -43,7 +43,7 @@ export function useHold(taskId: string): HeldClaim | undefined {
 }
 
 /**
- * Renews the claims of this person's console while the page is open, also after a reload, and reports lost ones. They
+ * Renews the claims of this person's console while the page is open, even after a reload, and reports lost ones. They
  * expire some minutes after the last page is closed.
  */
 export function useKeepHolds(me: HarnessContext | undefined): void {

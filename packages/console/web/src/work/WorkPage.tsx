@@ -117,7 +117,7 @@ export function WorkPage() {
   );
 }
 
-/** Filters by workspace. Hidden if there are no workspaces. */
+/** Filters by workspace. Hidden if no workspaces exist. */
 function WorkspaceFilter({
   workspace = '',
   onChange,

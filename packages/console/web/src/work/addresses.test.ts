@@ -11,7 +11,7 @@ const { localPath } = await import('../shell/local-path.ts');
 
 const id = '0190b2c4-0000-7000-8000-0000000000ad';
 
-describe('the address of the work', () => {
+describe('the URL of the work page', () => {
   test('keeps the input', () => {
     const known = {
       q: 'report',
@@ -26,7 +26,7 @@ describe('the address of the work', () => {
     assert.deepEqual(workSearch(known), known);
   });
 
-  test('loses each word that the page does not know', () => {
+  test('drops unknown parameters', () => {
     const unknown = {
       q: 7,
       view: 'list',
@@ -41,7 +41,7 @@ describe('the address of the work', () => {
     assert.deepEqual(workSearch(unknown), {});
   });
 
-  test('holds 200 letters of a search, and no empty one', () => {
+  test('contains up to 200 letters of a search, and no empty one', () => {
     assert.equal(workSearch({ q: 'a'.repeat(300) }).q?.length, 200);
     assert.deepEqual(workSearch({ q: '' }), {});
   });
@@ -53,23 +53,23 @@ describe('the address of the journal', () => {
     assert.deepEqual(journalSearch(known), known);
   });
 
-  test('loses an id that is none, and an event without its object', () => {
+  test('drops an invalid id, and an event without its object', () => {
     assert.deepEqual(journalSearch({ object: 'TASK-1', actor: 'me', at: 'ec1_abc', types: '' }), {});
     assert.deepEqual(journalSearch({ object: id, at: 'zc1_abc' }), { object: id });
   });
 
-  test('knows an id in small and in large letters, and nothing around it', () => {
+  test('accepts an id in lower and in upper case, without anything around it', () => {
     assert.ok(isId(id) && isId(id.toUpperCase()));
     assert.ok(!isId(`${id}\n`) && !isId(`x${id}`) && !isId(''));
   });
 
-  test('names twenty prefixes of types at most, without blanks', () => {
+  test('contains at most twenty type prefixes, without blanks', () => {
     assert.deepEqual(prefixesIn(' task. ,, run.failed '), ['task.', 'run.failed']);
     assert.equal(prefixesIn(Array.from({ length: 30 }, (_, n) => `t${n}`).join()).length, 20);
     assert.deepEqual(prefixesIn(undefined), []);
   });
 
-  test('lets a live event through as the service would', () => {
+  test('filters a live event as the service would', () => {
     const event = itemOf('events.list', { type: 'task.created', entityId: id, actorId: null });
     assert.ok(passes({}, event));
     assert.ok(passes({ types: 'run., task.', object: id }, event));
@@ -80,18 +80,18 @@ describe('the address of the journal', () => {
 });
 
 describe('the addresses of other pages', () => {
-  test('processes are filtered by a status that exists', () => {
+  test('processes are filtered by an existing status', () => {
     assert.deepEqual(processesSearch({ status: 'suspended' }), { status: 'suspended' });
     assert.deepEqual(processesSearch({ status: 'constructor' }), {});
   });
 
-  test('the administration has the sections that it has', () => {
+  test('the administration accepts existing sections only', () => {
     assert.deepEqual(administrationSearch({ section: 'audit' }), { section: 'audit' });
     assert.deepEqual(administrationSearch({ section: 'toString' }), {});
     assert.deepEqual(administrationSearch({ section: 1 }), {});
   });
 
-  test('the sign-in leads to a path of the console', () => {
+  test('the sign-in redirects to a path of the console', () => {
     assert.equal(localPath('/journal?types=task.'), '/journal?types=task.');
     assert.equal(localPath(null), '/');
   });

@@ -74,12 +74,12 @@ async function drag(title: string, status: string): Promise<void> {
 }
 
 describe('the board', () => {
-  test('has a column for each status of the types in use, by the words that most know, in the order of the work', async () => {
+  test('has a column per status of the types in use, with the most familiar names, in workflow order', async () => {
     await open('/?view=board', { answers: boardOf([taskWith()]) });
     assert.deepEqual(columns(), ['Backlog', 'Ready', 'In review', 'Done']);
   });
 
-  test('shows each task in the column of its status, and the number in its head', async () => {
+  test("shows each task in the column of its status, and the count in the column's header", async () => {
     await open('/?view=board', {
       answers: boardOf([
         taskWith({ title: 'One' }),
@@ -106,7 +106,7 @@ describe('the board', () => {
     await see('permission_denied · req_test');
   });
 
-  test('j, k, h and l go from card to card, past columns that are empty', async () => {
+  test('j, k, h and l navigate the cards and skip empty columns', async () => {
     await open('/?view=board', {
       answers: boardOf([
         taskWith({ title: 'One' }),
@@ -146,7 +146,7 @@ describe('the board', () => {
     await find('menuitem', 'No transitions');
   });
 
-  test('a move by the menu is sent with the version that is shown', async () => {
+  test('a move by the menu is sent with the shown version', async () => {
     const task = taskWith({ title: 'One', version: 7 });
     const service = await open('/?view=board', {
       answers: boardOf([task], { ...moves(target('backlog', 'Backlog')), 'tasks.update': taskWith() }),
@@ -195,7 +195,7 @@ describe('the board', () => {
     assert.equal(service.askedFor('tasks.update').length, 0);
   });
 
-  test('a card that somebody changed meanwhile returns, with the author and the current state', async () => {
+  test('a card whose task was changed meanwhile returns, with the author and the current state', async () => {
     const task = taskWith({ title: 'Wanted by two', updatedAt: '2026-03-02T09:00:00.000Z' });
     const event = itemOf('events.list', {
       actorId: graceId,
@@ -240,7 +240,7 @@ describe('the board', () => {
     await see(`${task.publicId} moves to Done when its acceptance checks have passed.`);
   });
 
-  test('v b and v l change between board and list, and keep the filters', async () => {
+  test('v b and v l switch between board and list, and keep the filters', async () => {
     await open('/?priority=high', { answers: boardOf([taskWith()]) });
     await press('v', 'b');
     assert.equal(address(), '/?priority=high&view=board');
@@ -253,7 +253,7 @@ describe('the board', () => {
     assert.equal(address(), '/');
   });
 
-  test('from a card the page of its task opens', async () => {
+  test('a card opens the page of its task', async () => {
     const task = taskWith({ title: 'Opened' });
     await open('/?view=board', { answers: { ...answersOf(task), ...boardOf([task]) } });
     card('Opened').querySelector('a')?.click();

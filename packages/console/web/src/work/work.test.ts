@@ -35,7 +35,7 @@ const demoMade = (ageMs: number) =>
   });
 const main = () => seen(document.querySelector('main') as Element);
 
-describe('the list of the work', () => {
+describe('the list of tasks', () => {
   test('shows each task with its name, status, priority, holder and time', async () => {
     const task = taskWith({
       title: 'Mend the roof',
@@ -177,7 +177,7 @@ describe('the list of the work', () => {
     assert.ok((await find<HTMLInputElement>('checkbox', 'Mine')).checked);
   });
 
-  test('words in the address that nobody knows are as if they were not there', async () => {
+  test('unknown values in the URL are ignored', async () => {
     const service = await open('/?view=x&category=x&priority=x&workspace=x&create=x');
     assert.deepEqual(
       service.askedFor('tasks.list').map(({ query }) => query),
@@ -237,7 +237,7 @@ describe('the list of the work', () => {
     assert.deepEqual(links(), ['Of old', 'Of today']);
   });
 
-  test('reads the next page when the end is near', async () => {
+  test('loads the next page near the end', async () => {
     const [first, second] = [
       taskWith({ title: 'On the first page' }),
       taskWith({ title: 'On the second page' }),
@@ -255,7 +255,7 @@ describe('the list of the work', () => {
     );
   });
 
-  test('draws of many tasks only those in sight', async () => {
+  test('renders only the visible ones of many tasks', async () => {
     const many = Array.from({ length: 500 }, (_, n) => taskWith({ title: `Task ${n}` }));
     await open('/', { answers: { 'tasks.list': pageOf(...many) } });
     const drawn = links().length;
@@ -263,7 +263,7 @@ describe('the list of the work', () => {
     assert.equal(document.querySelector('main li')?.getAttribute('aria-setsize'), '500');
   });
 
-  test('j and k go from line to line and stop at the ends, Enter opens', async () => {
+  test('j and k navigate the lines and stop at the ends, Enter opens', async () => {
     const [one, two] = [taskWith({ title: 'One' }), taskWith({ title: 'Two' })];
     await open('/', { answers: { ...answersOf(two, [one]), 'tasks.list': pageOf(one, two) } });
     const focused = () => document.activeElement?.textContent;
@@ -325,7 +325,7 @@ describe('a new task', () => {
     );
   });
 
-  test('sent again after a lost answer it has the same key, and another one after a change', async () => {
+  test('sent again after a lost response it has the same key, and after a change another one', async () => {
     const service = await open('/?create=true', {
       answers: { 'tasks.create': new Refusal(422, 'validation_error', 'No.') },
     });

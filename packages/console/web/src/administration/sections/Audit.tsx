@@ -17,7 +17,7 @@ interface Filter {
 
 const everything: Filter = { action: '', actor: '', request: '', outcome: '' };
 
-/** The audit log of the identity service, newest first, and how to verify it. */
+/** The audit log of the identity service, newest first, and the command that verifies it. */
 export function Audit({ admin }: { admin: Administration }) {
   const { tenantId } = admin;
   const [filter, setFilter] = useState(everything);

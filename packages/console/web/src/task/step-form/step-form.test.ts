@@ -86,7 +86,7 @@ describe('the form of a process step', () => {
     );
   });
 
-  test('is sent as custom fields with the version that is shown, and then the task is completed', async () => {
+  test('is sent as custom fields with the shown version, and then the task is completed', async () => {
     const task = ofProcess({ version: 4, customFields: { other: 'kept' } });
     const answered = { ...task, version: 5 };
     const service = await openStep(task, {
@@ -165,7 +165,7 @@ describe('the form of a process step', () => {
     await see(`Saved the answers to ${task.publicId}.`);
   });
 
-  test('of a step that is for somebody else it is shown, and can not be filled in', async () => {
+  test("of a step with another addressee is shown, but can't be filled in", async () => {
     const task = ofProcess();
     const reason = { code: 'not_eligible', since: null, remedies: [], addressee: { principalId: graceId } };
     await openStep(task, {
@@ -193,13 +193,13 @@ describe('the form of a process step', () => {
     assert.ok(!isThere('button', 'Submit and complete'));
   });
 
-  test('a task that no process filed has none', async () => {
+  test('a task that no process created has none', async () => {
     const service = await openStep(taskWith());
     notSeen('Process form');
     assert.equal(service.askedFor('tasks.getForm').length, 0);
   });
 
-  test('a task that merely names a process as its origin has none either', async () => {
+  test('a task that only refers to a process as its origin has none either', async () => {
     const task = ofProcess();
     await openStep(task, { 'tasks.getForm': formOf(task, { process: null, form: null }) });
     notSeen('Process form');
@@ -260,7 +260,7 @@ describe('the fields of a form', () => {
     );
   });
 
-  test('are in the order of those that are required, and the others after them', () => {
+  test('are in the order of required fields, followed by the others', () => {
     const properties = { a: {}, b: {}, c: {} };
     const fields = fieldsOf({ type: 'object', required: ['c', 'b'], properties });
     assert.deepEqual(
@@ -269,7 +269,7 @@ describe('the fields of a form', () => {
     );
   });
 
-  test('turn a value into text and back', () => {
+  test('convert a value to text and back', () => {
     for (const [schema, value] of [
       [{ type: 'string' }, 'two\nlines'],
       [{ type: 'number' }, -0.5],
@@ -286,13 +286,13 @@ describe('the fields of a form', () => {
     }
   });
 
-  test('report what is wrong with a text', () => {
+  test('report the error in a text', () => {
     assert.throws(() => parseAnswer(one({ title: 'Parts' }), '{'), /Parts must be JSON/);
     assert.throws(() => parseAnswer(one({ type: 'number' }), '1e999'), /x must be a number/);
     assert.throws(() => parseAnswer(one({ type: 'string', format: 'date-time' }), 'soon'), /date and a time/);
   });
 
-  test('an empty answer removes the field, and others of the task stay', () => {
+  test("an empty answer removes the field, and the task's other fields stay", () => {
     assert.deepEqual(withAnswers({ a: 1, b: 2 }, { b: undefined, c: false }), { a: 1, c: false });
   });
 });

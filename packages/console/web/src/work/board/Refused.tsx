@@ -11,7 +11,7 @@ interface RefusedProps {
   readonly refusal: Refusal;
 }
 
-/** Why a task was not moved, and who changed it in the meantime. */
+/** The reason why a task was not moved, and the author of a change in the meantime. */
 export function Refused({ task, to, refusal: { error, now, by, isBeingChecked } }: RefusedProps) {
   if (isBeingChecked)
     return (

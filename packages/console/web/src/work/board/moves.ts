@@ -8,10 +8,10 @@ import { sendAnswers } from '../../task/step-form/form-registry.ts';
 /** An available transition of a task. */
 export type Target = TaskTransitions['targets'][number];
 
-/** Why a task was not moved. */
+/** The reason why a task was not moved. */
 export interface Refusal {
   readonly error: unknown;
-  /** After a conflict: the current task, and who changed it, if readable. */
+  /** After a conflict: the current task, and the author of the change, if readable. */
   readonly now?: Task;
   readonly by?: string | null;
   /** The status is unchanged, because the task's acceptance checks run first. */
@@ -26,7 +26,7 @@ export const transitionsQuery = ({ id, version }: Pick<Task, 'id' | 'version'>) 
   });
 
 /**
- * Moves a task, if its version is still the one that the person sees.
+ * Moves a task, if its version is still the displayed one.
  * @param task with the expected version
  * @returns the reason if it was not moved
  */
@@ -46,7 +46,7 @@ export async function moveTask(task: Task, { status, route }: Target): Promise<R
   }
 }
 
-/** The current state of a changed task, and who changed it, if the journal is readable. */
+/** The current state of a changed task, and the author of the change, if the journal is readable. */
 async function findConflict({ id, updatedAt }: Task): Promise<Pick<Refusal, 'now' | 'by'>> {
   const [now, events] = await Promise.allSettled([
     baton.tasks.get(id),

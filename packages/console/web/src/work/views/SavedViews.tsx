@@ -11,7 +11,7 @@ interface SavedViewsProps {
   readonly me: string | undefined;
 }
 
-/** Tabs for saved views. Hidden if there are none. */
+/** Tabs for saved views. Hidden if none exist. */
 export function SavedTabs({ me }: Pick<SavedViewsProps, 'me'>) {
   const views = useSavedViews(me);
   if (views.length === 0) return null;
@@ -36,7 +36,7 @@ export function SavedTabs({ me }: Pick<SavedViewsProps, 'me'>) {
   );
 }
 
-/** The button that saves the current filters or edits saved views. Hidden if there are neither. */
+/** The button that saves the current filters or edits saved views. Hidden if neither exist. */
 export function EditViews({ search, me }: SavedViewsProps) {
   const views = useSavedViews(me);
   const [isOpen, setOpen] = useState(false);

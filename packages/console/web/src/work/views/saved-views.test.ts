@@ -50,7 +50,7 @@ describe('saved views', () => {
     assert.deepEqual(tabs(), []);
   });
 
-  test('open their filters, also from the palette', async () => {
+  test('open their filters, even from the palette', async () => {
     keep([{ name: 'Fires', search: { priority: 'critical', view: 'board' } }]);
     await open('/inbox');
     await press('Control+k');
@@ -61,7 +61,7 @@ describe('saved views', () => {
     assert.equal(address(), '/');
   });
 
-  test('a name that another view has is not given twice', async () => {
+  test('the name of another view is rejected', async () => {
     keep([
       { name: 'One', search: { q: 'one' } },
       { name: 'Two', search: { q: 'two' } },
@@ -117,7 +117,7 @@ describe('saved views', () => {
     assert.deepEqual(readSavedViews(meId), [{ name: 'One', search: { q: 'other' } }]);
   });
 
-  test('two addresses are the same view whatever the order of their words, and whether a task is being created', () => {
+  test('two URLs are the same view regardless of the order of their parameters and of the form for a new task', () => {
     assert.ok(isSameView({ priority: 'low', q: 'a', create: true }, { q: 'a', priority: 'low' }));
     assert.ok(!isSameView({ q: 'a' }, { q: 'a', view: 'board' }));
   });
