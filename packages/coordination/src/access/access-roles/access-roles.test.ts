@@ -86,9 +86,8 @@ test('the list begins with the built-in roles, from the fewest to the most permi
 test('a member decides what is addressed to them, and nothing else', async () => {
   const [member, other] = [await holder('member'), await holder('member')];
   const { body: approval } = await member.post('/approvals', {
-    title: 'May I?',
     assignedPrincipalId: member.principalId,
-    comment: 'Please.',
+    comment: 'May I?',
   });
   assert.ok(approval.id, JSON.stringify(approval));
   refused(await other.post(`/approvals/${approval.id}:approve`), 403, 'not_eligible');

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
+import { linkAgent, publishAgent } from '../../testing/agents.ts';
 import {
   type Actor,
   type Answer,
@@ -140,13 +141,8 @@ test('refusals come in the documented order', async () => {
 });
 
 test('the access of a registered agent comes from its configuration', async () => {
-  const agent = await baton.actor({ kind: 'agent', permissions: ['tasks.read'] });
-  await baton.pool.run(sql`
-    with made as (
-      insert into agents (id, tenant_id, key, kind, display_name, created_by)
-      select gen_random_uuid(), tenant_id, 'registered', 'agent', 'Registered', id from principals
-      where id = ${admin.principalId} returning id)
-    update principals set agent_id = made.id from made where principals.id = ${agent.principalId}`);
+  const { key } = await publishAgent(admin);
+  const agent = await linkAgent(baton, key);
   refused(await setAccess(agent.principalId, { accessRole: 'viewer' }), 409, 'principal_managed_by_registry');
 });
 
