@@ -141,7 +141,7 @@ test('every kind with all its fields is unchanged the second time, and a change 
 });
 
 test('a principal takes an access role in place of permissions, and the plan names it', async () => {
-  const { tenantId = '' } = baton.connection;
+  const { tenantId } = baton.connection;
   const identity = await baton.admin.identity.principals.create(tenantId, {
     kind: 'human',
     displayName: 'Robin',

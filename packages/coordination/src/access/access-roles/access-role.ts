@@ -4,8 +4,8 @@ import { Description, DisplayName } from '@baton/values/keys';
 import { Timestamp, Uuid } from '@baton/values/wire';
 import { describePermissions } from '../../service/permissions.ts';
 import type { Tables } from '../../service/schema.ts';
+import type { Preset } from '../grants/presets.ts';
 import { PermissionList } from '../permission-list.ts';
-import type { Preset } from './presets.ts';
 
 /** A named list of permissions. See docs/reference/access.md#access-roles. */
 export const AccessRole = z
@@ -65,7 +65,11 @@ export type AccessRoleRow = RowOf<Tables['access_roles']>;
 export function accessRoleOf(row: AccessRoleRow): AccessRole {
   const { id, key, name, description, permissions, version } = row;
   return {
-    ...{ id, key, name, description, permissions },
+    id,
+    key,
+    name,
+    description,
+    permissions,
     allows: describePermissions(permissions),
     isBuiltIn: false,
     version,
@@ -76,7 +80,11 @@ export function accessRoleOf(row: AccessRoleRow): AccessRole {
 
 export function accessRoleOfPreset({ key, name, description, permissions }: Preset): AccessRole {
   return {
-    ...{ id: null, key, name, description, permissions: [...permissions] },
+    id: null,
+    key,
+    name,
+    description,
+    permissions: [...permissions],
     allows: describePermissions(permissions),
     isBuiltIn: true,
     version: 1,

@@ -1,6 +1,7 @@
 import { pageOf } from '@baton/values/wire';
 import { refuseNulls } from '../../service/changes.ts';
 import { endpoint } from '../context.ts';
+import { AccessRoleRef } from '../grants/granted-access.ts';
 import { iamBindingUpdated } from '../iam-bindings/iam-bindings.events.ts';
 import { AccessRole, AccessRoleChange, AccessRoleRequest, ListedPermission } from './access-role.ts';
 import { accessRoleCreated, accessRoleDeleted, accessRoleUpdated } from './access-roles.events.ts';
@@ -12,7 +13,6 @@ import {
   listPermissions,
   updateAccessRole,
 } from './access-roles.ts';
-import { AccessRoleRef } from './granted-access.ts';
 
 const params = { id: AccessRoleRef.meta({ description: 'The key or the id of the role.' }) };
 

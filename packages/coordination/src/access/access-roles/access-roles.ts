@@ -11,7 +11,15 @@ import {
 } from '../../service/permissions.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { noteBindingUpdated } from '../iam-bindings/iam-bindings.ts';
+import { permissionsFor } from '../grants/granted-access.ts';
+import { findPreset, presets } from '../grants/presets.ts';
+import { takesAdmin } from '../iam-bindings/administrators.ts';
+import {
+  applyRole,
+  applyRoleWithoutAdmin,
+  forgetRole,
+  listUsesOfRole,
+} from '../iam-bindings/role-bindings.ts';
 import { parsePermissions, refuseEscalation, refuseForKind } from '../permission-list.ts';
 import {
   type AccessRole,
@@ -25,21 +33,15 @@ import {
 import { accessRoleCreated, accessRoleDeleted, accessRoleUpdated } from './access-roles.events.ts';
 import {
   type AccessRoleValues,
-  clearAccessRole,
   countAccessRoles,
-  countBindingsOfRole,
   deleteAccessRole as deleteRole,
   findAccessRole,
   findAccessRoles,
   insertAccessRole,
   lockAccessRole,
-  takeAccessLock,
-  updateBindingsOfRole,
+  takeAccessRolesLock,
   updateAccessRole as updateRole,
 } from './access-roles.sql.ts';
-import { requireAdministrator, takesAdmin } from './administrators.ts';
-import { permissionsFor } from './granted-access.ts';
-import { findPreset, presets } from './presets.ts';
 
 /** The own roles of a tenant: all fit on one page. */
 const ownRolesMax = 100;
@@ -78,7 +80,7 @@ export async function createAccessRole(context: Context, request: AccessRoleRequ
   const permissions = parsePermissions(request.permissions);
   refuseEscalation(context.caller.permissions, permissions);
   if (findPreset(key) !== undefined) fail('access_role_key_conflict', { key });
-  await db.run(takeAccessLock(tenantId));
+  await db.run(takeAccessRolesLock(tenantId));
   const row = await db.row(
     insertAccessRole({ id: newId(), tenantId, key, name, description, permissions: [...permissions] }),
   );
@@ -130,19 +132,14 @@ export async function updateAccessRole(
 /** @returns how many bindings got other permissions */
 async function updateBindings(
   context: Context,
-  before: AccessRoleRow,
+  { key, permissions: before }: AccessRoleRow,
   permissions: readonly Permission[],
 ): Promise<number> {
-  const { db, tenantId } = context;
-  const { key } = before;
-  for (const { kind } of await db.rows(countBindingsOfRole(tenantId, key)))
+  for (const { kind } of await listUsesOfRole(context, key))
     refuseForKind(kind, permissionsFor(kind, permissions));
   const people = permissionsFor('human', permissions);
-  const others = permissionsFor('agent', permissions);
-  const changed = await db.rows(updateBindingsOfRole(tenantId, { key, people, others }));
-  for (const binding of changed) noteBindingUpdated(context, binding);
-  if (changed.length > 0 && takesAdmin(before.permissions, permissions)) await requireAdministrator(context);
-  return changed.length;
+  const role = { key, people, others: permissionsFor('agent', permissions) };
+  return takesAdmin(before, permissions) ? applyRoleWithoutAdmin(context, role) : applyRole(context, role);
 }
 
 /**
@@ -152,10 +149,10 @@ async function updateBindings(
 export async function deleteAccessRole(context: Context, ref: string): Promise<undefined> {
   const { db, tenantId } = context;
   const { id, key } = await lockOwnRole(context, ref);
-  const used = await db.rows(countBindingsOfRole(tenantId, key));
+  const used = await listUsesOfRole(context, key);
   const bindings = used.reduce((sum, { bindings: count }) => sum + count, 0);
   if (bindings > 0) fail('access_role_in_use', { accessRole: key, bindings });
-  await db.run(clearAccessRole(tenantId, key));
+  await forgetRole(context, key);
   await db.run(deleteRole(tenantId, id));
   emit(context, accessRoleDeleted, { entityId: id }, { key });
   return undefined;

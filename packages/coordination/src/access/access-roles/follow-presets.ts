@@ -1,9 +1,8 @@
 import type { Job, JobTools } from '../../service/job.ts';
 import type { Context } from '../context.ts';
-import { noteBindingUpdated } from '../iam-bindings/iam-bindings.ts';
-import { findTenantsBehind, type PermissionsOfRole, updateBindingsOfRole } from './access-roles.sql.ts';
-import { permissionsFor } from './granted-access.ts';
-import { presets } from './presets.ts';
+import { permissionsFor } from '../grants/granted-access.ts';
+import { presets } from '../grants/presets.ts';
+import { applyRole, listTenantsBehind, type PermissionsOfRole } from '../iam-bindings/role-bindings.ts';
 
 const tenantsMax = 20;
 /** After a pass without a change. A previous release that still runs may bind with its own list until it is replaced. */
@@ -28,8 +27,8 @@ export function followPresets({ pool, command }: JobTools<Context>): Job {
     batchMax: tenantsMax,
     async run() {
       if (performance.now() - checkedAtMs < pauseMs) return 0;
-      const behind = await pool.rows(findTenantsBehind(released, tenantsMax));
-      for (const { tenant_id: tenantId } of behind) await command(name, tenantId, updatePresetBindings);
+      const behind = await listTenantsBehind(pool, released, tenantsMax);
+      for (const tenantId of behind) await command(name, tenantId, updatePresetBindings);
       if (behind.length < tenantsMax) checkedAtMs = performance.now();
       return behind.length;
     },
@@ -37,7 +36,5 @@ export function followPresets({ pool, command }: JobTools<Context>): Job {
 }
 
 async function updatePresetBindings(context: Context): Promise<void> {
-  for (const role of released)
-    for (const binding of await context.db.rows(updateBindingsOfRole(context.tenantId, role)))
-      noteBindingUpdated(context, binding);
+  for (const role of released) await applyRole(context, role);
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type RowOf, wireMapper } from '@baton/kernel/database/row';
 import { Timestamp, Uuid } from '@baton/values/wire';
 import type { Tables } from '../../service/schema.ts';
-import { accessMembers, hasOneAccess, oneAccess } from '../access-roles/granted-access.ts';
+import { accessMembers, hasOneAccess, oneAccess } from '../grants/granted-access.ts';
 
 /**
  * `members`: the person sees only workspaces of their own memberships and the ones below. See

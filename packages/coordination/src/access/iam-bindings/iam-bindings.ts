@@ -2,12 +2,12 @@ import { newId } from '@baton/values/ids';
 import { emit } from '../../ledger/journal/journal.ts';
 import type { Permission } from '../../service/permissions.ts';
 import { viewerOf } from '../../service/sight/sight.ts';
-import { requireAdministrator, takesAdmin } from '../access-roles/administrators.ts';
-import { type GrantedAccess, resolveAccess } from '../access-roles/granted-access.ts';
 import { lockPrincipal } from '../authn/principal-lock.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
+import { type GrantedAccess, resolveAccess } from '../grants/granted-access.ts';
 import { refuseEscalation, refuseForKind } from '../permission-list.ts';
+import { requireAdministrator, takesAdmin } from './administrators.ts';
 import {
   type IamBinding,
   type IamBindingRequest,

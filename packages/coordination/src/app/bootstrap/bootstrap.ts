@@ -1,6 +1,6 @@
 import { newId } from '@baton/values/ids';
-import { resolveAccess } from '../../access/access-roles/granted-access.ts';
 import { insertNewKey } from '../../access/api-keys/api-keys.ts';
+import { resolveAccess } from '../../access/grants/granted-access.ts';
 import { bindNewIdentity } from '../../access/iam-bindings/iam-bindings.ts';
 import { principalOf } from '../../access/principals/principal.ts';
 import { emit, flushEvents } from '../../ledger/journal/journal.ts';

@@ -3,7 +3,7 @@ import { humanOnlyPermissions, type Permission } from '../../service/permissions
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { PermissionList, parsePermissions } from '../permission-list.ts';
-import { shareAccessRole } from './access-roles.sql.ts';
+import { shareAccessRole } from './grants.sql.ts';
 import { findPreset } from './presets.ts';
 
 /** The key or the id of an access role. */

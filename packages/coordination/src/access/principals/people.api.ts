@@ -1,9 +1,9 @@
 import { NameSearch, pageOf, QueryWord } from '@baton/values/wire';
-import { AccessRoleRef } from '../access-roles/granted-access.ts';
 import { endpoint } from '../context.ts';
-import { requireKind } from '../principals/principals.ts';
+import { AccessRoleRef } from '../grants/granted-access.ts';
 import { listPeople } from './people.ts';
 import { Person } from './person.ts';
+import { requireKind } from './principals.ts';
 
 export const peopleApi = [
   endpoint({

@@ -1,23 +1,21 @@
 import { z } from 'zod';
 import { Uuid } from '@baton/values/wire';
 import { describePermissions } from '../../service/permissions.ts';
-import { requireAdministrator, takesAdmin } from '../access-roles/administrators.ts';
+import { lockPrincipal } from '../authn/principal-lock.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
 import {
   type AccessChoice,
   accessMembers,
   hasOneAccess,
   oneAccess,
   resolveAccess,
-} from '../access-roles/granted-access.ts';
-import { lockPrincipal } from '../authn/principal-lock.ts';
-import type { Context } from '../context.ts';
-import { fail } from '../errors.ts';
-import { IamBinding, type IamBindingRow, iamBindingOf } from '../iam-bindings/iam-binding.ts';
-import { lockLiveBindings, updateAccessOfBindings } from '../iam-bindings/iam-bindings.sql.ts';
-import { getBindingRows, noteBindingUpdated } from '../iam-bindings/iam-bindings.ts';
+} from '../grants/granted-access.ts';
 import { refuseEscalation, refuseForKind } from '../permission-list.ts';
-import { getPrincipalRow } from '../principals/principals.ts';
-import { accessOf } from './access-of.ts';
+import { requireAdministrator, takesAdmin } from './administrators.ts';
+import { IamBinding } from './iam-binding.ts';
+import { lockLiveBindings, updateAccessOfBindings } from './iam-bindings.sql.ts';
+import { listIamBindings, noteBindingUpdated } from './iam-bindings.ts';
 
 /** What a principal is allowed to do by its live bindings. */
 export const PrincipalAccess = z
@@ -42,8 +40,19 @@ export const PrincipalAccessRequest = z
 
 /** @throws Refusal `not_found` */
 export async function getPrincipalAccess(context: Context, principalId: string): Promise<PrincipalAccess> {
-  await getPrincipalRow(context, principalId);
-  return showAccess(context, principalId);
+  const bindings = await listIamBindings(context, principalId);
+  const live = bindings.filter(({ status }) => status !== 'revoked');
+  const { accessRole, permissions } = accessOf(live);
+  return { principalId, accessRole, permissions, allows: describePermissions(permissions), bindings: live };
+}
+
+/** The role that all bindings of a principal name, and the permissions that they have together. */
+export function accessOf(bindings: readonly Pick<IamBinding, 'accessRole' | 'permissions'>[]): {
+  accessRole: string | null;
+  permissions: string[];
+} {
+  const [role = null, ...others] = new Set(bindings.map(({ accessRole }) => accessRole));
+  return { accessRole: others.length === 0 ? role : null, permissions: permissionsIn(bindings) };
 }
 
 /**
@@ -72,21 +81,8 @@ export async function setPrincipalAccess(
   for (const row of await db.rows(updateAccessOfBindings(tenantId, ids, access)))
     noteBindingUpdated(context, row);
   if (takesAdmin(held, access.permissions)) await requireAdministrator(context);
-  return showAccess(context, principalId);
+  return getPrincipalAccess(context, principalId);
 }
 
-const permissionsIn = (rows: readonly IamBindingRow[]) =>
-  [...new Set(rows.flatMap(({ permissions }) => permissions))].sort();
-
-async function showAccess(context: Context, principalId: string): Promise<PrincipalAccess> {
-  const rows = await getBindingRows(context, principalId);
-  const live = rows.filter(({ status }) => status !== 'revoked');
-  const { accessRole, permissions } = accessOf(live);
-  return {
-    principalId,
-    accessRole,
-    permissions,
-    allows: describePermissions(permissions),
-    bindings: live.map(iamBindingOf),
-  };
-}
+const permissionsIn = (bindings: readonly Pick<IamBinding, 'permissions'>[]) =>
+  [...new Set(bindings.flatMap(({ permissions }) => permissions))].sort();

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Timestamp, Uuid } from '@baton/values/wire';
-import { principalKinds, principalStatuses } from '../principals/principal.ts';
+import { principalKinds, principalStatuses } from './principal.ts';
 
 /** An identity by which somebody signs in: identity's side of the same person or agent. */
 const BoundIdentity = z

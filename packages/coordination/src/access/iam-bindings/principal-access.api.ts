@@ -1,6 +1,6 @@
 import { Uuid } from '@baton/values/wire';
 import { endpoint } from '../context.ts';
-import { iamBindingUpdated } from '../iam-bindings/iam-bindings.events.ts';
+import { iamBindingUpdated } from './iam-bindings.events.ts';
 import {
   getPrincipalAccess,
   PrincipalAccess,

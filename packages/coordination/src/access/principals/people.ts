@@ -1,13 +1,13 @@
 import { type ItemPage, listPage } from '@baton/kernel/database/list';
 import type { Page } from '@baton/kernel/http/paging';
 import type { Context } from '../context.ts';
-import { accessOf } from '../principal-access/access-of.ts';
-import { findAgentsOfPrincipals } from '../principals/managed-principals.ts';
-import { type Principal, principalOf } from '../principals/principal.ts';
-import { findPrincipals } from '../principals/principals.sql.ts';
-import { requireKind } from '../principals/principals.ts';
+import { accessOf } from '../iam-bindings/principal-access.ts';
+import { findAgentsOfPrincipals } from './managed-principals.ts';
 import { type AccessRow, findAccessOf, findKeyUseOf, type KeyUseRow } from './people.sql.ts';
 import type { Person } from './person.ts';
+import { type Principal, principalOf } from './principal.ts';
+import { findPrincipals } from './principals.sql.ts';
+import { requireKind } from './principals.ts';
 
 const bindingsMax = 20;
 
@@ -62,8 +62,13 @@ function personOf(
   const { bindings, keys, agent } = found;
   const uses = [keys?.last_used_at ?? null, ...bindings.map((row) => row.last_used_at)];
   return {
-    ...{ id, kind, displayName, status, email: profile.email, agent },
-    ...accessOf(bindings),
+    id,
+    kind,
+    displayName,
+    status,
+    email: profile.email,
+    agent,
+    ...accessOf(bindings.map((row) => ({ accessRole: row.access_role, permissions: row.permissions }))),
     identities: bindings.map((row) => ({
       bindingId: row.id,
       issuer: row.issuer,

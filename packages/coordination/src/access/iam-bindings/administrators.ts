@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { findAdministrator, takeAccessLock } from './access-roles.sql.ts';
+import { findAdministrator, takeAdministratorsLock } from './role-bindings.sql.ts';
 
 /**
  * After a change that took `admin` from bindings: requires that somebody active still has it. Of two administrators who
@@ -8,7 +8,7 @@ import { findAdministrator, takeAccessLock } from './access-roles.sql.ts';
  * @throws Refusal `last_administrator`
  */
 export async function requireAdministrator({ db, tenantId }: Context): Promise<void> {
-  await db.run(takeAccessLock(tenantId));
+  await db.run(takeAdministratorsLock(tenantId));
   if ((await db.row(findAdministrator(tenantId))) === undefined) fail('last_administrator');
 }
 
