@@ -128,7 +128,7 @@ const filesNothing = {
       'createPrincipal',
     ],
     ...['updatePrincipal', 'disablePrincipal', 'enablePrincipal', 'createIamBinding', 'revokeIamBinding'],
-    ...['createAccessRole', 'updateAccessRole', 'deleteAccessRole', 'setPrincipalAccess'],
+    ...['createAccessRole', 'updateAccessRole', 'setPrincipalAccess'],
     ...['createApiKey', 'revokeApiKey', 'createDelegation', 'revokeDelegation', 'bootstrap'],
   ],
   /** It writes nothing, or what it writes is about what it read. */
