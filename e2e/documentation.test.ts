@@ -18,7 +18,7 @@ import { type RunningBaton, startRunningBaton } from '@baton/testing/running-bat
 import { assertCompanyIsTold } from './testing/small-company.ts';
 
 /** `npm test` runs the commands of these pages, the long proof those of all pages. */
-const usualPages = ['README.md', 'docs/agents.md', 'docs/apply.md', 'docs/identity.md'];
+const usualPages = ['README.md', 'docs/access.md', 'docs/agents.md', 'docs/apply.md', 'docs/identity.md'];
 
 /** Lines that aren't run here: they start Baton, don't end, or have a separate test (the demo). */
 const skippedLine = /npm start|baton demo|baton worker|--follow/;
@@ -91,6 +91,7 @@ async function shell(
 // new there.
 for (const page of [
   'docs/apply.md',
+  'docs/access.md',
   'README.md',
   'docs/identity.md',
   'docs/coordination.md',

@@ -25,6 +25,22 @@ create domain task_category as text CHECK ((VALUE = ANY (ARRAY['backlog'::text, 
 
 create domain task_priority as smallint CHECK (((VALUE >= 0) AND (VALUE <= 3)));
 
+create table access_roles (
+  id uuid not null,
+  tenant_id uuid not null,
+  key text not null,
+  name text not null,
+  description text default ''::text not null,
+  permissions text[] not null,
+  version integer default 1 not null,
+  created_at timestamp(3) with time zone default now() not null,
+  updated_at timestamp(3) with time zone default now() not null,
+  constraint access_roles_pkey PRIMARY KEY (id),
+  constraint access_roles_tenant_id_key_key UNIQUE (tenant_id, key),
+  constraint access_roles_key_check CHECK ((key <> ALL (ARRAY['viewer'::text, 'member'::text, 'lead'::text, 'operator'::text, 'administrator'::text]))),
+  constraint access_roles_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+
 create table agent_connections (
   agent_id uuid not null,
   tenant_id uuid not null,
@@ -861,6 +877,7 @@ create table iam_bindings (
   created_at timestamp(3) with time zone default now() not null,
   updated_at timestamp(3) with time zone default now() not null,
   visibility text default 'tenant'::text not null,
+  access_role text,
   constraint iam_bindings_pkey PRIMARY KEY (id),
   constraint iam_bindings_issuer_iam_principal_id_key UNIQUE (issuer, iam_principal_id),
   constraint iam_bindings_status_check CHECK ((status = ANY (ARRAY['active'::text, 'disabled'::text, 'revoked'::text]))),
@@ -868,6 +885,7 @@ create table iam_bindings (
   constraint iam_bindings_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
   constraint iam_bindings_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
+CREATE INDEX iam_bindings_of_access_role ON public.iam_bindings USING btree (tenant_id, access_role, principal_id) WHERE (access_role IS NOT NULL);
 CREATE INDEX iam_bindings_of_deciders ON public.iam_bindings USING btree (tenant_id, created_at DESC, id DESC) WHERE ((status = 'active'::text) AND (permissions && '{approvals.decide,admin}'::text[]));
 CREATE INDEX iam_bindings_of_principal ON public.iam_bindings USING btree (principal_id, created_at DESC);
 CREATE TRIGGER iam_bindings_note_change AFTER UPDATE OF status, permissions ON public.iam_bindings FOR EACH ROW WHEN (((new.status <> old.status) OR (new.permissions <> old.permissions))) EXECUTE FUNCTION note_credential_change();

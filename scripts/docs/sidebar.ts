@@ -34,6 +34,7 @@ const ownSections: readonly Section[] = [
       { file: 'docs/processes.md', label: 'Processes' },
       { file: 'docs/agents.md', label: 'Agents and connections' },
       { file: 'docs/identity.md', label: 'Identity' },
+      { file: 'docs/access.md', label: 'People and access' },
       { file: 'docs/apply.md', label: 'Declare a tenant in files' },
       { file: 'docs/import.md', label: 'Import and export' },
       {

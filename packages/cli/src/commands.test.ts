@@ -339,9 +339,11 @@ test('every list and its header', async () => {
     'task-type',
     'role',
     'session',
+    'access',
+    'access role',
   ];
   for (const noun of lists) {
-    const { items } = await json<{ items: unknown[] }>([noun, 'list', '--limit', '2']);
+    const { items } = await json<{ items: unknown[] }>([...noun.split(' '), 'list', '--limit', '2']);
     assert.ok(Array.isArray(items) && items.length <= 2, noun);
   }
   assert.match(await done(['principal', 'list']), /^ID +KIND +STATUS +NAME$/m);

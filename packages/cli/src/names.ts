@@ -67,6 +67,20 @@ export function findRoleId(baton: BatonClient, text: string): Promise<string> {
   );
 }
 
+/** The key of an access role: its key, its name or its id. @throws PlainError where none or several fit */
+export async function findAccessRoleKey(baton: BatonClient, text: string): Promise<string> {
+  if (uuid.test(text)) return (await baton.accessRoles.get(text)).key;
+  return findId(
+    'access role',
+    text,
+    named(baton.accessRoles.list(), ({ key, name, isBuiltIn }) => ({
+      id: key,
+      names: [key, name],
+      about: isBuiltIn ? 'built in' : 'own',
+    })),
+  );
+}
+
 /** The id of a goal: an id or its title. @throws PlainError if none or several fit */
 export function findGoalId(baton: BatonClient, text: string): Promise<string> {
   return findId(

@@ -22,6 +22,7 @@ import { applyLeadingOptions, splitArgs } from './leading-options.ts';
 import { withPresentName } from './old-names.ts';
 import { addOperations } from './operations/operations.command.ts';
 import { PlainError } from './plain-error.ts';
+import { accessResource, accessRoleResource } from './resources/access.ts';
 import { addResource } from './resources/resource.command.ts';
 import { resources } from './resources/resources.ts';
 import { requireShowable } from './result-form.ts';
@@ -73,6 +74,7 @@ export function buildProgram(context: CommandContext): Command {
   addTask(program, context);
   addWork(program, context);
   for (const resource of resources) addResource(program, resource, context);
+  addResource(addResource(program, accessResource, context), accessRoleResource, context);
   addApproval(program, context);
   addApply(program, context);
   addImport(program, context);

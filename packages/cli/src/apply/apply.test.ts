@@ -140,6 +140,52 @@ test('every kind with all its fields is unchanged the second time, and a change 
   assert.equal((await baton.admin.taskTypes.list({ key: 'all-type' })).items[0]?.displayName, 'The type');
 });
 
+test('a principal takes an access role in place of permissions, and the plan names it', async () => {
+  const { tenantId } = baton.connection;
+  const identity = await baton.admin.identity.principals.create(tenantId, {
+    kind: 'human',
+    displayName: 'Robin',
+  });
+  const textWith = (access: string) => `apiVersion: baton/v1
+kind: Principal
+key: role-robin
+spec:
+  kind: human
+  displayName: Role Robin
+  access: {identity: ${identity.id}, ${access}}
+`;
+  const path = file(textWith('accessRole: member'));
+  assert.match(
+    (await run(['-f', path, '--dry-run'])).text,
+    /^ {4}access\.accessRole: "member"\nGrants Principal role-robin: the access role member$/m,
+  );
+  await itemsOf(['-f', path, '--yes']);
+  assert.deepEqual(actionsOf(await itemsOf(['-f', path, '--dry-run'])), ['unchanged']);
+  const { items } = await baton.admin.people.list({ q: 'Role Robin' });
+  assert.equal(items[0]?.accessRole, 'member');
+
+  writeFileSync(path, textWith('accessRole: viewer'));
+  assert.match(
+    (await run(['-f', path, '--dry-run'])).text,
+    /^ {4}access\.accessRole: "member" → "viewer"\nGrants Principal role-robin: the access role viewer$/m,
+  );
+  await itemsOf(['-f', path, '--yes']);
+  writeFileSync(path, textWith('permissions: [tasks.read]'));
+  await itemsOf(['-f', path, '--yes']);
+  const [own] = (await baton.admin.people.list({ q: 'Role Robin' })).items;
+  assert.deepEqual([own?.accessRole, own?.permissions], [null, ['tasks.read']]);
+
+  for (const [access, problem] of [
+    ['accessRole: captain', /there is no access role captain/],
+    ['accessRole: member, permissions: [tasks.read]', /exactly one of permissions and accessRole/],
+    ['visibility: tenant', /exactly one of permissions and accessRole/],
+  ] as const) {
+    writeFileSync(path, textWith(access));
+    const { code, text } = await run(['-f', path, '--dry-run']);
+    assert.deepEqual([code, problem.test(text)], [1, true], text);
+  }
+});
+
 test('the plan shows each field of a new object in full, and ends with the granted permissions', async () => {
   const many = Array.from({ length: 60 }, (_, n) => `      field${n}: ${n}`).join('\n');
   const path = file(`apiVersion: baton/v1

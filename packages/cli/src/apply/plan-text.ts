@@ -69,8 +69,9 @@ function grantLines({ document: { kind, key }, action, fields }: Change): string
   return names.length === 0 ? [] : [`Grants ${kind} ${onOneLine(key)}: ${names.map(onOneLine).join(', ')}`];
 }
 
-/** The texts of every list named `permissions` in a value. */
+/** The texts of every list named `permissions` in a value, and the access roles that it names. */
 function permissionsIn(value: unknown, name: string): string[] {
+  if (name === 'accessRole' && typeof value === 'string') return [`the access role ${value}`];
   if (Array.isArray(value))
     return name === 'permissions'
       ? value.filter((one): one is string => typeof one === 'string')

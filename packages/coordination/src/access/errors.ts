@@ -32,7 +32,7 @@ export const errors = {
     'Use an ordinary access token for everything else.',
   ),
   permission_escalation: forbidden(
-    'A caller cannot grant permissions that it lacks itself.',
+    'A caller cannot grant permissions that it lacks itself, nor take them from others.',
     'Grant less, or have a principal with `details.missing` do it.',
   ),
   visibility_escalation: forbidden(
@@ -64,6 +64,30 @@ export const errors = {
     'A principal cannot disable or retire itself.',
     'Have another administrator do it.',
   ),
+  access_role_key_conflict: conflict(
+    'An access role with this key exists, or it is the key of a built-in role.',
+    'Choose another key, or change the existing role with `PATCH /access-roles/{id}`.',
+  ),
+  access_role_limit: conflict(
+    'The tenant has the maximum number of own access roles.',
+    'Delete roles that nobody has, or change an existing one; `details.max` is the maximum.',
+  ),
+  access_role_built_in: conflict(
+    'Built-in access roles belong to the release and cannot be changed or deleted.',
+    'Create a role of your own with the permissions that you want, and grant that one.',
+  ),
+  access_role_in_use: conflict(
+    'Bindings name the access role.',
+    'Give another role to the `details.bindings` bindings first; `GET /people?accessRole=KEY` lists who has it.',
+  ),
+  last_administrator: conflict(
+    'Nobody else could administer the tenant after this change.',
+    'Make another active person administrator first, then repeat the request.',
+  ),
+  principal_not_bound: conflict(
+    'The principal has no identity, so there is no access to change.',
+    'Bind an identity with `POST /principals/{id}/iam-bindings`; an access role can be granted there.',
+  ),
   use_agent_retire: conflict(
     'The principal belongs to a registry agent, which is retired instead.',
     'Call `POST /agents/{key}:retire` with the key in `details.agent`.',
@@ -77,8 +101,8 @@ export const errors = {
     'Use another identity, or release this one with `POST /agents/{key}/identity:replace` for `details.agent`.',
   ),
   principal_managed_by_registry: conflict(
-    'The name of the principal comes from the registry of agents.',
-    'Publish the agent with the new `displayName`.',
+    'The principal belongs to an agent of the registry, which determines its name and its permissions.',
+    'Publish the agent with the new `displayName` or the new `identity.permissions`.',
   ),
   principal_kind_not_disableable: invalid(
     'A service principal cannot be disabled by this call.',

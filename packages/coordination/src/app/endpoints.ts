@@ -1,9 +1,12 @@
 import type { Endpoint } from '@baton/kernel/http/service';
 import type { Section } from '@baton/kernel/openapi/openapi';
+import { accessRolesApi } from '../access/access-roles/access-roles.api.ts';
 import { apiKeysApi } from '../access/api-keys/api-keys.api.ts';
 import { delegationsApi } from '../access/delegations/delegations.api.ts';
 import { iamBindingsApi } from '../access/iam-bindings/iam-bindings.api.ts';
+import { principalAccessApi } from '../access/iam-bindings/principal-access.api.ts';
 import { differencesApi } from '../access/policy/differences.api.ts';
+import { peopleApi } from '../access/principals/people.api.ts';
 import { principalsApi } from '../access/principals/principals.api.ts';
 import { artifactTypesApi } from '../definitions/artifact-types/artifact-types.api.ts';
 import { executorsApi } from '../definitions/executors/executors.api.ts';
@@ -254,7 +257,12 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   {
     tag: 'Principals',
     about: 'The people, agents and services that act here.',
-    endpoints: principalsApi,
+    endpoints: [...principalsApi, ...peopleApi],
+  },
+  {
+    tag: 'Access',
+    about: 'Access roles and permissions: what people, agents and services are allowed to do, also in words.',
+    endpoints: [...accessRolesApi, ...principalAccessApi],
   },
   {
     tag: 'IAM bindings',

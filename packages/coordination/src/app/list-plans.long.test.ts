@@ -74,6 +74,10 @@ async function fillExecution(tx: Db, tenantId: string, principalId: string): Pro
   await tx.run(sql`
     insert into principals (id, tenant_id, kind, display_name)
     select gen_random_uuid(), ${tenantId}::uuid, 'agent', 'agent' from generate_series(1, 19000)`);
+  await tx.run(sql`
+    insert into iam_bindings (id, tenant_id, principal_id, issuer, iam_tenant_id, iam_principal_id, access_role, permissions)
+    select gen_random_uuid(), tenant_id, id, 'https://issuer.example', tenant_id, id, 'member', '{tasks.read}'
+    from principals where display_name = 'agent'`);
 }
 
 /** One root with 20,000 below it, and below one of those 50, each with a task. */
@@ -129,6 +133,8 @@ const samples: Record<string, string | boolean> = {
   'listTasks q': 'absent',
   'listAvailableWork assignedToMe': true,
   'listPrincipals kind': 'service',
+  'listPeople kind': 'service',
+  'listPeople accessRole': 'member',
   'listTaskTypes key': 'absent',
   'listTaskTypes status': 'deprecated',
   'listSessions status': 'stale',

@@ -1,5 +1,6 @@
 import { isUnreachable } from '@baton/kernel/database/db';
 import { createLog, type Logger } from '@baton/kernel/process/log';
+import { followPresets } from '../access/access-roles/follow-presets.ts';
 import { deleteSecretLeftovers } from '../access/secret-store/leftovers.ts';
 import { continueCascades } from '../execution/control-messages/cascades.ts';
 import { blockExhaustedTasks } from '../execution/retries/exhausted-tasks.ts';
@@ -86,6 +87,7 @@ const jobMakers: readonly ((tools: WorkerTools) => Job)[] = [
   deleteSecretLeftovers,
   archiveOnSchedule,
   applyPendingRetention,
+  followPresets,
   watchHorizon,
   watchEpoch,
 ];

@@ -2,6 +2,7 @@
 import type { Generated, GeneratedAlways } from '@baton/kernel/database/db';
 
 export interface Tables {
+  access_roles: AccessRolesTable;
   agent_connections: AgentConnectionsTable;
   agent_revisions: AgentRevisionsTable;
   agent_secrets: AgentSecretsTable;
@@ -108,6 +109,18 @@ export interface Tables {
   workspace_types: WorkspaceTypesTable;
   workspaces: WorkspacesTable;
   zone_changes: ZoneChangesTable;
+}
+
+interface AccessRolesTable {
+  id: string;
+  tenant_id: string;
+  key: string;
+  name: string;
+  description: Generated<string>;
+  permissions: string[];
+  version: Generated<number>;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
 }
 
 interface AgentConnectionsTable {
@@ -671,6 +684,7 @@ interface IamBindingsTable {
   created_at: Generated<string>;
   updated_at: Generated<string>;
   visibility: Generated<'tenant' | 'members'>;
+  access_role: string | null;
 }
 
 interface IdempotencyKeysTable {

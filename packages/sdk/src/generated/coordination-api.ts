@@ -2,6 +2,10 @@
 
 import type { CallOptions, Matched, Paged, RawAnswer, RawBody } from '../call.ts';
 import type {
+AccessRole,
+AccessRoleChange,
+AccessRolePage,
+AccessRoleRequest,
 ActionCheckResults,
 ActionChecks,
 AdapterRebuild,
@@ -166,7 +170,13 @@ PackageTestReport,
 PackageTestRequest,
 Participant,
 ParticipantPage,
+Permission,
+PermissionPage,
+Person,
+PersonPage,
 Principal,
+PrincipalAccess,
+PrincipalAccessRequest,
 PrincipalChange,
 PrincipalPage,
 PrincipalRequest,
@@ -1242,9 +1252,13 @@ update(id: string, body: PrincipalChange, options: CallOptions & Matched): Promi
 disable(id: string, body?: PrincipalStatusReason, options?: CallOptions): Promise<Principal>;
 /** Enable a principal. Only the status is restored; `liveApiKeys` is the number of keys that are accepted again. Enabling an active principal changes nothing. Needs principals.write. `POST /api/v1/principals/{id}:enable` */
 enable(id: string, body?: PrincipalStatusReason, options?: CallOptions): Promise<EnabledPrincipal>;
+/** Read what a principal is allowed to do, also in words. Needs principals.read. `GET /api/v1/principals/{id}/access` */
+getAccess(id: string, options?: CallOptions): Promise<PrincipalAccess>;
+/** Change what a principal is allowed to do. All bindings that are not revoked get exactly one of an access role and permissions, in one transaction. API keys keep theirs. Needs principals.write. `PUT /api/v1/principals/{id}/access` */
+setAccess(id: string, body?: PrincipalAccessRequest, options?: CallOptions): Promise<PrincipalAccess>;
 /** List the identities bound to a principal, newest first, including revoked bindings. Needs principals.read. `GET /api/v1/principals/{id}/iam-bindings` */
 listIamBindings(id: string, options?: CallOptions): Paged<IamBindingPage, IamBinding>;
-/** Bind an identity to a principal. For an identity that the tenant has already bound, the binding is re-pointed: permissions are replaced, and it is active again. 201 for a new binding, else 200. Needs principals.write. `POST /api/v1/principals/{id}/iam-bindings` */
+/** Bind an identity to a principal. It gets exactly one of an access role and permissions. For an identity that the tenant has already bound, the binding is re-pointed: permissions are replaced, and it is active again. 201 for a new binding, else 200. Needs principals.write. `POST /api/v1/principals/{id}/iam-bindings` */
 createIamBinding(id: string, body: IamBindingRequest, options?: CallOptions): Promise<IamBinding>;
 /** Create an API key for a principal. The key is shown in this response only; a repeated response has null. Keys are accepted while CP_LEGACY_API_KEYS_ENABLED is set. Needs principals.write. `POST /api/v1/principals/{id}/api-keys` */
 createApiKey(id: string, body: ApiKeyRequest, options?: CallOptions): Promise<IssuedApiKey>;
@@ -1438,6 +1452,39 @@ putOauthApp(key: string, body: OauthAppRequest, options?: CallOptions): Promise<
 getOauthApp(key: string, options?: CallOptions): Promise<OauthApp>;
 }
 
+export interface PeopleApi {
+/** List people, agents and services with their access and their identities, newest first. Needs principals.read. `GET /api/v1/people` */
+list(query?: {
+kind?: string;
+/** Words, case-insensitive; each must be the beginning of a word in the display name or e-mail address. At most 200 characters and 10 words. Blank: all. */
+q?: string;
+/** The key of an access role that an identity of them has. */
+accessRole?: string;
+/** The maximum number of items. */
+limit?: number;
+/** The `nextCursor` of the previous page; absent for the first page. */
+cursor?: string;
+}, options?: CallOptions): Paged<PersonPage, Person>;
+}
+
+export interface PermissionsApi {
+/** List all permissions, with what each allows in words. Needs principals.read. `GET /api/v1/permissions` */
+list(options?: CallOptions): Paged<PermissionPage, Permission>;
+}
+
+export interface AccessRolesApi {
+/** List access roles, built-in ones first, with what each allows in words. Needs principals.read. `GET /api/v1/access-roles` */
+list(options?: CallOptions): Paged<AccessRolePage, AccessRole>;
+/** Create an access role. A tenant has at most 100 of its own. Nobody grants permissions that they lack. Needs principals.write. `POST /api/v1/access-roles` */
+create(body: AccessRoleRequest, options?: CallOptions): Promise<AccessRole>;
+/** Read an access role. Needs principals.read. `GET /api/v1/access-roles/{id}` */
+get(id: string, options?: CallOptions): Promise<AccessRole>;
+/** Change an access role, and with it everybody who has it. The bindings that name it get its permissions in the same transaction. The caller needs its present and its new permissions. Needs principals.write. `PATCH /api/v1/access-roles/{id}` */
+update(id: string, body: AccessRoleChange, options: CallOptions & Matched): Promise<AccessRole>;
+/** Delete an access role that nobody has. Needs principals.write. `DELETE /api/v1/access-roles/{id}` */
+delete(id: string, options?: CallOptions): Promise<undefined>;
+}
+
 export interface IamBindingsApi {
 /** Revoke the binding of an identity. Revoking a revoked binding changes nothing. Binding the identity again reactivates it. Needs principals.write. `POST /api/v1/iam-bindings/{id}:revoke` */
 revoke(id: string, options?: CallOptions): Promise<IamBinding>;
@@ -1516,6 +1563,9 @@ readonly views: ViewsApi;
 readonly agents: AgentsApi;
 readonly connections: ConnectionsApi;
 readonly connectionTypes: ConnectionTypesApi;
+readonly people: PeopleApi;
+readonly permissions: PermissionsApi;
+readonly accessRoles: AccessRolesApi;
 readonly iamBindings: IamBindingsApi;
 readonly apiKeys: ApiKeysApi;
 readonly delegations: DelegationsApi;

@@ -266,6 +266,15 @@ principals.get GET /api/v1/principals/{id} t
 principals.update PATCH /api/v1/principals/{id} bkt
 principals.disable POST /api/v1/principals/{id}:disable bkt
 principals.enable POST /api/v1/principals/{id}:enable bkt
+people.list GET /api/v1/people qtp
+permissions.list GET /api/v1/permissions tp
+accessRoles.list GET /api/v1/access-roles tp
+accessRoles.create POST /api/v1/access-roles bkt
+accessRoles.get GET /api/v1/access-roles/{id} t
+accessRoles.update PATCH /api/v1/access-roles/{id} bkt
+accessRoles.delete DELETE /api/v1/access-roles/{id} kt
+principals.getAccess GET /api/v1/principals/{id}/access t
+principals.setAccess PUT /api/v1/principals/{id}/access bkt
 principals.listIamBindings GET /api/v1/principals/{id}/iam-bindings tp
 principals.createIamBinding POST /api/v1/principals/{id}/iam-bindings bkt
 iamBindings.revoke POST /api/v1/iam-bindings/{id}:revoke kt

@@ -1,5 +1,38 @@
 // GENERATED from the OpenAPI documents by: npm run generate
 
+export type AccessRole = {
+/** `null` for a built-in role. */
+id: Uuid | null;
+key: string;
+name: string;
+description: string;
+permissions: string[];
+/** What its permissions allow, in words. */
+allows: string[];
+isBuiltIn: boolean;
+version: number;
+createdAt: Timestamp | null;
+updatedAt: Timestamp | null;
+};
+
+export type AccessRoleChange = {
+name?: string | null;
+description?: string | null;
+permissions?: string[] | null;
+};
+
+export type AccessRolePage = {
+items: AccessRole[];
+nextCursor: string | null;
+};
+
+export type AccessRoleRequest = {
+key: string;
+name: string;
+description?: string;
+permissions: string[];
+};
+
 export type ActionCheck = {
 action: "approve" | "reject" | "suspend" | "resume" | "cancel" | "request-cancel" | "enable" | "disable" | "update-state";
 resourceType: "approval" | "process_instance" | "run" | "rule" | "agent" | "principal";
@@ -641,6 +674,15 @@ tenant: Tenant;
 adminPrincipal: Principal;
 apiKey: IssuedApiKey;
 iamBinding: IamBinding | null;
+};
+
+export type BoundIdentity = {
+bindingId: Uuid;
+issuer: string;
+iamTenantId: Uuid;
+iamPrincipalId: Uuid;
+status: "active" | "disabled";
+lastUsedAt: Timestamp | null;
 };
 
 export type Calendar = {
@@ -1793,6 +1835,8 @@ principalId: Uuid;
 issuer: string;
 iamTenantId: Uuid;
 iamPrincipalId: Uuid;
+/** The key of the access role that the permissions follow; `null` for permissions of its own. */
+accessRole: string | null;
 permissions: string[];
 visibility: "tenant" | "members";
 status: "active" | "disabled" | "revoked";
@@ -1811,7 +1855,9 @@ export type IamBindingRequest = {
 issuer: string;
 iamTenantId: Uuid;
 iamPrincipalId: Uuid;
-permissions: string[];
+/** The key or the id of an access role; exactly one of accessRole and permissions. */
+accessRole?: string;
+permissions?: string[];
 visibility?: "tenant" | "members";
 };
 
@@ -2751,6 +2797,44 @@ comment: string;
 createdAt: Timestamp;
 };
 
+export type Permission = {
+name: string;
+/** What it allows, in words. */
+allows: string;
+/** Whether agents and services never have it. */
+peopleOnly: boolean;
+};
+
+export type PermissionPage = {
+items: Permission[];
+nextCursor: string | null;
+};
+
+export type Person = {
+id: Uuid;
+kind: "human" | "agent" | "service";
+displayName: string;
+status: "active" | "paused" | "disabled";
+email: string | null;
+/** The key of its agent in the registry. */
+agent: string | null;
+/** The access role of all its identities; `null` if they have none or not the same one. */
+accessRole: string | null;
+/** The effective permissions of its identities. */
+permissions: string[];
+/** The bound identities that are not revoked, newest first, at most 20. */
+identities: BoundIdentity[];
+liveApiKeys: number;
+/** When an identity or an API key was last used. */
+lastUsedAt: Timestamp | null;
+createdAt: Timestamp;
+};
+
+export type PersonPage = {
+items: Person[];
+nextCursor: string | null;
+};
+
 export type PlannedChange = {
 kind: "TaskType" | "Agent" | "Calendar" | "Process" | "WorkRule" | "View";
 key: string;
@@ -2818,6 +2902,24 @@ note: string | null;
 version: number;
 createdAt: Timestamp;
 updatedAt: Timestamp;
+};
+
+export type PrincipalAccess = {
+principalId: Uuid;
+/** The access role of all live bindings; `null` if they have none or not the same one. */
+accessRole: string | null;
+/** The effective permissions of all live bindings, with those of its role. */
+permissions: string[];
+/** What they allow, in words. */
+allows: string[];
+/** The bindings that are not revoked, newest first. */
+bindings: IamBinding[];
+};
+
+export type PrincipalAccessRequest = {
+/** The key or the id of an access role; exactly one of accessRole and permissions. */
+accessRole?: string;
+permissions?: string[];
 };
 
 export type PrincipalChange = {

@@ -3,6 +3,10 @@
 /** Every error code of the services; docs/errors.md explains when it occurs and what to do. */
 export type ErrorCode =
   | 'acceptance_protected'
+  | 'access_role_built_in'
+  | 'access_role_in_use'
+  | 'access_role_key_conflict'
+  | 'access_role_limit'
   | 'action_already_finished'
   | 'agent_identity_conflict'
   | 'agent_identity_not_linked'
@@ -221,6 +225,7 @@ export type ErrorCode =
   | 'invocation_terminal'
   | 'journal_rewound'
   | 'journal_truncated'
+  | 'last_administrator'
   | 'media_type_not_allowed'
   | 'memory_disabled'
   | 'memory_timeout'
@@ -259,6 +264,7 @@ export type ErrorCode =
   | 'principal_kind_not_enableable'
   | 'principal_managed_by_registry'
   | 'principal_not_active'
+  | 'principal_not_bound'
   | 'principal_not_found'
   | 'principal_not_in_tenant'
   | 'principal_provisioned'

@@ -33,16 +33,17 @@ const profileForm: Form = {
   required: [],
 };
 
-/** Its identity and its permissions: a binding (docs/reference/access.md#bindings). */
+/** Its identity, and its access role or its permissions: a binding (docs/reference/access.md#bindings). */
 const accessForm: Form = {
   fields: {
     identity: 'text',
     issuer: 'text',
     identityTenant: 'text',
     permissions: 'texts',
+    accessRole: 'text',
     visibility: ['tenant', 'members'],
   },
-  required: ['identity', 'permissions'],
+  required: ['identity'],
 };
 
 /** The fields of the file, by the call that writes them. */
@@ -59,7 +60,9 @@ interface Access {
   readonly issuer: string;
   readonly iamTenantId: string;
   readonly iamPrincipalId: string;
-  readonly permissions: readonly string[];
+  /** Absent with `accessRole`: then they are those of the role. */
+  readonly permissions?: readonly string[];
+  readonly accessRole: string | null;
   readonly visibility?: 'tenant' | 'members';
 }
 
@@ -152,8 +155,17 @@ async function wantedIn(planning: Planning, document: Declared): Promise<Wanted>
 async function accessIn(
   { access: own, baton, problems }: Planning,
   document: Declared,
-  { identity, issuer, identityTenant, permissions, visibility }: JsonObject,
+  { identity, issuer, identityTenant, permissions, accessRole, visibility }: JsonObject,
 ): Promise<Access | undefined> {
+  if ((permissions === undefined) === (accessRole === undefined)) {
+    problems.add(document, '/spec/access', 'it takes exactly one of permissions and accessRole.');
+    return undefined;
+  }
+  const role = accessRole === undefined ? null : await roleIn(baton, accessRole as string);
+  if (role === undefined) {
+    problems.add(document, '/spec/access/accessRole', `there is no access role ${String(accessRole)}.`);
+    return undefined;
+  }
   const known =
     own.issuer !== undefined && own.tenantId !== undefined
       ? { issuer: own.issuer, iamTenantId: own.tenantId }
@@ -172,9 +184,16 @@ async function accessIn(
     issuer: place.issuer,
     iamTenantId: place.iamTenantId,
     iamPrincipalId: identity as string,
-    permissions: [...new Set(permissions as string[])].sort(),
+    ...(role === null && { permissions: [...new Set(permissions as string[])].sort() }),
+    accessRole: role,
     ...(visibility !== undefined && { visibility: visibility as 'tenant' | 'members' }),
   };
+}
+
+/** The key of an access role; undefined if there is none with this key. */
+async function roleIn(baton: Planning['baton'], key: string): Promise<string | undefined> {
+  for await (const role of baton.accessRoles.list()) if (role.key === key) return key;
+  return undefined;
 }
 
 async function ownIdentity(
@@ -326,5 +345,7 @@ async function bind(planning: Planning, id: string, { access }: Wanted, held: He
   // A binding has no version to match, so a race remains possible during one request.
   if (now?.updatedAt !== held.binding?.updatedAt || now?.status !== held.binding?.status)
     throw new PlainError('Somebody has changed its access since the plan: apply again, and check the plan.');
-  await planning.baton.principals.createIamBinding(id, { ...access, permissions: [...access.permissions] });
+  const { accessRole, permissions = [], ...identity } = access;
+  const granted = accessRole === null ? { permissions: [...permissions] } : { accessRole };
+  await planning.baton.principals.createIamBinding(id, { ...identity, ...granted });
 }

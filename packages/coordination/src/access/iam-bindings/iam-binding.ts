@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type RowOf, wireMapper } from '@baton/kernel/database/row';
 import { Timestamp, Uuid } from '@baton/values/wire';
 import type { Tables } from '../../service/schema.ts';
-import { PermissionList } from '../permission-list.ts';
+import { accessMembers, hasOneAccess, oneAccess } from '../grants/granted-access.ts';
 
 /**
  * `members`: the person sees only workspaces of their own memberships and the ones below. See
@@ -19,6 +19,10 @@ export const IamBinding = z
     issuer: z.string(),
     iamTenantId: Uuid,
     iamPrincipalId: Uuid,
+    accessRole: z.string().nullable().meta({
+      description:
+        'The key of the access role that the permissions follow; `null` for permissions of its own.',
+    }),
     permissions: z.array(z.string()),
     visibility,
     status: z.enum(['active', 'disabled', 'revoked']),
@@ -30,14 +34,18 @@ export const IamBinding = z
   .meta({ id: 'IamBinding' });
 export type IamBinding = z.infer<typeof IamBinding>;
 
-export const IamBindingRequest = z
-  .strictObject({
-    issuer: z.string().min(1).max(2000),
-    iamTenantId: Uuid,
-    iamPrincipalId: Uuid,
-    permissions: PermissionList.min(1),
-    visibility: visibility.default('tenant'),
-  })
+/** The members of a request that name an identity. */
+export const IdentityMembers = z.strictObject({
+  issuer: z.string().min(1).max(2000),
+  iamTenantId: Uuid,
+  iamPrincipalId: Uuid,
+});
+
+export const IamBindingRequest = IdentityMembers.extend({
+  ...accessMembers,
+  visibility: visibility.default('tenant'),
+})
+  .refine(hasOneAccess, oneAccess)
   .meta({ id: 'IamBindingRequest' });
 export type IamBindingRequest = z.output<typeof IamBindingRequest>;
 

@@ -28,7 +28,7 @@ export const iamBindingsApi = [
     path: '/principals/{id}/iam-bindings',
     summary: 'Bind an identity to a principal.',
     description:
-      'For an identity that the tenant has already bound, the binding is re-pointed: permissions are replaced, and it is active again. 201 for a new binding, else 200.',
+      'It gets exactly one of an access role and permissions. For an identity that the tenant has already bound, the binding is re-pointed: permissions are replaced, and it is active again. 201 for a new binding, else 200.',
     permission: 'principals.write',
     params,
     body: IamBindingRequest,
@@ -44,13 +44,14 @@ export const iamBindingsApi = [
       'visibility_requires_human',
       'agent_identity_conflict',
       'iam_identity_bound_elsewhere',
+      'last_administrator',
     ],
     emits: [iamBindingCreated, iamBindingUpdated],
     example: {
       issuer: 'https://baton.example/iam',
       iamTenantId: '0190b2c4-0000-7000-8000-000000000001',
       iamPrincipalId: '0190b2c4-0000-7000-8000-000000000002',
-      permissions: ['tasks.read', 'tasks.claim', 'sessions.open'],
+      accessRole: 'member',
     },
     async handle(input, context) {
       const { binding, isNew } = await createIamBinding(context, input.params.id, input.body);
@@ -66,7 +67,7 @@ export const iamBindingsApi = [
     permission: 'principals.write',
     params,
     returns: { 200: IamBinding },
-    errors: ['not_found'],
+    errors: ['not_found', 'permission_escalation'],
     emits: [iamBindingRevoked],
     handle: (input, context) => revokeIamBinding(context, input.params.id),
   }),

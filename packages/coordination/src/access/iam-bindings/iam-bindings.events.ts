@@ -7,6 +7,8 @@ const boundIdentity = {
   issuer: z.string(),
   iamTenantId: Uuid,
   iamPrincipalId: Uuid,
+  /** The access role that the permissions follow. */
+  accessRole: z.string().nullable(),
   permissions: z.array(z.string()),
   visibility: z.enum(['tenant', 'members']),
 };

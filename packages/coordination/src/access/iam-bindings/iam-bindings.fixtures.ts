@@ -27,5 +27,9 @@ export default defineFixtures({
         iamPrincipalId: randomUUID(),
       },
     }),
+    async setPrincipalAccess({ get }) {
+      await get(iamBinding);
+      return {};
+    },
   },
 });

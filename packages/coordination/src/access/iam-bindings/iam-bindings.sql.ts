@@ -5,6 +5,7 @@ export interface Binding extends Identity {
   id: string;
   tenantId: string;
   principalId: string;
+  accessRole: string | null;
   permissions: readonly string[];
   visibility: IamBindingRow['visibility'];
 }
@@ -12,10 +13,10 @@ export interface Binding extends Identity {
 /** No row when the identity is already bound, in any tenant; waits for a transaction that binds it. */
 export function insertBinding(binding: Binding) {
   return sql<IamBindingRow>`
-    insert into iam_bindings (id, tenant_id, principal_id, issuer, iam_tenant_id, iam_principal_id, permissions,
-      visibility)
+    insert into iam_bindings (id, tenant_id, principal_id, issuer, iam_tenant_id, iam_principal_id, access_role,
+      permissions, visibility)
     values (${binding.id}, ${binding.tenantId}, ${binding.principalId}, ${binding.issuer}, ${binding.iamTenantId},
-      ${binding.iamPrincipalId}, ${binding.permissions}, ${binding.visibility})
+      ${binding.iamPrincipalId}, ${binding.accessRole}, ${binding.permissions}, ${binding.visibility})
     on conflict (issuer, iam_principal_id) do nothing
     returning *`;
 }
@@ -33,7 +34,8 @@ export function updateBinding(binding: Binding) {
   return sql<IamBindingRow>`
     update iam_bindings
     set principal_id = ${binding.principalId}, iam_tenant_id = ${binding.iamTenantId},
-      permissions = ${binding.permissions}, visibility = ${binding.visibility}, status = 'active', revoked_at = null, updated_at = now()
+      access_role = ${binding.accessRole}, permissions = ${binding.permissions}, visibility = ${binding.visibility},
+      status = 'active', revoked_at = null, updated_at = now()
     where id = ${binding.id} and tenant_id = ${binding.tenantId}
     returning *`;
 }
@@ -43,6 +45,28 @@ export function findBindings(tenantId: string, principalId: string) {
   return sql<IamBindingRow>`
     select * from iam_bindings where principal_id = ${principalId} and tenant_id = ${tenantId}
     order by created_at desc, id desc`;
+}
+
+/** Locks the live bindings of a principal in the order of their ids. */
+export function lockLiveBindings(tenantId: string, principalId: string) {
+  return sql<IamBindingRow>`
+    select * from iam_bindings
+    where principal_id = ${principalId} and tenant_id = ${tenantId} and status <> 'revoked'
+    order by id
+    for update`;
+}
+
+/** Changes the access of these bindings; returns those that had another one. */
+export function updateAccessOfBindings(
+  tenantId: string,
+  ids: readonly string[],
+  { accessRole, permissions }: Pick<Binding, 'accessRole' | 'permissions'>,
+) {
+  return sql<IamBindingRow>`
+    update iam_bindings set access_role = ${accessRole}, permissions = ${permissions}, updated_at = now()
+    where id = any (${ids}::uuid[]) and tenant_id = ${tenantId}
+      and (access_role is distinct from ${accessRole}::text or permissions is distinct from ${permissions}::text[])
+    returning *`;
 }
 
 /** Revokes the live ones; the rows are oldest first. A binding that is re-pointed meanwhile is skipped. */

@@ -8,6 +8,7 @@ import {
   startCoordination,
   type TestCoordination,
 } from '../../testing/coordination.ts';
+import { newRoleKey } from '../access-roles/access-roles.fixtures.ts';
 
 let baton: TestCoordination;
 let humanAdmin: Actor;
@@ -75,6 +76,7 @@ test('an identity is bound with 201, and bound again with 200: permissions repla
         issuer,
         iamPrincipalId,
         iamTenantId: who.iamTenantId,
+        accessRole: null,
         permissions: ['principals.read', 'tasks.read'],
         visibility: 'tenant',
       },
@@ -86,6 +88,7 @@ test('an identity is bound with 201, and bound again with 200: permissions repla
         issuer,
         iamPrincipalId,
         iamTenantId: moved.iamTenantId,
+        accessRole: null,
         permissions: ['tasks.read'],
         visibility: 'tenant',
       },
@@ -239,4 +242,108 @@ test('who sees own workspaces only leaves no binding with tenant: 403 visibility
     sql`update iam_bindings set visibility = 'members' where principal_id = ${limited.principalId}`,
   );
   refused(await bind(human, more, limited), 403, 'permission_escalation');
+});
+
+test('a binding names a built-in role, or an own one by key or id, and has its permissions', async () => {
+  const id = await principal('human');
+  const made = await bind(id, { ...identity(), accessRole: 'viewer' });
+  const { body: viewer } = await humanAdmin.get('/access-roles/viewer');
+  assert.deepEqual(
+    [made.status, made.body.accessRole, made.body.permissions],
+    [201, 'viewer', viewer.permissions],
+  );
+  const own = { key: newRoleKey(), name: 'Own', permissions: ['tasks.read', 'goals.read'] };
+  const { body: role } = await humanAdmin.post('/access-roles', own);
+  for (const accessRole of [role.key, role.id]) {
+    const { body } = await bind(id, { ...identity(), accessRole });
+    assert.deepEqual([body.accessRole, body.permissions], [role.key, ['goals.read', 'tasks.read']]);
+    assert.deepEqual((await eventsOf(body.id))[0]?.payload, {
+      principalId: id,
+      issuer: body.issuer,
+      iamTenantId: body.iamTenantId,
+      iamPrincipalId: body.iamPrincipalId,
+      accessRole: role.key,
+      permissions: ['goals.read', 'tasks.read'],
+      visibility: 'tenant',
+    });
+  }
+  const replaced = await bind(id, {
+    ...(({ issuer, iamTenantId, iamPrincipalId }) => ({ issuer, iamTenantId, iamPrincipalId }))(made.body),
+    permissions: ['tasks.read'],
+  });
+  assert.deepEqual([replaced.status, replaced.body.id, replaced.body.accessRole], [200, made.body.id, null]);
+});
+
+test('a binding takes exactly one of accessRole and permissions; an unknown role is 404', async () => {
+  const id = await principal('human');
+  refused(await bind(id, identity()), 400, 'invalid_request');
+  const both = { ...identity(), accessRole: 'viewer', permissions: ['tasks.read'] };
+  refused(await bind(id, both), 400, 'invalid_request');
+  refused(await bind(id, { ...identity(), accessRole: 'nobody' }), 404, 'not_found', {
+    accessRole: 'nobody',
+  });
+  const { body: theirs } = await baton.otherAdmin.post('/access-roles', {
+    ...{ key: newRoleKey(), name: 'Theirs', permissions: ['tasks.read'] },
+  });
+  for (const accessRole of [theirs.key, theirs.id])
+    refused(await bind(id, { ...identity(), accessRole }), 404, 'not_found', { accessRole });
+});
+
+test('an agent gets a role without decisions, and no role with admin', async () => {
+  const { body } = await bind(await principal('agent'), { ...identity(), accessRole: 'member' });
+  const { body: member } = await humanAdmin.get('/access-roles/member');
+  assert.equal(body.accessRole, 'member');
+  assert.deepEqual(
+    body.permissions,
+    member.permissions.filter((name: string) => name !== 'approvals.decide'),
+  );
+  refused(
+    await bind(await principal('agent'), { ...identity(), accessRole: 'administrator' }),
+    422,
+    'permissions_not_allowed_for_kind',
+    { kind: 'agent', forbidden: ['admin'] },
+  );
+  const { body: decider } = await humanAdmin.post('/access-roles', {
+    ...{ key: newRoleKey(), name: 'Decider', permissions: ['approvals.decide'] },
+  });
+  refused(
+    await bind(await principal('agent'), { ...identity(), accessRole: decider.key }),
+    422,
+    'permissions_not_allowed_for_kind',
+    { kind: 'agent', forbidden: ['approvals.decide'] },
+  );
+});
+
+test('nobody grants a role with permissions that they lack', async () => {
+  const writer = await baton.actor({ kind: 'human', permissions: ['principals.write', 'tasks.read'] });
+  const answer = await bind(await principal('human'), { ...identity(), accessRole: 'member' }, writer);
+  refused(answer, 403, 'permission_escalation');
+  assert.ok(answer.body.error.details.missing.includes('approvals.decide'));
+});
+
+test('only an administrator revokes or replaces the permissions of an administrator', async () => {
+  const boss = await baton.actor({ kind: 'human', permissions: ['admin'] });
+  const writer = await baton.actor({ kind: 'human', permissions: ['principals.write', 'tasks.read'] });
+  const { body } = await humanAdmin.get(`/principals/${boss.principalId}/iam-bindings`);
+  const [{ id, issuer, iamTenantId, iamPrincipalId }] = body.items;
+  const missing = { missing: ['admin'] };
+  refused(await writer.post(`/iam-bindings/${id}:revoke`), 403, 'permission_escalation', missing);
+  const lower = { issuer, iamTenantId, iamPrincipalId, permissions: ['tasks.read'] };
+  refused(await bind(boss.principalId, lower, writer), 403, 'permission_escalation', missing);
+  assert.equal((await boss.get('/principals')).status, 200);
+  assert.equal((await bind(boss.principalId, lower)).status, 200);
+  assert.equal((await boss.get('/principals')).status, 403);
+});
+
+test('the last administrator does not lose admin by binding their identity again', async () => {
+  const last = baton.otherAdmin;
+  const { body } = await last.get(`/principals/${last.principalId}/iam-bindings`);
+  const [{ issuer, iamTenantId, iamPrincipalId }] = body.items;
+  const again = { issuer, iamTenantId, iamPrincipalId };
+  refused(
+    await bind(last.principalId, { ...again, permissions: ['principals.write'] }, last),
+    409,
+    'last_administrator',
+  );
+  assert.equal((await bind(last.principalId, { ...again, accessRole: 'administrator' }, last)).status, 200);
 });

@@ -5,7 +5,9 @@ import { viewerOf } from '../../service/sight/sight.ts';
 import { lockPrincipal } from '../authn/principal-lock.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { parsePermissions, refuseEscalation, refuseForKind } from '../permission-list.ts';
+import { type GrantedAccess, resolveAccess } from '../grants/granted-access.ts';
+import { refuseEscalation, refuseForKind } from '../permission-list.ts';
+import { requireAdministrator, takesAdmin } from './administrators.ts';
 import {
   type IamBinding,
   type IamBindingRequest,
@@ -34,33 +36,32 @@ export interface BoundIdentity {
   readonly isNew: boolean;
 }
 
-type Grant = Identity &
-  Pick<IamBinding, 'visibility'> & { principalId: string; permissions: readonly Permission[] };
+type Grant = Identity & Pick<IamBinding, 'visibility'> & GrantedAccess & { principalId: string };
 
 /**
  * Binds an identity to a principal, or re-points the tenant's binding of it: permissions are replaced and the binding
  * is active again. See docs/reference/access.md#bindings.
  * @throws Refusal `iam_issuer_untrusted`, `not_found`, 422 `principal_not_active`, `invalid_permissions`,
  * `permission_escalation`, `visibility_escalation`, `permissions_not_allowed_for_kind`, `visibility_requires_human`,
- * `agent_identity_conflict`, `iam_identity_bound_elsewhere`
+ * `agent_identity_conflict`, `iam_identity_bound_elsewhere`, `last_administrator`
  */
 export async function createIamBinding(
   context: Context,
   principalId: string,
-  { permissions: names, visibility, ...identity }: IamBindingRequest,
+  { accessRole, permissions, visibility, ...identity }: IamBindingRequest,
 ): Promise<BoundIdentity> {
   requireTrustedIssuer(context, identity.issuer);
   const principal = await lockPrincipal(context, principalId);
   if (principal.status !== 'active') fail('principal_not_active', { principalId }, { status: 422 });
-  const permissions = parsePermissions(names);
-  refuseEscalation(context.caller.permissions, permissions);
+  const access = await resolveAccess(context, principal.kind, { accessRole, permissions });
+  refuseEscalation(context.caller.permissions, access.permissions);
   if (visibility === 'tenant' && (await viewerOf(context)) !== null) fail('visibility_escalation');
-  refuseForKind(principal.kind, permissions);
+  refuseForKind(principal.kind, access.permissions);
   if (visibility === 'members' && principal.kind !== 'human')
     fail('visibility_requires_human', { kind: principal.kind });
   if (principal.agent_id !== null) fail('agent_identity_conflict', { principalId });
 
-  const grant: Grant = { ...identity, principalId, permissions, visibility };
+  const grant: Grant = { ...identity, ...access, principalId, visibility };
   const known = await context.db.row(lockBindingOfIdentity(context.tenantId, identity));
   if (known !== undefined) return { binding: await repoint(context, known, grant), isNew: false };
   const binding = await bindNewIdentity(context, grant);
@@ -72,20 +73,23 @@ export async function createIamBinding(
 }
 
 /**
- * Moving an identity from another principal requires `admin`, because it then acts as somebody else. The identity of a
- * registry agent can't be moved.
+ * Moving an identity from another principal requires `admin`, because it then acts as somebody else; so does taking
+ * `admin` from a live binding. The identity of a registry agent can't be moved.
  */
 async function repoint(context: Context, known: IamBindingRow, grant: Grant): Promise<IamBinding> {
   const moves = known.principal_id !== grant.principalId;
   const { db, tenantId } = context;
   if (moves && (await db.row(findAgentId(tenantId, known.principal_id)))?.agent_id != null)
     fail('agent_identity_conflict', { principalId: known.principal_id });
-  if (moves) refuseEscalation(context.caller.permissions, ['admin']);
+  const demotes = known.status !== 'revoked' && (moves || takesAdmin(known.permissions, grant.permissions));
+  const isOfAdministrator = known.permissions.includes('admin');
+  if (moves || (demotes && isOfAdministrator)) refuseEscalation(context.caller.permissions, ['admin']);
   const row = await db.row(updateBinding({ ...grant, id: known.id, tenantId }));
   if (row === undefined) throw new Error('a locked binding was not found');
   const previous = moves ? { previousPrincipalId: known.principal_id } : {};
   emit(context, iamBindingUpdated, { entityId: row.id }, { ...boundIdentityOf(row), ...previous });
   forgetIdentity(context, row);
+  if (demotes && isOfAdministrator) await requireAdministrator(context);
   return iamBindingOf(row);
 }
 
@@ -114,13 +118,14 @@ export async function listIamBindings({ db, tenantId }: Context, principalId: st
 }
 
 /**
- * Revokes the binding of an identity; a repeat changes nothing.
- * @throws Refusal `not_found`
+ * Revokes the binding of an identity; a repeat changes nothing. Only an administrator revokes one with `admin`.
+ * @throws Refusal `not_found`, `permission_escalation`
  */
 export async function revokeIamBinding(context: Context, bindingId: string): Promise<IamBinding> {
   const { db, tenantId } = context;
   const revoked = await db.row(updateBindingToRevoked(tenantId, bindingId));
   if (revoked === undefined) return iamBindingOf(await getBindingRow(context, bindingId));
+  if (revoked.permissions.includes('admin')) refuseEscalation(context.caller.permissions, ['admin']);
   noteRevoked(context, revoked);
   return iamBindingOf(revoked);
 }
@@ -139,7 +144,7 @@ export async function regrantIamBinding(
   permissions: readonly Permission[],
 ): Promise<void> {
   const row = await context.db.row(updateBindingPermissions(context.tenantId, bindingId, permissions));
-  if (row !== undefined) noteUpdated(context, row);
+  if (row !== undefined) noteBindingUpdated(context, row);
 }
 
 /** Reactivates a revoked binding with these permissions. */
@@ -149,10 +154,11 @@ export async function reopenIamBinding(
   permissions: readonly Permission[],
 ): Promise<void> {
   const row = await context.db.row(updateBindingToActive(context.tenantId, bindingId, permissions));
-  if (row !== undefined) noteUpdated(context, row);
+  if (row !== undefined) noteBindingUpdated(context, row);
 }
 
-function noteUpdated(context: Context, row: IamBindingRow): void {
+/** Notes a change of a binding: its event, and that every process drops the identity from its cache. */
+export function noteBindingUpdated(context: Context, row: IamBindingRow): void {
   emit(context, iamBindingUpdated, { entityId: row.id }, boundIdentityOf(row));
   forgetIdentity(context, row);
 }
@@ -194,6 +200,7 @@ export function boundIdentityOf(row: IamBindingRow) {
     issuer: row.issuer,
     iamTenantId: row.iam_tenant_id,
     iamPrincipalId: row.iam_principal_id,
+    accessRole: row.access_role,
     permissions: row.permissions,
     visibility: row.visibility,
   };

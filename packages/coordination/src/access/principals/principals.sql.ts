@@ -123,14 +123,26 @@ function hasWords(tenantId: string, search: string) {
       @@ principal_query(${tenantId}::uuid, ${search}::text)`;
 }
 
-export function findPrincipals(
-  tenantId: string,
-  { kind, search }: { kind: PrincipalRow['kind'] | undefined; search: string | undefined },
-  page: Page,
-) {
+export interface PrincipalFilter {
+  kind: PrincipalRow['kind'] | undefined;
+  search: string | undefined;
+  /** The key of an access role that a live binding names. */
+  accessRole?: string | undefined;
+}
+
+/** Uses the index `iam_bindings_of_access_role`. */
+function hasAccessRole(tenantId: string, key: string) {
+  return condition`
+    id in (
+      select principal_id from iam_bindings
+      where tenant_id = ${tenantId} and access_role = ${key} and status <> 'revoked')`;
+}
+
+export function findPrincipals(tenantId: string, { kind, search, accessRole }: PrincipalFilter, page: Page) {
   const all = matching(build.selectFrom('principals').selectAll().where('tenant_id', '=', tenantId), {
     kind,
   });
-  const query = search === undefined ? all : all.where(hasWords(tenantId, search));
+  const found = search === undefined ? all : all.where(hasWords(tenantId, search));
+  const query = accessRole === undefined ? found : found.where(hasAccessRole(tenantId, accessRole));
   return pageQuery(query, newestFirst, page);
 }

@@ -133,6 +133,7 @@ const filesNothing = {
       'createPrincipal',
     ],
     ...['updatePrincipal', 'disablePrincipal', 'enablePrincipal', 'createIamBinding', 'revokeIamBinding'],
+    ...['createAccessRole', 'updateAccessRole', 'setPrincipalAccess'],
     ...['createApiKey', 'revokeApiKey', 'createDelegation', 'revokeDelegation', 'bootstrap'],
   ],
   /** It writes nothing, or only writes about objects that it has read. */

@@ -1,9 +1,9 @@
 import { newId } from '@baton/values/ids';
 import { insertNewKey } from '../../access/api-keys/api-keys.ts';
+import { resolveAccess } from '../../access/grants/granted-access.ts';
 import { bindNewIdentity } from '../../access/iam-bindings/iam-bindings.ts';
 import { principalOf } from '../../access/principals/principal.ts';
 import { emit, flushEvents } from '../../ledger/journal/journal.ts';
-import { permissionNames } from '../../service/permissions.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { tenantBootstrapped } from './bootstrap.events.ts';
@@ -45,10 +45,10 @@ export async function bootstrap(context: Context, request: BootstrapRequest): Pr
       ...(identity && { iamBindingId: bindingId, iamPrincipalId: identity.iamPrincipalId }),
     },
   );
-  // Every permission by name, so that they also apply to a token with the scopes for reading and writing, which never
-  // has `admin`.
-  const permissions = permissionNames.toSorted();
-  const grant = { id: bindingId, principalId: adminPrincipalId, permissions, visibility: 'tenant' as const };
+  // The role has every permission by name, so that they also apply to a token with the scopes for reading and writing,
+  // which never has `admin`.
+  const access = await resolveAccess(inTenant, 'human', { accessRole: 'administrator' });
+  const grant = { id: bindingId, principalId: adminPrincipalId, ...access, visibility: 'tenant' as const };
   const iamBinding = identity ? await bindNewIdentity(inTenant, { ...grant, ...identity }) : undefined;
   if (!identity) log.warn('bootstrapped without iamBinding: no access token is accepted yet');
   await flushEvents(inTenant);

@@ -1,4 +1,5 @@
 import type { EventDeclaration } from '@baton/kernel/http/service';
+import * as accessRoles from '../../access/access-roles/access-roles.events.ts';
 import * as apiKeys from '../../access/api-keys/api-keys.events.ts';
 import * as delegations from '../../access/delegations/delegations.events.ts';
 import * as iamBindings from '../../access/iam-bindings/iam-bindings.events.ts';
@@ -64,6 +65,7 @@ import * as attempts from '../../work/verifications/attempts.events.ts';
 import * as bootstrap from '../bootstrap/bootstrap.events.ts';
 
 const declarations: readonly object[] = [
+  accessRoles,
   apiKeys,
   delegations,
   iamBindings,

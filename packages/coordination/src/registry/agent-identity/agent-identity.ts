@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { eventText } from '@baton/values/event-text';
 import { lockPrincipal } from '../../access/authn/principal-lock.ts';
-import { IamBindingRequest, type Identity } from '../../access/iam-bindings/iam-binding.ts';
+import { type Identity, IdentityMembers } from '../../access/iam-bindings/iam-binding.ts';
 import {
   bindNewIdentity,
   getBindingRow,
@@ -25,11 +25,7 @@ import { agentIdentityReplaced } from './agent-identity.events.ts';
 import { updateAgentLink } from './agent-identity.sql.ts';
 
 /** The identity in the identity service by which an agent authenticates. */
-export const AgentIdentity = IamBindingRequest.pick({
-  issuer: true,
-  iamTenantId: true,
-  iamPrincipalId: true,
-}).meta({ id: 'AgentIdentity' });
+export const AgentIdentity = IdentityMembers.meta({ id: 'AgentIdentity' });
 export const AgentIdentityReplacement = AgentIdentity.extend({ reason: z.string().min(1).max(500) }).meta({
   id: 'AgentIdentityReplacement',
 });
@@ -87,7 +83,7 @@ async function bind(
   identity: Identity,
   permissions: readonly Permission[],
 ): Promise<string> {
-  const grant = { ...identity, principalId, permissions, visibility: 'tenant' } as const;
+  const grant = { ...identity, principalId, accessRole: null, permissions, visibility: 'tenant' } as const;
   return (await bindNewIdentity(context, grant))?.id ?? fail('agent_identity_conflict', { agent: key });
 }
 

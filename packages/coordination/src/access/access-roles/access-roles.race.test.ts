@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { sql } from '@baton/kernel/database/sql';
+import { raceRounds } from '@baton/testing/depth';
+import { newId } from '@baton/values/ids';
+import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { newRoleKey } from './access-roles.fixtures.ts';
+
+const rivals = 6;
+let baton: TestCoordination;
+before(async () => {
+  baton = await startCoordination();
+});
+after(() => baton.close());
+
+async function makeRole(): Promise<string> {
+  const key = newRoleKey();
+  await baton.admin.post('/access-roles', { key, name: 'Role', permissions: ['tasks.read'] });
+  return key;
+}
+
+async function makePrincipals(): Promise<string[]> {
+  const made = await Promise.all(
+    Array.from({ length: rivals }, () =>
+      baton.admin.post('/principals', { kind: 'agent', displayName: 'agent' }),
+    ),
+  );
+  return made.map(({ body }) => body.id);
+}
+
+const bind = (principalId: string, accessRole: string) =>
+  baton.admin.post(`/principals/${principalId}/iam-bindings`, {
+    ...{ issuer: baton.issuer.issuer, iamTenantId: newId(), iamPrincipalId: newId() },
+    accessRole,
+  });
+
+const bindingsOf = (key: string) =>
+  baton.pool.rows<{ permissions: string[] }>(
+    sql`select permissions from iam_bindings where access_role = ${key}`,
+  );
+
+test('a role that changes while it is granted: every binding has its new permissions', async () => {
+  const principals = await makePrincipals();
+  for (let round = 0; round < raceRounds; round += 1) {
+    const key = await makeRole();
+    await bind(principals[0] as string, key);
+    const change = { permissions: ['goals.read', 'tasks.read'] };
+    const [changed, ...bound] = await Promise.all([
+      baton.admin.patch(`/access-roles/${key}`, change, { 'if-match': '"access_role-1"' }),
+      ...principals.map((id) => bind(id, key)),
+      baton.admin.put(`/principals/${principals[0]}/access`, { accessRole: key }),
+    ]);
+    assert.deepEqual([changed.status, ...new Set(bound.map(({ status }) => status))].sort(), [200, 200, 201]);
+    for (const { permissions } of await bindingsOf(key)) assert.deepEqual(permissions, change.permissions);
+  }
+});
+
+test('a role that is deleted while it is granted: either it stays, or nobody has it', async () => {
+  const principals = await makePrincipals();
+  for (let round = 0; round < raceRounds; round += 1) {
+    const key = await makeRole();
+    const [deleted, ...bound] = await Promise.all([
+      baton.admin.delete(`/access-roles/${key}`),
+      ...principals.map((id) => bind(id, key)),
+    ]);
+    const granted = bound.filter(({ status }) => status === 201).length;
+    assert.equal((await bindingsOf(key)).length, granted);
+    assert.equal((await baton.admin.get(`/access-roles/${key}`)).status, deleted.status === 204 ? 404 : 200);
+    if (deleted.status === 204) assert.equal(granted, 0);
+    else assert.deepEqual([deleted.status, deleted.body.error.code], [409, 'access_role_in_use']);
+    for (const { status } of bound) assert.ok(status === 201 || status === 404, String(status));
+  }
+});
+
+test('of two last administrators who give up their rights at once one stays', async () => {
+  const first = baton.otherAdmin;
+  for (let round = 0; round < raceRounds; round += 1) {
+    const second = await baton.actor({ kind: 'human', permissions: ['admin'], tenantId: first.tenantId });
+    const answers = await Promise.all(
+      [first, second].map((one) =>
+        one.put(`/principals/${one.principalId}/access`, { permissions: ['principals.read'] }),
+      ),
+    );
+    const statuses = answers.map(({ status }) => status).sort();
+    assert.deepEqual(statuses, [200, 409]);
+    const refusedAnswer = answers.find(({ status }) => status === 409);
+    assert.equal(refusedAnswer?.body.error.code, 'last_administrator');
+    const left = answers[0]?.status === 409 ? first : second;
+    const lost = left === first ? second : first;
+    const back = await left.put(`/principals/${lost.principalId}/access`, { accessRole: 'administrator' });
+    assert.equal(back.status, 200, JSON.stringify(back.body));
+    const { body } = await first.get(`/principals/${second.principalId}/iam-bindings`);
+    await first.post(`/iam-bindings/${body.items[0].id}:revoke`);
+  }
+});

@@ -1,0 +1,88 @@
+import { type ItemPage, listPage } from '@baton/kernel/database/list';
+import type { Page } from '@baton/kernel/http/paging';
+import type { Context } from '../context.ts';
+import { accessOf } from '../iam-bindings/principal-access.ts';
+import { findAgentsOfPrincipals } from './managed-principals.ts';
+import { type AccessRow, findAccessOf, findKeyUseOf, type KeyUseRow } from './people.sql.ts';
+import type { Person } from './person.ts';
+import { type Principal, principalOf } from './principal.ts';
+import { findPrincipals } from './principals.sql.ts';
+import { requireKind } from './principals.ts';
+
+const bindingsMax = 20;
+
+export interface PeopleFilter {
+  kind?: string | undefined;
+  q?: string | undefined;
+  accessRole?: string | undefined;
+}
+
+/**
+ * Lists principals with their access.
+ * @throws Refusal `invalid_kind`, `invalid_cursor`
+ */
+export async function listPeople(
+  context: Context,
+  { kind, q, accessRole }: PeopleFilter,
+  page: Page,
+): Promise<ItemPage<Person>> {
+  const { db, tenantId } = context;
+  const filter = {
+    kind: kind === undefined ? undefined : requireKind(kind),
+    search: q === '' ? undefined : q,
+    accessRole,
+  };
+  const { items, nextCursor } = await listPage(db, findPrincipals(tenantId, filter, page), principalOf);
+  return { items: await withAccess(context, items), nextCursor };
+}
+
+async function withAccess(context: Context, principals: readonly Principal[]): Promise<Person[]> {
+  const { db, tenantId } = context;
+  const ids = principals.map(({ id }) => id);
+  if (ids.length === 0) return [];
+  const bindings = Map.groupBy(
+    await db.rows(findAccessOf(tenantId, ids, bindingsMax)),
+    ({ principal_id: id }) => id,
+  );
+  const keys = new Map((await db.rows(findKeyUseOf(tenantId, ids))).map((row) => [row.principal_id, row]));
+  const agents = await findAgentsOfPrincipals(context, ids);
+  return principals.map((principal) =>
+    personOf(principal, {
+      bindings: bindings.get(principal.id) ?? [],
+      keys: keys.get(principal.id),
+      agent: agents.get(principal.id) ?? null,
+    }),
+  );
+}
+
+function personOf(
+  { id, kind, displayName, status, profile, createdAt }: Principal,
+  found: { bindings: readonly AccessRow[]; keys: KeyUseRow | undefined; agent: string | null },
+): Person {
+  const { bindings, keys, agent } = found;
+  const uses = [keys?.last_used_at ?? null, ...bindings.map((row) => row.last_used_at)];
+  return {
+    id,
+    kind,
+    displayName,
+    status,
+    email: profile.email,
+    agent,
+    ...accessOf(bindings.map((row) => ({ accessRole: row.access_role, permissions: row.permissions }))),
+    identities: bindings.map((row) => ({
+      bindingId: row.id,
+      issuer: row.issuer,
+      iamTenantId: row.iam_tenant_id,
+      iamPrincipalId: row.iam_principal_id,
+      status: row.status === 'active' ? 'active' : 'disabled',
+      lastUsedAt: row.last_used_at,
+    })),
+    liveApiKeys: keys?.live ?? 0,
+    lastUsedAt:
+      uses
+        .filter((at) => at !== null)
+        .sort()
+        .at(-1) ?? null,
+    createdAt,
+  };
+}
