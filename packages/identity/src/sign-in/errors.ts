@@ -81,7 +81,7 @@ export const errors = {
   ),
   invalid_invitation: unauthenticated(
     'The link is unknown, was used or revoked, or has expired; or its person may not sign in.',
-    'Ask the person who sent the link for a new one. For security the response has no reason; `GET …/invitations` shows it to an administrator.',
+    'Request a new link from the person who sent it. For security the response has no reason; `GET …/invitations` shows it to an administrator.',
   ),
   passkey_not_found: notFound(
     'The person has no such passkey.',

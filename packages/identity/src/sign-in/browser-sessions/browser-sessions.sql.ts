@@ -87,7 +87,7 @@ export function insertSession(made: {
     returning id, tenant_id, principal_id, passkey_id, client_id, public_prefix, acr, auth_time, created_at, expires_at,
       last_used_at,
       (select amr from authentication_contexts where id = ${made.authenticationContextId}) as amr,
-      least(expires_at, now() + make_interval(secs => ${made.idleSecondsMax})) as idle_expires_at`;
+      least(expires_at, last_used_at + make_interval(secs => ${made.idleSecondsMax})) as idle_expires_at`;
 }
 
 /** Those that the person could still use, the newest first. */
@@ -108,7 +108,7 @@ export function findSession(tenantId: string, principalId: string, browserSessio
     where id = ${browserSessionId} and tenant_id = ${tenantId} and principal_id = ${principalId}`;
 }
 
-/** Sessions of the person that expired long ago: nobody asks about them any more. */
+/** Sessions of the person that expired long ago. */
 export function deleteOldSessions(principalId: string, daysKept: number) {
   return sql`
     delete from browser_sessions

@@ -78,7 +78,7 @@ describe('browser-sessions:exchange', () => {
     assert.match(audited?.reason ?? '', /^session:[0-9a-f]{12} audience:control-plane session:/);
   });
 
-  test('grants no privileged scope, whoever asks, and all others to an empty request', async () => {
+  test('grants no privileged scope, also to a member of its group, and all others to an empty request', async () => {
     const { token, principalId } = await makePerson(identity, tenantId);
     const group = await made(
       identity.post(`/tenants/${tenantId}/groups`, { key: 'people-admins', name: 'Administrators' }),

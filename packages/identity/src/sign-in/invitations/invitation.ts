@@ -86,7 +86,7 @@ export const NewInvitation = z
   .strictObject({
     displayName: Name.nullish().describe('Of a new person; required without `principalId`.'),
     email: characters(3, 320).nullish().describe('Where the inviter sends the link. Identity sends nothing.'),
-    role: characters(1, 120).nullish().describe('Handed through to whoever gives the rights.'),
+    role: characters(1, 120).nullish().describe('Passed on to the service that gives the rights.'),
     principalId: Uuid.nullish().describe('A person of the tenant, instead of a new one.'),
     ...link,
   })

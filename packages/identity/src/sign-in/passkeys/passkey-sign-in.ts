@@ -27,7 +27,7 @@ const nobody = { credential_id: '', public_key: nobodysKey, sign_count: 0, subje
 /** A purpose and nobody in particular: the person is known only by the response. */
 const signInPurpose = { purpose: 'sign-in', about: '' } as const;
 
-/** The options with which a browser asks for a passkey; nothing is stored for them. */
+/** The options with which a browser requests a passkey; nothing is stored for them. */
 export async function passkeySignInOptions(context: Context): Promise<PasskeyOptions> {
   const { challenge, state } = makeChallenge(context, { ...signInPurpose, userHandle: '' });
   return { publicKey: await requestOptions(context.settings, challenge), state };

@@ -40,7 +40,7 @@ export const signInOptions = endpoint({
   method: 'POST',
   path: '/passkeys:sign-in-options',
   auth: 'none',
-  summary: 'Get the options with which a browser asks for a passkey.',
+  summary: 'Get the options with which a browser requests a passkey.',
   description: 'The person chooses among the passkeys that the device finds, so no name or e-mail is needed.',
   returns: { 200: PasskeyOptions },
   transaction: 'none',

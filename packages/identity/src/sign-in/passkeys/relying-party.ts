@@ -125,7 +125,7 @@ export interface VerifiedUse {
   readonly isUserVerified: boolean;
 }
 
-/** @returns what the response says, or why it is not accepted, for the audit record */
+/** @returns the content of the response, or why it is not accepted, for the audit record */
 export async function verifyUse(
   rules: Rules,
   challenge: string,
