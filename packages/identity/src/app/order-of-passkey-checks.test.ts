@@ -104,10 +104,10 @@ const passkeyFaults = [
   fault('passkey_not_found', absent('passkeyId')),
 ];
 
-async function withCreated({ token, ids }: { token: string; ids: object }) {
+async function withCreated({ token, ids }: { token: string; ids: Record<string, string> }) {
   const { publicKey, state } = await made(ask(identity, '/passkeys:registration-options', { token }));
   const credential = new VirtualAuthenticator().create(publicKey);
-  return attemptOf({ ...ids } as Record<string, string>, { token, state, credential, name: 'x' }, {});
+  return attemptOf(ids, { token, state, credential, name: 'x' }, {});
 }
 
 const manyLinks = fault('too_many_invitations', async ({ ids }: Attempt) => {

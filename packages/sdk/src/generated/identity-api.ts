@@ -300,7 +300,7 @@ exchange(tenantId: string, body: FederatedTokenRequest, options?: CallOptions): 
 }
 
 export interface PasskeysApi {
-/** Get the options with which a browser asks for a passkey. The person chooses among the passkeys that the device finds, so no name or e-mail is needed. `POST /api/v1/passkeys:sign-in-options` */
+/** Get the options with which a browser requests a passkey. The person chooses among the passkeys that the device finds, so no name or e-mail is needed. `POST /api/v1/passkeys:sign-in-options` */
 getSignInOptions(options?: CallOptions): Promise<PasskeyOptions>;
 /** Sign in by a passkey: begins a browser session, whose secret is shown once. For 300 seconds it also allows issuing platform access tokens. `POST /api/v1/passkeys:sign-in` */
 signInBy(body: PasskeySignInRequest, options?: CallOptions): Promise<StartedBrowserSession>;

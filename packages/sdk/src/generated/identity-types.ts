@@ -555,7 +555,7 @@ export type NewInvitation = {
 displayName?: string | null;
 /** Where the inviter sends the link. Identity sends nothing. */
 email?: string | null;
-/** Handed through to whoever gives the rights. */
+/** Passed on to the service that gives the rights. */
 role?: string | null;
 /** A person of the tenant, instead of a new one. */
 principalId?: Uuid | null;

@@ -108,16 +108,6 @@ export function lockMember(db: Db, tenantId: string, principalId: string): Promi
   return db.row(lockPrincipal(tenantId, principalId));
 }
 
-/** The same, alone: waits for everything that is being made for the principal. */
-export async function lockMemberAlone(
-  db: Db,
-  tenantId: string,
-  principalId: string,
-): Promise<PrincipalRow | undefined> {
-  await db.run(takeMemberLock(tenantId, principalId));
-  return lockMember(db, tenantId, principalId);
-}
-
 /** Makes a principal inactive that was created in this transaction. Nobody saw it active, so no event is written. */
 export async function pauseNew(db: Db, principalId: string): Promise<void> {
   await db.run(updatePaused(principalId));

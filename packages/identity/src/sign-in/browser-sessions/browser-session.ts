@@ -1,6 +1,9 @@
 import { z } from 'zod';
 import { type RowOf, wireMapper } from '@baton/kernel/database/row';
 import { Timestamp, Uuid } from '@baton/values/wire';
+import type { SigningAlgorithm } from '../../directory/audiences/audience.ts';
+import type { PrincipalRow } from '../../directory/principals/principal.ts';
+import type { PresentedRow } from '../../issuing/exchange/credential.ts';
 import { audienceLengthMax, characters, NameSet, Reason } from '../../service/fields.ts';
 import type { Tables } from '../../service/schema.ts';
 
@@ -20,6 +23,20 @@ export type BrowserSessionRow = Pick<
   | 'expires_at'
   | 'last_used_at'
 > & { amr: string[]; idle_expires_at: string };
+
+/** A presented session, and its audience if one is requested. */
+export interface PresentedSessionRow
+  extends PresentedRow,
+    Pick<SessionColumns, 'client_id' | 'acr' | 'auth_time' | 'public_prefix'> {
+  principal_kind: PrincipalRow['kind'];
+  display_name: PrincipalRow['display_name'];
+  allowed_scopes: string[] | null;
+  signing_algorithm: SigningAlgorithm | null;
+  is_use_due: boolean;
+  /** The age of the sign-in. */
+  auth_age_seconds: number;
+  now_seconds: number;
+}
 
 /** The console, as access tokens name their client. */
 export const consoleClientId = 'baton-console';

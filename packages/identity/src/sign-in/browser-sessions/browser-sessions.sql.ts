@@ -1,26 +1,9 @@
 import type { RowOf } from '@baton/kernel/database/row';
 import { sql } from '@baton/kernel/database/sql';
-import type { SigningAlgorithm } from '../../directory/audiences/audience.ts';
-import type { PrincipalRow } from '../../directory/principals/principal.ts';
-import type { PresentedRow } from '../../issuing/exchange/credential.ts';
 import type { Tables } from '../../service/schema.ts';
-import type { BrowserSessionRow } from './browser-session.ts';
+import type { BrowserSessionRow, PresentedSessionRow } from './browser-session.ts';
 
 type SessionColumns = RowOf<Tables['browser_sessions']>;
-
-/** A presented session, and its audience if one is requested. */
-export interface PresentedSessionRow
-  extends PresentedRow,
-    Pick<SessionColumns, 'client_id' | 'acr' | 'auth_time' | 'public_prefix'> {
-  principal_kind: PrincipalRow['kind'];
-  display_name: PrincipalRow['display_name'];
-  allowed_scopes: string[] | null;
-  signing_algorithm: SigningAlgorithm | null;
-  is_use_due: boolean;
-  /** The age of the sign-in. */
-  auth_age_seconds: number;
-  now_seconds: number;
-}
 
 /** @param usedSeconds how old the stored last use may be */
 export function findPresentedSession(

@@ -70,6 +70,7 @@ describe('browser-sessions:exchange', () => {
       acr: 'phr',
     });
     assert.deepEqual([nbf, exp], [iat, (iat as number) + 300]);
+    assert.match(jti as string, /^[\w-]{36}$/);
     const audited = (await auditOf(identity, tenantId)).at(-1);
     assert.deepEqual(
       [audited?.action, audited?.actor_ref, audited?.resource_type, audited?.resource_id, audited?.outcome],

@@ -8,7 +8,12 @@ import { emit } from '../../records/journal/journal.ts';
 import { makeLongSecret } from '../../service/secrets.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { type BrowserSession, browserSessionOf, sessionsPerPersonMax } from './browser-session.ts';
+import {
+  type BrowserSession,
+  browserSessionOf,
+  type PresentedSessionRow,
+  sessionsPerPersonMax,
+} from './browser-session.ts';
 import { browserSessionStarted } from './browser-sessions.events.ts';
 import {
   deleteOldSessions,
@@ -16,7 +21,6 @@ import {
   findSession,
   findSessions,
   insertSession,
-  type PresentedSessionRow,
 } from './browser-sessions.sql.ts';
 
 /** The last use is written again when it is older. */

@@ -1,6 +1,6 @@
 import { violatedConstraint } from '@baton/kernel/database/db';
 import { limitFailures } from '../../credentials/failure-limits/failure-limits.ts';
-import { lockMemberAlone, makeActive } from '../../directory/principals/principals.ts';
+import { lockMember, makeActive } from '../../directory/principals/principals.ts';
 import { endBrowserSessions } from '../../directory/revocation/browser-sessions.ts';
 import { audit, auditDraft } from '../../records/audit.ts';
 import { emit } from '../../records/journal/journal.ts';
@@ -102,7 +102,8 @@ async function accept(
 ): Promise<StartedSession | undefined> {
   const { db } = context;
   const { id: invitationId, tenant_id: tenantId, principal_id: principalId, kind, role } = row;
-  const person = await lockMemberAlone(db, tenantId, principalId);
+  // Its row serialises acceptances, sign-ins and new passkeys of the person, and makes a disable wait.
+  const person = await lockMember(db, tenantId, principalId);
   const isUsable = person?.status === 'active' || (person?.status === 'paused' && row.activates);
   if (person === undefined || !isUsable) return undefined;
   if ((await db.row(updateAccepted(invitationId, by))) === undefined) return undefined;

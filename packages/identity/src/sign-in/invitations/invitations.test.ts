@@ -135,6 +135,8 @@ describe('an invitation', () => {
       'browser_sessions.issue',
     ]);
     await assertRefused(token);
+    const records = JSON.stringify([await journalOf(identity, tenantId), await auditOf(identity, tenantId)]);
+    assert.ok(!/Maria|maria@/.test(records), 'neither name nor e-mail');
   });
 
   test('of a person of the tenant keeps them as they are', async () => {

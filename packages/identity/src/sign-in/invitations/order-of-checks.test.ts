@@ -3,10 +3,13 @@ import { after, before } from 'node:test';
 import { type Attempt, attemptOf, type Fault, fault, orderTests } from '../../testing/check-order.ts';
 import { storeFaults, withFields } from '../../testing/faults.ts';
 import type { TestIdentity } from '../../testing/identity.ts';
-import { makePrincipal } from '../../testing/objects.ts';
+import { made, makePrincipal } from '../../testing/objects.ts';
+import type { ErrorCode } from '../errors.ts';
 import { makeRealm, newSubject, startFederation } from '../federation/testing/sign-in.ts';
 import { makePair, nowSeconds, type Upstream } from '../federation/testing/upstream.ts';
-import { invite } from '../passkeys/testing/people.ts';
+import { VirtualAuthenticator } from '../passkeys/testing/authenticator.ts';
+import { ask, invite, makePerson } from '../passkeys/testing/people.ts';
+import { accept } from './invitations.api.ts';
 
 /** The order of checks of an acceptance: docs/reference/invitations.md#accept. */
 
@@ -97,15 +100,60 @@ const ofLink: readonly Fault<Acceptance>[] = [
   ),
 ];
 
-orderTests(
+/** An acceptance by a passkey of a person who has one already. */
+async function prepareWithPasskey(): Promise<Acceptance> {
+  const { tenantId, providerId } = await makeRealm(identity, upstream);
+  const { principalId } = await makePerson(identity, tenantId);
+  const { token, invitation } = await invite(identity, tenantId, { principalId });
+  const { publicKey, state } = await made(ask(identity, '/invitations:registration-options', { token }));
+  const passkey = { state, credential: new VirtualAuthenticator().create(publicKey), name: 'x' };
+  const ids = { tenantId, providerId, principalId, invitationId: invitation.id };
+  return { ...attemptOf(ids, { token, passkey }, {}), header: {}, claims: {}, isForged: false };
+}
+
+const manyPasskeys = ({ ids }: Acceptance) => store`
+  insert into passkeys (id, tenant_id, principal_id, external_identity_id, name, credential_id, public_key, sign_count,
+    is_synced, is_backed_up)
+  select gen_random_uuid(), tenant_id, principal_id, external_identity_id, 'x', gen_random_uuid(), '', 0, true, true
+  from passkeys, generate_series(1, 9) where principal_id = ${ids['principalId']}`;
+
+const ofPasskey: readonly Fault<Acceptance>[] = [
+  fault('passkey_rejected', ({ body }) => (body.passkey.state = 'AAAA'), 'state'),
+  fault('passkey_rejected', ({ body }) => (body.passkey.credential.response.attestationObject = 'AAAA')),
+  fault('too_many_passkeys', manyPasskeys),
+  fault(
+    'passkey_exists',
+    ({ ids, body }) => store`
+    update passkeys set credential_id = ${body.passkey.credential.id}
+    where id = (select id from passkeys where principal_id = ${ids['principalId']} limit 1)`,
+  ),
+];
+
+const byPasskeyOnly = ['passkey_rejected', 'too_many_passkeys', 'passkey_exists'] as const;
+const byProviderOnly = accept.errors.filter(
+  (code) => code !== 'invalid_invitation' && !byPasskeyOnly.some((own) => own === code),
+) as ErrorCode[];
+
+orderTests<Acceptance>(
   () => identity,
   [
+    {
+      endpoint: 'POST /invitations:accept',
+      prepare: prepareWithPasskey,
+      besides: byProviderOnly,
+      proven: ofLink,
+      faults: [
+        fault('a list', withFields({ federation: { identityProvider: 'x', token: 'x' } }), 'both'),
+        ...ofLink,
+        ...ofPasskey,
+      ],
+    },
     {
       endpoint: 'POST /invitations:accept',
       prepare,
       finish,
       proven: ofLink,
-      besides: ['passkey_rejected', 'too_many_passkeys', 'passkey_exists'],
+      besides: byPasskeyOnly,
       faults: [
         fault('a list', withFields({ nobody: 'asked' }), 'unknown field'),
         fault('a list', withFields({ token: '' }), 'token'),

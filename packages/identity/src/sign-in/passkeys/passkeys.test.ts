@@ -52,6 +52,7 @@ describe('another passkey of a person', () => {
     const { status, body } = await addPasskey(identity, token, phone);
     assert.equal(status, 201);
     const { id, createdAt, ...rest } = body;
+    assert.ok(Date.parse(createdAt) > 0);
     assert.deepEqual(rest, {
       principalId,
       name: 'Another',

@@ -5,7 +5,7 @@ import { lockMember } from '../../directory/principals/principals.ts';
 import { audit } from '../../records/audit.ts';
 import { emit } from '../../records/journal/journal.ts';
 import { recordedTransaction } from '../../records/journal/recorded-transaction.ts';
-import type { PresentedSessionRow } from '../browser-sessions/browser-sessions.sql.ts';
+import type { PresentedSessionRow } from '../browser-sessions/browser-session.ts';
 import { resolveSession } from '../browser-sessions/browser-sessions.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';

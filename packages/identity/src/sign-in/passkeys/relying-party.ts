@@ -84,7 +84,7 @@ export async function verifyCreation(
     if (await hasCertificates(credential)) return 'attestation_with_certificates';
     if (isEmbedded(credential)) return 'embedded_page';
     const { registrationInfo: found } = await verifyRegistrationResponse({
-      response: { ...credential, clientExtensionResults: {} } as never,
+      response: { ...credential, clientExtensionResults: {} },
       expectedChallenge: challenge,
       ...expected(rules),
       supportedAlgorithmIDs: algorithms,

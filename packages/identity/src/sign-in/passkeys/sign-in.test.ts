@@ -179,6 +179,22 @@ describe('a passkey response is refused with one code, and the audit record has 
     assert.equal((await ask(identity, '/passkeys:sign-in', { state, credential })).status, 200);
   });
 
+  test('after its challenge has expired', async (context) => {
+    const person = await makePerson(identity, tenantId);
+    const { publicKey, state } = await made(ask(identity, '/passkeys:sign-in-options'));
+    const credential = person.authenticator.get(publicKey);
+    const now = Date.now();
+    for (const [seconds, status] of [
+      [301, 401],
+      [299, 200],
+    ] as const) {
+      context.mock.timers.enable({ apis: ['Date'], now: now + seconds * 1000 });
+      assert.equal((await ask(identity, '/passkeys:sign-in', { state, credential })).status, status);
+      context.mock.timers.reset();
+    }
+    assert.equal(await reasonOf(person), 'unknown_or_expired_challenge');
+  });
+
   test('of a copied authenticator whose counter is behind', async () => {
     const person = await makePerson(identity, tenantId, new VirtualAuthenticator({ counts: true }));
     for (let use = 0; use < 3; use += 1) await signInWith(identity, person.authenticator);
