@@ -135,6 +135,7 @@ const orders: CheckOrder[] = [
   {
     endpoint: 'POST /browser-sessions:revoke-self',
     prepare: () => own(({ token }) => ({ token })),
+    proven: deadSessions,
     faults: [
       unknownField,
       fault('a list', withFields({ reason: 'x'.repeat(201) }), 'reason'),
@@ -144,11 +145,13 @@ const orders: CheckOrder[] = [
   {
     endpoint: 'GET /tenants/{tenantId}/principals/{principalId}/browser-sessions',
     prepare: () => prepare(() => undefined),
+    proven: tenantFaults,
     faults: [...tenantFaults, malformed('principalId'), fault('principal_not_found', absent('principalId'))],
   },
   {
     endpoint: 'POST /tenants/{tenantId}/principals/{principalId}/browser-sessions/{browserSessionId}:revoke',
     prepare: () => prepare(() => undefined),
+    proven: tenantFaults,
     faults: [
       ...tenantFaults,
       malformed('browserSessionId'),
@@ -159,11 +162,13 @@ const orders: CheckOrder[] = [
   {
     endpoint: 'POST /passkeys:registration-options',
     prepare: () => own(({ token }) => ({ token })),
+    proven: deadSessions,
     faults: [unknownField, ...deadSessions, oldSignIn, manyPasskeys],
   },
   {
     endpoint: 'POST /passkeys:register',
     prepare: async () => withCreated(await prepareIds()),
+    proven: deadSessions,
     faults: [
       unknownField,
       ...deadSessions,
@@ -180,11 +185,13 @@ const orders: CheckOrder[] = [
   {
     endpoint: 'POST /passkeys:list',
     prepare: () => own(({ token }) => ({ token })),
+    proven: deadSessions,
     faults: [unknownField, ...deadSessions],
   },
   {
     endpoint: 'POST /passkeys:rename',
     prepare: () => own(({ token, ids }) => ({ token, passkeyId: ids.passkeyId, name: 'y' })),
+    proven: deadSessions,
     faults: [
       unknownField,
       ...deadSessions,
@@ -194,6 +201,7 @@ const orders: CheckOrder[] = [
   {
     endpoint: 'POST /passkeys:remove',
     prepare: () => own(({ token, ids }) => ({ token, passkeyId: ids.passkeyId })),
+    proven: deadSessions,
     faults: [
       unknownField,
       ...deadSessions,
@@ -204,6 +212,7 @@ const orders: CheckOrder[] = [
   {
     endpoint: 'PATCH /tenants/{tenantId}/principals/{principalId}/passkeys/{passkeyId}',
     prepare: () => prepare(() => ({ name: 'y' })),
+    proven: tenantFaults,
     faults: passkeyFaults,
   },
   {
@@ -218,6 +227,7 @@ const orders: CheckOrder[] = [
       const principalId = await makeHuman(identity, tenantId);
       return attemptOf({ tenantId, principalId }, { principalId });
     },
+    proven: tenantFaults,
     faults: [
       ...tenantFaults,
       fault('a list', withFields({ expiresInSeconds: 59 }), 'expiry'),
@@ -232,6 +242,7 @@ const orders: CheckOrder[] = [
       const tenantId = await makeTenant(identity);
       return attemptOf({ tenantId, principalId: await makeHuman(identity, tenantId) }, {});
     },
+    proven: tenantFaults,
     faults: [
       ...tenantFaults,
       malformed('principalId'),

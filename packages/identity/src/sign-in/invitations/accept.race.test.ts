@@ -8,7 +8,7 @@ import { journalTypes } from '../../testing/records.ts';
 import { VirtualAuthenticator } from '../passkeys/testing/authenticator.ts';
 import { ask, invite, passkeyIds, signInWith } from '../passkeys/testing/people.ts';
 
-const rounds = byDepth(10, 100);
+const rounds = byDepth(5, 100);
 const callsAtOnce = 12;
 
 let processes: [TestIdentity, TestIdentity];

@@ -103,6 +103,8 @@ describe('another passkey of a person', () => {
       const { status, body } = await addPasskey(identity, token, new VirtualAuthenticator(), deviation);
       assert.deepEqual([status, body], [422, { detail: 'passkey_rejected' }]);
       assert.deepEqual(await storeCounts(identity), before);
+      if (deviation.attestation?.attStmt === certificates)
+        assert.ok(identity.logged.at(-1)?.includes('attestation_with_certificates'), identity.logged.at(-1));
     });
 
   test('is refused with a used state, with the state of somebody else, and with a broken response', async () => {

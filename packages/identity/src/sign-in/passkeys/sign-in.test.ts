@@ -206,6 +206,14 @@ describe('a passkey response is refused with one code, and the audit record has 
     assert.equal((await signInWith(identity, person.authenticator, { counter: 9 })).status, 200);
   });
 
+  test('of two copies of an authenticator at the same time, except one', async () => {
+    const person = await makePerson(identity, tenantId, new VirtualAuthenticator({ counts: true }));
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => signInWith(identity, person.authenticator, { counter: 5 })),
+    );
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, ...Array(7).fill(401)]);
+  });
+
   test('of a person who is disabled, not a member, in a closed tenant, or whose identity is disabled', async () => {
     const own = await makeTenant(identity);
     for (const [change, undo, reason] of [
