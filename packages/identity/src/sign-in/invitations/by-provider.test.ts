@@ -14,7 +14,8 @@ import {
   startFederation,
 } from '../federation/testing/sign-in.ts';
 import { nowSeconds, type Upstream } from '../federation/testing/upstream.ts';
-import { ask, invite } from '../passkeys/testing/people.ts';
+import { VirtualAuthenticator } from '../passkeys/testing/authenticator.ts';
+import { addPasskey, ask, invite, signInWith } from '../passkeys/testing/people.ts';
 
 /** Links that are accepted by a sign-in through a provider of the tenant. */
 
@@ -67,6 +68,18 @@ test('links the invited person to the identity of the token, with its groups and
   const other = { ...claims, groups: ['ops'] };
   assert.equal((await accept(realm, again.token, other)).status, 200, 'the person has the identity already');
   assert.ok((await journalTypes(identity, tenantId)).includes('group_membership.removed'));
+});
+
+test('a person who got in so can add their first passkey, and then sign in by it', async () => {
+  const realm = await makeRealm(identity, upstream);
+  const link = await invite(identity, realm.tenantId);
+  const { token, session } = (await accept(realm, link.token, { sub: newSubject() })).body;
+  const authenticator = new VirtualAuthenticator();
+  assert.equal((await addPasskey(identity, token, authenticator)).status, 201);
+  const types = (await journalTypes(identity, realm.tenantId)).slice(-2);
+  assert.deepEqual(types, ['external_identity.linked', 'passkey.registered']);
+  const signedIn = await signInWith(identity, authenticator);
+  assert.equal(signedIn.body.session.principalId, session.principalId);
 });
 
 test('a session that began so ends when its provider is disabled, with its access tokens', async () => {

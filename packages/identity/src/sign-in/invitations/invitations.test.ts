@@ -398,6 +398,14 @@ describe('a recovery link', () => {
       assert.equal((await signInWith(identity, authenticator)).status, 200);
     assert.equal((await ask(identity, '/passkeys:list', { token: person.token })).status, 200);
     await assertRefused(token);
+    const [first, second] = [
+      await recover(tenantId, person.principalId),
+      await recover(tenantId, person.principalId),
+    ];
+    await assertRefused(first.token);
+    assert.equal((await read(second.token)).body.kind, 'recovery');
+    const types = (await journalTypes(identity, tenantId)).slice(-2);
+    assert.deepEqual(types, ['invitation.revoked', 'invitation.created']);
   });
 
   test('with replaceCredentials ends the other passkeys and the sessions when it is accepted, not before', async () => {
