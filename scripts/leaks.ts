@@ -28,12 +28,16 @@ const hashTables = [
   'table platform_access_tokens',
   'table service_accounts',
   'table provisioning_tokens',
+  'table browser_sessions',
+  'table invitations',
   'table api_keys',
 ];
 
 /** Texts of these forms are secrets, even if no test reported them. */
 const forms: readonly [start: string, kind: string, form: RegExp][] = [
   ['iam_pat_', 'platform access token', /iam_pat_[0-9a-f]{12}_[\w-]{43}/y],
+  ['iam_ses_', 'browser session', /iam_ses_[0-9a-f]{12}_[\w-]{43}/y],
+  ['iam_inv_', 'invitation', /iam_inv_[0-9a-f]{12}_[\w-]{43}/y],
   ['iam_scim_', 'provisioning token', /iam_scim_[0-9a-f]{12}_[\w-]{43}/y],
   ['cp_', 'key of coordination', /cp_(?:bg[0-9a-f]{10}|[0-9a-f]{12})_[\w-]{43}/y],
   ['eyJ', 'signed token', /eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{20,}/y],

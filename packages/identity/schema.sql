@@ -99,12 +99,40 @@ create table authentication_contexts (
   source text not null,
   recorded_at timestamp(3) with time zone default now() not null,
   constraint authentication_contexts_pkey PRIMARY KEY (id),
-  constraint authentication_contexts_source_check CHECK ((source = ANY (ARRAY['bootstrap'::text, 'federation'::text]))),
+  constraint authentication_contexts_source_check CHECK ((source = ANY (ARRAY['bootstrap'::text, 'federation'::text, 'passkey'::text]))),
   constraint authentication_contexts_external_identity_id_fkey FOREIGN KEY (external_identity_id) REFERENCES external_identities(id),
   constraint authentication_contexts_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
   constraint authentication_contexts_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
 CREATE INDEX authentication_contexts_newest ON public.authentication_contexts USING btree (tenant_id, principal_id, recorded_at DESC);
+
+create table browser_sessions (
+  id uuid not null,
+  tenant_id uuid not null,
+  principal_id uuid not null,
+  external_identity_id uuid not null,
+  authentication_context_id uuid not null,
+  passkey_id uuid,
+  client_id text not null,
+  public_prefix text not null,
+  secret_hash text not null,
+  acr text,
+  auth_time timestamp(3) with time zone not null,
+  created_at timestamp(3) with time zone default now() not null,
+  expires_at timestamp(3) with time zone not null,
+  last_used_at timestamp(3) with time zone default now() not null,
+  ended_at timestamp(3) with time zone,
+  end_reason text default ''::text not null,
+  constraint browser_sessions_pkey PRIMARY KEY (id),
+  constraint browser_sessions_prefix UNIQUE (public_prefix),
+  constraint browser_sessions_secret UNIQUE (secret_hash),
+  constraint browser_sessions_authentication_context_id_fkey FOREIGN KEY (authentication_context_id) REFERENCES authentication_contexts(id),
+  constraint browser_sessions_external_identity_id_fkey FOREIGN KEY (external_identity_id) REFERENCES external_identities(id),
+  constraint browser_sessions_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
+  constraint browser_sessions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX browser_sessions_live ON public.browser_sessions USING btree (principal_id, created_at, id) WHERE (ended_at IS NULL);
+CREATE INDEX browser_sessions_of_principal ON public.browser_sessions USING btree (principal_id, expires_at);
 
 create table endings (
   id uuid not null,
@@ -141,7 +169,7 @@ create table events (
   constraint events_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
 CREATE INDEX events_by_type ON public.events USING btree (type, sequence);
-CREATE INDEX events_of_revocations ON public.events USING btree (occurred_at) WHERE (type = ANY (ARRAY['principal.disabled'::text, 'principal.enabled'::text, 'credential.revoked'::text, 'tenant.updated'::text, 'identity_provider.disabled'::text, 'identity_provider.enabled'::text]));
+CREATE INDEX events_of_revocations ON public.events USING btree (occurred_at) WHERE (type = ANY (ARRAY['principal.disabled'::text, 'principal.enabled'::text, 'credential.revoked'::text, 'tenant.updated'::text, 'identity_provider.disabled'::text, 'identity_provider.enabled'::text, 'browser_session.revoked'::text]));
 CREATE INDEX events_of_tenant ON public.events USING btree (tenant_id, sequence);
 CREATE TRIGGER events_append_only BEFORE DELETE OR UPDATE ON public.events FOR EACH ROW EXECUTE FUNCTION refuse_event_change();
 CREATE TRIGGER events_mark_writer BEFORE INSERT ON public.events FOR EACH STATEMENT EXECUTE FUNCTION mark_journal_writer();
@@ -161,13 +189,14 @@ create table external_identities (
   last_acr text,
   created_at timestamp(3) with time zone default now() not null,
   constraint external_identities_pkey PRIMARY KEY (id),
-  constraint external_identities_source_check CHECK ((source = ANY (ARRAY['manual'::text, 'federated'::text, 'provisioned'::text]))),
+  constraint external_identities_source_check CHECK ((source = ANY (ARRAY['manual'::text, 'federated'::text, 'provisioned'::text, 'passkey'::text]))),
   constraint external_identities_status_check CHECK ((status = ANY (ARRAY['active'::text, 'disabled'::text]))),
   constraint external_identities_identity_provider_id_fkey FOREIGN KEY (identity_provider_id) REFERENCES identity_providers(id),
   constraint external_identities_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
   constraint external_identities_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
 CREATE UNIQUE INDEX external_identities_external_id ON public.external_identities USING btree (identity_provider_id, external_id) WHERE (external_id <> ''::text);
+CREATE UNIQUE INDEX external_identities_of_passkeys ON public.external_identities USING btree (principal_id, tenant_id) WHERE (source = 'passkey'::text);
 CREATE INDEX external_identities_of_principal ON public.external_identities USING btree (principal_id);
 CREATE UNIQUE INDEX external_identities_subject ON public.external_identities USING btree (rtrim(issuer, '/'::text), subject);
 
@@ -239,6 +268,39 @@ create table identity_providers (
   constraint identity_providers_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
 
+create table invitations (
+  id uuid not null,
+  tenant_id uuid not null,
+  principal_id uuid not null,
+  kind text not null,
+  email text,
+  role text,
+  invited_by text not null,
+  message text not null,
+  activates boolean not null,
+  replaces boolean not null,
+  public_prefix text not null,
+  secret_hash text not null,
+  created_at timestamp(3) with time zone default now() not null,
+  expires_at timestamp(3) with time zone not null,
+  accepted_at timestamp(3) with time zone,
+  accepted_by text,
+  revoked_at timestamp(3) with time zone,
+  revoke_reason text default ''::text not null,
+  constraint invitations_pkey PRIMARY KEY (id),
+  constraint invitations_prefix UNIQUE (public_prefix),
+  constraint invitations_secret UNIQUE (secret_hash),
+  constraint invitations_accepted_by_check CHECK ((accepted_by = ANY (ARRAY['passkey'::text, 'identity_provider'::text]))),
+  constraint invitations_check CHECK ((num_nonnulls(accepted_at, accepted_by) = ANY (ARRAY[0, 2]))),
+  constraint invitations_check1 CHECK ((num_nonnulls(accepted_at, revoked_at) < 2)),
+  constraint invitations_kind_check CHECK ((kind = ANY (ARRAY['invitation'::text, 'recovery'::text]))),
+  constraint invitations_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
+  constraint invitations_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX invitations_of_principal ON public.invitations USING btree (principal_id);
+CREATE INDEX invitations_of_tenant ON public.invitations USING btree (tenant_id, created_at, id);
+CREATE INDEX invitations_open ON public.invitations USING btree (tenant_id, expires_at) WHERE ((accepted_at IS NULL) AND (revoked_at IS NULL));
+
 create table journal_epoch (
   only_row boolean default true not null,
   server_started_at timestamp with time zone,
@@ -278,6 +340,28 @@ create table memberships (
 );
 CREATE INDEX memberships_of_principal ON public.memberships USING btree (principal_id);
 CREATE INDEX memberships_of_tenant ON public.memberships USING btree (tenant_id, created_at, principal_id) WHERE (status = 'active'::text);
+
+create table passkeys (
+  id uuid not null,
+  tenant_id uuid not null,
+  principal_id uuid not null,
+  external_identity_id uuid not null,
+  name text not null,
+  credential_id text not null,
+  public_key text not null,
+  sign_count bigint not null,
+  transports text[] default '{}'::text[] not null,
+  is_synced boolean not null,
+  is_backed_up boolean not null,
+  created_at timestamp(3) with time zone default now() not null,
+  last_used_at timestamp(3) with time zone,
+  constraint passkeys_pkey PRIMARY KEY (id),
+  constraint passkeys_credential UNIQUE (credential_id),
+  constraint passkeys_external_identity_id_fkey FOREIGN KEY (external_identity_id) REFERENCES external_identities(id),
+  constraint passkeys_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
+  constraint passkeys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX passkeys_of_principal ON public.passkeys USING btree (principal_id, created_at, id);
 
 create table platform_access_tokens (
   id uuid not null,
@@ -500,6 +584,13 @@ create table upstream_accounts (
   constraint upstream_accounts_provisioning_source_id_fkey FOREIGN KEY (provisioning_source_id) REFERENCES provisioning_sources(id),
   constraint upstream_accounts_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
+
+create table used_challenges (
+  challenge_hash text not null,
+  expires_at timestamp(3) with time zone not null,
+  constraint used_challenges_pkey PRIMARY KEY (challenge_hash)
+);
+CREATE INDEX used_challenges_by_expiry ON public.used_challenges USING btree (expires_at);
 
 CREATE OR REPLACE FUNCTION public.audit_number_before(instant timestamp with time zone)
  RETURNS bigint

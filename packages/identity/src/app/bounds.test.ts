@@ -91,6 +91,25 @@ const texts: readonly [string, object, Bounds][] = [
     { identityProvider: 'x', token: 'x', audience: 'x' },
     { identityProvider: [1, 120], token: [1, 10_000], audience: [1, 120] },
   ],
+  [
+    '/api/v1/browser-sessions:exchange',
+    { token: 'x', audience: 'x' },
+    { token: [1, 500], audience: [1, 120] },
+  ],
+  ['/api/v1/browser-sessions:revoke-self', { token: 'x' }, { reason: [0, 200] }],
+  ['/api/v1/passkeys:rename', { token: 'x', passkeyId: randomUUID(), name: 'x' }, { name: [1, 200] }],
+  [
+    `${tenant}/invitations`,
+    { displayName: 'x' },
+    {
+      displayName: [1, 200],
+      email: [3, 320],
+      role: [1, 120],
+      invitedBy: [0, 200],
+      message: [0, 1000],
+    },
+  ],
+  [`${principal}/recovery-links`, {}, { invitedBy: [0, 200], message: [0, 1000] }],
 ];
 /** Strings that only the maximum body size limits. */
 const unbounded = new Set(['token']);
@@ -139,6 +158,8 @@ const integers: readonly [string, object, Bounds][] = [
     { name: 'x' },
     { expiresInSeconds: [60, 31_536_000] },
   ],
+  [`${tenant}/invitations`, { displayName: 'x' }, { expiresInSeconds: [60, 2_592_000] }],
+  [`${principal}/recovery-links`, {}, { expiresInSeconds: [60, 2_592_000] }],
 ];
 
 describe('integers', () => {

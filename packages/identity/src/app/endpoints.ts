@@ -23,8 +23,11 @@ import { rootSearchApi } from '../provisioning/scim/root-search/root-search.api.
 import { usersApi as scimUsersApi } from '../provisioning/scim/users/users.api.ts';
 import { auditRecordsApi } from '../records/audit-record/audit-records.api.ts';
 import { eventsApi } from '../records/journal/events.api.ts';
+import { browserSessionsApi } from '../sign-in/browser-sessions/browser-sessions.api.ts';
 import { federationApi } from '../sign-in/federation/federation.api.ts';
 import { identityProvidersApi } from '../sign-in/identity-providers/identity-providers.api.ts';
+import { invitationsApi } from '../sign-in/invitations/invitations.api.ts';
+import { passkeysApi } from '../sign-in/passkeys/passkeys.api.ts';
 import type { Context } from './context.ts';
 import { healthApi } from './health/health.api.ts';
 
@@ -82,6 +85,21 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
     tag: 'Federation',
     about: 'Sign in with a token of an identity provider.',
     endpoints: federationApi,
+  },
+  {
+    tag: 'Passkeys',
+    about: 'Sign in by a passkey, and manage the passkeys of a person.',
+    endpoints: passkeysApi,
+  },
+  {
+    tag: 'Browser sessions',
+    about: 'Sessions of people in a browser, which are exchanged for access tokens.',
+    endpoints: browserSessionsApi,
+  },
+  {
+    tag: 'Invitations',
+    about: 'One-time links for people: invite somebody, or let them back in after they lost their passkeys.',
+    endpoints: invitationsApi,
   },
   {
     tag: 'External identities',

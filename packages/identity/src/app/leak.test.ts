@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { keepSecret } from '@baton/kernel/testing/leaks/leaks';
+import { acceptByPasskey, invite } from '../sign-in/passkeys/testing/people.ts';
 import { startIdentity, type TestIdentity, testSigningKey } from '../testing/identity.ts';
 import { made, makeBearer, makePrincipal, makeServiceAccount, readScope } from '../testing/objects.ts';
 import { makeProvisioning } from '../testing/provisioning.ts';
@@ -61,6 +62,15 @@ async function makeSecrets(): Promise<string[]> {
   await made(identity.request('POST', '/scim/v2/Users', { body: user, headers: { authorization } }));
   secrets.push(provisioning.token, user.password);
 
+  const link = await invite(identity, tenantId);
+  const signedIn = await made(acceptByPasskey(identity, link.token));
+  const session = { token: signedIn.token, audience };
+  secrets.push(
+    link.token,
+    session.token,
+    (await made(open('/browser-sessions:exchange', session))).accessToken,
+  );
+
   await misuse(secrets, client.clientId);
   await failInside(successor.token, client.clientId, clientSecret);
   return secrets;
@@ -74,6 +84,11 @@ async function misuse(secrets: readonly string[], clientId: string): Promise<voi
       await open('/platform-access-tokens:introspect', { tokenn: secret }),
       await open('/platform-access-tokens:revoke-self', `{"token": "${secret}`),
       await open('/platform-access-tokens:exchange', { token: secret, audience: { secret } }),
+      await open('/browser-sessions:exchange', { token: `${secret}x`, audience }),
+      await open('/browser-sessions:revoke-self', { token: { secret } }),
+      await open('/passkeys:list', { token: `${secret}x` }),
+      await open('/invitations:read', { token: `${secret}x` }),
+      await open('/invitations:registration-options', `{"token": "${secret}`),
       await open('/tokens/exchange', { clientId, clientSecret: `${secret}x`, audience }),
       await open('/tokens/exchange', { clientId: secret, clientSecret: secret, audience }),
       await identity.request('GET', '/api/v1/events', { headers: { authorization: `Bearer ${secret}` } }),

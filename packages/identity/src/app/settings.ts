@@ -1,8 +1,8 @@
 import { docsBaseUrl } from '@baton/kernel/http/error-docs';
 import { networks } from '@baton/kernel/listener/client-address';
 import { choice, integer, readSettings, type SettingValues, text } from '@baton/kernel/process/config';
-import { deriveSettings } from '../issuing/settings.ts';
 import { type Settings as LowerSettings, settings as lowerSettings } from '../provisioning/settings.ts';
+import { deriveSettings } from '../sign-in/settings.ts';
 
 /** Every setting of identity (see docs/configuration.md#identity): those of this layer, and of those below it. */
 export const settings = {

@@ -3,12 +3,22 @@ import { Counter, Histogram, type Registry } from 'prom-client';
 /** Identity's own metrics, besides those of requests. No tenant, principal or credential is ever a label. */
 export interface Counters {
   /** Counts one presented credential, by its outcome. */
-  presented(credential: 'pat' | 'client' | 'upstream' | 'scim' | 'admin', outcome: string): void;
+  presented(credential: PresentedKind, outcome: string): void;
   /** Counts one signature and its duration, including the wait. */
   signed(seconds: number): void;
   /** Counts a reader of the journal from another history. @returns whether to log it: once a minute */
   rewound(): boolean;
 }
+
+export type PresentedKind =
+  | 'pat'
+  | 'client'
+  | 'upstream'
+  | 'scim'
+  | 'admin'
+  | 'session'
+  | 'passkey'
+  | 'invitation';
 
 const rewoundLoggedAgainMs = 60_000;
 

@@ -8,16 +8,19 @@ export interface Tables {
   audit_seals: AuditSealsTable;
   audit_starts: AuditStartsTable;
   authentication_contexts: AuthenticationContextsTable;
+  browser_sessions: BrowserSessionsTable;
   endings: EndingsTable;
   events: EventsTable;
   external_identities: ExternalIdentitiesTable;
   group_members: GroupMembersTable;
   groups: GroupsTable;
   identity_providers: IdentityProvidersTable;
+  invitations: InvitationsTable;
   journal_epoch: JournalEpochTable;
   journal_epochs: JournalEpochsTable;
   journal_floor: JournalFloorTable;
   memberships: MembershipsTable;
+  passkeys: PasskeysTable;
   platform_access_tokens: PlatformAccessTokensTable;
   principals: PrincipalsTable;
   provisioning_sources: ProvisioningSourcesTable;
@@ -29,6 +32,7 @@ export interface Tables {
   signing_keys: SigningKeysTable;
   tenants: TenantsTable;
   upstream_accounts: UpstreamAccountsTable;
+  used_challenges: UsedChallengesTable;
 }
 
 interface AudiencesTable {
@@ -96,8 +100,27 @@ interface AuthenticationContextsTable {
   acr: string | null;
   amr: string[];
   auth_time: string;
-  source: 'bootstrap' | 'federation';
+  source: 'bootstrap' | 'federation' | 'passkey';
   recorded_at: Generated<string>;
+}
+
+interface BrowserSessionsTable {
+  id: string;
+  tenant_id: string;
+  principal_id: string;
+  external_identity_id: string;
+  authentication_context_id: string;
+  passkey_id: string | null;
+  client_id: string;
+  public_prefix: string;
+  secret_hash: string;
+  acr: string | null;
+  auth_time: string;
+  created_at: Generated<string>;
+  expires_at: string;
+  last_used_at: Generated<string>;
+  ended_at: string | null;
+  end_reason: Generated<string>;
 }
 
 interface EndingsTable {
@@ -131,7 +154,7 @@ interface ExternalIdentitiesTable {
   issuer: string;
   subject: string;
   status: Generated<'active' | 'disabled'>;
-  source: 'manual' | 'federated' | 'provisioned';
+  source: 'manual' | 'federated' | 'provisioned' | 'passkey';
   identity_provider_id: string | null;
   external_id: Generated<string>;
   last_sign_in_at: string | null;
@@ -185,6 +208,27 @@ interface IdentityProvidersTable {
   required_claims: Generated<unknown>;
 }
 
+interface InvitationsTable {
+  id: string;
+  tenant_id: string;
+  principal_id: string;
+  kind: 'invitation' | 'recovery';
+  email: string | null;
+  role: string | null;
+  invited_by: string;
+  message: string;
+  activates: boolean;
+  replaces: boolean;
+  public_prefix: string;
+  secret_hash: string;
+  created_at: Generated<string>;
+  expires_at: string;
+  accepted_at: string | null;
+  accepted_by: 'passkey' | 'identity_provider' | null;
+  revoked_at: string | null;
+  revoke_reason: Generated<string>;
+}
+
 interface JournalEpochTable {
   only_row: Generated<boolean>;
   server_started_at: string | null;
@@ -211,6 +255,22 @@ interface MembershipsTable {
   principal_id: string;
   status: Generated<'active' | 'disabled'>;
   created_at: Generated<string>;
+}
+
+interface PasskeysTable {
+  id: string;
+  tenant_id: string;
+  principal_id: string;
+  external_identity_id: string;
+  name: string;
+  credential_id: string;
+  public_key: string;
+  sign_count: number;
+  transports: Generated<string[]>;
+  is_synced: boolean;
+  is_backed_up: boolean;
+  created_at: Generated<string>;
+  last_used_at: string | null;
 }
 
 interface PlatformAccessTokensTable {
@@ -357,4 +417,9 @@ interface UpstreamAccountsTable {
   tried_at: Generated<string>;
   held_by: string | null;
   held_until: string;
+}
+
+interface UsedChallengesTable {
+  challenge_hash: string;
+  expires_at: string;
 }

@@ -16,6 +16,9 @@ const forms: readonly [CredentialKind, RegExp][] = [
   ['legacy_control_plane_api_key', /^cp_([0-9a-f]{12})_./s],
 ];
 
+const sessionForm = /^iam_ses_([0-9a-f]{12})_./s;
+const invitationForm = /^iam_inv_([0-9a-f]{12})_./s;
+
 const hashOfNothing = '0'.repeat(64);
 
 /** Creates a token. Its text is shown once and never stored. */
@@ -35,6 +38,28 @@ export function makeClientSecret(): { clientSecret: string; storedHash: string }
   const clientSecret = randomBytes(32).toString('base64url');
   observer()?.made('client secret', clientSecret);
   return { clientSecret, storedHash: `sha256:${secretHash(clientSecret)}` };
+}
+
+/** Makes the secret of a browser session, or of an invitation's link. Its text is shown once and never stored. */
+export function makeLongSecret(kind: 'ses' | 'inv'): {
+  token: string;
+  publicPrefix: string;
+  secretHash: string;
+} {
+  const publicPrefix = randomBytes(6).toString('hex');
+  const token = `iam_${kind}_${publicPrefix}_${randomBytes(32).toString('base64url')}`;
+  observer()?.made(kind === 'ses' ? 'browser session' : 'invitation', token);
+  return { token, publicPrefix, secretHash: secretHash(token) };
+}
+
+/** The public prefix of a browser session's token; undefined for another form. */
+export function parseSessionToken(token: string): string | undefined {
+  return sessionForm.exec(token)?.[1];
+}
+
+/** The public prefix of an invitation's secret; undefined for another form. */
+export function parseInvitationToken(token: string): string | undefined {
+  return invitationForm.exec(token)?.[1];
 }
 
 /** Parses a presented token; returns undefined for an unknown format. */

@@ -75,6 +75,50 @@ export const errors = {
     // An upstream token of another issuer.
     otherStatus: 401,
   },
+  invalid_passkey: unauthenticated(
+    'The passkey is unknown or was removed, its response is not valid, or its person may not sign in.',
+    'Request new options and sign in again. For security the response has no reason; the audit records of the tenant do.',
+  ),
+  invalid_invitation: unauthenticated(
+    'The link is unknown, was used or revoked, or has expired; or its person may not sign in.',
+    'Request a new link from the person who sent it. For security the response has no reason; `GET …/invitations` shows it to an administrator.',
+  ),
+  passkey_not_found: notFound(
+    'The person has no such passkey.',
+    'Check the id with `GET …/principals/{principalId}/passkeys`; a removed passkey is not listed.',
+  ),
+  browser_session_not_found: notFound(
+    'The person has no such browser session.',
+    'Check the id with `GET …/principals/{principalId}/browser-sessions`; sessions that expired long ago are deleted.',
+  ),
+  invitation_not_found: notFound(
+    'The tenant has no such invitation or recovery link.',
+    'Check the id with `GET /tenants/{tenantId}/invitations`.',
+  ),
+  invitation_accepted: conflict(
+    'The link was accepted, so it can no longer be revoked.',
+    'Disable the person with `POST …/principals/{principalId}:disable`, or end their sessions and remove their passkeys.',
+  ),
+  too_many_invitations: conflict(
+    'The tenant has as many open invitations and recovery links as allowed.',
+    'Revoke those that are no longer needed; the operator sets the maximum as `IAM_INVITATIONS_OPEN_MAX`.',
+  ),
+  passkey_exists: conflict(
+    'The passkey is registered already.',
+    'Sign in with it, or create another one with new options.',
+  ),
+  too_many_passkeys: conflict(
+    'The person has as many passkeys as allowed.',
+    'Remove one that is no longer used; the operator sets the maximum as `IAM_PASSKEYS_PER_PERSON_MAX`.',
+  ),
+  last_passkey: conflict(
+    'The passkey is the only way of the person to sign in.',
+    'Add another passkey first. An administrator can remove it with `withLast=true`.',
+  ),
+  passkey_rejected: invalid(
+    'The new passkey is not acceptable: its options have expired or were used, or it was created for another page, or without verification of the user.',
+    'Request new options and create the passkey again, on a page whose origin is in `IAM_PASSKEY_ORIGINS`.',
+  ),
   identity_provider_unavailable: unavailable(
     'The identity provider does not respond, and its keys are too old to use.',
     'Retry after `Retry-After`. If it lasts, check that the service can reach the JWKS address of the provider.',

@@ -1,5 +1,12 @@
-import { integer, type SettingValues } from '@baton/kernel/process/config';
-import { type Settings as LowerSettings, settings as lowerSettings } from '../issuing/settings.ts';
+import { choice, integer, list, SettingError, type SettingValues, text } from '@baton/kernel/process/config';
+import {
+  deriveSettings as deriveLowerSettings,
+  type Settings as LowerSettings,
+  settings as lowerSettings,
+} from '../issuing/settings.ts';
+
+const seconds = 'seconds';
+const daySeconds = 86_400;
 
 /** The settings that this layer reads, and those of the layers below it. */
 export const settings = {
@@ -9,7 +16,94 @@ export const settings = {
     unit: 'seconds',
     doc: 'The tolerance for the clock of an identity provider: `iat` and `nbf` of its tokens may be that far in the future. `exp` has no leeway.',
   }),
+  IAM_PASSKEY_RP_ID: text<string | undefined>({
+    default: undefined,
+    doc: 'The domain that passkeys are bound to (the relying party id of WebAuthn); if unset, the host of IAM_PUBLIC_URL, and `localhost` if that is a loopback address. After a change, the existing passkeys no longer work.',
+  }),
+  IAM_PASSKEY_ORIGINS: list({
+    default: [],
+    doc: 'The origins of the pages where people use passkeys, for example `["https://console.example"]`: on IAM_PASSKEY_RP_ID or a subdomain of it, https except on localhost. Empty: the origin of IAM_PUBLIC_URL.',
+  }),
+  IAM_PASSKEY_USER_VERIFICATION: choice(['required', 'preferred'], {
+    default: 'required',
+    doc: 'Whether a passkey must verify its user by PIN, fingerprint or face. `preferred` also accepts security keys without a PIN; their sign-ins lack `mfa`.',
+  }),
+  IAM_PASSKEYS_PER_PERSON_MAX: integer({
+    default: 10,
+    min: 1,
+    max: 50,
+    unit: 'passkeys',
+    doc: 'The maximum number of passkeys of a person in a tenant.',
+  }),
+  IAM_PASSKEY_CHALLENGE_SECONDS: integer({
+    default: 300,
+    min: 10,
+    max: 900,
+    unit: seconds,
+    doc: 'How long a person may take to use or to create a passkey after the page has requested it.',
+  }),
+  IAM_BROWSER_SESSION_IDLE_SECONDS: integer({
+    default: daySeconds / 2,
+    min: 60,
+    max: 30 * daySeconds,
+    unit: seconds,
+    doc: 'How long a browser session may be unused; then it has expired.',
+  }),
+  IAM_BROWSER_SESSION_MAX_SECONDS: integer({
+    default: 7 * daySeconds,
+    min: 60,
+    max: 30 * daySeconds,
+    unit: seconds,
+    doc: 'The lifetime of a browser session, however often it is used.',
+  }),
+  IAM_INVITATIONS_OPEN_MAX: integer({
+    default: 500,
+    min: 1,
+    max: 10_000,
+    unit: 'links',
+    doc: 'The maximum number of invitations and recovery links of a tenant that are neither accepted, revoked nor expired.',
+  }),
   ...lowerSettings,
 };
 
-export type Settings = LowerSettings & SettingValues<typeof settings>;
+/** Where passkeys are used: WebAuthn's relying party. */
+export interface RelyingParty {
+  readonly id: string;
+  readonly origins: readonly string[];
+  /** The issuer of the external identities of passkeys. */
+  readonly issuer: string;
+}
+
+export interface Settings extends LowerSettings, SettingValues<typeof settings> {
+  readonly relyingParty: RelyingParty;
+}
+
+/**
+ * The settings with the values derived from them.
+ * @throws SettingError for an origin at which a browser would refuse the passkeys
+ */
+export function deriveSettings<Values extends SettingValues<typeof settings>>(
+  values: Values,
+): Values & Settings {
+  const derived = deriveLowerSettings(values);
+  if (!URL.canParse(values.IAM_PUBLIC_URL))
+    throw new SettingError('IAM_PUBLIC_URL', 'must be an http or https address.');
+  const ours = new URL(values.IAM_PUBLIC_URL);
+  // Browsers take no address as a relying party id; a console on this machine is opened as localhost.
+  if (/^(127\.\d+\.\d+\.\d+|\[::1\])$/.test(ours.hostname)) ours.hostname = 'localhost';
+  const id = values.IAM_PASSKEY_RP_ID ?? ours.hostname;
+  const origins = values.IAM_PASSKEY_ORIGINS.length === 0 ? [ours.origin] : values.IAM_PASSKEY_ORIGINS;
+  if (values.IAM_PASSKEY_ORIGINS.length > 0 && !origins.every((origin) => isOriginOf(origin, id)))
+    throw new SettingError(
+      'IAM_PASSKEY_ORIGINS',
+      'must be origins on the domain of IAM_PASSKEY_RP_ID, https except on localhost.',
+    );
+  return { ...derived, relyingParty: { id, origins, issuer: `${derived.issuer}/passkeys` } };
+}
+
+function isOriginOf(origin: string, id: string): boolean {
+  if (!URL.canParse(origin)) return false;
+  const { origin: parsed, protocol, hostname } = new URL(origin);
+  const isSafe = protocol === 'https:' || (protocol === 'http:' && /(^|\.)localhost$/.test(hostname));
+  return parsed === origin && isSafe && (hostname === id || hostname.endsWith(`.${id}`));
+}

@@ -7,6 +7,10 @@ AudienceChange,
 AuditRecordPage,
 AuthenticationContext,
 AuthorizationServerMetadata,
+BrowserSessionEnd,
+BrowserSessionExchangeRequest,
+BrowserSessionList,
+BrowserSessionRequest,
 ChangedServiceAccount,
 ClientExchange,
 ClientExchangeRequest,
@@ -29,6 +33,11 @@ IdentityProviderChange,
 Instant,
 Introspection,
 IntrospectionRequest,
+Invitation,
+InvitationAcceptance,
+InvitationPage,
+InvitationRequest,
+IssuedInvitation,
 IssuedProvisioningToken,
 IssuedToken,
 JournalEventPage,
@@ -40,16 +49,27 @@ NewExternalIdentity,
 NewGroup,
 NewGroupMember,
 NewIdentityProvider,
+NewInvitation,
 NewPlatformAccessToken,
 NewPrincipal,
 NewProvisioningSource,
 NewProvisioningToken,
+NewRecoveryLink,
 NewServiceAccount,
 NewTenant,
 OauthIntrospection,
 OauthToken,
 OauthTokenQuery,
 OauthTokenRequest,
+OpenInvitation,
+OwnPasskeyChange,
+OwnPasskeyRegistration,
+OwnPasskeyRequest,
+Passkey,
+PasskeyChange,
+PasskeyList,
+PasskeyOptions,
+PasskeySignInRequest,
 PlatformAccessToken,
 PlatformAccessTokenRotation,
 Principal,
@@ -71,6 +91,7 @@ SelfRevocation,
 ServiceAccount,
 ServiceAccountChange,
 ServiceAccountPage,
+StartedBrowserSession,
 Tenant,
 TenantChange,
 TenantPage,
@@ -165,7 +186,7 @@ q?: string;
 get(tenantId: string, principalId: string, options?: CallOptions): Promise<Principal>;
 /** Rename a principal; the same name changes nothing. `PATCH /api/v1/tenants/{tenantId}/principals/{principalId}` */
 update(tenantId: string, principalId: string, body: PrincipalChange, options?: CallOptions): Promise<Principal>;
-/** Disable a principal everywhere and revoke each of its tokens. Coordination refuses its access tokens, too: at once in the default run, within 2 seconds if the services run separately. Other services accept them until they expire. `POST /api/v1/tenants/{tenantId}/principals/{principalId}:disable` */
+/** Disable a principal everywhere, revoke each of its tokens and end its browser sessions. Coordination refuses its access tokens, too: at once in the default run, within 2 seconds if the services run separately. Other services accept them until they expire. `POST /api/v1/tenants/{tenantId}/principals/{principalId}:disable` */
 disable(tenantId: string, principalId: string, query?: {
 reason?: string;
 }, options?: CallOptions): Promise<DisabledPrincipal>;
@@ -173,6 +194,23 @@ reason?: string;
 enable(tenantId: string, principalId: string, options?: CallOptions): Promise<EnabledPrincipal>;
 /** Issue a token to a human or an agent; its secret is shown once. A human needs a recent recorded sign-in. `POST /api/v1/tenants/{tenantId}/principals/{principalId}/platform-access-tokens` */
 createToken(tenantId: string, principalId: string, body: NewPlatformAccessToken, options?: CallOptions): Promise<IssuedToken>;
+/** List the passkeys of a person. `GET /api/v1/tenants/{tenantId}/principals/{principalId}/passkeys` */
+listPasskeys(tenantId: string, principalId: string, options?: CallOptions): Promise<PasskeyList>;
+/** Rename a passkey; the same name changes nothing. `PATCH /api/v1/tenants/{tenantId}/principals/{principalId}/passkeys/{passkeyId}` */
+renamePasskey(tenantId: string, principalId: string, passkeyId: string, body: PasskeyChange, options?: CallOptions): Promise<Passkey>;
+/** Remove a passkey, and end the sessions that it began. `DELETE /api/v1/tenants/{tenantId}/principals/{principalId}/passkeys/{passkeyId}` */
+removePasskey(tenantId: string, principalId: string, passkeyId: string, query?: {
+/** Remove it although it is the only way of the person to sign in, for instance because it was stolen. */
+withLast?: boolean;
+}, options?: CallOptions): Promise<undefined>;
+/** List the live browser sessions of a person, the newest first: 20 at most. `GET /api/v1/tenants/{tenantId}/principals/{principalId}/browser-sessions` */
+listBrowserSessions(tenantId: string, principalId: string, options?: CallOptions): Promise<BrowserSessionList>;
+/** End a browser session. A repetition changes nothing and keeps the first reason. Its access tokens are revoked, too. `POST /api/v1/tenants/{tenantId}/principals/{principalId}/browser-sessions/{browserSessionId}:revoke` */
+revokeBrowserSession(tenantId: string, principalId: string, browserSessionId: string, query?: {
+reason?: string;
+}, options?: CallOptions): Promise<undefined>;
+/** Make a one-time link by which a person adds a passkey; its secret is shown once. For somebody who lost their passkeys. Earlier links of the person are revoked. `POST /api/v1/tenants/{tenantId}/principals/{principalId}/recovery-links` */
+createRecoveryLink(tenantId: string, principalId: string, body?: NewRecoveryLink, options?: CallOptions): Promise<IssuedInvitation>;
 /** Link a principal to its subject at an identity provider. `POST /api/v1/tenants/{tenantId}/principals/{principalId}/external-identities` */
 linkExternalIdentity(tenantId: string, principalId: string, body: NewExternalIdentity, options?: CallOptions): Promise<ExternalIdentity>;
 /** Record that a person signed in. `POST /api/v1/tenants/{tenantId}/principals/{principalId}/authentication-contexts` */
@@ -259,6 +297,56 @@ export interface FederationApi {
 authenticate(tenantId: string, body: FederatedSignInRequest, options?: CallOptions): Promise<FederatedSignIn>;
 /** Sign in with an upstream ID or access token and get a short-lived access token of one audience. `POST /api/v1/tenants/{tenantId}/federation:exchange` */
 exchange(tenantId: string, body: FederatedTokenRequest, options?: CallOptions): Promise<FederatedToken>;
+}
+
+export interface PasskeysApi {
+/** Get the options with which a browser requests a passkey. The person chooses among the passkeys that the device finds, so no name or e-mail is needed. `POST /api/v1/passkeys:sign-in-options` */
+getSignInOptions(options?: CallOptions): Promise<PasskeyOptions>;
+/** Sign in by a passkey: begins a browser session, whose secret is shown once. For 300 seconds it also allows issuing platform access tokens. `POST /api/v1/passkeys:sign-in` */
+signInBy(body: PasskeySignInRequest, options?: CallOptions): Promise<StartedBrowserSession>;
+/** Get the options with which a browser creates another passkey of the signed-in person. The sign-in must be recent, as for issuing a platform access token. `POST /api/v1/passkeys:registration-options` */
+getRegistrationOptions(body: BrowserSessionRequest, options?: CallOptions): Promise<PasskeyOptions>;
+/** Add the passkey that the browser has created to the signed-in person. `POST /api/v1/passkeys:register` */
+register(body: OwnPasskeyRegistration, options?: CallOptions): Promise<Passkey>;
+/** List the passkeys of the signed-in person. `POST /api/v1/passkeys:list` */
+listOwn(body: BrowserSessionRequest, options?: CallOptions): Promise<PasskeyList>;
+/** Rename a passkey of the signed-in person. `POST /api/v1/passkeys:rename` */
+renameOwn(body: OwnPasskeyChange, options?: CallOptions): Promise<Passkey>;
+/** Remove a passkey of the signed-in person, and end the sessions that it began. The last one is kept unless the person can sign in through an identity provider. `POST /api/v1/passkeys:remove` */
+removeOwn(body: OwnPasskeyRequest, options?: CallOptions): Promise<undefined>;
+}
+
+export interface BrowserSessionsApi {
+/** Exchange a browser session for a short-lived access token of one audience. `POST /api/v1/browser-sessions:exchange` */
+exchange(body: BrowserSessionExchangeRequest, options?: CallOptions): Promise<TokenExchange>;
+/** End the browser session that is presented. `POST /api/v1/browser-sessions:revoke-self` */
+endOwn(body: BrowserSessionEnd, options?: CallOptions): Promise<undefined>;
+}
+
+export interface InvitationsApi {
+/** Invite a person; the secret of the one-time link is shown once. A new person is paused until they accept. `role` is stored and shown; identity gives no rights for it. Earlier links of the person are revoked. `POST /api/v1/tenants/{tenantId}/invitations` */
+create(tenantId: string, body?: NewInvitation, options?: CallOptions): Promise<IssuedInvitation>;
+/** List the invitations and recovery links of a tenant by creation. `GET /api/v1/tenants/{tenantId}/invitations` */
+list(tenantId: string, query?: {
+/** The maximum number of items; 100 by default. */
+limit?: number;
+/** The cursor of the previous page; absent for the first page. */
+after?: string;
+principalId?: Uuid;
+status?: "open" | "accepted" | "revoked" | "expired";
+}, options?: CallOptions): Promise<InvitationPage>;
+/** Read an invitation or recovery link; its secret is never shown again. `GET /api/v1/tenants/{tenantId}/invitations/{invitationId}` */
+get(tenantId: string, invitationId: string, options?: CallOptions): Promise<Invitation>;
+/** Revoke a link. A repetition changes nothing and keeps the first reason. `POST /api/v1/tenants/{tenantId}/invitations/{invitationId}:revoke` */
+revoke(tenantId: string, invitationId: string, query?: {
+reason?: string;
+}, options?: CallOptions): Promise<undefined>;
+/** Read the invitation or recovery link that is presented. `POST /api/v1/invitations:read` */
+read(body: InvitationRequest, options?: CallOptions): Promise<OpenInvitation>;
+/** Get the options with which a browser creates the passkey of the person who accepts a link. `POST /api/v1/invitations:registration-options` */
+getPasskeyOptions(body: InvitationRequest, options?: CallOptions): Promise<PasskeyOptions>;
+/** Accept a link by a new passkey, or by a sign-in through a provider of the tenant. Begins a browser session, whose secret is shown once. All of it is stored, or nothing is; of parallel acceptances of one link, one succeeds. `POST /api/v1/invitations:accept` */
+accept(body: InvitationAcceptance, options?: CallOptions): Promise<StartedBrowserSession>;
 }
 
 export interface LegacyCredentialsApi {
@@ -425,6 +513,9 @@ readonly audiences: AudiencesApi;
 readonly groups: GroupsApi;
 readonly identityProviders: IdentityProvidersApi;
 readonly federation: FederationApi;
+readonly passkeys: PasskeysApi;
+readonly browserSessions: BrowserSessionsApi;
+readonly invitations: InvitationsApi;
 readonly legacyCredentials: LegacyCredentialsApi;
 readonly provisioningSources: ProvisioningSourcesApi;
 readonly scim: ScimApi;

@@ -66,6 +66,48 @@ revocation_endpoint_auth_methods_supported: string[];
 service_documentation: string;
 };
 
+export type BrowserSession = {
+id: Uuid;
+tenantId: Uuid;
+principalId: Uuid;
+/** The passkey that began it; null after a sign-in through a provider. */
+passkeyId: Uuid | null;
+clientId: string;
+publicPrefix: string;
+acr: string | null;
+amr: string[];
+authTime: Timestamp;
+createdAt: Timestamp;
+lastUsedAt: Timestamp;
+/** It ends then, however often it is used. */
+expiresAt: Timestamp;
+/** It ends then unless it is used before. */
+idleExpiresAt: Timestamp;
+};
+
+export type BrowserSessionEnd = {
+/** The secret of a browser session: `iam_ses_…`. */
+token: string;
+reason?: string;
+};
+
+export type BrowserSessionExchangeRequest = {
+/** The secret of a browser session: `iam_ses_…`. */
+token: string;
+audience: string;
+/** Empty: all that the audience allows, without the privileged ones. */
+scopes?: string[];
+};
+
+export type BrowserSessionList = {
+items: BrowserSession[];
+};
+
+export type BrowserSessionRequest = {
+/** The secret of a browser session: `iam_ses_…`. */
+token: string;
+};
+
 export type ChangedServiceAccount = {
 principalId: Uuid;
 clientId: string;
@@ -96,6 +138,13 @@ tenant_id: Uuid;
 key: string;
 name: string;
 status: "active" | "disabled";
+};
+
+export type CreatedPasskey = {
+/** The `state` of the options that the browser got. */
+state: string;
+credential: NewPasskeyCredential;
+name: string;
 };
 
 export type CreatedServiceAccount = {
@@ -308,6 +357,53 @@ export type IntrospectionRequest = {
 token: string;
 };
 
+export type Invitation = {
+id: Uuid;
+tenantId: Uuid;
+principalId: Uuid;
+kind: "invitation" | "recovery";
+/** Of the person. */
+displayName: string;
+email: string | null;
+/** As the inviter named it; identity gives no rights for it. */
+role: string | null;
+invitedBy: string;
+message: string;
+replacesCredentials: boolean;
+publicPrefix: string;
+status: "open" | "accepted" | "revoked" | "expired";
+createdAt: Timestamp;
+expiresAt: Timestamp;
+acceptedAt: Timestamp | null;
+acceptedBy: "passkey" | "identity_provider" | null;
+revokedAt: Timestamp | null;
+revokeReason: string;
+};
+
+export type InvitationAcceptance = {
+/** The secret of the link: `iam_inv_…`. */
+token: string;
+passkey?: CreatedPasskey;
+federation?: FederatedSignInRequest;
+};
+
+export type InvitationPage = {
+items: Invitation[];
+/** The cursor of the next page, for `after`; null on the last page. */
+next_after: string | null;
+};
+
+export type InvitationRequest = {
+/** The secret of the link: `iam_inv_…`. */
+token: string;
+};
+
+export type IssuedInvitation = {
+invitation: Invitation;
+/** The secret of the link: in this response only. */
+token: string;
+};
+
 export type IssuedProvisioningToken = {
 id: Uuid;
 name: string;
@@ -454,6 +550,33 @@ jwksCacheTtlSeconds?: number;
 jwksStaleGraceSeconds?: number;
 };
 
+export type NewInvitation = {
+/** Of a new person; required without `principalId`. */
+displayName?: string | null;
+/** Where the inviter sends the link. Identity sends nothing. */
+email?: string | null;
+/** Passed on to the service that gives the rights. */
+role?: string | null;
+/** A person of the tenant, instead of a new one. */
+principalId?: Uuid | null;
+/** Who invites, as the person will read it. */
+invitedBy?: string;
+/** A few words for the person. */
+message?: string;
+expiresInSeconds?: number;
+};
+
+export type NewPasskeyCredential = {
+id: string;
+rawId: string;
+type: "public-key";
+response: {
+clientDataJSON: string;
+attestationObject: string;
+transports?: string[];
+};
+};
+
 export type NewPlatformAccessToken = {
 name: string;
 audiences: string[];
@@ -484,6 +607,16 @@ staleAfterSeconds?: number;
 export type NewProvisioningToken = {
 name: string;
 expiresInSeconds?: number;
+};
+
+export type NewRecoveryLink = {
+/** Who invites, as the person will read it. */
+invitedBy?: string;
+/** A few words for the person. */
+message?: string;
+expiresInSeconds?: number;
+/** Accepting the link removes the other passkeys of the person and ends their browser sessions. */
+replaceCredentials?: boolean;
 };
 
 export type NewServiceAccount = {
@@ -569,6 +702,73 @@ subject_token_type?: string;
 requested_token_type?: string;
 /** Not supported. */
 actor_token?: string;
+};
+
+export type OpenInvitation = {
+kind: "invitation" | "recovery";
+tenantName: string;
+displayName: string;
+invitedBy: string;
+message: string;
+role: string | null;
+replacesCredentials: boolean;
+expiresAt: Timestamp;
+/** Keys of the providers by which it can be accepted. */
+identityProviders: string[];
+};
+
+export type OwnPasskeyChange = {
+/** The secret of a browser session: `iam_ses_…`. */
+token: string;
+passkeyId: Uuid;
+name: string;
+};
+
+export type OwnPasskeyRegistration = {
+/** The secret of a browser session: `iam_ses_…`. */
+token: string;
+/** The `state` of the options that the browser got. */
+state: string;
+credential: NewPasskeyCredential;
+name: string;
+};
+
+export type OwnPasskeyRequest = {
+/** The secret of a browser session: `iam_ses_…`. */
+token: string;
+passkeyId: Uuid;
+};
+
+export type Passkey = {
+id: Uuid;
+principalId: Uuid;
+name: string;
+/** The device may copy it to other devices of the person. */
+isSynced: boolean;
+/** It was copied or backed up when it was last used. */
+isBackedUp: boolean;
+createdAt: Timestamp;
+lastUsedAt: Timestamp | null;
+};
+
+export type PasskeyChange = {
+name: string;
+};
+
+export type PasskeyList = {
+items: Passkey[];
+};
+
+export type PasskeyOptions = {
+/** The options of WebAuthn as JSON, for `PublicKeyCredential.parseCreationOptionsFromJSON` or `parseRequestOptionsFromJSON`. */
+publicKey: Record<string, unknown>;
+state: string;
+};
+
+export type PasskeySignInRequest = {
+/** The `state` of the options that the browser got. */
+state: string;
+credential: UsedPasskeyCredential;
 };
 
 export type PlatformAccessToken = {
@@ -720,6 +920,13 @@ items: ServiceAccount[];
 nextAfter: string | null;
 };
 
+export type StartedBrowserSession = {
+/** The secret: in this response only. */
+token: string;
+session: BrowserSession;
+displayName: string;
+};
+
 export type Tenant = {
 id: Uuid;
 slug: string;
@@ -759,6 +966,18 @@ token: string;
 audience: string;
 /** Empty: all scopes that the token allows. */
 scopes?: string[];
+};
+
+export type UsedPasskeyCredential = {
+id: string;
+rawId: string;
+type: "public-key";
+response: {
+clientDataJSON: string;
+authenticatorData: string;
+signature: string;
+userHandle?: string | null;
+};
 };
 
 export type Uuid = string;

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Uuid } from '@baton/values/wire';
 import { principalParams, Reason, tenantParam } from '../../service/fields.ts';
 import { endpoint } from '../context.ts';
+import { browserSessionRevoked } from '../revocation/browser-sessions.events.ts';
 import { credentialRevoked } from '../revocation/credentials.events.ts';
 import { NewPrincipal, Principal, PrincipalChange, principalPages, principalQuery } from './principal.ts';
 import {
@@ -93,7 +94,7 @@ export const disable = endpoint({
   isEmergency: true,
   method: 'POST',
   path: '/tenants/{tenantId}/principals/{principalId}:disable',
-  summary: 'Disable a principal in all tenants and revoke all its tokens.',
+  summary: 'Disable a principal in all tenants, revoke all its tokens and end its browser sessions.',
   description:
     'Coordination refuses its access tokens, too: at once in the default run, within 2 seconds if the services run separately. Other services accept them until they expire.',
   params: principalParams,
@@ -108,7 +109,7 @@ export const disable = endpoint({
       .meta({ id: 'DisabledPrincipal' }),
   },
   errors: ['principal_not_found'],
-  emits: [credentialRevoked, principalDisabled],
+  emits: [credentialRevoked, browserSessionRevoked, principalDisabled],
   async handle({ params: { tenantId, principalId }, query }, context) {
     const revokedCredentials = await disablePrincipal(context, {
       tenantId,

@@ -75,6 +75,10 @@ export function updateDisabled(principalId: string, byAdmin: boolean) {
     where id = ${principalId}`;
 }
 
+export function updatePaused(principalId: string) {
+  return sql`update principals set status = 'paused' where id = ${principalId}`;
+}
+
 export type LockedPerson = Pick<PrincipalRow, 'status'> &
   Pick<RowOf<Tables['principals']>, 'disabled_by_admin'>;
 

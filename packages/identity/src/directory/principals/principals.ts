@@ -4,6 +4,7 @@ import { audit } from '../../records/audit.ts';
 import { emit } from '../../records/journal/journal.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
+import { endBrowserSessions } from '../revocation/browser-sessions.ts';
 import { revokeTokensOfPrincipal } from '../revocation/revocation.ts';
 import { tenantExists } from '../tenants/tenants.ts';
 import {
@@ -34,6 +35,7 @@ import {
   updateDisabled,
   updateDisplayName,
   updateEnabled,
+  updatePaused,
   updateUsersResumed,
   updateUsersSuspended,
 } from './principals.sql.ts';
@@ -102,6 +104,16 @@ export function getLockedMember(
 export type { LockedPerson };
 
 /**
+/** As `getLockedMember`, for a change of the principal itself: changes wait for each other. */
+export function lockMember(db: Db, tenantId: string, principalId: string): Promise<PrincipalRow | undefined> {
+  return db.row(lockPrincipal(tenantId, principalId));
+}
+
+/** Makes a principal inactive that was created in this transaction. Nobody saw it active, so no event is written. */
+export async function pauseNew(db: Db, principalId: string): Promise<void> {
+  await db.run(updatePaused(principalId));
+}
+
  * Locks a principal regardless of its memberships, for a source that manages the person; undefined when there is none.
  */
 export function lockPerson(db: Db, principalId: string): Promise<LockedPerson | undefined> {
@@ -153,7 +165,7 @@ export interface DisableOrder {
 }
 
 /**
- * Disables a principal in all its tenants and revokes all its tokens.
+ * Disables a principal in all its tenants, revokes all its tokens and ends its browser sessions.
  * @returns the number of tokens; 0 if the call is repeated
  * @throws Refusal `principal_not_found`
  */
@@ -232,6 +244,7 @@ export async function disableLocked(
   { tenantId, principalId, reason, provisioningSource }: DisableOrder,
 ): Promise<number> {
   const revokedCredentials = await revokeTokensOfPrincipal(context, { tenantId, principalId, reason });
+  await endBrowserSessions(context, { principalId, reason });
   const byAdmin = provisioningSource === undefined;
   if (byAdmin || principal.status !== 'disabled') await context.db.run(updateDisabled(principalId, byAdmin));
   if (byAdmin) await context.db.run(updateUsersSuspended(principalId));

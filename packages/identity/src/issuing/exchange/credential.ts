@@ -20,16 +20,19 @@ export interface ClientQuery {
   readonly audience: string;
 }
 
-/** The columns of a credential that every exchange needs. */
-export interface CredentialRow
-  extends Pick<
-    TokenColumns & ServiceAccountColumns,
-    'id' | 'tenant_id' | 'principal_id' | 'secret_hash' | 'audiences' | 'scope_ceiling'
-  > {
-  /** The query that the row belongs to, counted from 1. */
-  place: number;
+/** The columns that decide whether a presented credential is valid. */
+export interface PresentedRow
+  extends Pick<TokenColumns, 'id' | 'tenant_id' | 'principal_id' | 'secret_hash'> {
   /** The reason why the credential is not valid, such as `credential_revoked`; null if it is valid. */
   refusal: string | null;
+}
+
+/** The columns of a credential that every exchange needs. */
+export interface CredentialRow
+  extends PresentedRow,
+    Pick<TokenColumns & ServiceAccountColumns, 'audiences' | 'scope_ceiling'> {
+  /** The query that the row belongs to, counted from 1. */
+  place: number;
   /** The clientId of a service account, the public prefix of a token or a legacy key. */
   client_id: string;
   /** The scopes that the audience allows; null if it isn't an active audience of the tenant. */

@@ -1,17 +1,23 @@
 import { type AuditEntry, audit, auditDraft } from '../../records/audit.ts';
 import type { AuditAction } from '../../records/drafts.ts';
-import { isSecretOf, type PresentedToken, parsePresentedToken } from '../../service/secrets.ts';
+import {
+  isSecretOf,
+  type PresentedToken,
+  parsePresentedToken,
+  parseSessionToken,
+} from '../../service/secrets.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import type { CredentialRow } from './credential.ts';
+import type { CredentialRow, PresentedRow } from './credential.ts';
 import type { ClientExchangeRequest } from './exchange.ts';
 
 /** The resolve step, which exchange, introspect and revoke-self share (see docs/reference/tokens.md#resolve). */
 
-/** The differences between the two kinds of credentials. The keys are the labels of the metrics. */
+/** The differences between the kinds of credentials. The keys are the labels of the metrics. */
 const kinds = {
   pat: { resource: 'platform_access_token', invalid: 'invalid_token', unknown: 'unknown_prefix' },
   client: { resource: 'service_account', invalid: 'invalid_client', unknown: 'unknown_client' },
+  session: { resource: 'browser_session', invalid: 'invalid_token', unknown: 'unknown_prefix' },
 } as const;
 
 /** A credential as a request presents it, parsed. */
@@ -60,12 +66,33 @@ export function presentClient(
   };
 }
 
+/** The same for the token of a browser session. */
+export function presentSession(
+  { failureLimits, address }: Context,
+  secret: string,
+  action: AuditAction,
+  writesDenials: Presented['writesDenials'] = 'by ledger',
+): Presented & { readonly publicPrefix: string | undefined } {
+  failureLimits.refuseAddress(address);
+  const publicPrefix = parseSessionToken(secret);
+  const publicName = publicPrefix && `session:${publicPrefix}`;
+  return {
+    kind: 'session',
+    action,
+    secret,
+    publicName,
+    reasonPrefix: publicName ?? '',
+    writesDenials,
+    publicPrefix,
+  };
+}
+
 /**
  * Awaits the row of a presented credential and checks it: first the secret, then whether it is still valid.
  * @param found the row; undefined if no lookup was needed
  * @throws Refusal `invalid_token` or `invalid_client`; `rate_limited` instead after too many failures
  */
-export async function resolveCredential<Row extends CredentialRow>(
+export async function resolveCredential<Row extends PresentedRow>(
   context: Context,
   presented: Presented,
   found: Promise<Row | undefined> | undefined,
@@ -84,7 +111,7 @@ export async function resolveCredential<Row extends CredentialRow>(
 export async function refuseCredential(
   context: Context,
   presented: Presented,
-  row: CredentialRow,
+  row: PresentedRow,
   why: string,
 ): Promise<never> {
   const reason = await recordDenial(context, presented, row, why, why);
@@ -95,7 +122,7 @@ export async function refuseCredential(
 export async function refuseRequest(
   context: Context,
   presented: Presented,
-  row: CredentialRow,
+  row: PresentedRow,
   code: 'audience_not_allowed' | 'scope_not_allowed',
   asked?: string,
 ): Promise<never> {
@@ -106,7 +133,7 @@ export async function refuseRequest(
 /** The audit entry of a request with a credential. The actor is the principal that the credential belongs to. */
 export function auditEntryOf(
   { kind, action, reasonPrefix }: Presented,
-  row: CredentialRow,
+  row: PresentedRow,
   outcome: 'allowed' | 'denied',
   reason = '',
 ): AuditEntry {
@@ -120,16 +147,17 @@ export function auditEntryOf(
   };
 }
 
-/** The credential whose use is recorded. */
-export function usedBy({ kind }: Presented, row: CredentialRow) {
-  return row.is_use_due ? ([kinds[kind].resource, row.id] as const) : undefined;
+/** The credential whose use is recorded with the exchange. */
+export function usedBy({ kind }: Presented, row: Pick<CredentialRow, 'id' | 'is_use_due'>) {
+  if (kind === 'session' || !row.is_use_due) return undefined;
+  return [kinds[kind].resource, row.id] as const;
 }
 
 /**
  * Refuses an unknown credential, or a wrong secret: counted and logged. A wrong secret of a known client is also
  * audited.
  */
-function refuseUnproven(context: Context, presented: Presented, row: CredentialRow | undefined): never {
+function refuseUnproven(context: Context, presented: Presented, row: PresentedRow | undefined): never {
   const { kind, publicName, reasonPrefix } = presented;
   context.counters.presented(kind, 'unknown');
   if (publicName === undefined) return failInvalid(context, presented, 'no_token_of_ours');
@@ -147,7 +175,7 @@ function refuseUnproven(context: Context, presented: Presented, row: CredentialR
 async function recordDenial(
   context: Context,
   presented: Presented,
-  row: CredentialRow,
+  row: PresentedRow,
   outcome: string,
   reason: string,
 ): Promise<string> {

@@ -53,6 +53,7 @@ const revocationTypes = [
   'tenant.updated',
   'identity_provider.disabled',
   'identity_provider.enabled',
+  'browser_session.revoked',
 ] as const;
 type RevocationType = (typeof revocationTypes)[number];
 

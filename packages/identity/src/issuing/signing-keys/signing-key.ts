@@ -36,7 +36,7 @@ export interface SigningKey extends PublishedKey {
 export interface KeyRing {
   readonly signing: SigningKey;
   /** The key that will sign, published before it does. */
-  readonly next: PublishedKey | undefined;
+  readonly next: SigningKey | undefined;
   /** The key that signed before: some of its tokens have not expired. */
   readonly previous: PublishedKey | undefined;
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, type KeyObject } from 'node:crypto';
 import type { JWTPayload } from 'jose';
 import type { Pool } from '@baton/kernel/database/db';
 import type { Logger } from '@baton/kernel/process/log';
@@ -170,6 +170,16 @@ export class SigningKeys implements SigningAlgorithms {
     const ring = this.#keys?.rings.get(algorithm);
     if (ring === undefined) throw new NoSigningKeyError(algorithm);
     return ring.signing;
+  }
+
+  /**
+   * The private RS256 keys, which all processes share: the one that signs, then the next one, with which processes
+   * already sign that have reloaded before this one.
+   * @throws NoSigningKeyError, status 500
+   */
+  sharedKeys(): readonly KeyObject[] {
+    const { signing, next } = this.#keys?.rings.get('RS256') ?? fail();
+    return next === undefined ? [signing.privateKey] : [signing.privateKey, next.privateKey];
   }
 
   get isPresent(): boolean {

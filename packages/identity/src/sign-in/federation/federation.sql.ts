@@ -49,10 +49,10 @@ export function insertFederatedContext(context: {
   /** Stored as now if it is null or in the future. */
   authTime: string | null;
 }) {
-  return sql<{ auth_time: string }>`
+  return sql<{ id: string; auth_time: string }>`
     insert into authentication_contexts (id, tenant_id, principal_id, external_identity_id, issuer, acr, amr, auth_time,
       source)
     values (${context.id}, ${context.tenantId}, ${context.principalId}, ${context.externalIdentityId},
       ${context.issuer}, ${context.acr}, ${context.amr}, least(${context.authTime}::timestamptz, now()), 'federation')
-    returning auth_time`;
+    returning id, auth_time`;
 }

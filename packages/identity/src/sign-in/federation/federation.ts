@@ -204,14 +204,10 @@ async function signInPerson(
   // Read again: the provider may have been disabled while its keys were fetched.
   const provider = await requireOpenProvider(context.db, tenantId, key);
   const person = await linkPerson(context, provider, identity);
-  const { principalId, principalKind, externalIdentityId } = person;
+  const { principalId, principalKind } = person;
   const { acr, amr, authTime } = identity;
-  const { issuer } = provider;
-  const seen = { tenantId, principalId, externalIdentityId, issuer, acr, amr: sortedSet(amr), authTime };
-  const recorded =
-    principalKind === 'human'
-      ? await context.db.row(insertFederatedContext({ id: randomUUID(), ...seen }))
-      : undefined;
+  const isHuman = principalKind === 'human';
+  const recorded = isHuman ? await recordFederatedContext(context, provider, person, identity) : undefined;
   const groups = await projectGroups(context, provider, principalId, identity.groups);
   return {
     ...person,
@@ -226,6 +222,18 @@ async function signInPerson(
       identityProviderStale: isStale,
     },
   };
+}
+
+/** Records a person's sign-in through a provider. @returns its id, and its time, never later than now */
+export async function recordFederatedContext(
+  { db }: Pick<Context, 'db'>,
+  { tenant_id: tenantId, issuer }: OpenProvider,
+  { principalId, externalIdentityId }: Pick<LinkedPerson, 'principalId' | 'externalIdentityId'>,
+  { acr, amr, authTime }: UpstreamIdentity,
+): Promise<{ id: string; auth_time: string }> {
+  const seen = { tenantId, principalId, externalIdentityId, issuer, acr, amr: sortedSet(amr), authTime };
+  const row = await db.row(insertFederatedContext({ id: randomUUID(), ...seen }));
+  return row as NonNullable<typeof row>;
 }
 
 /**

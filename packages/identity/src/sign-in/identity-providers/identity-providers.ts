@@ -41,13 +41,16 @@ export async function createIdentityProvider(
   tenantId: string,
   { key, issuer, ...request }: NewIdentityProvider,
 ): Promise<ProviderRow> {
-  const { db } = context;
+  const { db, settings } = context;
   if (!(await tenantExists(db, tenantId))) fail('tenant_not_found');
+  const parsed = parseIssuer(issuer);
+  // Its tokens would sign people in whose passkeys we know by this issuer.
+  if (parsed === settings.relyingParty.issuer) fail('invalid_issuer');
   const wanted = {
     id: randomUUID(),
     tenant_id: tenantId,
     key,
-    issuer: parseIssuer(issuer),
+    issuer: parsed,
     registered_issuer: issuer,
     ...(columnsOf(request) as ProviderChoices),
   };

@@ -5,6 +5,7 @@ import {
   principalDisabled,
   principalEnabled,
 } from '../../../directory/principals/principals.events.ts';
+import { browserSessionRevoked } from '../../../directory/revocation/browser-sessions.events.ts';
 import { credentialRevoked } from '../../../directory/revocation/credentials.events.ts';
 import { endpoint } from '../../context.ts';
 import { parseListOrder, parseSearch } from '../filter/list-page.ts';
@@ -33,7 +34,13 @@ const example = {
 };
 const ScimUser = scimForm('ScimUser', example);
 
-const changeEvents = [scimUserUpdated, credentialRevoked, principalDisabled, principalEnabled];
+const changeEvents = [
+  scimUserUpdated,
+  credentialRevoked,
+  browserSessionRevoked,
+  principalDisabled,
+  principalEnabled,
+];
 
 export const list = endpoint({
   id: 'listScimUsers',
@@ -62,6 +69,7 @@ export const create = endpoint({
     externalIdentityLinked,
     principalEnabled,
     credentialRevoked,
+    browserSessionRevoked,
     principalDisabled,
     scimUserProvisioned,
   ],
@@ -111,7 +119,13 @@ export const remove = endpoint({
   path: '/scim/v2/Users/{id}',
   summary: 'Delete a user: its person is disabled and removed from the groups of this source.',
   errors: ['scim_not_found', 'scim_version_mismatch', 'scim_upstream_refused'],
-  emits: [credentialRevoked, principalDisabled, groupMembershipRemoved, scimUserDeprovisioned],
+  emits: [
+    credentialRevoked,
+    browserSessionRevoked,
+    principalDisabled,
+    groupMembershipRemoved,
+    scimUserDeprovisioned,
+  ],
   handle: ({ params }, context) => deleteUser(context, params.id),
 });
 

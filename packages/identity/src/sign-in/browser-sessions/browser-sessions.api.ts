@@ -1,0 +1,67 @@
+import { Uuid } from '@baton/values/wire';
+import { browserSessionRevoked } from '../../directory/revocation/browser-sessions.events.ts';
+import { TokenExchange } from '../../issuing/exchange/exchange.ts';
+import { principalParams, Reason } from '../../service/fields.ts';
+import { endpoint } from '../context.ts';
+import { BrowserSessionList, SessionEnd, SessionExchangeRequest } from './browser-session.ts';
+import { endOwnBrowserSession, listBrowserSessions, revokeBrowserSession } from './browser-sessions.ts';
+import { exchangeBrowserSession } from './session-exchange.ts';
+
+const exampleToken = 'iam_ses_0123456789ab_the-secret-that-was-shown-once';
+
+export const exchange = endpoint({
+  id: 'exchangeBrowserSession',
+  method: 'POST',
+  path: '/browser-sessions:exchange',
+  auth: 'presented',
+  summary: 'Exchange a browser session for a short-lived access token of one audience.',
+  body: SessionExchangeRequest,
+  returns: { 200: TokenExchange },
+  secrets: ['accessToken'],
+  errors: ['invalid_token', 'audience_not_allowed', 'scope_not_allowed', 'rate_limited'],
+  transaction: 'none',
+  example: { token: exampleToken, audience: 'control-plane', scopes: ['control-plane:read'] },
+  handle: ({ body }, context) => exchangeBrowserSession(context, body),
+});
+
+export const revokeSelf = endpoint({
+  id: 'endOwnBrowserSession',
+  method: 'POST',
+  path: '/browser-sessions:revoke-self',
+  auth: 'presented',
+  summary: 'End the browser session that is presented.',
+  body: SessionEnd,
+  returns: { 204: null },
+  errors: ['invalid_token', 'rate_limited'],
+  emits: [browserSessionRevoked],
+  example: { token: exampleToken },
+  handle: ({ body }, context) => endOwnBrowserSession(context, body.token, body.reason),
+});
+
+export const list = endpoint({
+  id: 'listBrowserSessions',
+  method: 'GET',
+  path: '/tenants/{tenantId}/principals/{principalId}/browser-sessions',
+  summary: 'List the live browser sessions of a person, the newest first: 20 at most.',
+  params: principalParams,
+  returns: { 200: BrowserSessionList },
+  errors: ['principal_not_found'],
+  handle: ({ params }, context) => listBrowserSessions(context, params.tenantId, params.principalId),
+});
+
+export const revoke = endpoint({
+  id: 'revokeBrowserSession',
+  isEmergency: true,
+  method: 'POST',
+  path: '/tenants/{tenantId}/principals/{principalId}/browser-sessions/{browserSessionId}:revoke',
+  summary: 'End a browser session. A repetition changes nothing and keeps the first reason.',
+  description: 'Its access tokens are revoked, too.',
+  params: { ...principalParams, browserSessionId: Uuid },
+  query: { reason: Reason.default('revoked') },
+  returns: { 204: null },
+  errors: ['browser_session_not_found'],
+  emits: [browserSessionRevoked],
+  handle: ({ params, query }, context) => revokeBrowserSession(context, { ...params, reason: query.reason }),
+});
+
+export const browserSessionsApi = [exchange, revokeSelf, list, revoke];

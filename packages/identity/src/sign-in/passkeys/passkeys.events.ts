@@ -1,0 +1,20 @@
+import { z } from 'zod';
+import { defineEvent } from '@baton/kernel/http/service';
+import { Uuid } from '@baton/values/wire';
+
+const passkey = { passkeyId: Uuid, principalId: Uuid };
+
+export const passkeyRegistered = defineEvent(
+  'passkey.registered',
+  'passkey',
+  z.strictObject({ ...passkey, externalIdentityId: Uuid }),
+);
+
+export const passkeyUpdated = defineEvent('passkey.updated', 'passkey', z.strictObject(passkey));
+
+/** Sessions that it began have ended, each with an event of its own. */
+export const passkeyRemoved = defineEvent(
+  'passkey.removed',
+  'passkey',
+  z.strictObject({ ...passkey, reason: z.string() }),
+);

@@ -1,0 +1,173 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { Db } from '@baton/kernel/database/db';
+import { externalIdentityLinked } from '../../directory/external-identities/external-identities.events.ts';
+import { lockMember } from '../../directory/principals/principals.ts';
+import { audit } from '../../records/audit.ts';
+import { emit } from '../../records/journal/journal.ts';
+import { recordedTransaction } from '../../records/journal/recorded-transaction.ts';
+import type { PresentedSessionRow } from '../browser-sessions/browser-session.ts';
+import { resolveSession } from '../browser-sessions/browser-sessions.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import { type Challenge, makeChallenge, openChallenge, useChallenge } from './challenges.ts';
+import type { CreatedPasskey, PasskeyOptions, PasskeyRow } from './passkey.ts';
+import { passkeyRegistered } from './passkeys.events.ts';
+import { findPasskeyIdentity, findPasskeys, insertPasskey, insertPasskeyIdentity } from './passkeys.sql.ts';
+import { creationOptions, type VerifiedPasskey, verifyCreation } from './relying-party.ts';
+
+const userHandleBytes = 32;
+
+interface Person {
+  readonly tenantId: string;
+  readonly principalId: string;
+}
+
+/** Who gets a new passkey, and what it is called in the list of the authenticator. */
+interface NewOwner extends Person {
+  readonly userName: string;
+  readonly displayName: string;
+}
+
+/**
+ * The options for a new passkey. Nothing is stored for them.
+ * @param replaces the new passkey will be the only one
+ * @throws Refusal `too_many_passkeys`
+ */
+export async function optionsFor(
+  context: Context,
+  owner: NewOwner,
+  what: Pick<Challenge, 'purpose' | 'about'>,
+  replaces = false,
+): Promise<PasskeyOptions> {
+  const { db, settings } = context;
+  const { tenantId, principalId, userName, displayName } = owner;
+  const identity = await db.row(findPasskeyIdentity(tenantId, principalId));
+  const passkeys = replaces ? [] : await refuseMany(db, settings, owner);
+  const userHandle = identity?.subject ?? randomBytes(userHandleBytes).toString('base64url');
+  const { challenge, state } = makeChallenge(context, { ...what, userHandle });
+  const credentialIds = passkeys.map(({ credential_id }) => credential_id);
+  const user = { userHandle, userName, displayName, credentialIds };
+  return { publicKey: await creationOptions(settings, challenge, user), state };
+}
+
+/** A passkey whose creation was verified, with the challenge that it used. */
+export interface VerifiedCreation {
+  readonly passkey: VerifiedPasskey;
+  readonly challenge: Challenge;
+  readonly name: string;
+}
+
+/**
+ * Verifies a new passkey, outside of any transaction.
+ * @throws Refusal `passkey_rejected`
+ */
+export async function verifyCreated(
+  context: Context,
+  { state, credential, name }: CreatedPasskey,
+  what: Pick<Challenge, 'purpose' | 'about'>,
+): Promise<VerifiedCreation> {
+  const challenge = openChallenge(context, state, what);
+  if (challenge === undefined) fail('passkey_rejected', {}, { reason: 'unknown_or_expired_challenge' });
+  const passkey = await verifyCreation(context.settings, challenge.challenge, credential);
+  if (typeof passkey === 'string') fail('passkey_rejected', {}, { reason: passkey });
+  return { passkey, challenge, name };
+}
+
+/**
+ * Stores a verified passkey, and the external identity of the person's passkeys with the first one. Call it with the row
+ * of the principal locked.
+ * @throws Refusal `passkey_rejected` for a used challenge, `too_many_passkeys`, `passkey_exists`
+ */
+export async function storePasskey(
+  context: Context,
+  person: Person,
+  { passkey, challenge, name }: VerifiedCreation,
+): Promise<{ row: PasskeyRow; externalIdentityId: string }> {
+  const { db, settings } = context;
+  const { tenantId, principalId } = person;
+  if (!(await useChallenge(db, challenge, settings)))
+    fail('passkey_rejected', {}, { reason: 'replayed_challenge' });
+  await refuseMany(db, settings, person);
+  const externalIdentityId = await requireIdentity(context, person, challenge.userHandle);
+  const made = { id: randomUUID(), tenantId, principalId, externalIdentityId, name, ...passkey };
+  const row = (await db.row(insertPasskey(made))) ?? fail('passkey_exists');
+  const payload = { passkeyId: row.id, principalId, externalIdentityId };
+  emit(context, passkeyRegistered, { tenantId, aggregateId: row.id }, payload);
+  audit(context, {
+    tenantId,
+    action: 'passkeys.register',
+    resource: ['passkey', row.id],
+    reason: `principal:${principalId}`,
+    actor: principalId,
+  });
+  return { row, externalIdentityId };
+}
+
+/** The external identity of the passkeys: the authenticator knows the person by its subject. */
+async function requireIdentity(context: Context, person: Person, userHandle: string): Promise<string> {
+  const { db, settings } = context;
+  const { tenantId, principalId } = person;
+  const known = await db.row(findPasskeyIdentity(tenantId, principalId));
+  // Another first passkey was faster, and has another handle.
+  if (known !== undefined && known.subject !== userHandle)
+    fail('passkey_rejected', {}, { reason: 'another_user_handle' });
+  if (known !== undefined) return known.id;
+  const made = { id: randomUUID(), tenantId, principalId, issuer: settings.relyingParty.issuer, userHandle };
+  const identity = (await db.row(insertPasskeyIdentity(made))) ?? fail('passkey_exists');
+  const externalIdentityId = identity.id;
+  const about = { tenantId, aggregateId: externalIdentityId };
+  emit(context, externalIdentityLinked, about, { externalIdentityId, principalId });
+  audit(context, {
+    tenantId,
+    action: 'external_identities.link',
+    resource: ['external_identity', externalIdentityId],
+    actor: principalId,
+  });
+  return externalIdentityId;
+}
+
+async function refuseMany(db: Db, settings: Context['settings'], { tenantId, principalId }: Person) {
+  const passkeys = await db.rows(findPasskeys(tenantId, principalId));
+  if (passkeys.length >= settings.IAM_PASSKEYS_PER_PERSON_MAX) fail('too_many_passkeys');
+  return passkeys;
+}
+
+/**
+ * The options for another passkey of the person whose session it is.
+ * @throws Refusal `invalid_token`, `rate_limited`, `authentication_context_expired`, `too_many_passkeys`
+ */
+export async function ownRegistrationOptions(context: Context, secret: string): Promise<PasskeyOptions> {
+  const { row } = await resolveSession(context, secret, 'passkeys.register');
+  refuseOldSignIn(context, row);
+  const { tenant_id: tenantId, principal_id: principalId, display_name: displayName } = row;
+  const owner = { tenantId, principalId, userName: displayName, displayName };
+  return optionsFor(context, owner, purposeOf(row));
+}
+
+/**
+ * Adds a passkey for the person whose session it is. A stolen session alone can't: the sign-in must be recent.
+ * @throws Refusal, in the order of the endpoint's `errors`
+ */
+export async function registerOwnPasskey(
+  context: Context,
+  { token, ...created }: CreatedPasskey & { token: string },
+): Promise<PasskeyRow> {
+  const { row } = await resolveSession(context, token, 'passkeys.register');
+  refuseOldSignIn(context, row);
+  const verified = await verifyCreated(context, created, purposeOf(row));
+  const { tenant_id: tenantId, principal_id: principalId } = row;
+  return recordedTransaction(context, async (inside) => {
+    const person = await lockMember(inside.db, tenantId, principalId);
+    if (person?.status !== 'active') fail('invalid_token', {}, { reason: 'principal_not_active' });
+    return (await storePasskey(inside, { tenantId, principalId }, verified)).row;
+  });
+}
+
+function purposeOf({ tenant_id, principal_id }: PresentedSessionRow) {
+  return { purpose: 'register', about: `${tenant_id} ${principal_id}` } as const;
+}
+
+function refuseOldSignIn({ settings }: Context, row: PresentedSessionRow): void {
+  if (row.auth_age_seconds > settings.IAM_PAT_MAX_AUTHENTICATION_AGE_SECONDS)
+    fail('authentication_context_expired');
+}
