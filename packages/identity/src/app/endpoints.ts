@@ -25,6 +25,7 @@ import { auditRecordsApi } from '../records/audit-record/audit-records.api.ts';
 import { eventsApi } from '../records/journal/events.api.ts';
 import { federationApi } from '../sign-in/federation/federation.api.ts';
 import { identityProvidersApi } from '../sign-in/identity-providers/identity-providers.api.ts';
+import { workloadRulesApi } from '../sign-in/workload-rules/workload-rules.api.ts';
 import type { Context } from './context.ts';
 import { healthApi } from './health/health.api.ts';
 
@@ -77,6 +78,11 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
     tag: 'Identity providers',
     about: 'The sign-in services that a tenant trusts.',
     endpoints: identityProvidersApi,
+  },
+  {
+    tag: 'Workload rules',
+    about: 'Which principals the tokens of CI jobs, clusters and other platforms act as.',
+    endpoints: workloadRulesApi,
   },
   {
     tag: 'Federation',

@@ -4,6 +4,7 @@ import type { Auth } from '../service/auth.ts';
 import type { ErrorCode } from './errors.ts';
 import type { ClientLookup, TokenLookup } from './exchange/credential-lookup.ts';
 import type { ExchangeLedger } from './exchange/exchange-ledger.ts';
+import type { AssertionExchange } from './oauth2/assertion-exchange.ts';
 import type { RevocationFeed } from './revocations/revocation-feed.ts';
 import type { Settings } from './settings.ts';
 import type { SigningKeys } from './signing-keys/signing-keys.ts';
@@ -16,6 +17,7 @@ export interface Context extends LowerContext {
   readonly clients: ClientLookup;
   readonly ledger: ExchangeLedger;
   readonly revocationFeed: RevocationFeed;
+  readonly exchangeAssertion: AssertionExchange;
 }
 
 /** Declares an operation of this layer; see `EndpointSpec` for what each field does. */

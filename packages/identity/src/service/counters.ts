@@ -3,7 +3,10 @@ import { Counter, Histogram, type Registry } from 'prom-client';
 /** Identity's own metrics, besides those of requests. No tenant, principal or credential is ever a label. */
 export interface Counters {
   /** Counts one presented credential, by its outcome. */
-  presented(credential: 'pat' | 'client' | 'upstream' | 'scim' | 'admin', outcome: string): void;
+  presented(
+    credential: 'pat' | 'client' | 'upstream' | 'assertion' | 'scim' | 'admin',
+    outcome: string,
+  ): void;
   /** Counts one signature and the time it took, waiting included. */
   signed(seconds: number): void;
   /** Counts a reader of the journal from another history. @returns whether to log it: once a minute */

@@ -52,9 +52,10 @@ export const token = endpoint({
   path: '/oauth2/token',
   root: true,
   auth: 'presented',
-  summary: 'Get an access token by client credentials (RFC 6749), or for a platform access token (RFC 8693).',
+  summary:
+    'Get an access token by client credentials (RFC 6749), for a platform access token (RFC 8693), or for a token of a workload (RFC 7523).',
   description:
-    'Clients authenticate by client_secret_basic or client_secret_post; a token exchange needs no client authentication. `resource` (RFC 8707) may replace `audience`. Errors have the form of RFC 6749.',
+    'Clients authenticate by client_secret_basic or client_secret_post; a token exchange and an assertion need no client authentication. `resource` (RFC 8707) may replace `audience`. Errors have the form of RFC 6749.',
   body: OauthTokenRequest,
   form: true,
   returns: { 200: OauthToken },
@@ -63,6 +64,7 @@ export const token = endpoint({
     'unsupported_grant_type',
     'invalid_client',
     'invalid_token',
+    'invalid_assertion',
     'audience_not_allowed',
     'scope_not_allowed',
     'rate_limited',

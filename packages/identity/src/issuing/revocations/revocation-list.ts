@@ -3,7 +3,7 @@ import { z } from 'zod';
 
 /**
  * The subjects of revocations of access tokens: the principal, credential, tenant or identity provider in their
- * claims. Anybody may read it, so ids are hashed; they are random, so a hash reveals none that the reader doesn't know.
+ * claims; a workload rule is a credential. Anybody may read it, so ids are hashed; they are random, so a hash reveals none that the reader doesn't know.
  * That of a provider includes its tenant's id, because its key can be guessed. A disabled external identity has no
  * entry of its own: its principal has one.
  */
@@ -53,6 +53,9 @@ const revocationTypes = [
   'tenant.updated',
   'identity_provider.disabled',
   'identity_provider.enabled',
+  'workload_rule.disabled',
+  'workload_rule.enabled',
+  'workload_rule.deleted',
 ] as const;
 type RevocationType = (typeof revocationTypes)[number];
 
@@ -95,10 +98,12 @@ export function makeRevocationList(
 }
 
 /**
- * A tenant or provider that is active again has its tokens back; a principal has only those from after it was enabled.
+ * A tenant, provider or workload rule that is active again has its tokens back; a principal has only those from after it
+ * was enabled.
  */
 function revokes({ type, status }: RevocationEvent): boolean {
-  return type !== 'identity_provider.enabled' && (type !== 'tenant.updated' || status === 'disabled');
+  if (type === 'identity_provider.enabled' || type === 'workload_rule.enabled') return false;
+  return type !== 'tenant.updated' || status === 'disabled';
 }
 
 /** The text that the entry contains the hash of. */
