@@ -13,8 +13,8 @@ export interface PresentedAssertion {
 
 /**
  * Exchanges an assertion. It is implemented by the layer of identity providers, above this one.
- * @throws Refusal `invalid_assertion`, `audience_not_allowed`, `scope_not_allowed`, `rate_limited`, `unavailable`,
- * `identity_provider_unavailable`
+ * @throws Refusal `invalid_assertion`, `audience_not_allowed`, `scope_not_allowed`, `rate_limited`,
+ * `unavailable`, also if the keys of the identity provider can't be read
  */
 export type AssertionExchange = (
   context: Context,

@@ -4,7 +4,6 @@ import { after, before, describe, test } from 'node:test';
 import { decodeJwt } from 'jose';
 import { sql } from '@baton/kernel/database/sql';
 import { keepSecret } from '@baton/kernel/testing/leaks';
-import { until } from '@baton/kernel/testing/until';
 import type { TestIdentity } from '../../testing/identity.ts';
 import {
   adminScope,
@@ -16,6 +15,7 @@ import {
   writeScope,
 } from '../../testing/objects.ts';
 import { auditOf, storeCounts } from '../../testing/records.ts';
+import { until } from '../../testing/waiting.ts';
 import { encode, rsa, signedToken } from '../federation/testing/forger.ts';
 import { jwkOf, makePair, nowSeconds } from '../federation/testing/upstream.ts';
 import {
@@ -40,21 +40,20 @@ const grantRefused = [400, { error: 'invalid_grant' }];
 
 /** Asserts the one response to a wrong assertion, which stores nothing but the reason in the audit record. */
 async function assertRefused(at: WorkloadRealm, assertion: string, reason: string | undefined, what: string) {
-  const counted = (await storeCounts(identity)) as Record<string, number>;
-  const { audits: before, ...others } = counted;
+  const { audits: before = 0, ...others } = await countRows();
   const answer = await present(identity, assertion);
   assert.deepEqual([answer.status, answer.body], grantRefused, what);
   assert.equal(answer.headers.get('www-authenticate'), null);
   assert.equal(answer.headers.get('cache-control'), 'no-store');
-  if (reason !== undefined)
-    await until(
-      async () => (await auditOf(identity, at.tenantId)).at(-1)?.reason === reason,
-      `${what}: ${reason}`,
-    );
-  const { audits, ...left } = (await storeCounts(identity)) as Record<string, number>;
+  const added = reason === undefined ? 0 : 1;
+  // The record of a wrong signature is written after the response.
+  await until(async () => (await countRows())['audits'] === before + added, `${what} is recorded`);
+  if (reason !== undefined) assert.equal((await auditOf(identity, at.tenantId)).at(-1)?.reason, reason, what);
+  const { audits: _, ...left } = await countRows();
   assert.deepEqual(left, others, what);
-  assert.equal((audits ?? 0) - (before ?? 0), reason === undefined ? 0 : 1, what);
 }
+
+const countRows = async () => (await storeCounts(identity)) as Record<string, number>;
 
 describe('a token of a job', () => {
   test('is exchanged for an access token of one audience, without any stored secret', async () => {

@@ -114,19 +114,22 @@ async function findProvider(
   return fail('invalid_assertion', {}, { reason });
 }
 
-/** @returns the claims. @throws Refusal `invalid_assertion` for any fault; `identity_provider_unavailable` */
+/** @returns the claims. @throws Refusal `invalid_assertion` for any fault; `unavailable` without the keys of the provider */
 async function verify(context: Context, provider: StoredProvider, assertion: string): Promise<Claims> {
-  const found = await context.providerKeys.keysOf(provider);
   try {
+    const found = await context.providerKeys.keysOf(provider);
     return (await verifyUpstreamToken(provider, assertion, found, context)).claims;
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    context.providerKeys.noteRefusal(provider, error.code);
+    const { code, headers } = error;
+    context.providerKeys.noteRefusal(provider, code);
     // Not awaited: the response must not take longer than the one to an assertion of an unknown issuer.
-    recordDenial(context, provider, error.code).catch((failure: unknown) =>
+    recordDenial(context, provider, code).catch((failure: unknown) =>
       context.log.error({ err: failure }, 'a refused assertion was not audited'),
     );
-    return fail('invalid_assertion', {}, { reason: error.reason ?? error.code });
+    if (code === 'identity_provider_unavailable')
+      fail('unavailable', {}, { headers, reason: code, cause: error });
+    return fail('invalid_assertion', {}, { reason: error.reason ?? code });
   }
 }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { controlPlane } from '../../directory/audiences/audiences.fixtures.ts';
 import { principal } from '../../directory/principals/principals.fixtures.ts';
 import { tenant } from '../../directory/tenants/tenants.fixtures.ts';
@@ -24,7 +25,7 @@ const workloadRule = defineObject({
     const path = await workloadProvider(fixtures, id, await get(identityProvider));
     const { id: principalId } = await get(principal);
     const claims = { sub: { equals: 'job' } };
-    const rule = { key: 'nightly', principalId, claims, audiences: ['control-plane'] };
+    const rule = { key: `rule-${randomUUID()}`, principalId, claims, audiences: ['control-plane'] };
     await made(fixtures.identity.post(`${path}/workload-rules`, rule));
     return { ruleKey: rule.key };
   },
