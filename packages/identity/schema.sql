@@ -141,7 +141,7 @@ create table events (
   constraint events_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
 CREATE INDEX events_by_type ON public.events USING btree (type, sequence);
-CREATE INDEX events_of_revocations ON public.events USING btree (occurred_at) WHERE (type = ANY (ARRAY['principal.disabled'::text, 'principal.enabled'::text, 'credential.revoked'::text, 'tenant.updated'::text, 'identity_provider.disabled'::text, 'identity_provider.enabled'::text, 'workload_rule.disabled'::text, 'workload_rule.enabled'::text, 'workload_rule.deleted'::text]));
+CREATE INDEX events_of_revocations ON public.events USING btree (occurred_at) WHERE (type = ANY (ARRAY['principal.disabled'::text, 'principal.enabled'::text, 'credential.revoked'::text, 'tenant.updated'::text, 'identity_provider.disabled'::text, 'identity_provider.enabled'::text, 'browser_session.revoked'::text, 'workload_rule.disabled'::text, 'workload_rule.enabled'::text, 'workload_rule.deleted'::text]));
 CREATE INDEX events_of_tenant ON public.events USING btree (tenant_id, sequence);
 CREATE TRIGGER events_append_only BEFORE DELETE OR UPDATE ON public.events FOR EACH ROW EXECUTE FUNCTION refuse_event_change();
 CREATE TRIGGER events_mark_writer BEFORE INSERT ON public.events FOR EACH STATEMENT EXECUTE FUNCTION mark_journal_writer();
