@@ -141,16 +141,14 @@ test('a client exchanges a fresh token each time, and names its tenant', async (
     credential: { assertion: () => token(names.shift() ?? ''), tenantId: 't-1' },
     async transport({ url, body }) {
       if (!url.endsWith('/iam/oauth2/token'))
-        return new Response('{"error":{"code":"unauthenticated"}}', { status: 401 });
+        return Response.json({ error: { code: 'unauthenticated', message: 'x' } }, { status: 401 });
       forms.push(Object.fromEntries(new URLSearchParams(String(body))));
-      return new Response(
-        JSON.stringify({
-          access_token: `a-${forms.length}`,
-          token_type: 'Bearer',
-          expires_in: 300,
-          scope: '',
-        }),
-      );
+      return Response.json({
+        access_token: `a-${forms.length}`,
+        token_type: 'Bearer',
+        expires_in: 300,
+        scope: '',
+      });
     },
   });
   // The first one is rejected, so another one is exchanged.
