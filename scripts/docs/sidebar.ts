@@ -34,6 +34,17 @@ const ownSections: readonly Section[] = [
       { file: 'docs/processes.md', label: 'Processes' },
       { file: 'docs/agents.md', label: 'Agents and connections' },
       { file: 'docs/identity.md', label: 'Identity' },
+      {
+        label: 'Workload identity',
+        collapsed: true,
+        entries: [
+          { file: 'docs/workload-identity/README.md', label: 'Overview' },
+          { file: 'docs/workload-identity/github-actions.md', label: 'GitHub Actions' },
+          { file: 'docs/workload-identity/gitlab-ci.md', label: 'GitLab CI' },
+          { file: 'docs/workload-identity/kubernetes.md', label: 'Kubernetes' },
+          { file: 'docs/workload-identity/spiffe.md', label: 'SPIFFE' },
+        ],
+      },
       { file: 'docs/apply.md', label: 'Declare a tenant in files' },
       { file: 'docs/import.md', label: 'Import and export' },
       {
@@ -105,6 +116,7 @@ const ownSections: readonly Section[] = [
           { file: 'docs/reference/credentials.md', label: 'Credentials' },
           { file: 'docs/reference/tokens.md', label: 'Tokens and signing keys' },
           { file: 'docs/reference/providers.md', label: 'Identity providers' },
+          { file: 'docs/reference/workload-identity.md', label: 'Workload identity' },
           { file: 'docs/reference/scim.md', label: 'SCIM' },
           'docs/reference/console-sign-in.md',
           { file: 'docs/reference/audit.md', label: 'Journal and audit record' },

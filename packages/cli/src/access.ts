@@ -77,12 +77,18 @@ function ofEnvironment(options: AccessOptions, config: CliConfig): Access | unde
       source,
     };
   }
-  if (BATON_URL !== '') return ofWorkload(url, config);
+  const { BATON_IDENTITY_TOKEN, BATON_IDENTITY_TOKEN_FILE } = config.environment;
+  if (BATON_URL !== '' || BATON_IDENTITY_TOKEN || BATON_IDENTITY_TOKEN_FILE) return ofWorkload(url, config);
   return BATON_PROFILE === '' ? undefined : ofProfile(BATON_PROFILE, 'BATON_PROFILE', options, config);
 }
 
 /** @throws PlainError if the platform gives this job no identity */
 function ofWorkload(url: string, { environment }: CliConfig): Access {
+  if (url === '')
+    throw new PlainError(
+      'BATON_IDENTITY_TOKEN or BATON_IDENTITY_TOKEN_FILE is set, but BATON_URL is not: set it to the address of Baton.',
+      { exitCode: exitCodes.notSignedIn },
+    );
   const credential = findWorkloadCredential(environment, baseOf(url));
   if (credential !== undefined) return ofUrl(url, credential, 'BATON_URL, as a workload');
   throw new PlainError(

@@ -1,5 +1,6 @@
 import type { identity } from '@baton/sdk';
 import { invocation } from '../../../../bin/invocation.mjs';
+import type { Access } from '../access.ts';
 import { exitCodes } from '../error-text.ts';
 import { PlainError } from '../plain-error.ts';
 import { findIdentityPrincipalId, resolveTenant } from '../resources/people.ts';
@@ -56,7 +57,7 @@ export const workloadResource: Resource = {
         ['--spiffe-id <id>', 'spiffe: the identity of the workload'],
         ['--issuer <address>', 'the issuer of the tokens; necessary for kubernetes and spiffe'],
         ['--keys <file>', 'a JWKS document, if identity can not reach the issuer'],
-        ['--audience <text>', 'the audience of the tokens; the address of Baton by default'],
+        ['--audience <text>', 'the audience of the tokens; the public address of Baton by default'],
         ['--rule <key>', 'the name of the rule; derived from the workload by default'],
         ['--read-only', 'without the scope to write'],
         ['--single-use', 'accept each token once'],
@@ -136,11 +137,16 @@ async function providerOf(
   const created = await identityProviders.create(tenant, {
     key: key ?? preset,
     issuer,
-    audience: typeof audience === 'string' ? audience : access.coordinationUrl,
+    audience: typeof audience === 'string' ? audience : publicAddressOf(access),
     principalKind: 'none',
     ...(keySet !== undefined && { keySet }),
   });
   return created.key;
+}
+
+/** That of BATON_URL in pipelines; here Baton may be reached by another one. */
+function publicAddressOf({ issuer, identityUrl }: Access): string {
+  return (issuer ?? identityUrl).replace(/\/iam$/, '');
 }
 
 function addedText({ identityProvider, key, principalId, claims }: Item): string {
