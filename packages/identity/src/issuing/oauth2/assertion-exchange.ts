@@ -1,4 +1,3 @@
-import type { Context } from '../context.ts';
 import type { TokenExchange } from '../exchange/exchange.ts';
 
 /** A token of a workload that is to be exchanged (RFC 7523). */
@@ -11,12 +10,4 @@ export interface PresentedAssertion {
   readonly scopes: readonly string[];
 }
 
-/**
- * Exchanges an assertion. It is implemented by the layer of identity providers, above this one.
- * @throws Refusal `invalid_assertion`, `audience_not_allowed`, `scope_not_allowed`, `rate_limited`,
- * `unavailable`, also if the keys of the identity provider can't be read
- */
-export type AssertionExchange = (
-  context: Context,
-  presented: PresentedAssertion,
-) => Promise<Pick<TokenExchange, 'accessToken' | 'tokenType' | 'expiresIn' | 'scope'>>;
+export type ExchangedAssertion = Pick<TokenExchange, 'accessToken' | 'tokenType' | 'expiresIn' | 'scope'>;

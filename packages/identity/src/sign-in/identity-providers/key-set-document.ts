@@ -31,6 +31,8 @@ const StoredKey = PublicKey.omit({ ext: true, x5u: true, x5c: true, x5t: true, '
 export const StoredKeySet = z.strictObject({ keys: z.array(StoredKey) });
 export type StoredKeySet = z.infer<typeof StoredKeySet>;
 
+const storedNames = Object.keys(StoredKey.shape);
+
 /** What an administrator uploads. SPIFFE bundles have two fields more, and keys that are only for certificates. */
 export const KeySetDocument = z
   .strictObject({
@@ -42,8 +44,9 @@ export const KeySetDocument = z
     const { size, unnamed } = parseKeySet(document);
     return size + unnamed.length > 0;
   }, 'must have a public key that verifies a signature: RSA of 2,048 bits or more, P-256, P-384, P-521 or Ed25519')
-  .transform(
-    ({ keys }): StoredKeySet => ({
-      keys: keys.map(({ ext: _, x5u: _1, x5c: _2, x5t: _3, 'x5t#S256': _4, ...key }) => key),
-    }),
-  );
+  .transform(({ keys }): StoredKeySet => ({ keys: keys.map(storedPart) }));
+
+function storedPart(key: z.infer<typeof PublicKey>): z.infer<typeof StoredKey> {
+  const kept = Object.entries(key).filter(([name]) => storedNames.includes(name));
+  return Object.fromEntries(kept) as z.infer<typeof StoredKey>;
+}

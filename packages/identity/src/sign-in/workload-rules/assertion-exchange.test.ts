@@ -61,7 +61,7 @@ describe('a token of a job', () => {
     assert.equal(status, 200, JSON.stringify(body));
     assert.deepEqual([body.token_type, body.expires_in, body.scope], ['Bearer', 300, readScope]);
     assert.deepEqual([headers.get('cache-control'), headers.get('pragma')], ['no-store', 'no-cache']);
-    const { jti, iat, nbf, exp, session_id, ...claims } = decodeJwt(body.access_token);
+    const { jti: _, iat: _1, nbf: _2, exp: _3, session_id, ...claims } = decodeJwt(body.access_token);
     assert.deepEqual(claims, {
       iss: 'http://localhost:8010/iam',
       aud: 'control-plane',
@@ -160,7 +160,7 @@ describe('one response for every wrong token:', () => {
     ['with a proof of possession', { cnf: { jkt: 'x' } }, 'invalid_token'],
   ];
   for (const [name, changes, reason] of wrong)
-    test(name, async () => assertRefused(realm, await signJob(realm, changes), reason, name));
+    test(`${name} is refused`, async () => assertRefused(realm, await signJob(realm, changes), reason, name));
 
   test('unsigned', async () => {
     const claims = encode(jobClaims(realm));

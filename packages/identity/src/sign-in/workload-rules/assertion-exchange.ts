@@ -3,44 +3,22 @@ import { Refusal } from '@baton/kernel/http/refusal';
 import { ConcurrencyLimit, poolInTurns } from '@baton/kernel/limits/concurrency-limit';
 import { limitFailures } from '../../credentials/failure-limits/failure-limits.ts';
 import type { SigningAlgorithm } from '../../directory/audiences/audience.ts';
-import type { PrincipalRow } from '../../directory/principals/principal.ts';
+import type { AssertionExchange } from '../../issuing/context.ts';
 import { signAccessToken } from '../../issuing/exchange/access-token.ts';
-import type { AssertionExchange, PresentedAssertion } from '../../issuing/oauth2/assertion-exchange.ts';
+import type { PresentedAssertion } from '../../issuing/oauth2/assertion-exchange.ts';
 import { auditDraft } from '../../records/audit.ts';
 import { isScope, sortedSet } from '../../service/fields.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import type { StoredProvider } from '../identity-providers/identity-provider.ts';
 import { verifyUpstreamToken } from '../upstream-token/upstream-token.ts';
+import type { AcceptingRule } from './accepting-rule.ts';
 import { findAcceptingRules, findProvidersOf } from './assertion.sql.ts';
 import { meets, mostSpecific } from './claim-condition.ts';
 import { decoyVerification, readNamesIn } from './unverified-assertion.ts';
 import { useAssertion } from './used-assertions.ts';
-import type { RuleRow } from './workload-rule.ts';
 
 type Claims = Readonly<Record<string, unknown>>;
-
-/** An active rule, with the state of its principal and of the requested audience. */
-export interface AcceptingRule
-  extends Pick<
-    RuleRow,
-    | 'id'
-    | 'key'
-    | 'principal_id'
-    | 'claims'
-    | 'audiences'
-    | 'scope_ceiling'
-    | 'single_use'
-    | 'lifetime_seconds_max'
-  > {
-  principal_kind: PrincipalRow['kind'];
-  /** Why the principal gets no token; null while it does. */
-  refusal: string | null;
-  /** Null when it isn't an active audience of the tenant. */
-  allowed_scopes: string[] | null;
-  signing_algorithm: SigningAlgorithm | null;
-  now_seconds: number;
-}
 
 /** The share of the connections for presented assertions: others always find a free one. */
 const connectionsShare = 0.25;

@@ -1,6 +1,6 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { StoredProvider } from '../identity-providers/identity-provider.ts';
-import type { AcceptingRule } from './assertion-exchange.ts';
+import type { AcceptingRule } from './accepting-rule.ts';
 import { rulesOfProviderMax } from './workload-rule.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, sign, verify } from 'node:crypto';
 
-/** What an assertion says before its signature is verified: only good for finding its provider. */
+/** The names in an assertion before its signature is verified: only good for finding its provider. */
 export interface NamesInAssertion {
   /** Without slashes at its end, as providers store it. */
   readonly issuer: string;

@@ -68,7 +68,7 @@ test('the jti of one provider is no jti of another', async () => {
   }
 });
 
-test('as many are remembered as the setting says, then jobs wait until some have expired', async () => {
+test('as many are remembered as the setting allows, then jobs wait until some have expired', async () => {
   const realm = await makeWorkloadRealm(identity, singleUse);
   await identity.pool.run(sql`
     insert into used_assertions select ${realm.providerId}, 'jti ' || n, now() + interval '1 minute'

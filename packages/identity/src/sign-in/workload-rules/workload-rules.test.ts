@@ -39,7 +39,7 @@ const lastRecords = async (at: WorkloadRealm) => {
 describe('a rule', () => {
   test('is created with its defaults, read, listed by key, and recorded', async () => {
     const at = await makeWorkloadRealm(identity, { key: 'zeta' });
-    const { id, createdAt, ...rest } = at.rule;
+    const { id, createdAt: _, ...rest } = at.rule;
     assert.deepEqual(rest, {
       key: 'zeta',
       identityProvider: at.key,

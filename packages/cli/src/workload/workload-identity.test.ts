@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
+import { generateKeyPairSync, randomUUID, sign } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -8,9 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { exportJWK, generateKeyPair, SignJWT } from 'jose';
-import { parse, parseAllDocuments } from 'yaml';
-import { keepSecret } from '@baton/kernel/testing/leaks';
+import { load, loadAll } from 'js-yaml';
 import { repository } from '@baton/testing/baton-process';
 import { type RunningBaton, startRunningBaton } from '@baton/testing/running-baton';
 
@@ -22,25 +20,24 @@ const requestToken = `request-token-${randomUUID()}`;
 let baton: RunningBaton;
 let folder: string;
 let publicUrl: string;
-let keys: Awaited<ReturnType<typeof generateKeyPair>>;
+const keys = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const jwk = { ...keys.publicKey.export({ format: 'jwk' }), kid: 'k' };
 /** Claims that replace those of the main branch of acme/shop. */
 let claims: Record<string, unknown> = {};
 let tokensMade = 0;
 
 const nowSeconds = () => Math.floor(Date.now() / 1000);
 
-async function signed(issuer: string, aud: string, changes: object): Promise<string> {
+function signed(issuer: string, aud: string, changes: object): string {
   const iat = nowSeconds();
-  const all = { iss: issuer, aud, jti: randomUUID(), iat, nbf: iat, exp: iat + 300, ...changes };
-  const token = await new SignJWT(all)
-    .setProtectedHeader({ alg: 'RS256', kid: 'k', typ: 'JWT' })
-    .sign(keys.privateKey);
-  keepSecret('identity token', token);
-  return token;
+  const claimed = { iss: issuer, aud, jti: randomUUID(), iat, nbf: iat, exp: iat + 300, ...changes };
+  const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const text = `${encode({ alg: 'RS256', kid: 'k', typ: 'JWT' })}.${encode(claimed)}`;
+  return `${text}.${sign('sha256', Buffer.from(text), keys.privateKey).toString('base64url')}`;
 }
 
 /** GitHub, as a job sees it: the API that shows the id of a repository, and the server of identity tokens. */
-const github = createServer(async (request, response) => {
+const github = createServer((request, response) => {
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://github');
   if (pathname === '/repos/acme/shop')
     return void response.end(JSON.stringify({ id: 123456, full_name: 'acme/shop' }));
@@ -56,14 +53,10 @@ const github = createServer(async (request, response) => {
     event_name: 'push',
     ...claims,
   };
-  response.end(
-    JSON.stringify({ value: await signed(githubIssuer, searchParams.get('audience') ?? '', job) }),
-  );
+  response.end(JSON.stringify({ value: signed(githubIssuer, searchParams.get('audience') ?? '', job) }));
 });
 
 before(async () => {
-  keepSecret('request token', requestToken);
-  keys = await generateKeyPair('RS256', { extractable: true });
   folder = mkdtempSync(join(tmpdir(), 'baton-workload-identity-'));
   await new Promise<void>((done) => github.listen(0, '127.0.0.1', done));
   baton = await startRunningBaton();
@@ -94,7 +87,7 @@ const asOperator = (lines: string) => shell(lines, { BATON_HOME: baton.home, GIT
 
 /** The keys of the platform, which no test can read from its real address. */
 async function uploadKeys(provider: string): Promise<void> {
-  const keySet = { keys: [{ ...(await exportJWK(keys.publicKey)), kid: 'k' }] };
+  const keySet = { keys: [{ ...jwk }] };
   const { identityProviders } = baton.admin.identity;
   await identityProviders.update(baton.connection.tenantId, provider, { keySet: keySet as never });
 }
@@ -112,6 +105,22 @@ async function assertDone(title: string): Promise<void> {
     [[title, 'terminal_success']],
   );
 }
+
+interface Workflow {
+  readonly permissions: Readonly<Record<string, string>>;
+  readonly jobs: {
+    readonly work: { readonly env: object; readonly steps: readonly { readonly run?: string }[] };
+  };
+}
+interface GitlabFile {
+  readonly baton: {
+    readonly id_tokens: { readonly BATON_IDENTITY_TOKEN: { readonly aud: string } };
+    readonly variables: Readonly<Record<string, string>>;
+    readonly script: readonly string[];
+  };
+}
+// biome-ignore lint/suspicious/noExplicitAny: the assertions are about its form
+type Deployment = any;
 
 describe('a workflow of GitHub Actions', () => {
   const job = (env: Readonly<Record<string, string>> = {}) => ({
@@ -131,12 +140,12 @@ describe('a workflow of GitHub Actions', () => {
       /Rule github\/acme-shop lets tokens with \{"ref":\{"equals":"refs\/heads\/main"\},"repository_id":\{"equals":"123456"\}\}/,
     );
     await uploadKeys('github');
-    const workflow = parse(blockOf('github-actions', 'yaml'));
+    const workflow = load(blockOf('github-actions', 'yaml')) as Workflow;
     assert.equal(workflow.permissions['id-token'], 'write');
     const { env, steps } = workflow.jobs.work;
     assert.deepEqual(Object.keys(env), ['BATON_URL', 'BATON_TENANT_ID']);
     assert.doesNotMatch(blockOf('github-actions', 'yaml'), /secrets\./);
-    const commands = own(steps.flatMap(({ run }: { run?: string }) => run ?? []));
+    const commands = own(steps.flatMap(({ run }) => run ?? []));
     assert.equal(commands.length, 3);
     const output = await shell(commands.join('\n'), job());
     assert.match(output, /Release agent/);
@@ -195,8 +204,8 @@ async function addRule(words: string): Promise<string> {
 test('the job of .gitlab-ci.yml takes a task to done', async () => {
   await addRule('--preset gitlab --project-id 22 --ref main');
   await uploadKeys('gitlab');
-  const { baton: job } = parse(blockOf('gitlab-ci', 'yaml'));
-  assert.equal(job.id_tokens.BATON_IDENTITY_TOKEN.aud, job.variables.BATON_URL);
+  const { baton: job } = load(blockOf('gitlab-ci', 'yaml')) as GitlabFile;
+  assert.equal(job.id_tokens.BATON_IDENTITY_TOKEN.aud, job.variables['BATON_URL']);
   const named = {
     project_id: '22',
     ref_type: 'branch',
@@ -206,7 +215,7 @@ test('the job of .gitlab-ci.yml takes a task to done', async () => {
   const env = {
     BATON_URL: publicUrl,
     BATON_TENANT_ID: baton.connection.tenantId,
-    BATON_IDENTITY_TOKEN: await signed('https://gitlab.com', publicUrl, named),
+    BATON_IDENTITY_TOKEN: signed('https://gitlab.com', publicUrl, named),
     CI_PROJECT_PATH: 'acme/shop',
     CI_COMMIT_REF_NAME: 'main by GitLab',
   };
@@ -217,14 +226,11 @@ test('the job of .gitlab-ci.yml takes a task to done', async () => {
 test('the pod of the Deployment takes a task to done, by uploaded keys', async () => {
   const issuer = 'https://kubernetes.default.svc.cluster.local';
   const jwks = join(folder, 'jwks.json');
-  writeFileSync(
-    jwks,
-    JSON.stringify({ keys: [{ ...(await exportJWK(keys.publicKey)), kid: 'k', use: 'sig', alg: 'RS256' }] }),
-  );
+  writeFileSync(jwks, JSON.stringify({ keys: [{ ...jwk, use: 'sig', alg: 'RS256' }] }));
   await addRule(
     `--preset kubernetes --issuer ${issuer} --keys ${jwks} --namespace agents --service-account release`,
   );
-  const [, deployment] = parseAllDocuments(blockOf('kubernetes', 'yaml')).map((document) => document.toJS());
+  const [, deployment] = loadAll(blockOf('kubernetes', 'yaml')) as [unknown, Deployment];
   const { containers, volumes, serviceAccountName } = deployment.spec.template.spec;
   const [{ env, command, volumeMounts }] = containers;
   const [{ projected }] = volumes;
@@ -238,7 +244,7 @@ test('the pod of the Deployment takes a task to done, by uploaded keys', async (
   const file = join(folder, 'projected-token');
   writeFileSync(
     file,
-    await signed(issuer, publicUrl, { sub: `system:serviceaccount:agents:${serviceAccountName}` }),
+    signed(issuer, publicUrl, { sub: `system:serviceaccount:agents:${serviceAccountName}` }),
   );
   const pod = { BATON_URL: publicUrl, BATON_IDENTITY_TOKEN_FILE: file };
   const lines = `npx baton task create 'Done in a pod' --assignee me --json publicId
@@ -254,7 +260,7 @@ test('a workload with a SPIFFE ID is known by it; the file of the helper is read
     bundle,
     JSON.stringify({
       spiffe_sequence: 1,
-      keys: [{ ...(await exportJWK(keys.publicKey)), kid: 'k', use: 'jwt-svid' }],
+      keys: [{ ...jwk, use: 'jwt-svid' }],
     }),
   );
   const id = 'spiffe://acme.example/agents/release';
@@ -262,8 +268,8 @@ test('a workload with a SPIFFE ID is known by it; the file of the helper is read
   assert.match(blockOf('spiffe', 'hcl'), /jwt_audience = "https:\/\/baton\.example\.com"/);
   const file = join(folder, 'identity-token');
   const env = { BATON_URL: publicUrl, BATON_IDENTITY_TOKEN_FILE: file };
-  writeFileSync(file, await signed(issuer, publicUrl, { sub: id, jti: undefined, nbf: undefined }));
+  writeFileSync(file, signed(issuer, publicUrl, { sub: id, jti: undefined, nbf: undefined }));
   assert.match(await shell('npx baton whoami', env), /a test/);
-  writeFileSync(file, await signed(issuer, publicUrl, { sub: `${id}/other` }));
+  writeFileSync(file, signed(issuer, publicUrl, { sub: `${id}/other` }));
   await assert.rejects(() => shell('npx baton whoami', env), /no workload rule accepts/);
 });
