@@ -23,7 +23,8 @@ The data of an installed Baton is found only in the folder where it was started:
 Explicit settings take precedence, in this order. \`npx baton whoami\` prints which of these applies:
 
 1. \`--profile NAME\`, or \`--connection FILE\`. A profile that does not exist is an error.
-2. \`BATON_URL\` with \`BATON_TOKEN\` (\`BATON_TOKEN\` alone: at the Baton of this machine), then \`BATON_PROFILE\`.
+2. \`BATON_URL\` with \`BATON_TOKEN\` (\`BATON_TOKEN\` alone: at the Baton of this machine) or, without a token, with the
+   [identity of a CI job or pod](workload-identity/README.md); then \`BATON_PROFILE\`.
 3. The profile in use: \`npx baton login\` creates one and uses it, \`npx baton context NAME\` uses another.
 4. The Baton of this machine, as its administrator: that of \`BATON_HOME\`, or otherwise of \`.baton\` in this folder or checkout.
 

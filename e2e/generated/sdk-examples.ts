@@ -1,6 +1,6 @@
 // GENERATED from the doc comments of packages/sdk by: npm run generate
 
-import { createClient, etagOf, fetchTransport, newIdempotencyKey, presentSubject, revealHidden, subjectChanges, type Transport } from '@baton/sdk';
+import { createClient, etagOf, fetchTransport, findWorkloadCredential, newIdempotencyKey, presentSubject, revealHidden, subjectChanges, type Transport } from '@baton/sdk';
 import { certificateCodeOf, fileStore, findAccess, findConnection, parseConnection, visible } from '@baton/sdk/node';
 import type { ExampleWorld } from '../testing/sdk-example-world.ts';
 
@@ -137,8 +137,8 @@ export const sdkExamples: Readonly<Record<string, (world: ExampleWorld) => Promi
     console.log(first.id === again.id);
   },
   'node/access.ts: findAccess': async ({ folder }) => {
-    const { coordinationUrl, identityUrl, token } = findAccess({ BATON_HOME: `${folder}/.baton` }, []);
-    const own = createClient({ coordinationUrl, identityUrl, credential: { token } });
+    const { coordinationUrl, identityUrl, credential } = findAccess({ BATON_HOME: `${folder}/.baton` }, []);
+    const own = createClient({ coordinationUrl, identityUrl, credential });
     console.log((await own.harness.getContext()).principal.displayName);
   },
   'node/connection.ts: findConnection': async ({ folder }) => {
@@ -165,5 +165,9 @@ export const sdkExamples: Readonly<Record<string, (world: ExampleWorld) => Promi
       return fetchTransport(request);
     };
     await createClient({ url, credential: { token }, transport }).tasks.list({ limit: 1 });
+  },
+  'workload-identity.ts: findWorkloadCredential': async ({ url }) => {
+    const found = findWorkloadCredential({ BATON_IDENTITY_TOKEN_FILE: '/var/run/secrets/tokens/job' }, url);
+    console.log(found === undefined ? 'no token' : 'this program has an identity');
   },
 };

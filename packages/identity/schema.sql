@@ -169,7 +169,7 @@ create table events (
   constraint events_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
 CREATE INDEX events_by_type ON public.events USING btree (type, sequence);
-CREATE INDEX events_of_revocations ON public.events USING btree (occurred_at) WHERE (type = ANY (ARRAY['principal.disabled'::text, 'principal.enabled'::text, 'credential.revoked'::text, 'tenant.updated'::text, 'identity_provider.disabled'::text, 'identity_provider.enabled'::text, 'browser_session.revoked'::text]));
+CREATE INDEX events_of_revocations ON public.events USING btree (occurred_at) WHERE (type = ANY (ARRAY['principal.disabled'::text, 'principal.enabled'::text, 'credential.revoked'::text, 'tenant.updated'::text, 'identity_provider.disabled'::text, 'identity_provider.enabled'::text, 'browser_session.revoked'::text, 'workload_rule.disabled'::text, 'workload_rule.enabled'::text, 'workload_rule.deleted'::text]));
 CREATE INDEX events_of_tenant ON public.events USING btree (tenant_id, sequence);
 CREATE TRIGGER events_append_only BEFORE DELETE OR UPDATE ON public.events FOR EACH ROW EXECUTE FUNCTION refuse_event_change();
 CREATE TRIGGER events_mark_writer BEFORE INSERT ON public.events FOR EACH STATEMENT EXECUTE FUNCTION mark_journal_writer();
@@ -259,14 +259,16 @@ create table identity_providers (
   authorized_parties text[] default '{}'::text[] not null,
   principal_kind text default 'human'::text not null,
   required_claims jsonb default '{}'::jsonb not null,
+  key_set jsonb,
   constraint identity_providers_pkey PRIMARY KEY (id),
   constraint identity_providers_issuer UNIQUE (tenant_id, issuer),
   constraint identity_providers_key UNIQUE (tenant_id, key),
   constraint identity_providers_lifecycle_profile_check CHECK ((lifecycle_profile = ANY (ARRAY['read_only'::text, 'managed'::text]))),
-  constraint identity_providers_principal_kind_check CHECK ((principal_kind = ANY (ARRAY['human'::text, 'workload'::text]))),
+  constraint identity_providers_principal_kind_check CHECK ((principal_kind = ANY (ARRAY['human'::text, 'workload'::text, 'none'::text]))),
   constraint identity_providers_status_check CHECK ((status = ANY (ARRAY['active'::text, 'disabled'::text]))),
   constraint identity_providers_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
+CREATE INDEX identity_providers_of_issuer ON public.identity_providers USING btree (issuer) WHERE (principal_kind <> 'human'::text);
 
 create table invitations (
   id uuid not null,
@@ -583,6 +585,37 @@ create table upstream_accounts (
   constraint upstream_accounts_pkey PRIMARY KEY (provisioning_source_id, name_hash),
   constraint upstream_accounts_provisioning_source_id_fkey FOREIGN KEY (provisioning_source_id) REFERENCES provisioning_sources(id),
   constraint upstream_accounts_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+
+create table used_assertions (
+  identity_provider_id uuid not null,
+  jti_hash text not null,
+  expires_at timestamp(3) with time zone not null,
+  constraint used_assertions_pkey PRIMARY KEY (identity_provider_id, jti_hash),
+  constraint used_assertions_identity_provider_id_fkey FOREIGN KEY (identity_provider_id) REFERENCES identity_providers(id)
+);
+CREATE INDEX used_assertions_in_order ON public.used_assertions USING btree (expires_at);
+CREATE INDEX used_assertions_of_provider ON public.used_assertions USING btree (identity_provider_id, expires_at);
+
+create table workload_rules (
+  id uuid not null,
+  tenant_id uuid not null,
+  identity_provider_id uuid not null,
+  key text not null,
+  principal_id uuid not null,
+  claims jsonb not null,
+  audiences text[] not null,
+  scope_ceiling text[] not null,
+  single_use boolean not null,
+  lifetime_seconds_max integer not null,
+  status text default 'active'::text not null,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint workload_rules_pkey PRIMARY KEY (id),
+  constraint workload_rules_key UNIQUE (identity_provider_id, key),
+  constraint workload_rules_status_check CHECK ((status = ANY (ARRAY['active'::text, 'disabled'::text]))),
+  constraint workload_rules_identity_provider_id_fkey FOREIGN KEY (identity_provider_id) REFERENCES identity_providers(id),
+  constraint workload_rules_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
+  constraint workload_rules_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
 
 create table used_challenges (

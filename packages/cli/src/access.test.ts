@@ -126,3 +126,26 @@ test('a command of the administrator is rejected for an explicitly named account
   const connection = join(folder, 'other', 'connection.json');
   assert.equal(own({ ...home, BATON_TOKEN: 'x' }, { connection }), 'administrator of other');
 });
+
+test('a job or pod uses the identity of its platform where BATON_TOKEN is not set, and is never the administrator', () => {
+  const job = { BATON_IDENTITY_TOKEN: 'a.b.c', BATON_TENANT_ID: 't-1' };
+  const all = { ...local(), ...signedIn(), BATON_URL: 'https://env.example/', ...job };
+  const home = all['BATON_HOME'];
+  const { token, credential, coordinationUrl, adminSecret, source } = findAccess(
+    {},
+    { home, environment: all },
+  );
+  assert.deepEqual([token, coordinationUrl, adminSecret], [undefined, 'https://env.example', undefined]);
+  assert.ok('assertion' in credential && credential.tenantId === 't-1');
+  assert.equal(source, 'BATON_URL, as a workload');
+  const withToken = { ...all, BATON_TOKEN: 'pat' };
+  assert.deepEqual(findAccess({}, { home, environment: withToken }).credential, { token: 'pat' });
+  const noAddress = refused({ ...local(), ...signedIn(), ...job });
+  assert.match(noAddress.message, /is set, but BATON_URL is not: set it/);
+  assert.equal(noAddress.exitCode, 4);
+  const byOption = findAccess(
+    { url: 'https://option.example' },
+    { home, environment: { ...local(), ...job } },
+  );
+  assert.equal(byOption.coordinationUrl, 'https://option.example');
+});

@@ -1,4 +1,12 @@
-import { type BatonClient, BatonError, createClient, type Transport, type WireRequest } from '@baton/sdk';
+import {
+  type BatonClient,
+  BatonError,
+  type Credential,
+  createClient,
+  findWorkloadCredential,
+  type Transport,
+  type WireRequest,
+} from '@baton/sdk';
 import { visible } from '@baton/sdk/node';
 import { invocation } from '../../../bin/invocation.mjs';
 import type { CliConfig } from './config.ts';
@@ -12,8 +20,10 @@ import { readProfiles } from './profiles.ts';
 export interface Access {
   readonly coordinationUrl: string;
   readonly identityUrl: string;
-  /** A personal access token. */
-  readonly token: string;
+  /** A personal access token; undefined if the platform of this job gives it an identity. */
+  readonly token: string | undefined;
+  /** The token, or that identity. */
+  readonly credential: Credential;
   /** The secret of identity's administration; only the owner of a Baton on this machine has it. */
   readonly adminSecret: string | undefined;
   readonly tenantId: string | undefined;
@@ -29,7 +39,7 @@ export interface AccessOptions extends ConnectionOptions {
 
 /**
  * Resolves the account of a command. Explicit settings take precedence, in this order: a flag (--profile,
- * --connection), then the environment (BATON_URL and BATON_TOKEN, BATON_PROFILE), then the profile in use, then the
+ * --connection), then the environment (BATON_URL and BATON_TOKEN, or BATON_URL and the identity of a job, BATON_PROFILE), then the profile in use, then the
  * Baton of this machine (BATON_HOME, or this folder or checkout), as its administrator.
  * @throws PlainError, with exit code 4 if nobody is signed in
  */
@@ -60,17 +70,31 @@ function ofEnvironment(options: AccessOptions, config: CliConfig): Access | unde
       coordinationUrl,
       identityUrl,
       token: BATON_TOKEN,
+      credential: { token: BATON_TOKEN },
       adminSecret: undefined,
       tenantId,
       issuer,
       source,
     };
   }
-  if (BATON_URL !== '')
-    throw new PlainError('BATON_URL is set, but BATON_TOKEN is not: set both.', {
-      exitCode: exitCodes.notSignedIn,
-    });
+  const { BATON_IDENTITY_TOKEN, BATON_IDENTITY_TOKEN_FILE } = config.environment;
+  if (BATON_URL !== '' || BATON_IDENTITY_TOKEN || BATON_IDENTITY_TOKEN_FILE) return ofWorkload(url, config);
   return BATON_PROFILE === '' ? undefined : ofProfile(BATON_PROFILE, 'BATON_PROFILE', options, config);
+}
+
+/** @throws PlainError if the platform gives this job no identity */
+function ofWorkload(url: string, { environment }: CliConfig): Access {
+  if (url === '')
+    throw new PlainError(
+      'BATON_IDENTITY_TOKEN or BATON_IDENTITY_TOKEN_FILE is set, but BATON_URL is not: set it to the address of Baton.',
+      { exitCode: exitCodes.notSignedIn },
+    );
+  const credential = findWorkloadCredential(environment, baseOf(url));
+  if (credential !== undefined) return ofUrl(url, credential, 'BATON_URL, as a workload');
+  throw new PlainError(
+    'BATON_URL is set, but BATON_TOKEN is not: set both, or in a pipeline BATON_IDENTITY_TOKEN_FILE.',
+    { exitCode: exitCodes.notSignedIn },
+  );
 }
 
 function ofCurrentProfile(options: AccessOptions, config: CliConfig): Access | undefined {
@@ -135,6 +159,7 @@ function ofConnection(
     coordinationUrl,
     identityUrl,
     token: adminToken,
+    credential: { token: adminToken },
     adminSecret: iamBootstrapToken,
     tenantId,
     issuer,
@@ -142,11 +167,12 @@ function ofConnection(
   };
 }
 
-/** @param url of coordination; identity is below it at /iam */
-export function ofUrl(url: string, token: string, source: string): Access {
+/** @param url of coordination; identity is below it at /iam. @param given a personal access token, or another credential */
+export function ofUrl(url: string, given: string | Credential, source: string): Access {
   const base = requireAddress(url);
   const unknown = { adminSecret: undefined, tenantId: undefined, issuer: undefined };
-  return { coordinationUrl: base, identityUrl: `${base}/iam`, token, source, ...unknown };
+  const [token, credential] = typeof given === 'string' ? [given, { token: given }] : [undefined, given];
+  return { coordinationUrl: base, identityUrl: `${base}/iam`, token, credential, source, ...unknown };
 }
 
 /** @throws PlainError for an invalid address; returns it without trailing slashes */
@@ -159,7 +185,7 @@ function requireAddress(url: string): string {
 
 /** Runs `work` with a client, and closes its connections. @param onSend sees each request */
 export async function withClient<Value>(
-  { coordinationUrl, identityUrl, token, adminSecret }: Access,
+  { coordinationUrl, identityUrl, credential, adminSecret }: Access,
   work: (baton: BatonClient) => Promise<Value>,
   onSend: (request: WireRequest) => void = () => undefined,
 ): Promise<Value> {
@@ -180,7 +206,7 @@ export async function withClient<Value>(
       createClient({
         coordinationUrl,
         identityUrl,
-        credential: { token },
+        credential,
         transport,
         ...(adminSecret !== undefined && { adminSecret }),
       }),

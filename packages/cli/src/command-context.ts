@@ -42,7 +42,8 @@ export async function asCaller<Value>(
   const access = findAccess(options, config);
   let hasWritten = false;
   const sent = ({ method, url }: WireRequest) => {
-    if (method !== 'GET' && !url.endsWith(':exchange')) hasWritten = true;
+    const isExchange = url.endsWith(':exchange') || url.endsWith('/oauth2/token');
+    if (method !== 'GET' && !isExchange) hasWritten = true;
   };
   try {
     return await withClient(access, (baton) => work(baton, access), sent);

@@ -22,6 +22,7 @@ export function addConsole(program: Command, context: CommandContext): void {
     .option('--no-browser', 'print the address only');
   withCommonOptions(command, fieldsNamed('url')).action(async (options: ConsoleOptions) => {
     const { coordinationUrl, token } = findAccess(options, context.config);
+    if (token === undefined) throw new PlainError('The console is for people: a workload has no browser.');
     const url = signInUrl(coordinationUrl, await newCode(coordinationUrl, token));
     await show(context.output, options, { url }, () => [
       'This address signs you in, once, within a minute:',

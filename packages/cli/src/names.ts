@@ -67,7 +67,7 @@ export function findRoleId(baton: BatonClient, text: string): Promise<string> {
   );
 }
 
-/** The key of an access role: its key, its name or its id. @throws PlainError where none or several fit */
+/** The key of an access role: its key, its name or its id. @throws PlainError if none or several fit */
 export async function findAccessRoleKey(baton: BatonClient, text: string): Promise<string> {
   if (uuid.test(text)) return (await baton.accessRoles.get(text)).key;
   return findId(

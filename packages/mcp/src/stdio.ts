@@ -22,8 +22,8 @@ const unreadBytesMax = 4 * messageBytesMax;
  * @throws BatonError when Baton can't be reached or rejects the token, before anything is served
  */
 export async function serveOverStdio(settings: McpSettings, signal: AbortSignal): Promise<void> {
-  const { coordinationUrl, identityUrl, token, toolsets, isReadOnly, leaseSeconds } = settings;
-  const baton = createClient({ coordinationUrl, identityUrl, credential: { token } });
+  const { coordinationUrl, identityUrl, credential, toolsets, isReadOnly, leaseSeconds } = settings;
+  const baton = createClient({ coordinationUrl, identityUrl, credential });
   const { permissions } = await baton.harness.getContext(undefined, { signal, attempts: 2 });
   const workplace = new Workplace(baton, { version, leaseSeconds });
   const over = Promise.withResolvers<void>();

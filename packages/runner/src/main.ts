@@ -30,10 +30,12 @@ try {
     say(error.message);
     process.exitCode = 1;
   } else if (error instanceof BatonError) {
-    const isRefused = error.status === 401;
+    const isRefused = error.status === 401 || error.code === 'invalid_assertion';
     say(
       isRefused
-        ? 'Baton refuses the token: set BATON_TOKEN to a personal access token that is valid.'
+        ? error.status === 401
+          ? 'Baton refuses the token: set BATON_TOKEN to a personal access token that is valid.'
+          : 'Baton accepts no token of this job: compare its claims with the workload rules (docs/workload-identity/README.md).'
         : `Baton can't be used: ${error.code}: ${error.message}.`,
     );
     process.exitCode = isRefused ? notSignedIn : 1;

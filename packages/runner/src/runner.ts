@@ -60,8 +60,8 @@ async function work(
   stopping: AbortSignal,
   say: (line: string) => void,
 ): Promise<number> {
-  const { coordinationUrl, identityUrl, token } = settings;
-  const baton = createClient({ coordinationUrl, identityUrl, credential: { token } });
+  const { coordinationUrl, identityUrl, credential } = settings;
+  const baton = createClient({ coordinationUrl, identityUrl, credential });
   const filter = await filterOf(baton, settings);
   const ends: TaskEnd[] = [];
   const cancelledTasks = new CancelledTasks();

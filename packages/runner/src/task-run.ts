@@ -60,8 +60,11 @@ const notesShownMax = 20;
 const commentCharactersMax = 10_000;
 /** Error codes for which a retry would fail again. */
 const finalStatuses = [400, 403, 404, 413, 422];
-/** Variables of Baton's own programs: they may hold secrets, which the command must not get. */
-const ownVariables = /^(BATON|IAM|CP)_/;
+/**
+ * Variables of Baton's own programs: they may hold secrets, which the command must not get. By those of GitHub, it could
+ * request the identity of the job.
+ */
+const ownVariables = /^(BATON|IAM|CP)_|^ACTIONS_ID_TOKEN_REQUEST_/;
 
 /** Works on one task: starts its command, executes the command's lines, stops it in time, and ends the run. */
 export class TaskRun {
@@ -117,7 +120,7 @@ export class TaskRun {
     mkdirSync(work, { recursive: true, mode: 0o700 });
     const { settings } = this.#place;
     const passedOn = withoutOwn(settings.environment);
-    this.#secrets = new Secrets([settings.token], passedOn);
+    this.#secrets = new Secrets(ownSecretsOf(settings), passedOn);
     const own = await this.#variables();
     const { leftOut } = this.#secrets;
     if (leftOut > 0)
@@ -473,6 +476,12 @@ export class TaskRun {
       say(`${publicId}: its output was not stored: ${(error as BatonError).code ?? String(error)}`);
     }
   }
+}
+
+/** The secrets that the runner has and the command doesn't get. */
+function ownSecretsOf({ token, environment }: RunnerSettings): string[] {
+  const { BATON_IDENTITY_TOKEN, ACTIONS_ID_TOKEN_REQUEST_TOKEN } = environment;
+  return [token, BATON_IDENTITY_TOKEN, ACTIONS_ID_TOKEN_REQUEST_TOKEN].flatMap((secret) => secret || []);
 }
 
 function withoutOwn(environment: RunnerSettings['environment']): RunnerSettings['environment'] {

@@ -1,6 +1,7 @@
 import type { CallOptions, Matched } from './call.ts';
 import { type Operation, readTable } from './call-table.ts';
 import { AccessToken, type Credential, type IssuedToken } from './credentials.ts';
+import { BatonError } from './errors.ts';
 import type { CoordinationApi } from './generated/coordination-api.ts';
 import { coordinationOperations } from './generated/coordination-operations.ts';
 import type { IdentityApi } from './generated/identity-api.ts';
@@ -8,6 +9,7 @@ import { identityOperations } from './generated/identity-operations.ts';
 import { paginate } from './pages.ts';
 import { type Call, type Caller, type Service, send } from './requests.ts';
 import { fetchTransport, type Transport } from './transport.ts';
+import { findWorkloadCredential, ownEnvironment, type WorkloadCredential } from './workload-identity.ts';
 
 export interface ClientOptions {
   /** The address of Baton, for example `http://localhost:8080`, with identity below `/iam`. */
@@ -15,7 +17,10 @@ export interface ClientOptions {
   /** The addresses of the two services, if they run separately. */
   readonly coordinationUrl?: string;
   readonly identityUrl?: string;
-  /** Without a credential, only calls that need no access token are possible. */
+  /**
+   * Without a credential, the token that the platform gives to this program is used (`findWorkloadCredential`). Without
+   * that, only calls that need no access token are possible.
+   */
   readonly credential?: Credential;
   /** For identity's administration. */
   readonly adminSecret?: string;
@@ -60,6 +65,8 @@ export interface RequestOptions extends CallOptions, Partial<Matched> {
   readonly query?: Readonly<Record<string, unknown>>;
 }
 
+/** RFC 7523. */
+const assertionGrant = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 const coordinationTable = readTable(coordinationOperations);
 const identityTable = readTable(identityOperations);
 
@@ -76,7 +83,8 @@ export function createApi(options: ClientOptions): Api {
     attemptMs: options.attemptMs ?? 30_000,
     headers: options.headers ?? {},
   };
-  const { adminSecret, provisioningToken, credential, audience = 'control-plane' } = options;
+  const { adminSecret, provisioningToken, audience = 'control-plane' } = options;
+  const credential = options.credential ?? findWorkloadCredential(ownEnvironment(), coordinationUrl);
   const identity: Service = { url: identityUrl, accessToken: undefined, adminSecret, provisioningToken };
   const identityApi = groupsOf(identityTable, caller, identity) as unknown as IdentityApi;
   const exchange = credential && (() => exchanged(identityApi, credential, audience));
@@ -165,8 +173,31 @@ async function exchanged(
     const token = typeof credential.token === 'string' ? credential.token : await credential.token();
     return identity.platformAccessTokens.exchange({ token, audience });
   }
+  if ('assertion' in credential) return exchangedAssertion(identity, credential, audience);
   const { clientId, clientSecret } = credential;
   return identity.tokens.exchange({ clientId, clientSecret, audience });
+}
+
+async function exchangedAssertion(
+  identity: IdentityApi,
+  credential: WorkloadCredential,
+  audience: string,
+): Promise<IssuedToken> {
+  const { tenantId } = credential;
+  const form = {
+    grant_type: assertionGrant,
+    assertion: await credential.assertion(),
+    audience,
+    ...(tenantId !== undefined && { tenant_id: tenantId }),
+  };
+  const issued = await identity.oauth2.grant(form).catch((error: unknown) => {
+    // The name of RFC 6749, by which identity's own code is sent.
+    if (!(error instanceof BatonError) || String(error.code) !== 'invalid_grant') throw error;
+    const { status, requestId } = error;
+    const message = 'no workload rule accepts the token of this program';
+    throw new BatonError({ code: 'invalid_assertion', message, status, requestId, cause: error });
+  });
+  return { accessToken: issued.access_token, expiresIn: issued.expires_in };
 }
 
 type Groups = Record<string, Record<string, (...args: never[]) => unknown>>;

@@ -12,6 +12,11 @@ export type Credential =
   | { readonly token: string | (() => string | Promise<string>) }
   /** A service account, whose credentials are exchanged in the same way. */
   | { readonly clientId: string; readonly clientSecret: string }
+  /**
+   * Returns a token that the platform of the program issued, such as that of a CI job, for a workload rule of identity.
+   * Called before each exchange. `tenantId` is necessary if several tenants trust the same issuer and audience.
+   */
+  | { readonly assertion: () => string | Promise<string>; readonly tenantId?: string }
   /** Returns an access token. Called again when the previous one has expired or was rejected. */
   | { readonly accessToken: () => Promise<IssuedToken> };
 

@@ -8,6 +8,8 @@ export type ClientErrorCode =
   | 'deadline_exceeded'
   /** A response that isn't the service's: a proxy or gateway responded instead. */
   | 'unreadable_answer'
+  /** The platform has no identity token for this program, or its source is not usable. */
+  | 'no_identity_token'
   /** The lease has expired or belongs to another holder: nothing more is written under it. */
   | 'lease_lost';
 

@@ -16,3 +16,4 @@ export { revealHidden } from './hidden-characters.ts';
 export { newIdempotencyKey } from './idempotency-key.ts';
 export type { Store } from './store.ts';
 export { fetchTransport, type Transport, type WireRequest } from './transport.ts';
+export { findWorkloadCredential, type WorkloadCredential } from './workload-identity.ts';

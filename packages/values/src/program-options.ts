@@ -12,8 +12,9 @@ export class SettingsError extends Error {
 }
 
 /** The last paragraph of the help of programs that connect to Baton by `findAccess` of `@baton/sdk/node`. */
-export const accessHelp = `From the environment: BATON_URL, the address of Baton; BATON_TOKEN, a personal access token. Without them, the Baton
-of this machine is used, as its administrator; BATON_HOME names its folder.`;
+export const accessHelp = `From the environment: BATON_URL, the address of Baton; BATON_TOKEN, a personal access token, or in a pipeline the
+identity that its platform gives it (docs/workload-identity/README.md). Without them, the Baton of this machine is used,
+as its administrator; BATON_HOME names its folder.`;
 
 /**
  * Parses the arguments of a program.

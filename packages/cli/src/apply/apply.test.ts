@@ -335,7 +335,13 @@ describe('a change of somebody else between plan and apply', () => {
     const problems = new Problems();
     const declared = declaredIn([{ name: 'test.yaml', text: documents.join('\n---\n') }], problems);
     const { admin } = baton;
-    const access = { ...baton.connection, token: '', adminSecret: undefined, source: '' };
+    const access = {
+      ...baton.connection,
+      token: '',
+      credential: { token: '' },
+      adminSecret: undefined,
+      source: '',
+    };
     const attempt = new Attempt(readConfig({ HOME: folder }), {
       command: 'apply',
       server: baton.url,

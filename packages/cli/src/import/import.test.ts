@@ -117,7 +117,13 @@ async function importAs(client: BatonClient, source: Source, options: Partial<Ta
 /** A planned import; a call carries it out. */
 async function plannedImport(client: BatonClient, source: Source, options: Partial<TargetOptions> = {}) {
   const output = { line: () => undefined, progress: () => undefined, isTerminal: false, columns: 80 };
-  const access = { ...baton.connection, token: '', adminSecret: undefined, source: '' };
+  const access = {
+    ...baton.connection,
+    token: '',
+    credential: { token: '' },
+    adminSecret: undefined,
+    source: '',
+  };
   const attempt = await openAttempt(client, access, readConfig({ HOME: folder }), {
     command: 'import',
     content: [source.system, source.type, ...source.items],

@@ -1,4 +1,5 @@
 import type { identity } from '@baton/sdk';
+import { findId } from '../names.ts';
 import { PlainError } from '../plain-error.ts';
 import type { Called } from './resource.ts';
 
@@ -23,4 +24,14 @@ export async function* peopleOf(called: Called, q?: string): AsyncGenerator<iden
     yield* page.items;
     after = page.next_after;
   }
+}
+
+/** The id of a principal of identity: an id, or its name. @throws PlainError if none or several fit */
+export function findIdentityPrincipalId(called: Called, text: string): Promise<string> {
+  return findId('principal', text, namesOfPeople(called, text));
+}
+
+async function* namesOfPeople(called: Called, q: string) {
+  for await (const { id, kind, status, display_name: name } of peopleOf(called, q))
+    yield { id, names: [name], about: `${kind}, ${status}` };
 }

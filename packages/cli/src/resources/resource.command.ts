@@ -30,6 +30,7 @@ function addList(group: Command, summary: string, list: ListSpec, context: Comma
   for (const [flags, description] of list.filters) command.option(flags, description);
   withLimit(command, listedMax).action((options: Options) =>
     asCaller(options, context, async (baton, access) => {
+      const { environment } = context.config;
       const limit = options['limit'] as number;
       const filters: Record<string, unknown> = {};
       for (const [flags, , find] of list.filters) {
@@ -40,7 +41,7 @@ function addList(group: Command, summary: string, list: ListSpec, context: Comma
       const items: Item[] = [];
       let hasMore = false;
       const query = { ...filters, limit: Math.min(limit, pageMax) };
-      for await (const item of list.call({ baton, access, args: [], options }, query)) {
+      for await (const item of list.call({ baton, access, environment, args: [], options }, query)) {
         hasMore = items.length === limit;
         if (hasMore) break;
         items.push(item as Item);
@@ -68,7 +69,13 @@ function addView(
     responseOf(operation),
   ).action((arg: string, options: Options) =>
     asCaller(options, context, async (baton, access) => {
-      const value = await call({ baton, access, args: [arg], options });
+      const value = await call({
+        baton,
+        access,
+        environment: context.config.environment,
+        args: [arg],
+        options,
+      });
       await show(context.output, options, value, () => fieldLines(value as Item));
     }),
   );
@@ -84,7 +91,7 @@ function addAct(group: Command, act: ActSpec, context: CommandContext): void {
     const args = given.slice(0, count).map((one) => (one === undefined ? '' : String(one)));
     const options = given[count] as Options;
     return asCaller(options, context, async (baton, access) => {
-      const value = await act.call({ baton, access, args, options });
+      const value = await act.call({ baton, access, environment: context.config.environment, args, options });
       await show(context.output, options, value, () => act.says(value as Item).split('\n'));
     });
   });

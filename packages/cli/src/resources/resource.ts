@@ -20,6 +20,7 @@ export function defineColumns<Type>(
 export interface Called {
   readonly baton: BatonClient;
   readonly access: Access;
+  readonly environment: Readonly<Record<string, string | undefined>>;
   readonly args: readonly string[];
   /** The options by their names in commander. */
   readonly options: Readonly<Record<string, string | number | boolean | undefined>>;

@@ -14,13 +14,14 @@ import type {
 import { counted } from '@baton/values/counted';
 import { invocation } from '../../../../bin/invocation.mjs';
 import { objectIn } from '../json-object.ts';
-import { findId, findPrincipalId, findProjectId, findTaskId, findWorkspaceId } from '../names.ts';
+import { findPrincipalId, findProjectId, findTaskId, findWorkspaceId } from '../names.ts';
 import { fieldsNamed, responseOf } from '../result-form.ts';
 import { wholeNumber } from '../whole-number.ts';
+import { workloadResource } from '../workload/workload-resource.ts';
 import { createArtifact } from './artifact-create.ts';
 import { statusText, withIdentityStatus } from './identity-status.ts';
 import { organisationResources } from './organisation.ts';
-import { peopleOf, resolveTenant } from './people.ts';
+import { findIdentityPrincipalId, peopleOf, resolveTenant } from './people.ts';
 import { type Called, defineColumns, type Item, type Resource } from './resource.ts';
 
 const reason = ['--reason <text>', 'why, for the journal'] as const;
@@ -38,16 +39,6 @@ const because = ({ options }: Called) => {
   const text = given(options['reason']);
   return text === undefined ? {} : { reason: text };
 };
-
-/** The id of a principal of identity: an id, or its name. @throws PlainError if none or several fit */
-function findPersonId(called: Called, text: string): Promise<string> {
-  return findId('principal', text, namesOfPeople(called, text));
-}
-
-async function* namesOfPeople(called: Called, q: string) {
-  for await (const { id, kind, status, display_name: name } of peopleOf(called, q))
-    yield { id, names: [name], about: `${kind}, ${status}` };
-}
 
 const remaining = 'other services accept access tokens until they expire, at most 300 s';
 
@@ -409,7 +400,7 @@ export const resources: readonly Resource[] = [
       call: async (called) =>
         called.baton.identity.principals.get(
           resolveTenant(called),
-          await findPersonId(called, called.args[0] ?? ''),
+          await findIdentityPrincipalId(called, called.args[0] ?? ''),
         ),
     },
     acts: [
@@ -421,7 +412,7 @@ export const resources: readonly Resource[] = [
         call: async (called) =>
           called.baton.identity.principals.disable(
             resolveTenant(called),
-            await findPersonId(called, called.args[0] ?? ''),
+            await findIdentityPrincipalId(called, called.args[0] ?? ''),
             because(called),
           ),
         says: disabledPersonText,
@@ -433,7 +424,7 @@ export const resources: readonly Resource[] = [
         call: async (called) =>
           called.baton.identity.principals.enable(
             resolveTenant(called),
-            await findPersonId(called, called.args[0] ?? ''),
+            await findIdentityPrincipalId(called, called.args[0] ?? ''),
           ),
         says: () => 'Enabled.',
       },
@@ -465,7 +456,7 @@ export const resources: readonly Resource[] = [
         call: async (called) => {
           const [principal = '', name = ''] = called.args;
           const days = Number(called.options['days'] ?? 30);
-          const principalId = await findPersonId(called, principal);
+          const principalId = await findIdentityPrincipalId(called, principal);
           return called.baton.identity.principals.createToken(resolveTenant(called), principalId, {
             name,
             audiences: ['control-plane'],
@@ -489,5 +480,6 @@ export const resources: readonly Resource[] = [
       },
     ],
   },
+  workloadResource,
   ...organisationResources,
 ];

@@ -37,7 +37,8 @@ export function addSignIn(program: Command, context: CommandContext): void {
 
 async function logIn(options: CommonOptions & { name?: string }, context: CommandContext): Promise<void> {
   const url = (options.url ?? (context.config.environment.BATON_URL || localUrl)).replace(/\/+$/, '');
-  const access = ofUrl(url, await readToken(url), 'login');
+  const token = await readToken(url);
+  const access = ofUrl(url, token, 'login');
   // The token is stored only after it has worked.
   const { principal, tenant } = await withClient(access, (baton) => baton.harness.getContext());
   const name = options.name ?? new URL(url).host;
@@ -48,7 +49,7 @@ async function logIn(options: CommonOptions & { name?: string }, context: Comman
   const { profiles } = readProfiles(context.config);
   writeProfiles(context.config, {
     current: name,
-    profiles: { ...profiles, [name]: { url, token: access.token } },
+    profiles: { ...profiles, [name]: { url, token } },
   });
   await show(context.output, options, { name, url, principal: principal.id, tenant: tenant.id }, () => [
     `Signed in at ${url} as ${principal.displayName} (tenant ${tenant.slug}); the profile is ${name}.`,

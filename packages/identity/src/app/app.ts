@@ -28,6 +28,8 @@ import { JournalWatch } from '../records/journal/journal-watch.ts';
 import { createCounters } from '../service/counters.ts';
 import { poolOf, prepareDatabase } from '../service/database.ts';
 import { ProviderKeys } from '../sign-in/identity-providers/provider-keys.ts';
+import { createAssertionExchange } from '../sign-in/workload-rules/assertion-exchange.ts';
+import { startUsedAssertionSweep } from '../sign-in/workload-rules/used-assertions.ts';
 import { readAdminSecrets } from './admin-secrets.ts';
 import type { AdminSecrets } from './admission.ts';
 import type { Tools } from './context.ts';
@@ -101,6 +103,7 @@ export async function openIdentity(
   const jobs = [
     startEndings({ pool, auditKey: audit.key, log, continueEnding }),
     startStalenessSweep(pool, audit.key, log),
+    startUsedAssertionSweep(pool, log),
     startKeyUseNotes(signingKeys, log),
     maintainAuditRecord(pool, audit, settings, log),
     watchEpochs(pool, log),
@@ -163,6 +166,7 @@ async function openTools(
     allowedHosts: settings.IAM_OUTBOUND_ALLOWED_HOSTS,
     userAgent: 'baton-identity',
   });
+  const providerKeys = new ProviderKeys(outbound, log);
   return {
     settings,
     pool,
@@ -177,7 +181,8 @@ async function openTools(
     ledger: new ExchangeLedger(pool, auditKey),
     revocationFeed: new RevocationFeed(pool, settings, onRevocation),
     journalWatch: new JournalWatch(pool),
-    providerKeys: new ProviderKeys(outbound, log),
+    providerKeys,
+    exchangeAssertion: createAssertionExchange({ settings, providerKeys }),
     upstream: new UpstreamDirectory(outbound, log),
   };
 }

@@ -126,6 +126,13 @@ describe('texts are counted in characters, not in bytes or halves of surrogate p
       });
 });
 
+const workloadRule = {
+  key: 'abc',
+  principalId: randomUUID(),
+  claims: { sub: { equals: 'x' } },
+  audiences: ['x'],
+};
+
 const integers: readonly [string, object, Bounds][] = [
   [
     `${principal}/platform-access-tokens`,
@@ -147,6 +154,11 @@ const integers: readonly [string, object, Bounds][] = [
     `${tenant}/identity-providers`,
     { key: 'abc', issuer: 'https://x', audience: 'x' },
     { jwksCacheTtlSeconds: [0, 86_400], jwksStaleGraceSeconds: [0, 86_400] },
+  ],
+  [
+    `${tenant}/identity-providers/corporate/workload-rules`,
+    workloadRule,
+    { lifetimeSecondsMax: [60, 86_400] },
   ],
   [
     `${tenant}/provisioning-sources`,
@@ -179,6 +191,7 @@ test('slugs have 3 to 80 characters, keys 3 to 120', async () => {
     [`${tenant}/audiences`, 'key', 120, {}],
     [`${tenant}/groups`, 'key', 120, { name: 'x' }],
     [`${tenant}/identity-providers`, 'key', 120, { issuer: 'https://x', audience: 'x' }],
+    [`${tenant}/identity-providers/corporate/workload-rules`, 'key', 120, workloadRule],
     [`${tenant}/provisioning-sources`, 'key', 120, { identityProvider: 'x' }],
   ] as const) {
     for (const length of [3, max])

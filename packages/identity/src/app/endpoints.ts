@@ -26,6 +26,7 @@ import { eventsApi } from '../records/journal/events.api.ts';
 import { browserSessionsApi } from '../sign-in/browser-sessions/browser-sessions.api.ts';
 import { federationApi } from '../sign-in/federation/federation.api.ts';
 import { identityProvidersApi } from '../sign-in/identity-providers/identity-providers.api.ts';
+import { workloadRulesApi } from '../sign-in/workload-rules/workload-rules.api.ts';
 import { invitationsApi } from '../sign-in/invitations/invitations.api.ts';
 import { passkeysApi } from '../sign-in/passkeys/passkeys.api.ts';
 import type { Context } from './context.ts';
@@ -80,6 +81,11 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
     tag: 'Identity providers',
     about: 'The sign-in services that a tenant trusts.',
     endpoints: identityProvidersApi,
+  },
+  {
+    tag: 'Workload rules',
+    about: 'Which principals the tokens of CI jobs, clusters and other platforms act as.',
+    endpoints: workloadRulesApi,
   },
   {
     tag: 'Federation',

@@ -3,6 +3,7 @@ import type { Operation } from '@baton/kernel/http/service';
 import { livenessTests } from '@baton/kernel/testing/liveness/liveness';
 import type { Hostile } from '@baton/kernel/testing/liveness/liveness-bodies';
 import type { Sent } from '@baton/kernel/testing/matrix/matrix-client';
+import { assertionGrant } from '../issuing/oauth2/oauth-token.ts';
 import { adminHeader } from '../testing/identity.ts';
 import { matrixSetup } from '../testing/matrix-setup.ts';
 import { makeBearer } from '../testing/objects.ts';
@@ -24,8 +25,24 @@ livenessTests({
     ];
     return calls;
   },
-  worse: worstOfScim,
+  worse: (operation) => [...worstOfScim(operation), ...worstOfAssertions(operation)],
 });
+
+/** An assertion has a form of its own, and is read before anything about it is proven. */
+function worstOfAssertions({ id }: Operation): Hostile[] {
+  if (id !== 'grantOauthToken') return [];
+  const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const payloads = {
+    'an unknown issuer': { iss: 'https://token.example', aud: 'x', more: 'x'.repeat(11_000) },
+    'many audiences': { iss: 'https://token.example', aud: Array(4000).fill('a') },
+    'a deep payload': JSON.parse(`${'{"a":'.repeat(1000)}{}${'}'.repeat(1000)}`),
+  };
+  return Object.entries(payloads).map(([name, payload]) => {
+    const assertion = `${encode({ alg: 'RS256' })}.${encode(payload)}.AAAA`;
+    const form = { grant_type: assertionGrant, audience: 'control-plane', assertion };
+    return { name, text: new URLSearchParams(form).toString() };
+  });
+}
 
 const filterCharactersMax = 2000;
 const term = 'emails[type eq "work" and value co "a"]';

@@ -4,6 +4,7 @@ import type { Auth } from '../service/auth.ts';
 import type { ErrorCode } from './errors.ts';
 import type { ClientLookup, TokenLookup } from './exchange/credential-lookup.ts';
 import type { ExchangeLedger } from './exchange/exchange-ledger.ts';
+import type { ExchangedAssertion, PresentedAssertion } from './oauth2/assertion-exchange.ts';
 import type { RevocationFeed } from './revocations/revocation-feed.ts';
 import type { Settings } from './settings.ts';
 import type { SigningKeys } from './signing-keys/signing-keys.ts';
@@ -16,7 +17,18 @@ export interface Context extends LowerContext {
   readonly clients: ClientLookup;
   readonly ledger: ExchangeLedger;
   readonly revocationFeed: RevocationFeed;
+  readonly exchangeAssertion: AssertionExchange;
 }
+
+/**
+ * Exchanges an assertion. It is implemented by the layer of identity providers, above this one.
+ * @throws Refusal `invalid_assertion`, `audience_not_allowed`, `scope_not_allowed`, `rate_limited`, `unavailable`, also
+ * if the keys of the identity provider can't be read
+ */
+export type AssertionExchange = (
+  context: Context,
+  presented: PresentedAssertion,
+) => Promise<ExchangedAssertion>;
 
 /** Declares an operation of this layer; see `EndpointSpec` for the fields. */
 export const endpoint = endpointsOf<{ code: ErrorCode; permission: never; auth: Auth; context: Context }>({

@@ -8,6 +8,10 @@ export const errors = {
     'The token is unknown, revoked or expired, or its tenant, membership or principal is not active; or an upstream token is malformed, or neither an ID nor an access token.',
     'Get a new token. For security, only the audit records of the tenant contain the reason.',
   ),
+  invalid_assertion: unauthenticated(
+    'No workload rule accepts the assertion: it is malformed or expired, has another issuer, audience, key or claims than a rule requires, was used before, or two rules accept it; or the rule, its provider, its tenant or its principal is not active.',
+    'Get a new token from the platform with the audience of the identity provider, and compare its claims with the rules. For security the response has no reason; the audit records of the tenant do.',
+  ),
   invalid_client: unauthenticated(
     'The client is unknown or revoked, its secret is wrong, or its tenant, membership or principal is not active.',
     'Check the client id and its secret, or create a new service account. The audit records of the tenant show the reason.',
@@ -21,8 +25,8 @@ export const errors = {
     'Request fewer scopes, or issue a credential with a wider scope ceiling.',
   ),
   unsupported_grant_type: badRequest(
-    'The grant type is neither client_credentials nor token exchange.',
-    'Send `grant_type=client_credentials`, or the grant of RFC 8693 with a platform access token.',
+    'The grant type is neither client_credentials nor token exchange nor the JWT bearer grant.',
+    'Send `grant_type=client_credentials`, the grant of RFC 8693 with a platform access token, or that of RFC 7523 with a token of a workload.',
     {
       refused: 'POST /oauth2/token grant_type=password&username=ada&password=…',
       right: 'POST /oauth2/token grant_type=client_credentials&client_id=…&client_secret=…',

@@ -14,6 +14,7 @@ export type PresentedKind =
   | 'pat'
   | 'client'
   | 'upstream'
+  | 'assertion'
   | 'scim'
   | 'admin'
   | 'session'

@@ -32,6 +32,8 @@ export interface Tables {
   signing_keys: SigningKeysTable;
   tenants: TenantsTable;
   upstream_accounts: UpstreamAccountsTable;
+  used_assertions: UsedAssertionsTable;
+  workload_rules: WorkloadRulesTable;
   used_challenges: UsedChallengesTable;
 }
 
@@ -204,8 +206,9 @@ interface IdentityProvidersTable {
   created_at: Generated<string>;
   display_name_claim: Generated<string>;
   authorized_parties: Generated<string[]>;
-  principal_kind: Generated<'human' | 'workload'>;
+  principal_kind: Generated<'human' | 'workload' | 'none'>;
   required_claims: Generated<unknown>;
+  key_set: unknown;
 }
 
 interface InvitationsTable {
@@ -417,6 +420,27 @@ interface UpstreamAccountsTable {
   tried_at: Generated<string>;
   held_by: string | null;
   held_until: string;
+}
+
+interface UsedAssertionsTable {
+  identity_provider_id: string;
+  jti_hash: string;
+  expires_at: string;
+}
+
+interface WorkloadRulesTable {
+  id: string;
+  tenant_id: string;
+  identity_provider_id: string;
+  key: string;
+  principal_id: string;
+  claims: unknown;
+  audiences: string[];
+  scope_ceiling: string[];
+  single_use: boolean;
+  lifetime_seconds_max: number;
+  status: Generated<'active' | 'disabled'>;
+  created_at: Generated<string>;
 }
 
 interface UsedChallengesTable {

@@ -75,6 +75,26 @@ export const errors = {
     // An upstream token of another issuer.
     otherStatus: 401,
   },
+  workload_rule_not_found: notFound(
+    'The identity provider has no such workload rule.',
+    'Check the keys of provider and rule with `GET …/identity-providers/{key}/workload-rules`.',
+  ),
+  workload_rule_exists: conflict(
+    'The identity provider already has a workload rule with this key.',
+    'Change the existing one with `PATCH …/workload-rules/{ruleKey}`, or choose another key.',
+  ),
+  too_many_workload_rules: conflict(
+    'The identity provider already has 100 workload rules.',
+    'Delete rules that are not used, or let one rule accept several values of a claim (`oneOf`).',
+  ),
+  workload_provider_required: conflict(
+    'The tokens of the identity provider are of people.',
+    'Register a provider with `principalKind` `none`, or change this one, and add the rule there.',
+  ),
+  workload_principal_required: invalid(
+    'A workload rule names an agent, a workload or a service account, never a person.',
+    'Create a principal for the pipeline, and name that.',
+  ),
   invalid_passkey: unauthenticated(
     'The passkey is unknown or was removed, its response is not valid, or its person may not sign in.',
     'Request new options and sign in again. For security the response has no reason; the audit records of the tenant do.',

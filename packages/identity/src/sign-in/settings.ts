@@ -16,6 +16,13 @@ export const settings = {
     unit: 'seconds',
     doc: 'The tolerance for the clock of an identity provider: `iat` and `nbf` of its tokens may be that far in the future. `exp` has no leeway.',
   }),
+  IAM_USED_ASSERTIONS_MAX: integer({
+    default: 10_000,
+    min: 100,
+    max: 100_000,
+    unit: 'assertions',
+    doc: 'How many used assertions of one identity provider are remembered until they expire, for workload rules with `singleUse`; further ones get 503 with Retry-After.',
+  }),
   IAM_PASSKEY_RP_ID: text<string | undefined>({
     default: undefined,
     doc: 'The domain that passkeys are bound to (the relying party id of WebAuthn); if unset, the host of IAM_PUBLIC_URL, and `localhost` if that is a loopback address. After a change, the existing passkeys no longer work.',

@@ -57,6 +57,7 @@ NewProvisioningToken,
 NewRecoveryLink,
 NewServiceAccount,
 NewTenant,
+NewWorkloadRule,
 OauthIntrospection,
 OauthToken,
 OauthTokenQuery,
@@ -97,7 +98,9 @@ TenantChange,
 TenantPage,
 TokenExchange,
 TokenExchangeRequest,
-Uuid
+Uuid,
+WorkloadRule,
+WorkloadRuleChange
 } from './identity-types.ts';
 
 export interface PlatformAccessTokensApi {
@@ -142,7 +145,7 @@ listRevocations(options?: CallOptions): Promise<RevocationList>;
 export interface Oauth2Api {
 /** Explain that sign-in by browser is not offered to OAuth clients, and what to use instead. `GET /oauth2/authorize` */
 explainAuthorization(options?: CallOptions): Promise<string>;
-/** Get an access token by client credentials (RFC 6749), or for a platform access token (RFC 8693). Clients authenticate by client_secret_basic or client_secret_post; a token exchange needs no client authentication. `resource` (RFC 8707) may replace `audience`. Errors have the form of RFC 6749. `POST /oauth2/token` */
+/** Get an access token by client credentials (RFC 6749), for a platform access token (RFC 8693), or for a token of a workload (RFC 7523). Clients authenticate by client_secret_basic or client_secret_post; a token exchange and an assertion need no client authentication. `resource` (RFC 8707) may replace `audience`. Errors have the form of RFC 6749. `POST /oauth2/token` */
 grant(body: OauthTokenRequest, options?: CallOptions): Promise<OauthToken>;
 /** Check whether an access token or a platform access token is valid (RFC 7662). A service account sees the tokens of its tenant whose audience it names; for everything else the response is `{"active": false}`. `POST /oauth2/introspect` */
 introspect(body: OauthTokenQuery, options?: CallOptions): Promise<OauthIntrospection>;
@@ -290,6 +293,20 @@ update(tenantId: string, key: string, body?: IdentityProviderChange, options?: C
 disable(tenantId: string, key: string, options?: CallOptions): Promise<IdentityProvider>;
 /** Enable an identity provider. `POST /api/v1/tenants/{tenantId}/identity-providers/{key}:enable` */
 enable(tenantId: string, key: string, options?: CallOptions): Promise<IdentityProvider>;
+/** Let tokens of a provider act as a principal, by what they claim. The provider must be one of workloads (`principalKind` `workload` or `none`). Tokens are exchanged at `POST /oauth2/token` with the grant of RFC 7523. For an issuer that strangers share, such as that of GitHub Actions, a condition must fix an owner. `POST /api/v1/tenants/{tenantId}/identity-providers/{key}/workload-rules` */
+createWorkloadRule(tenantId: string, key: string, body: NewWorkloadRule, options?: CallOptions): Promise<WorkloadRule>;
+/** List the workload rules of an identity provider by key; at most 100. `GET /api/v1/tenants/{tenantId}/identity-providers/{key}/workload-rules` */
+listWorkloadRules(tenantId: string, key: string, options?: CallOptions): Promise<WorkloadRule[]>;
+/** Read a workload rule. `GET /api/v1/tenants/{tenantId}/identity-providers/{key}/workload-rules/{ruleKey}` */
+getWorkloadRule(tenantId: string, key: string, ruleKey: string, options?: CallOptions): Promise<WorkloadRule>;
+/** Change a workload rule, from the next exchange on; equal values change nothing. `PATCH /api/v1/tenants/{tenantId}/identity-providers/{key}/workload-rules/{ruleKey}` */
+updateWorkloadRule(tenantId: string, key: string, ruleKey: string, body?: WorkloadRuleChange, options?: CallOptions): Promise<WorkloadRule>;
+/** Delete a workload rule, and revoke its access tokens. `DELETE /api/v1/tenants/{tenantId}/identity-providers/{key}/workload-rules/{ruleKey}` */
+deleteWorkloadRule(tenantId: string, key: string, ruleKey: string, options?: CallOptions): Promise<undefined>;
+/** Disable a workload rule, and revoke its access tokens until it is enabled again. `POST /api/v1/tenants/{tenantId}/identity-providers/{key}/workload-rules/{ruleKey}:disable` */
+disableWorkloadRule(tenantId: string, key: string, ruleKey: string, options?: CallOptions): Promise<WorkloadRule>;
+/** Enable a workload rule. `POST /api/v1/tenants/{tenantId}/identity-providers/{key}/workload-rules/{ruleKey}:enable` */
+enableWorkloadRule(tenantId: string, key: string, ruleKey: string, options?: CallOptions): Promise<WorkloadRule>;
 }
 
 export interface FederationApi {

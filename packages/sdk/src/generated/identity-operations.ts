@@ -51,6 +51,13 @@ identityProviders.get GET /api/v1/tenants/{tenantId}/identity-providers/{key} a
 identityProviders.update PATCH /api/v1/tenants/{tenantId}/identity-providers/{key} ba
 identityProviders.disable POST /api/v1/tenants/{tenantId}/identity-providers/{key}:disable a
 identityProviders.enable POST /api/v1/tenants/{tenantId}/identity-providers/{key}:enable a
+identityProviders.createWorkloadRule POST /api/v1/tenants/{tenantId}/identity-providers/{key}/workload-rules ba
+identityProviders.listWorkloadRules GET /api/v1/tenants/{tenantId}/identity-providers/{key}/workload-rules a
+identityProviders.getWorkloadRule GET /api/v1/tenants/{tenantId}/identity-providers/{key}/workload-rules/{ruleKey} a
+identityProviders.updateWorkloadRule PATCH /api/v1/tenants/{tenantId}/identity-providers/{key}/workload-rules/{ruleKey} ba
+identityProviders.deleteWorkloadRule DELETE /api/v1/tenants/{tenantId}/identity-providers/{key}/workload-rules/{ruleKey} a
+identityProviders.disableWorkloadRule POST /api/v1/tenants/{tenantId}/identity-providers/{key}/workload-rules/{ruleKey}:disable a
+identityProviders.enableWorkloadRule POST /api/v1/tenants/{tenantId}/identity-providers/{key}/workload-rules/{ruleKey}:enable a
 federation.authenticate POST /api/v1/tenants/{tenantId}/federation:authenticate b
 federation.exchange POST /api/v1/tenants/{tenantId}/federation:exchange b
 passkeys.getSignInOptions POST /api/v1/passkeys:sign-in-options

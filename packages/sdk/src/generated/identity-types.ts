@@ -117,6 +117,15 @@ scopeCeiling: string[];
 clientSecret?: string;
 };
 
+export type ClaimCondition = {
+equals: string;
+} | {
+/** The value begins with it. */
+prefix: string;
+} | {
+oneOf: string[];
+};
+
 export type ClientExchange = {
 accessToken: string;
 tokenType: "Bearer";
@@ -288,6 +297,21 @@ key: string;
 issuer: string;
 audience: string;
 jwks_uri: string;
+/** The uploaded keys; null: they are fetched. */
+key_set: {
+keys: Array<{
+kty: "RSA" | "EC" | "OKP";
+kid?: string;
+use?: string;
+key_ops?: string[];
+alg?: string;
+n?: string;
+e?: string;
+crv?: string;
+x?: string;
+y?: string;
+}>;
+} | null;
 subject_claim: string;
 external_id_claim: string;
 group_claim: string;
@@ -298,7 +322,7 @@ required_amr_values: string[];
 required_claims: Record<string, string[]>;
 authorized_parties: string[];
 lifecycle_profile: "read_only" | "managed";
-principal_kind: "human" | "workload";
+principal_kind: "human" | "workload" | "none";
 jwks_cache_ttl_seconds: number;
 jwks_stale_grace_seconds: number;
 status: "active" | "disabled";
@@ -310,6 +334,28 @@ export type IdentityProviderChange = {
 audience?: string;
 /** The address of the JWKS document; empty: found by discovery. */
 jwksUri?: string;
+/** The JWKS document of an issuer that can not be reached, such as that of a private Kubernetes cluster; no keys are fetched then. Replace it when the issuer rotates its keys. null: keys are fetched. */
+keySet?: {
+keys: Array<{
+kty: "RSA" | "EC" | "OKP";
+kid?: string;
+use?: string;
+key_ops?: string[];
+alg?: string;
+n?: string;
+e?: string;
+crv?: string;
+x?: string;
+y?: string;
+ext?: boolean;
+x5u?: string;
+x5c?: string[];
+x5t?: string;
+"x5t#S256"?: string;
+}>;
+spiffe_sequence?: number;
+spiffe_refresh_hint?: number;
+} | null;
 subjectClaim?: string;
 externalIdClaim?: string;
 groupClaim?: string;
@@ -327,8 +373,8 @@ requiredClaims?: Record<string, string[]>;
 authorizedParties?: string[];
 /** `managed` allows links by hand and SCIM. */
 lifecycleProfile?: "read_only" | "managed";
-/** The kind of principal that a first sign-in creates. `workload`, for tokens of programs such as CI jobs, creates workloads, and also lets linked agents and workloads exchange such tokens. Existing principals keep their kind. */
-principalKind?: "human" | "workload";
+/** The kind of principal that a first sign-in creates. `workload`, for tokens of programs such as CI jobs, creates workloads, and also lets linked agents and workloads exchange such tokens. `none` lets nobody sign in: tokens are accepted by workload rules only. Existing principals keep their kind. */
+principalKind?: "human" | "workload" | "none";
 /** How long keys are cached. */
 jwksCacheTtlSeconds?: number;
 /** How much longer cached keys are used while the provider does not respond. */
@@ -525,6 +571,28 @@ issuer: string;
 audience: string;
 /** The address of the JWKS document; empty: found by discovery. */
 jwksUri?: string;
+/** The JWKS document of an issuer that can not be reached, such as that of a private Kubernetes cluster; no keys are fetched then. Replace it when the issuer rotates its keys. null: keys are fetched. */
+keySet?: {
+keys: Array<{
+kty: "RSA" | "EC" | "OKP";
+kid?: string;
+use?: string;
+key_ops?: string[];
+alg?: string;
+n?: string;
+e?: string;
+crv?: string;
+x?: string;
+y?: string;
+ext?: boolean;
+x5u?: string;
+x5c?: string[];
+x5t?: string;
+"x5t#S256"?: string;
+}>;
+spiffe_sequence?: number;
+spiffe_refresh_hint?: number;
+} | null;
 subjectClaim?: string;
 externalIdClaim?: string;
 groupClaim?: string;
@@ -542,8 +610,8 @@ requiredClaims?: Record<string, string[]>;
 authorizedParties?: string[];
 /** `managed` allows links by hand and SCIM. */
 lifecycleProfile?: "read_only" | "managed";
-/** The kind of principal that a first sign-in creates. `workload`, for tokens of programs such as CI jobs, creates workloads, and also lets linked agents and workloads exchange such tokens. Existing principals keep their kind. */
-principalKind?: "human" | "workload";
+/** The kind of principal that a first sign-in creates. `workload`, for tokens of programs such as CI jobs, creates workloads, and also lets linked agents and workloads exchange such tokens. `none` lets nobody sign in: tokens are accepted by workload rules only. Existing principals keep their kind. */
+principalKind?: "human" | "workload" | "none";
 /** How long keys are cached. */
 jwksCacheTtlSeconds?: number;
 /** How much longer cached keys are used while the provider does not respond. */
@@ -632,6 +700,22 @@ name: string;
 id?: Uuid | null;
 };
 
+export type NewWorkloadRule = {
+key: string;
+/** The agent, workload or service account that matching tokens act as. */
+principalId: Uuid;
+/** What a token must claim, by the name of the claim or by a JSON Pointer into the token, for instance `{"repository_id": {"equals": "123456"}, "ref": {"equals": "refs/heads/main"}}`. All conditions must be met. */
+claims: Record<string, ClaimCondition>;
+/** The audiences that a token can be exchanged for. */
+audiences: string[];
+/** The scopes that an access token can have. */
+scopeCeiling?: string[];
+/** Each token is accepted once, by its `jti`, which it must have. */
+singleUse?: boolean;
+/** The longest lifetime (`exp` minus `iat`) of an accepted token. */
+lifetimeSecondsMax?: number;
+};
+
 export type NotReady = {
 database: boolean;
 signingKey: boolean;
@@ -684,7 +768,7 @@ client_secret?: string;
 };
 
 export type OauthTokenRequest = {
-/** client_credentials, or urn:ietf:params:oauth:grant-type:token-exchange (RFC 8693). */
+/** client_credentials, urn:ietf:params:oauth:grant-type:token-exchange (RFC 8693) or urn:ietf:params:oauth:grant-type:jwt-bearer (RFC 7523). */
 grant_type: string;
 client_id?: string;
 client_secret?: string;
@@ -692,8 +776,12 @@ client_secret?: string;
 audience?: string;
 /** The address of a service (IAM_RESOURCES), or an audience (RFC 8707). */
 resource?: string;
-/** Separated by spaces; exactly these are granted. Without it a client gets none, and a token gets all scopes that it allows. */
+/** Separated by spaces; exactly these are granted. Without it a client gets none, and a token or an assertion gets all scopes that it allows. */
 scope?: string;
+/** A token that the platform of a workload has issued, such as a CI service (a signed JWT). */
+assertion?: string;
+/** The tenant of the workload rule; necessary if several tenants have a provider with this issuer and audience. */
+tenant_id?: Uuid;
 /** A platform access token, or an imported key. */
 subject_token?: string;
 /** urn:ietf:params:oauth:token-type:access_token */
@@ -981,3 +1069,34 @@ userHandle?: string | null;
 };
 
 export type Uuid = string;
+
+export type WorkloadRule = {
+/** The `credential_id` of its access tokens. */
+id: Uuid;
+key: string;
+/** The key of the provider. */
+identityProvider: string;
+principalId: Uuid;
+claims: Record<string, ClaimCondition>;
+audiences: string[];
+scopeCeiling: string[];
+singleUse: boolean;
+lifetimeSecondsMax: number;
+status: "active" | "disabled";
+createdAt: Timestamp;
+};
+
+export type WorkloadRuleChange = {
+/** The agent, workload or service account that matching tokens act as. */
+principalId?: Uuid;
+/** What a token must claim, by the name of the claim or by a JSON Pointer into the token, for instance `{"repository_id": {"equals": "123456"}, "ref": {"equals": "refs/heads/main"}}`. All conditions must be met. */
+claims?: Record<string, ClaimCondition>;
+/** The audiences that a token can be exchanged for. */
+audiences?: string[];
+/** The scopes that an access token can have. */
+scopeCeiling?: string[];
+/** Each token is accepted once, by its `jti`, which it must have. */
+singleUse?: boolean;
+/** The longest lifetime (`exp` minus `iat`) of an accepted token. */
+lifetimeSecondsMax?: number;
+};

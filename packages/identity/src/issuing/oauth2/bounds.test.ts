@@ -20,7 +20,15 @@ const ask = (form: Record<string, string>, headers: Record<string, string> = {})
   });
 
 test('a form of more than 16 KiB is 413, of whichever field', async () => {
-  for (const field of ['client_id', 'audience', 'resource', 'scope', 'client_secret', 'unknown']) {
+  for (const field of [
+    'client_id',
+    'audience',
+    'resource',
+    'scope',
+    'client_secret',
+    'assertion',
+    'unknown',
+  ]) {
     const form = { client_id: 'x', client_secret: 'x', audience: 'x', [field]: 'x'.repeat(16_384) };
     assert.equal((await ask(form)).status, 413, field);
   }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Uuid } from '@baton/values/wire';
 import {
   PresentedSecret,
   presentedSecretLengthMax,
@@ -9,10 +10,14 @@ import { clientIdLengthMax, clientSecretLengthMax } from '../exchange/exchange.t
 /** Dozens of scopes of the longest form, 120 characters. */
 const scopeLengthMax = 10_000;
 const addressLengthMax = 2000;
+/** As long as the body of a route without a credential in a header. */
+const assertionLengthMax = 16_384;
 /** The longest text of a field with a few allowed names. */
 const nameLengthMax = 200;
 
 export const tokenExchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange';
+/** RFC 7523, section 2.1. */
+export const assertionGrant = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 export const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token';
 
 /** The client authentication of a client that doesn't use Basic credentials. */
@@ -22,15 +27,15 @@ export const clientFields = {
 };
 
 /**
- * The form fields of RFC 6749, section 4.4, RFC 8693, section 2.1, and the `resource` of RFC 8707. Unknown ones are
- * ignored.
+ * The form fields of RFC 6749, section 4.4, RFC 8693, section 2.1, RFC 7523, section 2.1, and the `resource` of RFC 8707.
+ * Unknown ones are ignored.
  */
 export const OauthTokenRequest = z
   .object({
     grant_type: z
       .string()
       .max(nameLengthMax)
-      .describe(`client_credentials, or ${tokenExchangeGrant} (RFC 8693).`),
+      .describe(`client_credentials, ${tokenExchangeGrant} (RFC 8693) or ${assertionGrant} (RFC 7523).`),
     ...clientFields,
     audience: z.string().max(audienceLengthMax).optional().describe('Or `resource`.'),
     resource: z
@@ -43,8 +48,17 @@ export const OauthTokenRequest = z
       .max(scopeLengthMax)
       .optional()
       .describe(
-        'The scopes to grant, separated by spaces. Without it, a client gets none, and a token gets all scopes that it allows.',
+        'The scopes to grant, separated by spaces. Without it, a client gets none, and a token or an assertion gets all scopes that it allows.',
       ),
+    assertion: z
+      .string()
+      .min(1)
+      .max(assertionLengthMax)
+      .optional()
+      .describe('A token that the platform of a workload has issued, such as a CI service (a signed JWT).'),
+    tenant_id: Uuid.optional().describe(
+      'The tenant of the workload rule; necessary if several tenants have a provider with this issuer and audience.',
+    ),
     subject_token: PresentedSecret.optional().describe('A platform access token, or an imported key.'),
     subject_token_type: z.string().max(nameLengthMax).optional().describe(accessTokenType),
     requested_token_type: z.string().max(nameLengthMax).optional().describe(accessTokenType),

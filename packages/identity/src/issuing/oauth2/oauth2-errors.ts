@@ -5,6 +5,8 @@ const names: Readonly<Record<string, string>> = {
   invalid_client: 'invalid_client',
   // The token to exchange.
   invalid_token: 'invalid_request',
+  // RFC 7521, section 4.1.1.
+  invalid_assertion: 'invalid_grant',
   unsupported_grant_type: 'unsupported_grant_type',
   unsupported_token_type: 'unsupported_token_type',
   audience_not_allowed: 'invalid_target',
@@ -17,7 +19,8 @@ const names: Readonly<Record<string, string>> = {
 export function oauthError({ status, body, headers }: RenderedError): RenderedError {
   const { detail, docs } = body as { detail: unknown; docs?: string };
   const known = typeof detail === 'string' ? names[detail] : 'invalid_request';
-  const isMalformed = status === 403 || status === 422 || detail === 'invalid_token';
+  const isPresented = detail === 'invalid_token' || detail === 'invalid_assertion';
+  const isMalformed = status === 403 || status === 422 || isPresented;
   return {
     status: isMalformed ? 400 : status,
     body: {

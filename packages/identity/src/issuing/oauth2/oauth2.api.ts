@@ -53,9 +53,9 @@ export const token = endpoint({
   root: true,
   auth: 'presented',
   summary:
-    'Get an access token with client credentials (RFC 6749), or for a platform access token (RFC 8693).',
+    'Get an access token with client credentials (RFC 6749), for a platform access token (RFC 8693), or for a token of a workload (RFC 7523).',
   description:
-    'Clients authenticate with client_secret_basic or client_secret_post; a token exchange needs no client authentication. `resource` (RFC 8707) may replace `audience`. Errors have the format of RFC 6749.',
+    'Clients authenticate with client_secret_basic or client_secret_post; a token exchange and an assertion need no client authentication. `resource` (RFC 8707) may replace `audience`. Errors have the format of RFC 6749.',
   body: OauthTokenRequest,
   form: true,
   returns: { 200: OauthToken },
@@ -64,6 +64,7 @@ export const token = endpoint({
     'unsupported_grant_type',
     'invalid_client',
     'invalid_token',
+    'invalid_assertion',
     'audience_not_allowed',
     'scope_not_allowed',
     'rate_limited',

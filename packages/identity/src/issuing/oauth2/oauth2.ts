@@ -13,16 +13,18 @@ import {
 } from './client-authentication.ts';
 import {
   accessTokenType,
+  assertionGrant,
   type OauthToken,
   type OauthTokenRequest,
   tokenExchangeGrant,
 } from './oauth-token.ts';
 
 /**
- * The standard form of both exchanges: client credentials (RFC 6749, section 4.4) and a platform access token (RFC
- * 8693).
- * @throws Refusal `unsupported_grant_type`, `invalid_client`, `invalid_token`, `audience_not_allowed`,
- * `scope_not_allowed`; InvalidRequest for another media type, two authentication methods, and a missing audience
+ * The standard form of the exchanges: client credentials (RFC 6749, section 4.4), a platform access token (RFC 8693), and
+ * a token of a workload (RFC 7523).
+ * @throws Refusal `unsupported_grant_type`, `invalid_client`, `invalid_token`, `invalid_assertion`,
+ * `audience_not_allowed`, `scope_not_allowed`; InvalidRequest for another media type, two authentication methods, and a
+ * missing audience
  */
 export async function grantOauthToken(context: Context, form: OauthTokenRequest): Promise<Reply<OauthToken>> {
   requireForm(context);
@@ -34,6 +36,7 @@ export async function grantOauthToken(context: Context, form: OauthTokenRequest)
 function grantToken(context: Context, form: OauthTokenRequest): Promise<OauthToken> {
   if (form.grant_type === 'client_credentials') return grantClientCredentials(context, form);
   if (form.grant_type === tokenExchangeGrant) return grantTokenExchange(context, form);
+  if (form.grant_type === assertionGrant) return grantAssertion(context, form);
   return fail('unsupported_grant_type');
 }
 
@@ -64,6 +67,22 @@ async function grantTokenExchange(context: Context, form: OauthTokenRequest): Pr
   return {
     access_token: granted.accessToken,
     issued_token_type: accessTokenType,
+    token_type: granted.tokenType,
+    expires_in: granted.expiresIn,
+    scope: granted.scope.join(' '),
+  };
+}
+
+/** The assertion identifies the principal, so no client need authenticate; one that tries to must succeed. */
+async function grantAssertion(context: Context, form: OauthTokenRequest): Promise<OauthToken> {
+  const { assertion, tenant_id: tenantId } = form;
+  if (assertion === undefined) return refuseForm('an assertion is needed');
+  const [audience, scopes] = [audienceOf(context.settings, form), scopesOf(form)];
+  const client = findClient(context, form);
+  if (client !== undefined) await authenticateClient(context, client);
+  const granted = await context.exchangeAssertion(context, { assertion, tenantId, audience, scopes });
+  return {
+    access_token: granted.accessToken,
     token_type: granted.tokenType,
     expires_in: granted.expiresIn,
     scope: granted.scope.join(' '),

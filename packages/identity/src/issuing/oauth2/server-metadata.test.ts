@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { makeWorkloadRealm, signJob } from '../../sign-in/workload-rules/testing/workloads.ts';
 import { startIdentity, type TestIdentity, testSigningKey } from '../../testing/identity.ts';
 import { makeBearer, makeServiceAccount } from '../../testing/objects.ts';
+import { assertionGrant } from './oauth-token.ts';
 import { withoutIssuerPath } from './server-metadata.ts';
 import { accessTokenType, basicOf, exchangeGrant, sendForm } from './testing/forms.ts';
 
@@ -48,10 +50,12 @@ test('every grant and every way to authenticate that they name works', async () 
   const { body } = await identity.request('GET', path);
   const { tenantId, token } = await makeBearer(identity);
   const client = await makeServiceAccount(identity, tenantId);
+  const realm = await makeWorkloadRealm(identity);
   const inForm = { client_id: client.clientId, client_secret: client.clientSecret };
   const grants: Record<string, Record<string, string>> = {
     client_credentials: {},
     [exchangeGrant]: { subject_token: token, subject_token_type: accessTokenType },
+    [assertionGrant]: { assertion: await signJob(realm) },
   };
   assert.deepEqual(body.grant_types_supported.sort(), Object.keys(grants).sort());
   const methods: Record<string, [Record<string, string>, Record<string, string>]> = {

@@ -1,5 +1,5 @@
 import type { Settings } from '../settings.ts';
-import { type AuthorizationServerMetadata, tokenExchangeGrant } from './oauth-token.ts';
+import { type AuthorizationServerMetadata, assertionGrant, tokenExchangeGrant } from './oauth-token.ts';
 
 export const metadataPath = '/.well-known/oauth-authorization-server';
 
@@ -14,8 +14,8 @@ export function describeServer({ issuer }: Pick<Settings, 'issuer'>): Authorizat
     token_endpoint: `${issuer}/oauth2/token`,
     jwks_uri: `${issuer}/.well-known/jwks.json`,
     response_types_supported: [],
-    grant_types_supported: ['client_credentials', tokenExchangeGrant],
-    // A token exchange needs no client in addition to the token.
+    grant_types_supported: ['client_credentials', tokenExchangeGrant, assertionGrant],
+    // A token exchange needs no client in addition to the token, nor does an assertion.
     token_endpoint_auth_methods_supported: [...secretMethods, 'none'],
     introspection_endpoint: `${issuer}/oauth2/introspect`,
     introspection_endpoint_auth_methods_supported: secretMethods,

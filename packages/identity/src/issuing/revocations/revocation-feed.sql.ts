@@ -11,7 +11,8 @@ export function findRevocationEvents(windowSeconds: number, rowsOfTenantMax: num
     with recent as materialized (
       select sequence, tenant_id, type, aggregate_id, payload, occurred_at from events
       where type in ('principal.disabled', 'principal.enabled', 'credential.revoked', 'tenant.updated',
-          'identity_provider.disabled', 'identity_provider.enabled', 'browser_session.revoked')
+          'identity_provider.disabled', 'identity_provider.enabled', 'browser_session.revoked',
+          'workload_rule.disabled', 'workload_rule.enabled', 'workload_rule.deleted')
         and occurred_at > now() - make_interval(secs => ${windowSeconds})
     ), newest as (
       select distinct on (aggregate_id) * from recent order by aggregate_id, sequence desc

@@ -2,10 +2,10 @@ import { hash } from 'node:crypto';
 import { z } from 'zod';
 
 /**
- * The subjects of revocations of access tokens: the principal, credential, tenant or identity provider in their claims.
- * Anyone may read the list, so ids are hashed. They are random, so a hash reveals no unknown id. The hash of a provider
- * includes its tenant's id, because its key can be guessed. A disabled external identity has no entry of its own: its
- * principal has one.
+ * The subjects of revocations of access tokens: the principal, credential, tenant or identity provider in their claims;
+ * a workload rule is a credential. Anyone may read the list, so ids are hashed. They are random, so a hash reveals no
+ * unknown id. The hash of a provider includes its tenant's id, because its key can be guessed. A disabled external
+ * identity has no entry of its own: its principal has one.
  */
 export const RevocationList = z
   .strictObject({
@@ -53,6 +53,9 @@ const revocationTypes = [
   'tenant.updated',
   'identity_provider.disabled',
   'identity_provider.enabled',
+  'workload_rule.disabled',
+  'workload_rule.enabled',
+  'workload_rule.deleted',
   'browser_session.revoked',
 ] as const;
 type RevocationType = (typeof revocationTypes)[number];
@@ -96,11 +99,12 @@ export function makeRevocationList(
 }
 
 /**
- * The tokens of a reactivated tenant or provider are valid again; of a principal, only those issued after it was
- * enabled.
+ * The tokens of a reactivated tenant, provider or workload rule are valid again; of a principal, only those issued after
+ * it was enabled.
  */
 function revokes({ type, status }: RevocationEvent): boolean {
-  return type !== 'identity_provider.enabled' && (type !== 'tenant.updated' || status === 'disabled');
+  if (type === 'identity_provider.enabled' || type === 'workload_rule.enabled') return false;
+  return type !== 'tenant.updated' || status === 'disabled';
 }
 
 /** The string whose hash the entry contains. */

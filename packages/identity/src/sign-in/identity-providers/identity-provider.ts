@@ -3,10 +3,11 @@ import type { RowOf } from '@baton/kernel/database/row';
 import { Timestamp, textsByName, Uuid, valuesByName } from '@baton/values/wire';
 import { characters, Issuer, Key, NameSet, Status, sortedSet } from '../../service/fields.ts';
 import type { Tables } from '../../service/schema.ts';
+import { KeySetDocument, StoredKeySet } from './key-set-document.ts';
 
 const LifecycleProfile = z.enum(['read_only', 'managed']);
-/** `human` if its tokens identify people, `workload` if they identify programs such as CI jobs. */
-const ProviderPrincipalKind = z.enum(['human', 'workload']);
+/** `human` if its tokens identify people, `workload` if they identify programs such as CI jobs, `none` for workload rules only. */
+const ProviderPrincipalKind = z.enum(['human', 'workload', 'none']);
 const CacheSeconds = z.int().min(0).max(86_400);
 
 /** The returned columns: a row of `identity_providers` without the issuer as registered. */
@@ -20,6 +21,7 @@ export const IdentityProvider = z
       .describe('The issuer without trailing slashes; tokens may also contain the registered issuer.'),
     audience: z.string(),
     jwks_uri: z.string(),
+    key_set: StoredKeySet.nullable().describe('The uploaded keys; null: they are fetched.'),
     subject_claim: z.string(),
     external_id_claim: z.string(),
     group_claim: z.string(),
@@ -72,6 +74,9 @@ const RequiredClaims = valuesByName(
 const choices = {
   audience: characters(1, 200).describe('Must be in the `aud` of upstream tokens, alone or with others.'),
   jwksUri: JwksUri.describe('The address of the JWKS document; empty uses discovery.'),
+  keySet: KeySetDocument.nullable().describe(
+    'The JWKS document of an issuer that can not be reached, such as that of a private Kubernetes cluster; no keys are fetched then. Replace it when the issuer rotates its keys. null: keys are fetched.',
+  ),
   subjectClaim: characters(1, 80),
   externalIdClaim: characters(0, 80),
   groupClaim: characters(0, 80),
@@ -91,7 +96,7 @@ const choices = {
   ),
   lifecycleProfile: LifecycleProfile.describe('`managed` allows manual links and SCIM.'),
   principalKind: ProviderPrincipalKind.describe(
-    'The kind of principal that a first sign-in creates. `workload`, for tokens of programs such as CI jobs, creates workloads, and also lets linked agents and workloads exchange such tokens. Existing principals keep their kind.',
+    'The kind of principal that a first sign-in creates. `workload`, for tokens of programs such as CI jobs, creates workloads, and also lets linked agents and workloads exchange such tokens. `none` lets nobody sign in: tokens are accepted by workload rules only. Existing principals keep their kind.',
   ),
   jwksCacheTtlSeconds: CacheSeconds.describe('The cache time of keys.'),
   jwksStaleGraceSeconds: CacheSeconds.describe(
@@ -105,6 +110,7 @@ export const NewIdentityProvider = z
     issuer: Issuer.describe('The `iss` of upstream tokens: an http or https address.'),
     ...choices,
     jwksUri: choices.jwksUri.default(''),
+    keySet: choices.keySet.default(null),
     subjectClaim: choices.subjectClaim.default('sub'),
     externalIdClaim: choices.externalIdClaim.default('sub'),
     groupClaim: choices.groupClaim.default('groups'),
@@ -129,14 +135,23 @@ export const IdentityProviderChange = z
   .meta({ id: 'IdentityProviderChange' });
 export type IdentityProviderChange = z.infer<typeof IdentityProviderChange>;
 
-/** A provider through which people can currently sign in. `registered_issuer` still has its trailing slashes. */
-export type OpenProvider = RowOf<
+/** A provider as it is stored. `registered_issuer` still has its trailing slashes. */
+export type StoredProvider = RowOf<
   Tables['identity_providers'],
-  { group_mappings: Record<string, string>; required_claims: Record<string, string[]> }
+  {
+    group_mappings: Record<string, string>;
+    required_claims: Record<string, string[]>;
+    key_set: StoredKeySet | null;
+  }
 >;
 
+/** A provider that people or workloads may sign in through now. */
+export type OpenProvider = StoredProvider & {
+  readonly principal_kind: Exclude<StoredProvider['principal_kind'], 'none'>;
+};
+
 /** A provider in responses. */
-export type ProviderRow = Omit<OpenProvider, 'registered_issuer'>;
+export type ProviderRow = Omit<StoredProvider, 'registered_issuer'>;
 
 /** The columns that an administrator chooses and may change. */
 export type ProviderChoices = Omit<
@@ -149,6 +164,7 @@ export function columnsOf(change: IdentityProviderChange): Partial<ProviderChoic
   return {
     audience: change.audience,
     jwks_uri: change.jwksUri,
+    key_set: change.keySet,
     subject_claim: change.subjectClaim,
     external_id_claim: change.externalIdClaim,
     group_claim: change.groupClaim,

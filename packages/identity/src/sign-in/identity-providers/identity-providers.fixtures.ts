@@ -4,7 +4,7 @@ import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
 import { made } from '../../testing/objects.ts';
 
 /** A provider whose key no other tenant has. */
-const identityProvider = defineObject({
+export const identityProvider = defineObject({
   path: '/tenants/{tenantId}/identity-providers/{key}',
   async make({ identity, get }) {
     const name = randomUUID();

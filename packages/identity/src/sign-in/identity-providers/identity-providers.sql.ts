@@ -1,24 +1,27 @@
 import { sql } from '@baton/kernel/database/sql';
-import type { OpenProvider, ProviderChoices, ProviderRow } from './identity-provider.ts';
+import type { OpenProvider, ProviderChoices, ProviderRow, StoredProvider } from './identity-provider.ts';
 
-type NewProvider = Omit<OpenProvider, 'status' | 'created_at'>;
+type NewProvider = Omit<StoredProvider, 'status' | 'created_at'>;
 
 /** No row when the key or the issuer is taken in the tenant. Waits for a concurrent insert of the same row. */
 export function insertProvider(provider: NewProvider) {
   return sql<ProviderRow>`
     insert into identity_providers (id, tenant_id, key, issuer, registered_issuer, audience, jwks_uri, subject_claim,
       external_id_claim, group_claim, group_mappings, required_acr_values, required_amr_values, lifecycle_profile,
-      jwks_cache_ttl_seconds, jwks_stale_grace_seconds, display_name_claim, authorized_parties, principal_kind, required_claims)
+      jwks_cache_ttl_seconds, jwks_stale_grace_seconds, display_name_claim, authorized_parties, principal_kind, required_claims,
+      key_set)
     values (${provider.id}, ${provider.tenant_id}, ${provider.key}, ${provider.issuer}, ${provider.registered_issuer},
       ${provider.audience}, ${provider.jwks_uri}, ${provider.subject_claim}, ${provider.external_id_claim},
       ${provider.group_claim}, ${JSON.stringify(provider.group_mappings)}::jsonb, ${provider.required_acr_values},
       ${provider.required_amr_values}, ${provider.lifecycle_profile}, ${provider.jwks_cache_ttl_seconds},
       ${provider.jwks_stale_grace_seconds}, ${provider.display_name_claim}, ${provider.authorized_parties},
-      ${provider.principal_kind}, ${JSON.stringify(provider.required_claims)}::jsonb)
+      ${provider.principal_kind}, ${JSON.stringify(provider.required_claims)}::jsonb,
+      ${jsonOrNull(provider.key_set)}::jsonb)
     on conflict do nothing
     returning id, tenant_id, key, issuer, audience, jwks_uri, subject_claim, external_id_claim, group_claim,
       group_mappings, required_acr_values, required_amr_values, lifecycle_profile, jwks_cache_ttl_seconds,
-      jwks_stale_grace_seconds, display_name_claim, authorized_parties, principal_kind, required_claims, status, created_at`;
+      jwks_stale_grace_seconds, display_name_claim, authorized_parties, principal_kind, required_claims,
+      key_set, status, created_at`;
 }
 
 /** Sorted by key in code point order, whatever the collation of the database. */
@@ -26,7 +29,8 @@ export function findProviders(tenantId: string) {
   return sql<ProviderRow>`
     select id, tenant_id, key, issuer, audience, jwks_uri, subject_claim, external_id_claim, group_claim,
       group_mappings, required_acr_values, required_amr_values, lifecycle_profile, jwks_cache_ttl_seconds,
-      jwks_stale_grace_seconds, display_name_claim, authorized_parties, principal_kind, required_claims, status, created_at
+      jwks_stale_grace_seconds, display_name_claim, authorized_parties, principal_kind, required_claims,
+      key_set, status, created_at
     from identity_providers where tenant_id = ${tenantId}
     order by key collate "C"`;
 }
@@ -35,7 +39,8 @@ export function findProvider(tenantId: string, key: string) {
   return sql<ProviderRow>`
     select id, tenant_id, key, issuer, audience, jwks_uri, subject_claim, external_id_claim, group_claim,
       group_mappings, required_acr_values, required_amr_values, lifecycle_profile, jwks_cache_ttl_seconds,
-      jwks_stale_grace_seconds, display_name_claim, authorized_parties, principal_kind, required_claims, status, created_at
+      jwks_stale_grace_seconds, display_name_claim, authorized_parties, principal_kind, required_claims,
+      key_set, status, created_at
     from identity_providers where tenant_id = ${tenantId} and key = ${key}`;
 }
 
@@ -43,20 +48,22 @@ export function lockProvider(tenantId: string, key: string) {
   return sql<ProviderRow>`
     select id, tenant_id, key, issuer, audience, jwks_uri, subject_claim, external_id_claim, group_claim,
       group_mappings, required_acr_values, required_amr_values, lifecycle_profile, jwks_cache_ttl_seconds,
-      jwks_stale_grace_seconds, display_name_claim, authorized_parties, principal_kind, required_claims, status, created_at
+      jwks_stale_grace_seconds, display_name_claim, authorized_parties, principal_kind, required_claims,
+      key_set, status, created_at
     from identity_providers where tenant_id = ${tenantId} and key = ${key}
     for no key update`;
 }
 
-/** The provider that signs people in: active, in an active tenant, with the issuer as it was registered. */
+/** The provider that signs people or workloads in: active, in an active tenant, with the issuer as it was registered. */
 export function findOpenProvider(tenantId: string, key: string) {
   return sql<OpenProvider>`
     select p.id, p.tenant_id, p.key, p.issuer, p.registered_issuer, p.audience, p.jwks_uri, p.subject_claim,
       p.external_id_claim, p.group_claim, p.group_mappings, p.required_acr_values, p.required_amr_values,
       p.lifecycle_profile, p.jwks_cache_ttl_seconds, p.jwks_stale_grace_seconds, p.display_name_claim,
-      p.authorized_parties, p.principal_kind, p.required_claims, p.status, p.created_at
+      p.authorized_parties, p.principal_kind, p.required_claims, p.key_set, p.status, p.created_at
     from identity_providers p join tenants t on t.id = p.tenant_id
-    where p.tenant_id = ${tenantId} and p.key = ${key} and p.status = 'active' and t.status = 'active'`;
+    where p.tenant_id = ${tenantId} and p.key = ${key} and p.status = 'active' and t.status = 'active'
+      and p.principal_kind <> 'none'`;
 }
 
 /** An active SCIM source that provisions the people of the provider. */
@@ -75,10 +82,15 @@ export function updateProvider(id: string, choices: ProviderChoices) {
       lifecycle_profile = ${choices.lifecycle_profile}, jwks_cache_ttl_seconds = ${choices.jwks_cache_ttl_seconds},
       jwks_stale_grace_seconds = ${choices.jwks_stale_grace_seconds}, display_name_claim = ${choices.display_name_claim},
       authorized_parties = ${choices.authorized_parties}, principal_kind = ${choices.principal_kind},
-      required_claims = ${JSON.stringify(choices.required_claims)}::jsonb
+      required_claims = ${JSON.stringify(choices.required_claims)}::jsonb,
+      key_set = ${jsonOrNull(choices.key_set)}::jsonb
     where id = ${id}`;
 }
 
 export function updateProviderStatus(id: string, status: ProviderRow['status']) {
   return sql`update identity_providers set status = ${status} where id = ${id}`;
+}
+
+function jsonOrNull(document: object | null): string | null {
+  return document === null ? null : JSON.stringify(document);
 }

@@ -39,6 +39,7 @@ describe('POST …/identity-providers', () => {
       issuer: wanted.issuer,
       audience: 'baton',
       jwks_uri: '',
+      key_set: null,
       subject_claim: 'sub',
       external_id_claim: 'sub',
       group_claim: 'groups',

@@ -22,7 +22,7 @@ export class KeyDocumentError extends Error {
   override readonly name = 'KeyDocumentError';
 }
 
-const keysMax = 100;
+export const keysMax = 100;
 const modulusBitsMin = 2048;
 /** Larger keys would make verification too expensive, and are not used in practice. */
 const modulusBitsMax = 16_384;
@@ -100,7 +100,8 @@ function nameOf(jwk: unknown): string | null | undefined {
 
 function parseKey(jwk: JsonWebKey): UpstreamKey | undefined {
   const { kty, use, key_ops: operations, alg, n, e, crv, x, y } = jwk as Record<string, unknown>;
-  const isForSignatures = use === undefined || use === 'sig';
+  // SPIFFE names the keys of its tokens so.
+  const isForSignatures = use === undefined || use === 'sig' || use === 'jwt-svid';
   const verifies = operations === undefined || (Array.isArray(operations) && operations.includes('verify'));
   if (!isForSignatures || !verifies) return undefined;
   if (alg !== undefined && typeof alg !== 'string') return undefined;

@@ -52,6 +52,7 @@ const sourceOf = (changes: Partial<KeySource> = {}): KeySource => ({
   key: 'corporate',
   issuer: url,
   registered_issuer: url,
+  key_set: null,
   jwks_uri: `${url}/keys`,
   jwks_cache_ttl_seconds: 300,
   jwks_stale_grace_seconds: 900,

@@ -12,6 +12,8 @@ export interface KeySource {
   readonly issuer: string;
   readonly registered_issuer: string;
   readonly jwks_uri: string;
+  /** Uploaded keys: then none are fetched. */
+  readonly key_set: object | null;
   readonly jwks_cache_ttl_seconds: number;
   readonly jwks_stale_grace_seconds: number;
 }
@@ -92,11 +94,15 @@ export class ProviderKeys {
 
   /**
    * The keys to verify with: from the cache while they are fresh, otherwise from the provider; if that fails, from the
-   * cache during the provider's grace period.
+   * cache during the provider's grace period. Uploaded keys are used as they are.
    * @throws Refusal `identity_provider_unavailable`, with Retry-After
    */
   async keysOf(source: KeySource): Promise<FoundKeys> {
     const entry = this.#entryOf(source);
+    if (source.key_set !== null) {
+      entry.keys ??= parseKeySet(source.key_set);
+      return { keys: entry.keys, isStale: false, isNew: true };
+    }
     const ttlMs = source.jwks_cache_ttl_seconds * 1000;
     const ageMs = this.#nowMs() - entry.readAtMs;
     if (entry.keys !== undefined && ageMs < ttlMs) {
@@ -147,8 +153,8 @@ export class ProviderKeys {
   }
 
   #entryOf(source: KeySource): Entry {
-    const { id, issuer, registered_issuer, jwks_uri } = source;
-    const address = JSON.stringify([issuer, registered_issuer, jwks_uri]);
+    const { id, issuer, registered_issuer, jwks_uri, key_set } = source;
+    const address = JSON.stringify([issuer, registered_issuer, jwks_uri, key_set]);
     const known = this.#entries.get(id);
     this.#entries.delete(id);
     const entry: Entry =

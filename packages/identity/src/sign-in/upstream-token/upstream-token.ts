@@ -1,7 +1,7 @@
 import { compactVerify } from 'jose';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import type { OpenProvider } from '../identity-providers/identity-provider.ts';
+import type { StoredProvider } from '../identity-providers/identity-provider.ts';
 import { isAcceptedAlgorithm, isFor, selectKey, type UpstreamKey } from '../identity-providers/key-set.ts';
 import type { FoundKeys, ProviderKeys } from '../identity-providers/provider-keys.ts';
 
@@ -20,9 +20,11 @@ export interface UpstreamIdentity {
   readonly authTime: string | null;
   /** Undefined when the token has no such claim: memberships remain. An empty list removes them. */
   readonly groups: readonly string[] | undefined;
+  /** All claims of the token. */
+  readonly claims: Json;
 }
 
-type Json = Record<string, unknown>;
+type Json = Readonly<Record<string, unknown>>;
 
 const tokenBytesMax = 32_768;
 const nameLengthMax = 500;
@@ -35,7 +37,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
  * @throws Refusal with the code of the first step that fails
  */
 export async function verifyUpstreamToken(
-  provider: OpenProvider,
+  provider: StoredProvider,
   token: string,
   found: FoundKeys,
   { providerKeys, settings }: Pick<Context, 'providerKeys' | 'settings'>,
@@ -96,7 +98,7 @@ function kidOf({ kid }: Json): string | undefined {
 async function verifiedPayload(
   token: string,
   { kid, alg }: NamedKey,
-  provider: OpenProvider,
+  provider: StoredProvider,
   found: FoundKeys,
   providerKeys: ProviderKeys,
 ): Promise<Uint8Array> {
@@ -143,7 +145,7 @@ function refuseOtherTokens({ typ }: Json, payload: Json): void {
 }
 
 /** Steps 7 to 10. */
-function checkClaims(payload: Json, provider: OpenProvider, leewaySeconds: number): void {
+function checkClaims(payload: Json, provider: StoredProvider, leewaySeconds: number): void {
   const { iss, sub, aud, exp, iat, nbf = 0 } = payload;
   const invalid = (reason: string) => fail('invalid_token', {}, { reason: `upstream ${reason}` });
   if (iss == null || sub == null || aud == null) invalid('claims missing');
@@ -173,7 +175,7 @@ function isAskedForBy(parties: readonly unknown[], { aud, azp }: Json): boolean 
   return audiences.length === 1 && parties.includes(audiences[0]);
 }
 
-function identityOf(payload: Json, provider: OpenProvider): UpstreamIdentity {
+function identityOf(payload: Json, provider: StoredProvider): UpstreamIdentity {
   // An empty setting selects no claim, even if the token has a claim with an empty name.
   const claim = (name: string) => (name !== '' && Object.hasOwn(payload, name) ? payload[name] : undefined);
   const subject = claim(provider.subject_claim);
@@ -187,6 +189,7 @@ function identityOf(payload: Json, provider: OpenProvider): UpstreamIdentity {
     amr: textsOf(payload['amr']) ?? [],
     authTime: instantText(payload['auth_time']),
     groups: textsOf(claim(provider.group_claim)),
+    claims: payload,
   };
   const { acr, amr, groups = [] } = identity;
   const texts = [subject, identity.externalId, acr ?? '', ...amr, ...groups];
@@ -221,14 +224,14 @@ function instantText(seconds: unknown): string | null {
   return new Date(seconds * 1000).toISOString();
 }
 
-function refuseWeakSignIn({ acr, amr }: UpstreamIdentity, provider: OpenProvider): void {
+function refuseWeakSignIn({ acr, amr }: UpstreamIdentity, provider: StoredProvider): void {
   const { required_acr_values: acrs, required_amr_values: amrs } = provider;
   const isStrong = acrs.length === 0 || (acr !== null && acrs.includes(acr));
   if (!isStrong || amrs.some((method) => !amr.includes(method))) fail('step_up_required');
 }
 
 /** Tokens of a shared issuer are all genuine; only their claims distinguish ours from those of other customers. */
-function refuseOtherClaims(payload: Json, { required_claims: required }: OpenProvider): void {
+function refuseOtherClaims(payload: Json, { required_claims: required }: StoredProvider): void {
   for (const [name, allowed] of Object.entries(required)) {
     const values = textsOf(Object.hasOwn(payload, name) ? payload[name] : undefined) ?? [];
     if (!values.some((value) => allowed.includes(value)))

@@ -1,0 +1,25 @@
+import type { SigningAlgorithm } from '../../directory/audiences/audience.ts';
+import type { PrincipalRow } from '../../directory/principals/principal.ts';
+import type { RuleRow } from './workload-rule.ts';
+
+/** An active rule, with the state of its principal and of the requested audience. */
+export interface AcceptingRule
+  extends Pick<
+    RuleRow,
+    | 'id'
+    | 'key'
+    | 'principal_id'
+    | 'claims'
+    | 'audiences'
+    | 'scope_ceiling'
+    | 'single_use'
+    | 'lifetime_seconds_max'
+  > {
+  principal_kind: PrincipalRow['kind'];
+  /** Why the principal gets no token; null while it does. */
+  refusal: string | null;
+  /** Null when it isn't an active audience of the tenant. */
+  allowed_scopes: string[] | null;
+  signing_algorithm: SigningAlgorithm | null;
+  now_seconds: number;
+}

@@ -1,0 +1,82 @@
+import { sql } from '@baton/kernel/database/sql';
+import type { StoredProvider } from '../identity-providers/identity-provider.ts';
+import type { AcceptingRule } from './accepting-rule.ts';
+import { rulesOfProviderMax } from './workload-rule.ts';
+
+/**
+ * The active providers of workloads with this issuer, whose audience is one of these: at most one in each tenant. A second
+ * row shows that the tenant is ambiguous.
+ */
+export function findProvidersOf(issuer: string, audiences: readonly string[], tenantId: string | null) {
+  return sql<StoredProvider>`
+    select p.id, p.tenant_id, p.key, p.issuer, p.registered_issuer, p.audience, p.jwks_uri, p.subject_claim,
+      p.external_id_claim, p.group_claim, p.group_mappings, p.required_acr_values, p.required_amr_values,
+      p.lifecycle_profile, p.jwks_cache_ttl_seconds, p.jwks_stale_grace_seconds, p.display_name_claim,
+      p.authorized_parties, p.principal_kind, p.required_claims, p.key_set, p.status, p.created_at
+    from identity_providers p join tenants t on t.id = p.tenant_id
+    where p.issuer = ${issuer} and p.principal_kind <> 'human' and p.audience = any (${audiences}::text[])
+      and p.status = 'active' and t.status = 'active'
+      and (${tenantId}::uuid is null or p.tenant_id = ${tenantId}::uuid)
+    order by p.id
+    limit 2`;
+}
+
+/** The active rules of a provider that is still active, each with the state of its principal and of the audience. */
+export function findAcceptingRules(providerId: string, audience: string) {
+  return sql<AcceptingRule>`
+    select r.id, r.key, r.principal_id, r.claims, r.audiences, r.scope_ceiling, r.single_use, r.lifetime_seconds_max,
+      p.kind as principal_kind,
+      case
+        when m.status is distinct from 'active' then 'membership_not_active'
+        when p.status <> 'active' then 'principal_not_active'
+        when s.revoked_at is not null then 'service_account_revoked'
+      end as refusal,
+      a.allowed_scopes, a.signing_algorithm, floor(extract(epoch from now()))::bigint as now_seconds
+    from identity_providers i
+    join tenants t on t.id = i.tenant_id
+    join workload_rules r on r.identity_provider_id = i.id
+    join principals p on p.id = r.principal_id
+    left join memberships m on m.tenant_id = r.tenant_id and m.principal_id = r.principal_id
+    left join service_accounts s on s.tenant_id = r.tenant_id and s.principal_id = r.principal_id
+    left join audiences a on a.tenant_id = r.tenant_id and a.key = ${audience} and a.status = 'active'
+    where i.id = ${providerId} and i.status = 'active' and i.principal_kind <> 'human' and t.status = 'active'
+      and r.status = 'active'
+    limit ${rulesOfProviderMax}`;
+}
+
+/**
+ * Records that an assertion was used, in one statement, so that one of two processes wins. Of the same assertion a second
+ * row is refused, also when the first has expired.
+ */
+export function insertUsedAssertion(used: {
+  providerId: string;
+  jtiHash: string;
+  expiresAtSeconds: number;
+  liveMax: number;
+}) {
+  return sql<{ is_full: boolean; is_new: boolean }>`
+    with live as (
+      select count(*) as number from (
+        select 1 from used_assertions
+        where identity_provider_id = ${used.providerId} and expires_at > now() limit ${used.liveMax}) as counted
+    ), inserted as (
+      insert into used_assertions (identity_provider_id, jti_hash, expires_at)
+      select ${used.providerId}, ${used.jtiHash}, to_timestamp(${used.expiresAtSeconds}) from live
+      where live.number < ${used.liveMax}
+      on conflict do nothing
+      returning 1
+    )
+    select (select number from live) >= ${used.liveMax} as is_full, exists (select from inserted) as is_new`;
+}
+
+/** Those of a running exchange in another process are skipped. */
+export function deleteExpiredAssertions(rowsMax: number) {
+  return sql`
+    with expired as materialized (
+      select identity_provider_id, jti_hash from used_assertions where expires_at <= now()
+      order by expires_at limit ${rowsMax} for update skip locked
+    )
+    delete from used_assertions u using expired e
+    where u.identity_provider_id = e.identity_provider_id and u.jti_hash = e.jti_hash
+    returning u.jti_hash`;
+}

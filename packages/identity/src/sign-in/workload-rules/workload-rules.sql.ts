@@ -1,0 +1,84 @@
+import { sql } from '@baton/kernel/database/sql';
+import type { RuleChoices, RuleRow, ShownRuleRow } from './workload-rule.ts';
+
+type NewRule = Omit<RuleRow, 'status' | 'created_at'>;
+
+/** The provider of rules. A change of it waits, and so does another new rule: their number is counted under the lock. */
+export function lockProviderOfRules(tenantId: string, key: string) {
+  return sql<{
+    id: string;
+    key: string;
+    issuer: string;
+    principal_kind: 'human' | 'workload' | 'none';
+    rules: number;
+  }>`
+    with locked as materialized (
+      select id, key, issuer, principal_kind from identity_providers
+      where tenant_id = ${tenantId} and key = ${key}
+      for no key update
+    )
+    select *, (select count(*)::integer from workload_rules r where r.identity_provider_id = locked.id) as rules
+    from locked`;
+}
+
+export function findProviderId(tenantId: string, key: string) {
+  return sql<{
+    id: string;
+  }>`select id from identity_providers where tenant_id = ${tenantId} and key = ${key}`;
+}
+
+/** No row when the key is taken. */
+export function insertRule(rule: NewRule) {
+  return sql<RuleRow>`
+    insert into workload_rules (id, tenant_id, identity_provider_id, key, principal_id, claims, audiences, scope_ceiling,
+      single_use, lifetime_seconds_max)
+    values (${rule.id}, ${rule.tenant_id}, ${rule.identity_provider_id}, ${rule.key}, ${rule.principal_id},
+      ${JSON.stringify(rule.claims)}::jsonb, ${rule.audiences}, ${rule.scope_ceiling}, ${rule.single_use},
+      ${rule.lifetime_seconds_max})
+    on conflict do nothing
+    returning id, tenant_id, identity_provider_id, key, principal_id, claims, audiences, scope_ceiling, single_use,
+      lifetime_seconds_max, status, created_at`;
+}
+
+/** By key, in the order of code points. At most `rulesOfProviderMax`. */
+export function findRules(tenantId: string, providerKey: string) {
+  return sql<ShownRuleRow>`
+    select r.id, r.tenant_id, r.identity_provider_id, r.key, r.principal_id, r.claims, r.audiences, r.scope_ceiling,
+      r.single_use, r.lifetime_seconds_max, r.status, r.created_at, p.key as identity_provider
+    from identity_providers p join workload_rules r on r.identity_provider_id = p.id
+    where p.tenant_id = ${tenantId} and p.key = ${providerKey}
+    order by r.key collate "C"`;
+}
+
+export function findRule(tenantId: string, providerKey: string, key: string) {
+  return sql<ShownRuleRow>`
+    select r.id, r.tenant_id, r.identity_provider_id, r.key, r.principal_id, r.claims, r.audiences, r.scope_ceiling,
+      r.single_use, r.lifetime_seconds_max, r.status, r.created_at, p.key as identity_provider
+    from identity_providers p join workload_rules r on r.identity_provider_id = p.id
+    where p.tenant_id = ${tenantId} and p.key = ${providerKey} and r.key = ${key}`;
+}
+
+export function lockRule(tenantId: string, providerKey: string, key: string) {
+  return sql<ShownRuleRow & { issuer: string }>`
+    select r.id, r.tenant_id, r.identity_provider_id, r.key, r.principal_id, r.claims, r.audiences, r.scope_ceiling,
+      r.single_use, r.lifetime_seconds_max, r.status, r.created_at, p.key as identity_provider, p.issuer
+    from identity_providers p join workload_rules r on r.identity_provider_id = p.id
+    where p.tenant_id = ${tenantId} and p.key = ${providerKey} and r.key = ${key}
+    for update of r`;
+}
+
+export function updateRule(id: string, choices: RuleChoices) {
+  return sql`
+    update workload_rules set principal_id = ${choices.principal_id}, claims = ${JSON.stringify(choices.claims)}::jsonb,
+      audiences = ${choices.audiences}, scope_ceiling = ${choices.scope_ceiling}, single_use = ${choices.single_use},
+      lifetime_seconds_max = ${choices.lifetime_seconds_max}
+    where id = ${id}`;
+}
+
+export function updateRuleStatus(id: string, status: RuleRow['status']) {
+  return sql`update workload_rules set status = ${status} where id = ${id}`;
+}
+
+export function deleteRule(id: string) {
+  return sql`delete from workload_rules where id = ${id}`;
+}
