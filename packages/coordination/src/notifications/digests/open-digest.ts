@@ -49,7 +49,9 @@ export async function openDigest(
     await close(pool);
     return undefined;
   }
-  const wanted = items.filter(({ kind }) => isKind(kind) && modesOf(recipient.modes, kind).mail !== 'off');
+  // A task may have been assigned to the same person twice.
+  const distinct = [...new Map(items.map((item) => [`${item.kind} ${item.entity_id}`, item])).values()];
+  const wanted = distinct.filter(({ kind }) => isKind(kind) && modesOf(recipient.modes, kind).mail !== 'off');
   const notices: Notice[] = [];
   for (const item of wanted.slice(0, noticesMax)) {
     const notice = await noticeOf(pool, settings, tenantId, principalId, item);
@@ -69,7 +71,7 @@ async function noticeOf(
   { kind, entity_id: entityId }: DigestItemRow,
 ): Promise<Notice | undefined> {
   if (!isKind(kind)) return undefined;
-  const waiting = await findWaitingOf(pool, tenantId, kind, entityId, null);
+  const waiting = await findWaitingOf(pool, tenantId, { kind, entityId });
   if (!waiting?.candidateIds.includes(principalId)) return undefined;
   const only = { ...waiting, candidateIds: [principalId] };
   const { recipients } = await findRecipientsOf(pool, tenantId, only, settings);

@@ -4,6 +4,7 @@ import type { NotificationKind } from '../kinds.ts';
 import type { Settings } from '../settings.ts';
 import type { Recipient, Waiting } from './notice.ts';
 import {
+  type Assignment,
   findRecipients,
   findWaitingDecision,
   findWaitingMessage,
@@ -26,47 +27,44 @@ const candidatesMax = 2000;
  * Finds what an event leaves waiting now. Nothing waits if it was decided, completed, reassigned or acknowledged
  * meanwhile.
  */
-export async function findWaiting(
-  db: Pool,
-  { type, tenantId, entityId, actorId, payload }: JournalEvent,
-): Promise<Waiting | undefined> {
+export async function findWaiting(db: Pool, event: JournalEvent): Promise<Waiting | undefined> {
+  const { type, tenantId, entityId, actorId, sequence, payload } = event;
   switch (type) {
     case 'approval.requested':
-      return findWaitingOf(db, tenantId, 'decision.requested', entityId, null);
-    case 'task.created':
-      return findWaitingOf(db, tenantId, 'task.assigned', entityId, actorId);
+      return findWaitingOf(db, tenantId, { kind: 'decision.requested', entityId });
     case 'task.updated':
-      return isAssignment(payload)
-        ? findWaitingOf(db, tenantId, 'task.assigned', entityId, actorId)
-        : undefined;
-    case 'run.control_message.accepted':
-      return findWaitingOf(
-        db,
-        tenantId,
-        'control_message.received',
-        String(payload['controlMessageId']),
-        actorId,
-      );
+      if (!isAssignment(payload)) return undefined;
+    // falls through
+    case 'task.created':
+      return findWaitingOf(db, tenantId, { kind: 'task.assigned', entityId, actorId, sequence });
+    case 'run.control_message.accepted': {
+      const messageId = String(payload['controlMessageId']);
+      return findWaitingOf(db, tenantId, { kind: 'control_message.received', entityId: messageId });
+    }
     default:
       return undefined;
   }
+}
+
+interface Subject extends Partial<Assignment> {
+  readonly kind: NotificationKind;
+  readonly entityId: string;
 }
 
 /** The same for a notice that was stored for a digest. */
 export async function findWaitingOf(
   db: Pool,
   tenantId: string,
-  kind: NotificationKind,
-  entityId: string,
-  actorId: string | null,
+  subject: Subject,
 ): Promise<Waiting | undefined> {
-  const row = await db.row(statementOf(tenantId, kind, entityId, actorId));
-  return row === undefined ? undefined : waitingOf(kind, row);
+  const row = await db.row(statementOf(tenantId, subject));
+  return row === undefined ? undefined : waitingOf(subject.kind, row);
 }
 
-function statementOf(tenantId: string, kind: NotificationKind, entityId: string, actorId: string | null) {
+function statementOf(tenantId: string, { kind, entityId, actorId = null, sequence = null }: Subject) {
   if (kind === 'decision.requested') return findWaitingDecision(tenantId, entityId, candidatesMax);
-  if (kind === 'task.assigned') return findWaitingTask(tenantId, entityId, actorId, candidatesMax);
+  if (kind === 'task.assigned')
+    return findWaitingTask(tenantId, entityId, { actorId, sequence }, candidatesMax);
   return findWaitingMessage(tenantId, entityId);
 }
 

@@ -43,11 +43,21 @@ export function findWaitingDecision(tenantId: string, approvalId: string, candid
     from approval a left join tasks t on t.id = a.task_id left join principals p on p.id = a.requested_by_principal_id`;
 }
 
-/** An open task with those it is assigned or addressed to. */
+/** The event that may be the assignment of a task. */
+export interface Assignment {
+  readonly actorId: string | null;
+  /** Null for a digest, in which the order of events is lost. */
+  readonly sequence: number | null;
+}
+
+/**
+ * An open task with those it is assigned or addressed to. Nobody, if it was assigned again after this event: the worker
+ * may come to the first event late, and the second one notifies the same person.
+ */
 export function findWaitingTask(
   tenantId: string,
   taskId: string,
-  actorId: string | null,
+  { actorId, sequence }: Assignment,
   candidatesMax: number,
 ) {
   return sql<WaitingRow>`
@@ -55,6 +65,10 @@ export function findWaitingTask(
       select t.*, coalesce(w.path, '{}') as path from tasks t left join workspaces w on w.id = t.workspace_id
       where t.id = ${taskId} and t.tenant_id = ${tenantId} and t.category::text not like 'terminal%'
         and (t.assignee_id is not null or t.is_addressed)
+        and not exists (
+          select from events e
+          where e.tenant_id = ${tenantId} and e.entity_id = ${taskId} and e.sequence > ${sequence}::bigint
+            and e.type = 'task.updated' and e.payload -> 'changes' ? 'assigneeId')
     ), addressee as (
       select assignee_id as id from task where assignee_id is not null
       union
