@@ -129,6 +129,7 @@ const filesNothing = {
     ],
     ...['updatePrincipal', 'disablePrincipal', 'enablePrincipal', 'createIamBinding', 'revokeIamBinding'],
     ...['createApiKey', 'revokeApiKey', 'createDelegation', 'revokeDelegation', 'bootstrap'],
+    ...['putNotificationPreferences', 'putSlackWebhook', 'putSlackChannel', 'unsubscribe'],
   ],
   /** It writes nothing, or what it writes is about what it read. */
   reads: [

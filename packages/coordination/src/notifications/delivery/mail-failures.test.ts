@@ -144,7 +144,7 @@ test('a refusal for now is retried, and becomes a dead letter after the last att
 
 test('a message that is refused after its content is a dead letter, too', async () => {
   const one = await person();
-  const smtp = await server({ message: () => '554 5.7.1 spam, says scanner.people.example' });
+  const smtp = await server({ message: () => '554 5.7.1 spam according to scanner.people.example' });
   await sender(smtp);
   await ask(one);
   await until(async () => (await dead()).length === 1);

@@ -67,7 +67,7 @@ test('a decision is sent at once to the person it is addressed to, with a link t
   const { displayName } = await done(baton.admin.get(`/principals/${baton.admin.principalId}`));
   for (const part of [mail.text, mail.html]) {
     assert.ok(
-      part.includes(`${displayName} asks for your decision about Ship the release (${task.publicId}).`),
+      part.includes(`${displayName} requests your decision about Ship the release (${task.publicId}).`),
     );
     assert.ok(part.includes('May I ship it?'));
     assert.ok(part.includes(`${publicUrl}/approvals/${approval.id}`));
@@ -215,7 +215,7 @@ test('what a person does is not sent to that person', async () => {
     preferences: { kinds: { 'task.assigned': { mail: 'immediate' } } },
   });
   await done(one.post('/tasks', { title: 'for me', assigneeId: one.principalId }), 201);
-  // But a decision: an agent with the person's token asks in the person's name.
+  // But a decision: an agent with the person's token acts in the person's name.
   await done(
     one.post('/approvals', { assignedPrincipalId: one.principalId, comment: 'may the agent?' }),
     201,
@@ -262,7 +262,7 @@ test("a control message is sent to the person who holds the run, without the mes
   assert.equal(smtp.received.length, before);
 });
 
-test('an event notifies no more people than the bound, and the log says so without names', async () => {
+test('an event notifies no more people than the bound, and the log states so without names', async () => {
   const role = await makeRole();
   const people = await Promise.all(Array.from({ length: 4 }, () => person()));
   for (const one of people) await assign(one, role.id);

@@ -8,5 +8,5 @@ export type SendOutcome =
   /** The server, not the message, is at fault; the message was not sent. */
   | { readonly kind: 'away'; readonly reason: string; readonly blame: 'sink' | 'unclear' };
 
-/** Sends one message. @param signal aborts when the time is over */
+/** Sends one message. @param signal aborts when the time has run out */
 export type Send = (signal: AbortSignal) => Promise<SendOutcome>;

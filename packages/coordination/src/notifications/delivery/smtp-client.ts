@@ -23,7 +23,7 @@ interface SmtpError extends Error {
 
 /**
  * Sends e-mails over a few connections that are used again. Nodemailer's connection is used without its pool, because
- * only the steps of a connection tell whether a failed message may have been accepted.
+ * only the steps of a connection show whether a failed message may have been accepted.
  */
 export class SmtpClient {
   readonly #settings: SmtpSettings;

@@ -90,7 +90,7 @@ export function deleteDigestItems(tenantId: string, principalId: string, lastId:
     where principal_id = ${principalId} and tenant_id = ${tenantId} and id <= ${lastId}`;
 }
 
-/** Deletes the schedule of a person without items, and counts anew for others. */
+/** Deletes the schedule of a person without items, and resets the count of others. */
 export function closeDigest(tenantId: string, principalId: string, leftOut: number) {
   return sql`
     with gone as (

@@ -29,8 +29,8 @@ export interface OpenDigest {
 }
 
 /**
- * Reads what a digest has to say: of its oldest items those that still wait for the person, who may still see them.
- * @returns undefined for a person who is gone, or without items
+ * Reads the content of a digest: of its oldest items those that still wait for the person, who may still see them.
+ * @returns undefined for a person who is disabled, or without items
  */
 export async function openDigest(
   pool: Pool,

@@ -9,7 +9,7 @@ const questionCharactersMax = 1000;
 export interface NoticeText {
   /** "Decision requested: Ship the release (TASK-000017)". */
   readonly subject: string;
-  /** "Build agent asks for your decision." */
+  /** "Build agent requests your decision." */
   readonly sentence: string;
   readonly question: string;
   /** "Open the decision". */
@@ -28,7 +28,7 @@ export function textOfNotice(notice: Notice, publicUrl: string): NoticeText {
     const about = title || oneLine(question, titleCharactersMax) || 'approval';
     return {
       subject: `Decision requested: ${about}`,
-      sentence: `${name || 'Baton'} asks for your decision${title && ` about ${title}`}.`,
+      sentence: `${name || 'Baton'} requests your decision${title && ` about ${title}`}.`,
       question,
       action: 'Open the decision',
       url: `${publicUrl}/approvals/${entityId}`,

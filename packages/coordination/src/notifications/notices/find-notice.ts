@@ -20,7 +20,7 @@ export const noticeTypes = [
   'run.control\\_message.accepted',
 ];
 
-/** More holders of a role are not considered, whoever of them is notified. */
+/** The most holders of a role that are considered, before those who can't be notified are left out. */
 const candidatesMax = 2000;
 
 /**
@@ -69,8 +69,8 @@ function statementOf(tenantId: string, { kind, entityId, actorId = null, sequenc
 }
 
 /**
- * People aren't notified of what they did themselves, but of decisions: an agent that works with somebody's token asks
- * in their name.
+ * People aren't notified of what they did themselves, but of decisions: an agent that works with somebody's token
+ * requests them in their name.
  */
 function waitingOf(kind: NotificationKind, row: WaitingRow): Waiting {
   const isDecision = kind === 'decision.requested';

@@ -9,7 +9,7 @@ export interface Notice {
   readonly taskId: string | null;
   readonly taskPublicId: string | null;
   readonly taskTitle: string | null;
-  /** Who asks, assigned or sent it. */
+  /** The requester, or the principal that assigned or sent it. */
   readonly actorName: string | null;
   /** The question of a decision; null for others. */
   readonly question: string | null;

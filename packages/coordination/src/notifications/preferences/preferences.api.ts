@@ -21,7 +21,13 @@ export const preferencesApi = [
     description: 'What is missing has its default. The same preferences again change nothing.',
     body: NotificationPreferencesChange,
     returns: { 200: NotificationPreferences },
-    errors: ['not_a_person', 'unknown_notification_kind', 'invalid_email_address', 'not_found'],
+    errors: [
+      'not_a_person',
+      'permission_denied',
+      'unknown_notification_kind',
+      'invalid_email_address',
+      'not_found',
+    ],
     emits: [preferencesUpdated],
     example: {
       email: null,

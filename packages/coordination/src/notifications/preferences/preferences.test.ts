@@ -147,3 +147,24 @@ test('agents and services are not notified', async () => {
     await refused(one.put(path, {}), 403, 'not_a_person');
   }
 });
+
+test('a token that only reads changes nothing', async () => {
+  const one = await person();
+  const token = await baton.issuer.sign({
+    sub: one.iamPrincipalId,
+    tenant_id: baton.tenantId,
+    scope: ['control-plane:read'],
+  });
+  const send = (method: string, at: string, body?: object) =>
+    baton.request(method, `/api/v1/notifications/${at}`, { token, ...(body && { body }) });
+  await done(send('GET', 'preferences'));
+  const url = 'https://hooks.slack.com/services/T/B/x';
+  for (const [method, at, body] of [
+    ['PUT', 'preferences', {}],
+    ['PUT', 'slack-webhook', { url }],
+    ['DELETE', 'slack-webhook', undefined],
+  ] as const) {
+    const details = await refused(send(method, at, body), 403, 'permission_denied');
+    assert.deepEqual(details, { required: ['control-plane:write'] });
+  }
+});

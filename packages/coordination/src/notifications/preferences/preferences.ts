@@ -26,13 +26,13 @@ export async function getPreferences(context: Context): Promise<NotificationPref
 
 /**
  * Replaces the caller's preferences; the same ones again change nothing.
- * @throws Refusal `not_a_person`, `unknown_notification_kind`, `invalid_email_address`
+ * @throws Refusal `not_a_person`, `permission_denied`, `unknown_notification_kind`, `invalid_email_address`
  */
 export async function putPreferences(
   context: Context,
   { email, kinds, digestIntervalSeconds }: NotificationPreferencesChange,
 ): Promise<NotificationPreferences> {
-  requirePerson(context);
+  requirePersonWhoWrites(context);
   const unknown = Object.keys(kinds).filter((kind) => !isKind(kind));
   if (unknown.length > 0) fail('unknown_notification_kind', { unknown, known: kindNames });
   const { db, tenantId, caller, settings } = context;
@@ -61,6 +61,20 @@ export async function turnMailOff(
 /** @throws Refusal `not_a_person` */
 export function requirePerson({ caller }: Context): void {
   if (caller.kind !== 'human') fail('not_a_person');
+}
+
+const writeScopes = ['control-plane:write', 'control-plane:admin'];
+
+/**
+ * Own preferences need no permission, so the scopes of the token are checked here: a token that only reads changes
+ * nothing.
+ * @throws Refusal `not_a_person`, `permission_denied`
+ */
+export function requirePersonWhoWrites(context: Context): void {
+  requirePerson(context);
+  const { scopes } = context.caller;
+  if (scopes !== undefined && !writeScopes.some((scope) => scopes.has(scope)))
+    fail('permission_denied', { required: [writeScopes[0]] });
 }
 
 function noteUpdate(context: Context, row: PreferencesRow, via: 'api' | 'link'): void {

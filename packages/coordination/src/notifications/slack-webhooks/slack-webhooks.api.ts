@@ -1,6 +1,6 @@
 import type { Surroundings } from '@baton/kernel/http/service';
 import { type Context, endpoint } from '../context.ts';
-import { requirePerson } from '../preferences/preferences.ts';
+import { requirePersonWhoWrites } from '../preferences/preferences.ts';
 import { SlackChannel, SlackChannelRequest, SlackWebhook, SlackWebhookRequest } from './slack-webhook.ts';
 import { slackWebhookRemoved, slackWebhookSet } from './slack-webhooks.events.ts';
 import {
@@ -26,7 +26,13 @@ export const slackWebhooksApi = [
     body: SlackWebhookRequest,
     unprinted: ['url'],
     returns: { 200: SlackWebhook },
-    errors: ['not_a_person', 'slack_not_enabled', 'slack_webhook_not_allowed', 'secret_store_unavailable'],
+    errors: [
+      'not_a_person',
+      'permission_denied',
+      'slack_not_enabled',
+      'slack_webhook_not_allowed',
+      'secret_store_unavailable',
+    ],
     emits: [slackWebhookSet],
     example,
     around: ({ body }, surroundings: Around) => putOwnWebhookAround(body.url, surroundings),
@@ -39,10 +45,10 @@ export const slackWebhooksApi = [
     summary: 'Remove the webhook at which you are notified.',
     description: 'Without one nothing changes.',
     returns: { 204: null },
-    errors: ['not_a_person', 'secret_store_unavailable'],
+    errors: ['not_a_person', 'permission_denied', 'secret_store_unavailable'],
     emits: [slackWebhookRemoved],
     handle: (_, context) => {
-      requirePerson(context);
+      requirePersonWhoWrites(context);
       return removeWebhook(context, context.caller.principalId);
     },
   }),
@@ -62,7 +68,7 @@ export const slackWebhooksApi = [
     path: '/notifications/slack-channel',
     summary: "Set the incoming webhook of the tenant's Slack channel.",
     description:
-      'The channel gets the titles of all tasks and decisions of these kinds, whoever may see them here.',
+      'The channel gets the titles of all tasks and decisions of these kinds, also of those that its readers can't see here.',
     permission: 'connections.manage',
     body: SlackChannelRequest,
     unprinted: ['url'],

@@ -3,12 +3,10 @@ import { done } from '../../testing/leases.ts';
 import { webhookAddress } from '../../testing/notifications.ts';
 
 const channel = defineObject({
-  path: '/notifications/slack-channel',
   make: ({ actor }) => done(actor.put('/notifications/slack-channel', { url: webhookAddress() })),
 });
 
 export default defineFixtures({
-  objects: [channel],
   operations: {
     putSlackWebhook: () => ({ body: { url: webhookAddress() } }),
     putSlackChannel: () => ({ body: { url: webhookAddress() } }),

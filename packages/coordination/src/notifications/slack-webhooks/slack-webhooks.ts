@@ -6,7 +6,7 @@ import { emit } from '../../ledger/journal/journal.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { isKind, kindNames } from '../kinds.ts';
-import { requirePerson } from '../preferences/preferences.ts';
+import { requirePersonWhoWrites } from '../preferences/preferences.ts';
 import {
   type SlackChannel,
   type SlackWebhook,
@@ -27,9 +27,9 @@ export interface StoredAddress {
 
 type Around = Surroundings<StoredAddress, Context>;
 
-/** @throws Refusal `not_a_person`, `slack_not_enabled`, `slack_webhook_not_allowed`, `secret_store_unavailable` */
+/** @throws Refusal `not_a_person`, `permission_denied`, `slack_not_enabled`, `slack_webhook_not_allowed`, `secret_store_unavailable` */
 export async function putOwnWebhookAround(url: string, surroundings: Around): Promise<Answer> {
-  requirePerson(surroundings.context);
+  requirePersonWhoWrites(surroundings.context);
   return storeAround(url, surroundings);
 }
 

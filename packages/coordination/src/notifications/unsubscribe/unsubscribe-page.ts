@@ -10,7 +10,7 @@ export const pageHeaders = {
   'x-content-type-options': 'nosniff',
 };
 
-/** Asks for the click that unsubscribes: programs that follow links in e-mails change nothing. */
+/** Requires a click to unsubscribe: programs that follow links in e-mails change nothing. */
 export function confirmationPage(about: string): string {
   return page(
     'Unsubscribe',

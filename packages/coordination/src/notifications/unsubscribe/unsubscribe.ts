@@ -21,7 +21,7 @@ export function showUnsubscribe(context: Context, token: string): Reply<string> 
     : reply(200, confirmationPage(notificationKinds[found.kind].about), pageHeaders);
 }
 
-/** Verifies the link before anything is read from the database. The body says nothing that the link doesn't. */
+/** Verifies the link before anything is read from the database. The body has nothing that the link doesn't have. */
 export async function unsubscribeAround(
   token: string,
   { context, incoming, command }: Surroundings<Unsubscription, Context>,
