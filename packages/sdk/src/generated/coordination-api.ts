@@ -1455,7 +1455,7 @@ putSlackWebhook(body: SlackWebhookRequest, options?: CallOptions): Promise<Slack
 removeSlackWebhook(options?: CallOptions): Promise<undefined>;
 /** Read which notifications the tenant's Slack channel gets. Needs connections.read. `GET /api/v1/notifications/slack-channel` */
 getSlackChannel(options?: CallOptions): Promise<SlackChannel>;
-/** Set the incoming webhook of the tenant's Slack channel. The channel gets the titles of all tasks and decisions of these kinds, whoever may see them here. Needs connections.manage. `PUT /api/v1/notifications/slack-channel` */
+/** Set the incoming webhook of the tenant's Slack channel. The channel gets the titles of all tasks and decisions of these kinds, also of those that its readers cannot see here. Needs connections.manage. `PUT /api/v1/notifications/slack-channel` */
 putSlackChannel(body: SlackChannelRequest, options?: CallOptions): Promise<SlackChannel>;
 /** Remove the webhook of the tenant's Slack channel. Without one nothing changes. Needs connections.manage. `DELETE /api/v1/notifications/slack-channel` */
 removeSlackChannel(options?: CallOptions): Promise<undefined>;

@@ -68,7 +68,7 @@ export const slackWebhooksApi = [
     path: '/notifications/slack-channel',
     summary: "Set the incoming webhook of the tenant's Slack channel.",
     description:
-      'The channel gets the titles of all tasks and decisions of these kinds, also of those that its readers can't see here.',
+      'The channel gets the titles of all tasks and decisions of these kinds, also of those that its readers cannot see here.',
     permission: 'connections.manage',
     body: SlackChannelRequest,
     unprinted: ['url'],
