@@ -15,7 +15,7 @@ export interface ReceivedMail {
 }
 
 /** A reply such as `550 5.1.1 unknown`; undefined accepts, `silent` never replies, `hang up` closes the connection. */
-type Reply = string | 'silent' | 'hang up' | undefined;
+type Reply = string | undefined;
 
 export interface SmtpBehaviour {
   greeting?: () => Reply;

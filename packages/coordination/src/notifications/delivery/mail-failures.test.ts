@@ -1,7 +1,7 @@
 // Needs a process of its own: it starts and kills workers.
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
@@ -208,7 +208,7 @@ test('a wrong password sends nothing, and shows neither user nor password', asyn
   await until(() => smtp.to(one.address).length === 1);
 });
 
-test('nothing is sent in clear where TLS is required, nor to a server without a valid certificate', async () => {
+test('nothing is sent in clear where TLS is required', async () => {
   const one = await person();
   for (const tls of ['starttls', 'implicit']) {
     const smtp = await server();
@@ -219,6 +219,27 @@ test('nothing is sent in clear where TLS is required, nor to a server without a 
     assert.equal(smtp.received.length, 0);
     await worker.close();
   }
+});
+
+const openssl = spawnSync('openssl', ['version']).error === undefined ? false : 'openssl is not installed';
+
+test('a certificate of an unknown authority is refused, and accepted with CP_SMTP_CA_FILE', {
+  skip: openssl,
+}, async () => {
+  const one = await person();
+  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+  spawnSync('openssl', [
+    ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'],
+    ...['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', key, '-out', cert],
+  ]);
+  const smtp = await server({ tls: { key: readFileSync(key), cert: readFileSync(cert) } });
+  const stranger = await sender(smtp, { CP_SMTP_TLS: 'implicit' });
+  await ask(one);
+  await until(() => stranger.lines.some((line) => line.includes('the mail server could not be reached')));
+  assert.deepEqual([smtp.received.length, smtp.commands.length], [0, 0]);
+  await stranger.close();
+  await sender(smtp, { CP_SMTP_TLS: 'implicit', CP_SMTP_CA_FILE: cert });
+  await until(() => smtp.to(one.address).length === 1);
 });
 
 test('a server that never confirms a message gets it twice at most; then it is a dead letter', async () => {

@@ -104,7 +104,7 @@ test('of a role each holder who may decide gets one e-mail, by name and not toge
   const above = await makeWorkspace(baton);
   const below = await makeWorkspace(baton, { parentId: above.id });
   const elsewhere = await makeWorkspace(baton);
-  const [inTenant, inAbove, inElsewhere, excluded, powerless, off, disabled, stranger] = (await Promise.all([
+  const [inTenant, inAbove, inElsewhere, excluded, powerless, off, disabled, stranger] = await Promise.all([
     person(),
     person(),
     person(),
@@ -113,7 +113,7 @@ test('of a role each holder who may decide gets one e-mail, by name and not toge
     person({ preferences: { kinds: { 'decision.requested': { mail: 'off' } } } }),
     person(),
     person(),
-  ])) as [Addressee, Addressee, Addressee, Addressee, Addressee, Addressee, Addressee, Addressee];
+  ]);
   for (const one of [inTenant, excluded, powerless, off, disabled]) await assign(one, role.id);
   await assign(inAbove, role.id, above.id);
   await assign(inElsewhere, role.id, elsewhere.id);

@@ -4,7 +4,7 @@ import { modesOf } from '../kinds.ts';
 import { slackMessage } from '../messages/slack-message.ts';
 import { findRecipientsOf, findWaiting, noticeTypes } from '../notices/find-notice.ts';
 import type { Notice, Recipient, Waiting } from '../notices/notice.ts';
-import { findWebhook } from '../slack-webhooks/slack-webhooks.sql.ts';
+import { findChannelWebhook } from '../slack-webhooks/slack-webhooks.ts';
 import { deliverTargets, pausingWithoutDatabase, type Target } from './deliver-targets.ts';
 import { findProgress } from './deliveries.sql.ts';
 import { type ChannelTools, commonOf, publicUrlOf, warnOfMore } from './notification-sinks.ts';
@@ -52,7 +52,7 @@ async function channelTargets(
   { kind }: Notice,
   targetOf: (id: string, place: WebhookPlace) => Target,
 ): Promise<Target[]> {
-  const webhook = await pool.row(findWebhook(tenantId, null));
+  const webhook = await findChannelWebhook(pool, tenantId);
   if (webhook === undefined || !webhook.kinds.includes(kind)) return [];
   return [targetOf(webhook.id, { tenantId, host: webhook.host, secretName: webhook.secret_name })];
 }

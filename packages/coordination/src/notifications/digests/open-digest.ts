@@ -1,9 +1,8 @@
 import type { Db, Pool } from '@baton/kernel/database/db';
 import type { JournalEvent } from '../../ledger/journal/event.ts';
 import { isKind, modesOf, type NotificationKind } from '../kinds.ts';
-import { findRecipientsOf, findWaitingOf } from '../notices/find-notice.ts';
+import { findPerson, findRecipientsOf, findWaitingOf } from '../notices/find-notice.ts';
 import type { Notice, Recipient } from '../notices/notice.ts';
-import { findRecipients } from '../notices/notices.sql.ts';
 import type { Settings } from '../settings.ts';
 import { itemsMax } from './digest-items.ts';
 import {
@@ -43,8 +42,7 @@ export async function openDigest(
     await db.run(deleteDigestItems(tenantId, principalId, items.at(-1)?.id ?? 0));
     await db.run(closeDigest(tenantId, principalId, leftOut));
   };
-  const who = { tenantId, ids: [principalId], decides: false, workspaceId: null, rowsMax: 1 };
-  const [recipient] = await pool.rows(findRecipients(who));
+  const recipient = await findPerson(pool, tenantId, principalId);
   if (recipient === undefined || items.length === 0) {
     await close(pool);
     return undefined;

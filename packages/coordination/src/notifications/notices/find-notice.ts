@@ -32,11 +32,11 @@ export async function findWaiting(db: Pool, event: JournalEvent): Promise<Waitin
   switch (type) {
     case 'approval.requested':
       return findWaitingOf(db, tenantId, { kind: 'decision.requested', entityId });
-    case 'task.updated':
-      if (!isAssignment(payload)) return undefined;
-    // falls through
     case 'task.created':
-      return findWaitingOf(db, tenantId, { kind: 'task.assigned', entityId, actorId, sequence });
+    case 'task.updated':
+      return type === 'task.created' || isAssignment(payload)
+        ? findWaitingOf(db, tenantId, { kind: 'task.assigned', entityId, actorId, sequence })
+        : undefined;
     case 'run.control_message.accepted': {
       const messageId = String(payload['controlMessageId']);
       return findWaitingOf(db, tenantId, { kind: 'control_message.received', entityId: messageId });
@@ -119,4 +119,9 @@ export async function findRecipientsOf(
     findRecipients({ tenantId, ids, decides: byBinding, workspaceId, rowsMax: max + 1 }),
   );
   return { recipients: found.slice(0, max), hasMore: found.length > max };
+}
+
+/** One person with their choices. @returns undefined for anybody else, and for a disabled person */
+export async function findPerson(db: Pool, tenantId: string, id: string): Promise<Recipient | undefined> {
+  return db.row(findRecipients({ tenantId, ids: [id], decides: false, workspaceId: null, rowsMax: 1 }));
 }

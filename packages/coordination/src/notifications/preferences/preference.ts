@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { RowOf } from '@baton/kernel/database/row';
-import { Timestamp } from '@baton/values/wire';
+import { Timestamp, valuesByName } from '@baton/values/wire';
 import type { Tables } from '../../service/schema.ts';
 import { ChannelStatus } from '../channels.ts';
 import { addressOf } from '../email-address.ts';
@@ -42,10 +42,7 @@ export const NotificationPreferencesChange = z
     email: z.string().max(320).nullable().default(null).meta({
       description: "The address of the notifications; null for that of the principal's profile.",
     }),
-    kinds: z
-      .record(kindName, Modes.partial())
-      .refine((kinds) => Object.keys(kinds).length <= kindsMax, `must have at most ${kindsMax} kinds`)
-      .default({}),
+    kinds: valuesByName(kindName, Modes.partial(), kindsMax).default({}),
     digestIntervalSeconds: digestIntervalSeconds.default(digestSeconds.usual),
   })
   .meta({ id: 'NotificationPreferencesChange' });

@@ -1,3 +1,4 @@
+import type { Db } from '@baton/kernel/database/db';
 import type { Answer, Surroundings } from '@baton/kernel/http/service';
 import { newId } from '@baton/values/ids';
 import { dropSecret, keepNewSecret, putNewSecret } from '../../access/secret-store/leftovers.ts';
@@ -96,9 +97,14 @@ async function replaceWebhook(
   return row;
 }
 
+/** The webhook of the tenant's channel, if it has one. */
+export async function findChannelWebhook(db: Db, tenantId: string): Promise<WebhookRow | undefined> {
+  return db.row(findWebhook(tenantId, null));
+}
+
 /** @throws Refusal `not_found` */
 export async function getChannel({ db, tenantId }: Context): Promise<SlackChannel> {
-  return slackChannelOf((await db.row(findWebhook(tenantId, null))) ?? fail('not_found'));
+  return slackChannelOf((await findChannelWebhook(db, tenantId)) ?? fail('not_found'));
 }
 
 /** Without a webhook nothing changes. @param principalId null for the channel of the tenant */
