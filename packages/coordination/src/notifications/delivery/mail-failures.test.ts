@@ -8,6 +8,7 @@ import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { freePort } from '@baton/kernel/testing/free-port';
 import { keepSecret } from '@baton/kernel/testing/leaks';
+import { longTest } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done } from '../../testing/leases.ts';
 import {
@@ -166,14 +167,14 @@ test('while the server is down no attempt is counted, and everything is sent onc
   assert.equal(smtp.to(one.address).length, 3);
 });
 
-for (const [what, behaviour] of [
-  ['is silent from the beginning', { greeting: () => 'silent' }],
-  ['hangs up at once', { greeting: () => 'hang up' }],
-  ['refuses the connection', { greeting: () => '554 no service' }],
-  ['closes for now', { recipient: () => '421 4.3.2 closing' }],
-  ['refuses the sender', { from: () => '550 5.7.1 not you' }],
+for (const [tested, what, behaviour] of [
+  [test, 'is silent from the beginning', { greeting: () => 'silent' }],
+  [longTest, 'hangs up at once', { greeting: () => 'hang up' }],
+  [longTest, 'refuses the connection', { greeting: () => '554 no service' }],
+  [longTest, 'closes for now', { recipient: () => '421 4.3.2 closing' }],
+  [test, 'refuses the sender', { from: () => '550 5.7.1 not you' }],
 ] as const)
-  test(`a server that ${what} is paused, and e-mails wait`, async () => {
+  tested(`a server that ${what} is paused, and e-mails wait`, async () => {
     const one = await person();
     let isBad = true;
     const maybe = Object.fromEntries(
@@ -289,7 +290,7 @@ test('a worker that is killed between sending and recording sends one duplicate,
   assert.deepEqual([smtp.to(one.address).length, (await dead()).length], [2, 0]);
 });
 
-test('a worker that is killed each time sends two, and the rest is a dead letter', async () => {
+longTest('a worker that is killed each time sends two, and the rest is a dead letter', async () => {
   const one = await person();
   let victim: ChildProcess | undefined;
   const smtp = await server({
@@ -324,7 +325,7 @@ test('a slow server delays neither the API nor the other events, within the boun
   assert.ok(smtp.connectionsMax <= 2, `${smtp.connectionsMax} connections`);
 });
 
-test('a closed worker returns what it had not begun, and the next one sends it', async () => {
+longTest('a closed worker returns what it had not begun, and the next one sends it', async () => {
   const one = await person();
   const smtp = await server();
   const worker = await sender(smtp);

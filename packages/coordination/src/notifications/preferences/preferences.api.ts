@@ -10,7 +10,7 @@ export const preferencesApi = [
     path: '/notifications/preferences',
     summary: 'Read how you are notified, and by which channels this installation sends.',
     returns: { 200: NotificationPreferences },
-    errors: ['not_a_person', 'not_found'],
+    errors: ['not_a_person'],
     handle: (_, context) => getPreferences(context),
   }),
   endpoint({
@@ -21,13 +21,7 @@ export const preferencesApi = [
     description: 'What is missing has its default. The same preferences again change nothing.',
     body: NotificationPreferencesChange,
     returns: { 200: NotificationPreferences },
-    errors: [
-      'not_a_person',
-      'permission_denied',
-      'unknown_notification_kind',
-      'invalid_email_address',
-      'not_found',
-    ],
+    errors: ['not_a_person', 'permission_denied', 'unknown_notification_kind', 'invalid_email_address'],
     emits: [preferencesUpdated],
     example: {
       email: null,

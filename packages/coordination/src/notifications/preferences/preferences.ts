@@ -7,6 +7,7 @@ import { isKind, kindNames } from '../kinds.ts';
 import {
   type NotificationPreferences,
   type NotificationPreferencesChange,
+  type OwnPreferencesRow,
   type PreferencesRow,
   preferencesOf,
 } from './preference.ts';
@@ -17,7 +18,7 @@ import { findOwnPreferences, upsertMailOff, upsertPreferences } from './preferen
 export async function getPreferences(context: Context): Promise<NotificationPreferences> {
   const { db, tenantId, caller, settings } = context;
   requirePerson(context);
-  const row = (await db.row(findOwnPreferences(tenantId, caller.principalId))) ?? fail('not_found');
+  const row = (await db.row(findOwnPreferences(tenantId, caller.principalId))) as OwnPreferencesRow;
   return preferencesOf(row, settings.CP_MAIL_ALLOWED_DOMAINS, {
     mail: statusOfMail(settings),
     slack: statusOfSlack(settings),

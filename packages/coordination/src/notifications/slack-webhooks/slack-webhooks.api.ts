@@ -45,7 +45,7 @@ export const slackWebhooksApi = [
     summary: 'Remove the webhook at which you are notified.',
     description: 'Without one nothing changes.',
     returns: { 204: null },
-    errors: ['not_a_person', 'permission_denied', 'secret_store_unavailable'],
+    errors: ['not_a_person', 'permission_denied'],
     emits: [slackWebhookRemoved],
     handle: (_, context) => {
       requirePersonWhoWrites(context);
@@ -92,7 +92,6 @@ export const slackWebhooksApi = [
     description: 'Without one nothing changes.',
     permission: 'connections.manage',
     returns: { 204: null },
-    errors: ['secret_store_unavailable'],
     emits: [slackWebhookRemoved],
     handle: (_, context) => removeWebhook(context, null),
   }),

@@ -118,17 +118,20 @@ test('agents have no webhook', async () => {
 });
 
 test('without CP_SLACK_ENABLED, and without a secret store, webhooks are refused', async () => {
-  const one = await person();
-  const put = async (env: Record<string, string>) => {
+  const { token } = await baton.actor({ kind: 'human', permissions: ['connections.manage'] });
+  const put = async (path: string, env: Record<string, string>, address = webhookAddress()) => {
     const { url } = await baton.another(env);
-    const response = await fetch(`${url}/api/v1${own}`, {
+    const response = await fetch(`${url}/api/v1${path}`, {
       method: 'PUT',
-      headers: { authorization: `Bearer ${one.token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ url: webhookAddress() }),
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ url: address }),
     });
     return [response.status, ((await response.json()) as any).error.code];
   };
-  assert.deepEqual(await put({ CP_SLACK_ENABLED: 'false' }), [409, 'slack_not_enabled']);
   const lost = { CP_SECRET_STORE_URL: 'http://127.0.0.1:1', CP_SECRET_STORE_TOKEN: 'a-token' };
-  assert.deepEqual(await put(lost), [503, 'secret_store_unavailable']);
+  for (const path of [own, channel]) {
+    assert.deepEqual(await put(path, { CP_SLACK_ENABLED: 'false' }), [409, 'slack_not_enabled']);
+    assert.deepEqual(await put(path, lost), [503, 'secret_store_unavailable']);
+    assert.deepEqual(await put(path, {}, 'https://evil.example/x'), [422, 'slack_webhook_not_allowed']);
+  }
 });
