@@ -1,12 +1,15 @@
 import { escapeHtml } from '../messages/plain-text.ts';
 
-/** No script, no cache, and no address passed to another page: the address has the token. */
+/**
+ * No script, no cache, and no address passed to another site: the address has the token. With `no-referrer` browsers
+ * send the form with `Origin: null`, which the default run rejects as foreign.
+ */
 export const pageHeaders = {
   'content-type': 'text/html; charset=utf-8',
   'cache-control': 'no-store',
   'content-security-policy':
     "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
-  'referrer-policy': 'no-referrer',
+  'referrer-policy': 'same-origin',
   'x-content-type-options': 'nosniff',
 };
 

@@ -39,7 +39,7 @@ test('opening a link shows a page with a button and changes nothing', async () =
   assert.match(page.body, /Stop e-mail about decisions that wait for you\?/);
   for (const hidden of [one.principalId, one.tenantId]) assert.ok(!page.body.includes(hidden));
   assert.equal(page.headers.get('cache-control'), 'no-store');
-  assert.equal(page.headers.get('referrer-policy'), 'no-referrer');
+  assert.equal(page.headers.get('referrer-policy'), 'same-origin');
   assert.match(
     page.headers.get('content-security-policy') ?? '',
     /default-src 'none'.*frame-ancestors 'none'/,
