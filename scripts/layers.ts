@@ -20,6 +20,7 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
     'rules',
     'processes',
     'packages',
+    'notifications',
     'app',
   ],
 };

@@ -34,6 +34,7 @@ const ownSections: readonly Section[] = [
       { file: 'docs/processes.md', label: 'Processes' },
       { file: 'docs/agents.md', label: 'Agents and connections' },
       { file: 'docs/identity.md', label: 'Identity' },
+      { file: 'docs/notifications.md', label: 'Notifications' },
       {
         label: 'Workload identity',
         collapsed: true,
@@ -107,7 +108,7 @@ const ownSections: readonly Section[] = [
       {
         label: 'Journal and access',
         collapsed: true,
-        entries: reference('journal', 'access', 'authorization'),
+        entries: reference('journal', 'notifications', 'access', 'authorization'),
       },
       {
         label: 'Identity service',

@@ -228,6 +228,7 @@ function defaultSettings(
     CP_ARTIFACT_FOLDER: join(home, artifactFolder),
     CP_SECRET_STORE_KEY_FILE: secrets.sealingKeyFile,
     CP_IAM_ISSUER: issuer,
+    CP_PUBLIC_URL: urls.publicUrl,
     CP_IAM_BASE_URL: `${urls.localUrl}/iam`,
     CP_IAM_JWKS_URL: `${urls.localUrl}/iam/.well-known/jwks.json`,
     CP_OUTBOUND_ALLOWED_HOSTS: JSON.stringify(ownHosts(urls.localUrl)),

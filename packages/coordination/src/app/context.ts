@@ -1,7 +1,7 @@
 import type { Db } from '@baton/kernel/database/db';
 import type { Call } from '@baton/kernel/http/runtime';
 import { endpointsOf } from '@baton/kernel/http/service';
-import type { Context as LowerContext } from '../packages/context.ts';
+import type { Context as LowerContext } from '../notifications/context.ts';
 import type { Auth } from '../service/auth.ts';
 import type { Caller } from '../service/caller.ts';
 import type { Permission } from '../service/permissions.ts';

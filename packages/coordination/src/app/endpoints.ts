@@ -28,6 +28,9 @@ import { retentionApi } from '../ledger/retention/retention.api.ts';
 import { contextAdapterApi } from '../memory/adapter/context-adapter.api.ts';
 import { contextApi } from '../memory/context/context.api.ts';
 import { knowledgeApi } from '../memory/knowledge/knowledge.api.ts';
+import { preferencesApi } from '../notifications/preferences/preferences.api.ts';
+import { slackWebhooksApi } from '../notifications/slack-webhooks/slack-webhooks.api.ts';
+import { unsubscribeApi } from '../notifications/unsubscribe/unsubscribe.api.ts';
 import { assignmentsApi } from '../organisation/assignments/assignments.api.ts';
 import { calendarsApi } from '../organisation/calendars/calendars.api.ts';
 import { capabilitiesApi } from '../organisation/capabilities/capabilities.api.ts';
@@ -253,6 +256,11 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
     tag: 'Connections',
     about: 'Access to accounts in other systems: how each type is connected, and the existing connections.',
     endpoints: [...connectionsApi, ...connectionTypesApi],
+  },
+  {
+    tag: 'Notifications',
+    about: 'How people are notified of what waits for them, by e-mail and Slack.',
+    endpoints: [...preferencesApi, ...slackWebhooksApi, ...unsubscribeApi],
   },
   {
     tag: 'Principals',

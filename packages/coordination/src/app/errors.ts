@@ -1,6 +1,6 @@
 import { conflict, invalid } from '@baton/kernel/http/error-rows';
 import { type ErrorTable, type Fail, refuse } from '@baton/kernel/http/refusal';
-import { errors as lowerErrors } from '../packages/errors.ts';
+import { errors as lowerErrors } from '../notifications/errors.ts';
 
 /** The codes of this layer and of those below it. */
 export const errors = {

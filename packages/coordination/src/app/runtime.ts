@@ -142,7 +142,8 @@ export function coordinationRuntime(
       waitSeconds: settings.CP_IDEMPOTENCY_WAIT_TIMEOUT_SECONDS,
     },
     pipelineCodes: new Set(pipelineCodes),
-    bodyBytesMax: ({ bytes, largeBody }) => {
+    bodyBytesMax: ({ bytes, largeBody, bodyBytesMax }) => {
+      if (bodyBytesMax !== undefined) return bodyBytesMax;
       if (largeBody) return settings.CP_KNOWLEDGE_SNAPSHOT_MAX_BODY_BYTES;
       return bytes ? settings.CP_ARTIFACT_MAX_BYTES : settings.CP_MAX_BODY_BYTES;
     },

@@ -14,7 +14,8 @@ import { checkPolicySettings } from '../access/policy/policy-settings.ts';
 import { checkSecretStoreSettings } from '../access/secret-store/open-secret-store.ts';
 import { leaseBounds } from '../leases/lease-bounds.ts';
 import { checkMemorySettings } from '../memory/gateway/memory-settings.ts';
-import { settings as lowerSettings } from '../processes/settings.ts';
+import { checkNotificationSettings } from '../notifications/delivery/open-notifications.ts';
+import { settings as lowerSettings } from '../notifications/settings.ts';
 import { checkContentSettings } from '../results/contents/open-store.ts';
 
 const seconds = 'seconds';
@@ -134,5 +135,6 @@ export function readCoordinationSettings(env: Readonly<Record<string, string | u
   checkEntitlementSettings(values);
   checkPolicySettings(values);
   checkSecretStoreSettings(values);
+  checkNotificationSettings(values);
   return values;
 }

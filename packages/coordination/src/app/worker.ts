@@ -18,6 +18,9 @@ import { archiveOnSchedule } from '../ledger/retention/schedule.ts';
 import { openSinks } from '../ledger/sinks/open-sinks.ts';
 import type { Sink } from '../ledger/sinks/sink.ts';
 import { finishWrites } from '../memory/knowledge/finish-writes.ts';
+import { deleteOldNotifications } from '../notifications/delivery/old-deliveries.ts';
+import { openNotificationSinks } from '../notifications/delivery/open-notifications.ts';
+import { startDueDigests } from '../notifications/digests/digest-jobs.ts';
 import {
   carryOutProcessOrders,
   fireProcessTimers,
@@ -84,6 +87,8 @@ const jobMakers: readonly ((tools: WorkerTools) => Job)[] = [
   deleteAnsweredKeys,
   deleteUnreferencedContents,
   expireDueConnections,
+  startDueDigests,
+  deleteOldNotifications,
   deleteSecretLeftovers,
   archiveOnSchedule,
   applyPendingRetention,
@@ -126,7 +131,11 @@ export async function startWorker(options: {
     await close();
     throw error;
   });
-  const sinks = { open: [...open, ...(options.sinks ?? [])], discarded };
+  const notifications = openNotificationSinks(tools);
+  const sinks = {
+    open: [...open, ...notifications.open, ...(options.sinks ?? [])],
+    discarded: [...discarded, ...notifications.discarded],
+  };
   const made = [...jobMakers.map((make) => make(tools)), ...deliverOutbox(tools, sinks)];
   const jobs = runJobs(made, { pauseMs: settings.CP_WORKER_POLL_INTERVAL_SECONDS * 1000, log });
   log.info({ jobs: made.map(({ name }) => name) }, 'the worker is running');

@@ -48,6 +48,11 @@ export interface Tables {
   knowledge_documents: KnowledgeDocumentsTable;
   knowledge_intents: KnowledgeIntentsTable;
   left_sets: LeftSetsTable;
+  notification_deliveries: NotificationDeliveriesTable;
+  notification_digest_items: NotificationDigestItemsTable;
+  notification_digests: NotificationDigestsTable;
+  notification_preferences: NotificationPreferencesTable;
+  notification_webhooks: NotificationWebhooksTable;
   observations: ObservationsTable;
   outbox: OutboxTable;
   outbox_deliveries: OutboxDeliveriesTable;
@@ -762,6 +767,57 @@ interface LeftSetsTable {
   set_id: string;
 }
 
+interface NotificationDeliveriesTable {
+  event_id: string;
+  recipient_id: string;
+  channel: string;
+  tenant_id: string;
+  kind: string;
+  unknown_attempts: number;
+  sent_at: string | null;
+  created_at: Generated<string>;
+}
+
+interface NotificationDigestItemsTable {
+  id: Generated<number>;
+  principal_id: string;
+  tenant_id: string;
+  event_id: string;
+  kind: string;
+  entity_id: string;
+  created_at: Generated<string>;
+}
+
+interface NotificationDigestsTable {
+  principal_id: string;
+  tenant_id: string;
+  due_at: string | null;
+  left_out: Generated<number>;
+}
+
+interface NotificationPreferencesTable {
+  tenant_id: string;
+  principal_id: string;
+  email: string | null;
+  modes: Generated<unknown>;
+  digest_interval_seconds: Generated<number>;
+  version: Generated<number>;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
+}
+
+interface NotificationWebhooksTable {
+  id: string;
+  tenant_id: string;
+  principal_id: string | null;
+  host: string;
+  secret_name: string;
+  kinds: Generated<string[]>;
+  version: Generated<number>;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
+}
+
 interface ObservationsTable {
   id: string;
   event_id: string;
@@ -806,6 +862,7 @@ interface OutboxSinksTable {
   tenants: string[] | null;
   type_patterns: string[] | null;
   seen_at: Generated<string>;
+  events_max: number | null;
 }
 
 interface PackageObjectsTable {

@@ -54,6 +54,8 @@ export interface OutboundRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
+  /** The body of the response isn't read, whatever it is. */
+  readonly ignoresBody?: boolean;
 }
 
 export interface OutboundAnswer {
@@ -102,8 +104,8 @@ export class OutboundClient {
    */
   async send(address: string, request: OutboundRequest, signal: AbortSignal): Promise<OutboundAnswer> {
     const url = parseAddress(address);
-    const isSuccess = (code: number) => code >= 200 && code < 300;
-    const { status, location, text } = await this.#ask(url, request, isSuccess, signal);
+    const isRead = (code: number) => request.ignoresBody !== true && code >= 200 && code < 300;
+    const { status, location, text } = await this.#ask(url, request, isRead, signal);
     return { status, location, json: text === '' ? undefined : parseJson(text, url.host) };
   }
 

@@ -150,6 +150,8 @@ NewTask,
 NewTaskComment,
 NewTaskType,
 NextWork,
+NotificationPreferences,
+NotificationPreferencesChange,
 OauthApp,
 OauthAppRequest,
 OutboxDrop,
@@ -265,6 +267,10 @@ SkillInvocationRequest,
 SkillInvocationResult,
 SkillPage,
 SkillRequest,
+SlackChannel,
+SlackChannelRequest,
+SlackWebhook,
+SlackWebhookRequest,
 StoredDocument,
 StoredKnowledgePack,
 SucceededRun,
@@ -1452,6 +1458,33 @@ putOauthApp(key: string, body: OauthAppRequest, options?: CallOptions): Promise<
 getOauthApp(key: string, options?: CallOptions): Promise<OauthApp>;
 }
 
+export interface NotificationsApi {
+/** Read how you are notified, and by which channels this installation sends. `GET /api/v1/notifications/preferences` */
+getPreferences(options?: CallOptions): Promise<NotificationPreferences>;
+/** Replace how you are notified. What is missing has its default. The same preferences again change nothing. `PUT /api/v1/notifications/preferences` */
+putPreferences(body?: NotificationPreferencesChange, options?: CallOptions): Promise<NotificationPreferences>;
+/** Set the incoming webhook of Slack at which you are notified. It replaces the one before. The address is stored in the secret store and never returned. `PUT /api/v1/notifications/slack-webhook` */
+putSlackWebhook(body: SlackWebhookRequest, options?: CallOptions): Promise<SlackWebhook>;
+/** Remove the webhook at which you are notified. Without one nothing changes. `DELETE /api/v1/notifications/slack-webhook` */
+removeSlackWebhook(options?: CallOptions): Promise<undefined>;
+/** Read which notifications the tenant's Slack channel gets. Needs connections.read. `GET /api/v1/notifications/slack-channel` */
+getSlackChannel(options?: CallOptions): Promise<SlackChannel>;
+/** Set the incoming webhook of the tenant's Slack channel. The channel gets the titles of all tasks and decisions of these kinds, also of those that its readers cannot see here. Needs connections.manage. `PUT /api/v1/notifications/slack-channel` */
+putSlackChannel(body: SlackChannelRequest, options?: CallOptions): Promise<SlackChannel>;
+/** Remove the webhook of the tenant's Slack channel. Without one nothing changes. Needs connections.manage. `DELETE /api/v1/notifications/slack-channel` */
+removeSlackChannel(options?: CallOptions): Promise<undefined>;
+/** Show the page that unsubscribes from the e-mails of one kind. Needs no credential, and changes nothing: programs open links of e-mails, too. `GET /api/v1/notifications/unsubscribe` */
+showUnsubscribe(query?: {
+/** From the link of an e-mail. */
+token?: string;
+}, options?: CallOptions): Promise<string>;
+/** Unsubscribe from the e-mails of one kind, by the link of an e-mail (RFC 8058). Needs no credential: the token is signed. The body is ignored, in whatever form a program sends it. `POST /api/v1/notifications/unsubscribe` */
+unsubscribe(body: RawBody, options?: CallOptions & { query?: {
+/** From the link of an e-mail. */
+token?: string;
+} }): Promise<string>;
+}
+
 export interface PeopleApi {
 /** List people, agents and services with their access and their identities, newest first. Needs principals.read. `GET /api/v1/people` */
 list(query?: {
@@ -1563,6 +1596,7 @@ readonly views: ViewsApi;
 readonly agents: AgentsApi;
 readonly connections: ConnectionsApi;
 readonly connectionTypes: ConnectionTypesApi;
+readonly notifications: NotificationsApi;
 readonly people: PeopleApi;
 readonly permissions: PermissionsApi;
 readonly accessRoles: AccessRolesApi;

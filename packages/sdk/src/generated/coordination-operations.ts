@@ -260,6 +260,15 @@ connectionTypes.get GET /api/v1/connection-types/{key} t
 connectionTypes.update PATCH /api/v1/connection-types/{key} bkt
 connectionTypes.putOauthApp PUT /api/v1/connection-types/{key}/oauth-app bkt
 connectionTypes.getOauthApp GET /api/v1/connection-types/{key}/oauth-app t
+notifications.getPreferences GET /api/v1/notifications/preferences t
+notifications.putPreferences PUT /api/v1/notifications/preferences bkt
+notifications.putSlackWebhook PUT /api/v1/notifications/slack-webhook bkt
+notifications.removeSlackWebhook DELETE /api/v1/notifications/slack-webhook kt
+notifications.getSlackChannel GET /api/v1/notifications/slack-channel t
+notifications.putSlackChannel PUT /api/v1/notifications/slack-channel bkt
+notifications.removeSlackChannel DELETE /api/v1/notifications/slack-channel kt
+notifications.showUnsubscribe GET /api/v1/notifications/unsubscribe q
+notifications.unsubscribe POST /api/v1/notifications/unsubscribe brq
 principals.create POST /api/v1/principals bkt
 principals.list GET /api/v1/principals qtp
 principals.get GET /api/v1/principals/{id} t

@@ -2452,6 +2452,55 @@ dbRevision?: number;
 headRevision?: number;
 };
 
+export type NotificationChannelStatus = {
+available: boolean;
+/** Why nothing is sent by this channel; null while it is available. */
+reason: "smtp_not_configured" | "slack_not_enabled" | null;
+};
+
+export type NotificationModes = {
+/** `digest` collects notifications into one e-mail. */
+mail: "off" | "immediate" | "digest";
+/** For the own webhook. */
+slack: "off" | "immediate";
+};
+
+export type NotificationPreferences = {
+email: {
+/** Null if there is no usable address. */
+address: string | null;
+source: "own" | "profile" | null;
+};
+/** By kind. There may be more kinds later. */
+kinds: Record<string, NotificationModes>;
+/** How long notifications are collected for a digest, from the first one on. */
+digestIntervalSeconds: number;
+/** The own webhook. Its address is never returned. */
+slackWebhook: {
+host: string;
+updatedAt: Timestamp;
+} | null;
+channels: {
+mail: NotificationChannelStatus;
+slack: NotificationChannelStatus;
+};
+/** 0 for preferences that were never stored. */
+version: number;
+};
+
+export type NotificationPreferencesChange = {
+/** The address of the notifications; null for that of the principal's profile. */
+email?: string | null;
+kinds?: Record<string, {
+/** `digest` collects notifications into one e-mail. */
+mail?: "off" | "immediate" | "digest";
+/** For the own webhook. */
+slack?: "off" | "immediate";
+}>;
+/** How long notifications are collected for a digest, from the first one on. */
+digestIntervalSeconds?: number;
+};
+
 export type OauthApp = {
 type: string;
 configured: boolean;
@@ -4123,6 +4172,29 @@ outputSchema?: Record<string, unknown> | null;
 sideEffects?: "none" | "external_read" | "external_write" | null;
 riskLevel?: "low" | "medium" | "high" | null;
 contract?: Record<string, unknown> | null;
+};
+
+export type SlackChannel = {
+host: string;
+kinds: string[];
+updatedAt: Timestamp;
+};
+
+export type SlackChannelRequest = {
+/** A secret: it is stored in the secret store. */
+url: string;
+/** What the channel gets; by default decisions only. */
+kinds?: string[];
+};
+
+export type SlackWebhook = {
+host: string;
+updatedAt: Timestamp;
+};
+
+export type SlackWebhookRequest = {
+/** A secret: it is stored in the secret store. */
+url: string;
 };
 
 export type StoredDocument = {

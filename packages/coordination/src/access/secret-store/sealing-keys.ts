@@ -26,22 +26,31 @@ const [keyBytes, nonceBytes, tagBytes, keysMax] = [32, 12, 16, 16];
  * @throws Error with one sentence that quotes nothing from the file
  */
 export function readSealingKeys(file: string): SealingKeys {
-  const lines = readText(file)
+  return sealingKeys(readKeyFile(file, 'CP_SECRET_STORE_KEY_FILE'));
+}
+
+/**
+ * Reads the keys of such a file.
+ * @param setting the name of the file in errors
+ * @throws Error with one sentence that quotes nothing from the file
+ */
+export function readKeyFile(file: string, setting: string): Buffer[] {
+  const lines = readText(file, setting)
     .split('\n')
     .map((line) => line.trim());
   const keys = lines.filter((line) => line !== '' && !line.startsWith('#')).map(keyIn);
   if (keys.length === 0 || keys.length > keysMax || keys.some((key) => key?.length !== keyBytes))
     throw new Error(
-      `The file of CP_SECRET_STORE_KEY_FILE must have 1 to ${keysMax} lines of 32 random bytes in base64, as created by \`openssl rand -base64 32\`.`,
+      `The file of ${setting} must have 1 to ${keysMax} lines of 32 random bytes in base64, as created by \`openssl rand -base64 32\`.`,
     );
-  return sealingKeys(keys as Buffer[]);
+  return keys as Buffer[];
 }
 
-function readText(file: string): string {
+function readText(file: string, setting: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (cause) {
-    throw new Error('The file of CP_SECRET_STORE_KEY_FILE cannot be read.', { cause });
+    throw new Error(`The file of ${setting} cannot be read.`, { cause });
   }
 }
 

@@ -135,6 +135,7 @@ const filesNothing = {
     ...['updatePrincipal', 'disablePrincipal', 'enablePrincipal', 'createIamBinding', 'revokeIamBinding'],
     ...['createAccessRole', 'updateAccessRole', 'setPrincipalAccess'],
     ...['createApiKey', 'revokeApiKey', 'createDelegation', 'revokeDelegation', 'bootstrap'],
+    ...['putNotificationPreferences', 'putSlackWebhook', 'putSlackChannel', 'unsubscribe'],
   ],
   /** It writes nothing, or only writes about objects that it has read. */
   reads: [

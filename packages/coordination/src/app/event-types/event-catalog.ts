@@ -22,6 +22,9 @@ import * as retention from '../../ledger/retention/retention.events.ts';
 import * as contextAdapter from '../../memory/adapter/context-adapter.events.ts';
 import * as context from '../../memory/context/context.events.ts';
 import * as knowledge from '../../memory/knowledge/knowledge.events.ts';
+import * as digests from '../../notifications/digests/digests.events.ts';
+import * as notificationPreferences from '../../notifications/preferences/preferences.events.ts';
+import * as slackWebhooks from '../../notifications/slack-webhooks/slack-webhooks.events.ts';
 import * as assignments from '../../organisation/assignments/assignments.events.ts';
 import * as calendars from '../../organisation/calendars/calendars.events.ts';
 import * as capabilities from '../../organisation/capabilities/capabilities.events.ts';
@@ -129,6 +132,9 @@ const declarations: readonly object[] = [
   connectionTypes,
   connections,
   views,
+  digests,
+  notificationPreferences,
+  slackWebhooks,
 ];
 
 /**

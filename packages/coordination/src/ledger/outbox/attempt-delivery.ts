@@ -1,7 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import { withoutAddresses } from '@baton/kernel/outbound/without-addresses';
 import { eventOf } from '../journal/event.ts';
-import { type Sink, SinkAway } from '../sinks/sink.ts';
+import type { Places } from '../sinks/places.ts';
+import { type Sink, SinkAway, SinkRefused, SinkUnfinished } from '../sinks/sink.ts';
 import type { Delivery } from './claim-deliveries.ts';
 import type { DueEventRow } from './deliveries.sql.ts';
 import type { SinkRest } from './sink-rest.ts';
@@ -23,7 +24,7 @@ export async function attemptDelivery(attempts: Attempts, delivery: Delivery): P
   const unsent = withholdSuspects(delivery, attempts.attemptsMax);
   if (unsent !== undefined) return unsent;
   const sending = rows.map((row) =>
-    attempts.places.run(isAgain, () => attemptEvent(attempts, delivery, row)),
+    attempts.places.run({ isAgain, tenantId: row.tenant_id }, () => attemptEvent(attempts, delivery, row)),
   );
   return Promise.all(sending);
 }
@@ -58,7 +59,7 @@ async function attemptEvent(
  * Decides whether the event or the sink is at fault: if the sink responded, the event is, provided others succeeded.
  */
 function assignBlame(rest: SinkRest, outcome: Outcome, row: DueEventRow, beganAtMs: number): Outcome {
-  if (outcome.kind === 'returned') return outcome;
+  if (outcome.kind === 'returned' || (outcome.kind === 'failed' && outcome.isFinal)) return outcome;
   if (outcome.kind === 'delivered') {
     rest.delivered(beganAtMs);
     return outcome;
@@ -67,7 +68,8 @@ function assignBlame(rest: SinkRest, outcome: Outcome, row: DueEventRow, beganAt
   if (outcome.kind === 'away' && outcome.blame === 'type') rest.refusedType(row);
   else if (isItsOwn) rest.failed(row);
   else if (outcome.kind === 'away') rest.away(outcome.pauseMs);
-  return isItsOwn ? { kind: 'failed', error: outcome.error, cause: outcome.cause } : outcome;
+  if (!isItsOwn || outcome.kind === 'failed') return outcome;
+  return { kind: 'failed', error: outcome.error, cause: outcome.cause };
 }
 
 /** The outcome of one attempt. */
@@ -79,6 +81,8 @@ export type Outcome =
       readonly error: string;
       readonly cause?: unknown;
       readonly isUnsent?: boolean;
+      /** It becomes a dead letter without further attempts. */
+      readonly isFinal?: boolean;
     }
   /** It doesn't count as an attempt. */
   | {
@@ -124,9 +128,11 @@ export async function sendEvent(sink: Sink, row: DueEventRow, closing: AbortSign
 
 /** Operators of the tenant can read the text; the network error is only logged. */
 function outcomeOf(error: unknown): Outcome {
+  if (error instanceof SinkUnfinished) return { kind: 'returned' };
   const message = error instanceof Error ? error.message : 'unknown';
   const text = storableText(withoutAddresses(message).slice(0, errorLengthMax));
   const { cause } = error instanceof Error ? error : {};
+  if (error instanceof SinkRefused) return { kind: 'failed', error: text, cause, isFinal: true };
   if (!(error instanceof SinkAway)) return { kind: 'failed', error: text, cause };
   return { kind: 'away', error: text, cause, pauseMs: error.pauseMs, blame: error.blame };
 }
@@ -147,49 +153,4 @@ function aborted(signal: AbortSignal, over: AbortSignal): Promise<void> {
 /** PostgreSQL stores neither NUL nor half of a surrogate pair, which a cut may leave: the whole batch would fail. */
 function storableText(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\uFFFD');
-}
-
-/** Bounds the number of concurrent deliveries; the others wait for their turn. */
-export interface Places {
-  /** Runs when there is a place; retried deliveries use at most half of the places. */
-  run<T>(isAgain: boolean, work: () => Promise<T>): Promise<T>;
-}
-
-interface Waiting {
-  readonly isAgain: boolean;
-  readonly begin: () => void;
-}
-
-/** @param limit the number of places, read each time */
-export function createPlaces(limit: () => number): Places {
-  let running = 0;
-  let runningAgain = 0;
-  const waiting: Waiting[] = [];
-  return {
-    async run(isAgain, work) {
-      await new Promise<void>((begin) => {
-        waiting.push({ isAgain, begin });
-        next();
-      });
-      try {
-        return await work();
-      } finally {
-        running -= 1;
-        if (isAgain) runningAgain -= 1;
-        next();
-      }
-    },
-  };
-
-  function next(): void {
-    while (running < limit()) {
-      const isAgainFull = runningAgain >= Math.max(1, Math.floor(limit() / 2));
-      const at = waiting.findIndex(({ isAgain }) => !(isAgain && isAgainFull));
-      if (at < 0) return;
-      const [{ isAgain, begin }] = waiting.splice(at, 1) as [Waiting];
-      running += 1;
-      if (isAgain) runningAgain += 1;
-      begin();
-    }
-  }
 }

@@ -1,7 +1,8 @@
 import type { Job, JobTools } from '../../service/job.ts';
 import type { Context } from '../context.ts';
+import { createPlaces, type Places } from '../sinks/places.ts';
 import type { Sink } from '../sinks/sink.ts';
-import { after, attemptDelivery, createPlaces, type Places } from './attempt-delivery.ts';
+import { after, attemptDelivery } from './attempt-delivery.ts';
 import {
   countEvents,
   createDelivery,
@@ -58,7 +59,7 @@ class SinkDelivery {
     this.#inProgressMax = 2 * Math.max(this.#batchMax, sink.concurrency);
     const baseMs = settings.CP_OUTBOX_BACKOFF_BASE_SECONDS * 1000;
     this.#rest = createRest({ baseMs, maxMs: settings.CP_OUTBOX_BACKOFF_MAX_SECONDS * 1000 });
-    this.#places = createPlaces(() => (this.#rest.isTrial ? 1 : sink.concurrency));
+    this.#places = createPlaces(() => (this.#rest.isTrial ? 1 : sink.concurrency), sink.tenantConcurrency);
     this.#claims = createDeliveryClaims(sink.name, tools);
     this.#results = new DeliveryResults(sink.name, this.#rest, tools);
   }
@@ -97,9 +98,17 @@ class SinkDelivery {
     const others = await this.#claims.batch({
       ...more,
       withUnsettled: withUnsettled && tried.length === 0,
-      exceptTenants: this.#rest.restingTenants(),
+      exceptTenants: [...this.#rest.restingTenants(), ...this.#busyTenants()],
     });
     return [...tried, ...others];
+  }
+
+  /** Tenants that use their share of a sink with such shares: their next events are claimed later. */
+  #busyTenants(): string[] {
+    const { tenantConcurrency } = this.#sink;
+    if (tenantConcurrency === undefined) return [];
+    const byTenant = Map.groupBy(this.#inProgress.keys(), ({ rows }) => rows[0]?.tenant_id ?? '');
+    return [...byTenant].flatMap(([id, held]) => (countEvents(held) < tenantConcurrency ? [] : [id]));
   }
 
   /** The number of events that may still be claimed; retries use at most half, so that new events are not delayed. */
@@ -110,7 +119,9 @@ class SinkDelivery {
     if (this.#rest.waitMs() > 0 || (isTrial && held.length > 0))
       return { againMax: 0, newMax: 0, withUnsettled };
     if (isTrial) return { againMax: 1, newMax: 1, withUnsettled };
-    const free = Math.min(this.#batchMax, this.#inProgressMax - countEvents(held));
+    // With shares, one tenant's backlog fills at most a share in each batch.
+    const batchMax = this.#sink.tenantConcurrency ?? this.#batchMax;
+    const free = Math.min(this.#batchMax, batchMax, this.#inProgressMax - countEvents(held));
     const again = countEvents(held.filter(({ isAgain }) => isAgain));
     return {
       againMax: Math.max(0, Math.min(free, this.#inProgressMax / 2 - again)),

@@ -88,6 +88,7 @@ export class DeliveryResults {
       is_dead: false,
       last_error: errors[0] ?? null,
       ...(outcome.kind === 'failed' && this.#retryAfter(row.attempts - (outcome.isUnsent ? 1 : 0))),
+      ...(outcome.kind === 'failed' && outcome.isFinal && { is_dead: true }),
     };
   }
 

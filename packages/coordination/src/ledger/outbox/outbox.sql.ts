@@ -12,7 +12,7 @@ export interface ScannedRow {
 
 export interface Distribution {
   readonly rowsMax: number;
-  /** The maximum number of events of one delivery. */
+  /** The maximum number of events of one delivery, unless its sink declares fewer. */
   readonly eventsMax: number;
 }
 
@@ -35,14 +35,13 @@ export function moveToSinks({ rowsMax, eventsMax }: Distribution, afterSequence:
     ), gone as (
       delete from outbox where event_sequence = any (array(select event_sequence from due))
     ), declared as materialized (
-      select name, tenants, type_patterns, seen_at < now() - interval '10 minutes' as is_old,
+      select name, tenants, type_patterns, events_max, seen_at < now() - interval '10 minutes' as is_old,
         min(now() - seen_at) over (partition by name) < interval '10 minutes' as is_in_use
       from outbox_sinks
     ), numbered as materialized (
       select s.name, due.tenant_id, e.position, e.sequence,
-        (row_number() over (partition by s.name, due.tenant_id order by e.position, e.sequence) - 1) / ${eventsMax}::integer
-          as part
-      from (select distinct name from declared) s cross join due join events e on e.sequence = due.event_sequence
+        (row_number() over (partition by s.name, due.tenant_id order by e.position, e.sequence) - 1) / s.events_max as part
+      from (select name, coalesce(min(events_max), ${eventsMax}::integer) as events_max from declared group by name) s cross join due join events e on e.sequence = due.event_sequence
       where exists (
         select from declared f
         where f.name = s.name and not (f.is_old and f.is_in_use)

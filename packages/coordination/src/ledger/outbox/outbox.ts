@@ -29,13 +29,19 @@ export function deliverOutbox(tools: Tools, { open, discarded }: Sinks): Job[] {
   ];
 }
 
+/** No index has only the sink, and usually there is nothing to delete. */
+const discardPauseMs = 10_000;
+
 function discard({ pool, log }: Tools, sinks: readonly string[]): Job {
+  let nextAt = 0;
   return {
     name: 'outbox discard',
     batchMax: deletedRowsMax,
     async run() {
+      if (performance.now() < nextAt) return 0;
       await undeclare(pool, sinks);
       const gone = await pool.row(deleteDiscarded(sinks, deletedRowsMax));
+      if (!gone?.deleted) nextAt = performance.now() + discardPauseMs;
       if (gone !== undefined && gone.deleted > 0)
         log.warn({ sinks, events: gone.events }, 'undelivered events of discarded sinks were deleted');
       return gone?.deleted ?? 0;

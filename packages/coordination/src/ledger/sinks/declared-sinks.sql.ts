@@ -7,6 +7,8 @@ export interface DeclaredSink {
   /** Null for all. */
   readonly tenants: readonly string[] | null;
   readonly type_patterns: readonly string[] | null;
+  /** The most events of one delivery; null for CP_OUTBOX_BATCH_SIZE. */
+  readonly events_max: number | null;
 }
 
 /**
@@ -16,13 +18,13 @@ export interface DeclaredSink {
  */
 export function declareSinks(sinks: readonly DeclaredSink[], isStart: boolean) {
   return sql<{ name: string }>`
-    insert into outbox_sinks as o (name, filter_digest, tenants, type_patterns)
-    select s.name, s.filter_digest, s.tenants, s.type_patterns
+    insert into outbox_sinks as o (name, filter_digest, tenants, type_patterns, events_max)
+    select s.name, s.filter_digest, s.tenants, s.type_patterns, s.events_max
     from jsonb_to_recordset(${JSON.stringify(sinks)}::jsonb)
-      as s (name text, filter_digest text, tenants uuid[], type_patterns text[])
+      as s (name text, filter_digest text, tenants uuid[], type_patterns text[], events_max integer)
     where ${isStart}::boolean or exists (select from outbox_sinks there where there.name = s.name)
     order by s.name, s.filter_digest
-    on conflict (name, filter_digest) do update set seen_at = now()
+    on conflict (name, filter_digest) do update set seen_at = now(), events_max = excluded.events_max
     returning o.name`;
 }
 

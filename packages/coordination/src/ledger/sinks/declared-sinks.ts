@@ -24,13 +24,14 @@ export function declare(
   { pool, log }: Pick<JobTools<Context>, 'pool' | 'log'>,
   sinks: readonly Sink[],
 ): Declaration {
-  const rows = sinks.map(({ name, filter: { tenants, typePatterns } }) => ({
+  const rows = sinks.map(({ name, filter: { tenants, typePatterns }, eventsMax }) => ({
     name,
     filter_digest: createHash('sha256')
       .update(JSON.stringify([tenants, typePatterns]))
       .digest('hex'),
     tenants,
     type_patterns: typePatterns,
+    events_max: eventsMax ?? null,
   }));
   let nextAt = 0;
   let making: Promise<void> | undefined;

@@ -13,12 +13,19 @@ export interface Sink {
   readonly filter: SinkFilter;
   /** The most concurrent deliveries in each worker. */
   readonly concurrency: number;
+  /**
+   * The most of these of one tenant, for slow sinks: other tenants don't wait for a tenant's backlog. Absent: no limit.
+   */
+  readonly tenantConcurrency?: number;
+  /** The most events of one delivery; absent: CP_OUTBOX_BATCH_SIZE. */
+  readonly eventsMax?: number;
   /** A delivery without a result within this time has failed. */
   readonly timeoutMs: number;
   /**
    * Delivers one event, at least once: repeats have the same id.
    * @param signal aborts when the delivery has ended, with a result or by timeout, which counts as failed
-   * @throws SinkAway when the event isn't at fault; any other error when the delivery of this event has failed
+   * @throws SinkAway when the event isn't at fault, SinkRefused when a repetition is useless, SinkUnfinished when the
+   * rest of the event is to be delivered by another call; any other error when the delivery of this event has failed
    */
   deliver(event: JournalEvent, signal: AbortSignal): Promise<void>;
   /** Closes its connections. */
@@ -44,6 +51,16 @@ export class SinkAway extends Error {
     this.pauseMs = pauseMs;
     this.blame = blame;
   }
+}
+
+/** The delivery can't succeed by repeating it: the event becomes a dead letter at once. */
+export class SinkRefused extends Error {
+  override readonly name = 'SinkRefused';
+}
+
+/** A part of the event was delivered, and the rest is to be delivered by another call; no attempt is counted. */
+export class SinkUnfinished extends Error {
+  override readonly name = 'SinkUnfinished';
 }
 
 /** The code of a network failure, without the address that its text may contain: tenants can read it. */

@@ -147,7 +147,8 @@ export const matrixSetup: MatrixSetup<FixtureTenant> = {
       : undefined;
   },
   keyRequired: ({ idempotency }) => idempotency === 'required',
-  bodyBytesMax: ({ bytes, largeBody }) => (bytes ? 104_857_600 : largeBody ? 8_388_608 : 1_048_576),
+  bodyBytesMax: ({ bytes, largeBody, bodyBytesMax }) =>
+    bodyBytesMax ?? (bytes ? 104_857_600 : largeBody ? 8_388_608 : 1_048_576),
   sizeBeforeCredential: () => true,
   ignoresUnknownFields: ({ id }) => id === 'compileHarnessManifest' || id === 'registerKnowledgePack',
   fixtures: await collectFixtures<FixtureTenant>(join(import.meta.dirname, '../..')),
@@ -165,6 +166,8 @@ async function start() {
     CP_CONTEXT_BASE_URL: memory.url,
     CP_OAUTH_REDIRECT_URI: 'http://localhost:8000/api/v1/connections:callback',
     CP_CONNECTIONS_RETURN_URL: 'http://localhost:8000/connections',
+    CP_PUBLIC_URL: 'http://localhost:8000',
+    CP_SLACK_ENABLED: 'true',
   });
   // A person: some permissions are for people only.
   const allowed = await baton.actor({ kind: 'human' });

@@ -64,6 +64,7 @@ export function sampleEvent(more: Partial<JournalEvent> = {}): JournalEvent {
 
 export interface Received {
   readonly headers: IncomingHttpHeaders;
+  readonly path: string;
   readonly body: string;
 }
 
@@ -91,7 +92,11 @@ export async function startReceiver(respond: Respond = () => ({ status: 204 })):
       const parts: Buffer[] = [];
       request.on('data', (part: Buffer) => parts.push(part));
       request.on('end', () => {
-        const one = { headers: request.headers, body: Buffer.concat(parts).toString() };
+        const one = {
+          headers: request.headers,
+          path: request.url ?? '',
+          body: Buffer.concat(parts).toString(),
+        };
         received.push(one);
         const answer = respond(one);
         if (answer !== undefined) response.writeHead(answer.status, answer.headers).end(answer.body);

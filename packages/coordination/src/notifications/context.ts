@@ -1,0 +1,19 @@
+import { endpointsOf } from '@baton/kernel/http/service';
+import type { Context as LowerContext } from '../packages/context.ts';
+import type { Auth } from '../service/auth.ts';
+import type { Permission } from '../service/permissions.ts';
+import type { ErrorCode } from './errors.ts';
+import type { Settings } from './settings.ts';
+
+/** The context of a handler of this layer. */
+export interface Context extends LowerContext {
+  readonly settings: Settings;
+}
+
+/** Declares an operation of this layer; see `EndpointSpec` for its fields. */
+export const endpoint = endpointsOf<{
+  code: ErrorCode;
+  permission: Permission;
+  auth: Auth;
+  context: Context;
+}>();

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { sql } from '@baton/kernel/database/sql';
+import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { writeEvents } from '../../testing/journal-writer.ts';
+import { done } from '../../testing/leases.ts';
+import { makeAddressee, smtpSettings, startSender } from '../../testing/notifications.ts';
+import { startSmtpServer } from '../../testing/smtp-server.ts';
+import { until } from '../../testing/wait-until.ts';
+
+let baton: TestCoordination;
+before(async () => {
+  baton = await startCoordination();
+});
+after(() => baton.close());
+
+const backlog = 10_000;
+/** The e-mails that are sent before that of the other tenant; each turn sends the share of a tenant, and some follow. */
+const sentBeforeMax = 200;
+
+test("one tenant's 10,000 notifications don't delay the decision of another", async () => {
+  const busy = await makeAddressee(baton);
+  const other = await makeAddressee(baton, { tenantId: baton.otherTenantId });
+  const smtp = await startSmtpServer({
+    message: async () => {
+      await new Promise((resume) => setTimeout(resume, 5));
+      return undefined;
+    },
+  });
+  const question = { assignedPrincipalId: busy.principalId, comment: 'May I?' };
+  const approval = await done(baton.admin.post('/approvals', question), 201);
+  const event = { type: 'approval.requested', entity_type: 'approval', entity_id: approval.id };
+  for (let n = 0; n < backlog; n += 1000)
+    await writeEvents(
+      baton.pool,
+      baton.tenantId,
+      Array.from({ length: 1000 }, () => event),
+    );
+  const worker = await startSender({
+    ...baton.env,
+    ...smtpSettings(smtp),
+    CP_NOTIFICATIONS_HOURLY_MAX: '10000',
+  });
+  try {
+    await until(() => smtp.to(busy.address).length > 10);
+    const distributed = sql<{ n: number }>`select count(*) as n from outbox_deliveries where is_new`;
+    await until(async () => ((await baton.pool.row(distributed))?.n ?? 0) > backlog - 2000);
+    const sentBefore = smtp.to(busy.address).length;
+    const mine = { assignedPrincipalId: other.principalId, comment: 'And mine?' };
+    await done(baton.otherAdmin.post('/approvals', mine), 201);
+    await until(() => smtp.to(other.address).length === 1, "the other tenant's e-mail");
+    const overtaken = smtp.received.indexOf(smtp.to(other.address)[0] as never) - sentBefore;
+    assert.ok(overtaken < sentBeforeMax, `${overtaken} e-mails of the busy tenant came first`);
+    // The busy tenant's own backlog continues.
+    const soFar = smtp.to(busy.address).length;
+    await until(() => smtp.to(busy.address).length > soFar + 20);
+  } finally {
+    await worker.close();
+    await smtp.stop();
+  }
+});

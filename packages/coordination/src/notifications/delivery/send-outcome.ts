@@ -1,0 +1,12 @@
+/** The result of sending one message to one recipient. The reasons contain no address: tenants and the log have them. */
+export type SendOutcome =
+  | { readonly kind: 'sent' }
+  /** A repetition is useless; the message was not sent. */
+  | { readonly kind: 'refused'; readonly reason: string }
+  /** It can be sent later. `isUnknown`: it may have been sent all the same. */
+  | { readonly kind: 'failed'; readonly reason: string; readonly isUnknown: boolean }
+  /** The server, not the message, is at fault; the message was not sent. */
+  | { readonly kind: 'away'; readonly reason: string; readonly blame: 'sink' | 'unclear' };
+
+/** Sends one message. @param signal aborts when the time has run out */
+export type Send = (signal: AbortSignal) => Promise<SendOutcome>;

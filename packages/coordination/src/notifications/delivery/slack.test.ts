@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, test } from 'node:test';
+import { sql } from '@baton/kernel/database/sql';
+import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { done, makeTask } from '../../testing/leases.ts';
+import { type LoggedWorker, publicUrl, startSender, webhookAddress } from '../../testing/notifications.ts';
+import { emptyOutbox, type Received, type Receiver, startReceiver } from '../../testing/sinks.ts';
+import { until } from '../../testing/wait-until.ts';
+
+let baton: TestCoordination;
+let slack: Receiver;
+let worker: LoggedWorker;
+let respond: (
+  received: Received,
+) => { status: number; headers?: Record<string, string>; body?: string } | undefined;
+before(async () => {
+  slack = await startReceiver((received) => respond(received));
+  const hosts = JSON.stringify([new URL(slack.url).host]);
+  baton = await startCoordination({
+    CP_SLACK_ENABLED: 'true',
+    CP_PUBLIC_URL: publicUrl,
+    CP_SLACK_WEBHOOK_HOSTS: hosts,
+    CP_OUTBOUND_ALLOWED_HOSTS: hosts,
+    CP_OUTBOX_BACKOFF_BASE_SECONDS: '1',
+    CP_OUTBOX_BACKOFF_MAX_SECONDS: '1',
+    CP_OUTBOX_MAX_ATTEMPTS: '3',
+    CP_OUTBOX_LOCK_TIMEOUT_SECONDS: '4',
+  });
+  worker = await startSender(baton.env);
+});
+after(async () => {
+  await worker.close();
+  await slack.stop();
+  await baton.close();
+});
+beforeEach(() => {
+  respond = () => ({ status: 200, body: 'ok' });
+});
+
+interface Subscriber extends Actor {
+  readonly url: string;
+}
+async function person(preferences: object = {}): Promise<Subscriber> {
+  const actor = await baton.actor({ kind: 'human', permissions: ['approvals.decide'] });
+  const url = webhookAddress(slack.url);
+  await done(actor.put('/notifications/slack-webhook', { url }));
+  await done(actor.put('/notifications/preferences', preferences));
+  return { ...actor, url };
+}
+const postsTo = ({ url }: { url: string }) =>
+  slack.received.filter(({ path }) => path === new URL(url).pathname).map(({ body }) => JSON.parse(body));
+const ask = (one: Actor, comment = 'May I?', more: object = {}) =>
+  done(baton.admin.post('/approvals', { assignedPrincipalId: one.principalId, comment, ...more }), 201);
+const listOf = async (status: string) =>
+  (await done(baton.admin.get(`/operations/outbox?status=${status}`))).items as any[];
+const isDelivered = () =>
+  until(async () => {
+    const row = await baton.pool.row<{ n: number }>(sql`
+      select (select count(*) from outbox) + (select count(*) from outbox_deliveries where dead_at is null) as n`);
+    return row?.n === 0;
+  }, 'the outbox');
+
+test('a decision is posted to the own webhook, with a link, and texts can neither mention nor link', async () => {
+  const one = await person();
+  const task = await makeTask(baton, { title: 'Ship <!channel> & <https://evil.example|this>' });
+  const approval = await ask(one, '<@U123> ok?\nsecond line', { task: task.id });
+  await until(() => postsTo(one).length === 1);
+  const [message] = postsTo(one);
+  assert.deepEqual([message.unfurl_links, message.unfurl_media], [false, false]);
+  assert.ok(message.text.includes(`<${publicUrl}/approvals/${approval.id}|Open the decision>`));
+  assert.ok(message.text.includes('Ship &lt;!channel&gt; &amp; &lt;https://evil.example|this&gt;'));
+  assert.ok(message.text.includes('> &lt;@U123&gt; ok?\n> second line'));
+  assert.equal(message.text.match(/<(?!https:\/\/baton\.example\/)/), null);
+  await isDelivered();
+  assert.equal(postsTo(one).length, 1);
+});
+
+test('kinds are turned off one by one, and somebody without a webhook gets nothing', async () => {
+  const one = await person({ kinds: { 'decision.requested': { slack: 'off' } } });
+  const without = await baton.actor({ kind: 'human', permissions: ['approvals.decide'] });
+  await ask(one);
+  await ask(without);
+  await makeTask(baton, { title: 'a task', assigneeId: one.principalId });
+  await until(() => postsTo(one).length === 1);
+  await isDelivered();
+  assert.deepEqual(
+    postsTo(one).map(({ text }) => text.startsWith('*Task assigned: a task')),
+    [true],
+  );
+});
+
+test("the tenant's channel gets its kinds once per event, for any addressee", async () => {
+  const [one, other] = [await person(), await person()];
+  const role = await done(baton.admin.post('/roles', { slug: `r${Date.now()}`, name: 'Deciders' }), 201);
+  for (const { principalId } of [one, other])
+    await done(baton.admin.post(`/principals/${principalId}/roles`, { roleId: role.id }), 201);
+  const channel = { url: webhookAddress(slack.url) };
+  await done(baton.admin.put('/notifications/slack-channel', { ...channel, kinds: ['decision.requested'] }));
+  await done(baton.admin.post('/approvals', { requiredRoleId: role.id, comment: 'May I?' }), 201);
+  await makeTask(baton, { assigneeId: one.principalId });
+  await until(() => postsTo(one).length === 2 && postsTo(other).length === 1);
+  await isDelivered();
+  assert.equal(postsTo(channel).length, 1);
+  assert.equal((await baton.admin.delete('/notifications/slack-channel')).status, 204);
+  await ask(one);
+  await isDelivered();
+  assert.equal(postsTo(channel).length, 1);
+});
+
+test('a webhook that was removed at Slack makes a dead letter; one that is busy is tried again', async () => {
+  const [gone, busy] = [await person(), await person()];
+  let refusals = 0;
+  respond = ({ path }) => {
+    if (path === new URL(gone.url).pathname) return { status: 404, body: 'no_service' };
+    if (path !== new URL(busy.url).pathname || refusals === 2) return { status: 200 };
+    refusals += 1;
+    return { status: 429, headers: { 'retry-after': '1' } };
+  };
+  await ask(gone);
+  await ask(busy);
+  await until(async () => (await listOf('dead')).length === 1);
+  const [letter] = await listOf('dead');
+  assert.deepEqual(
+    [letter.sink, letter.lastError, letter.attempts],
+    ['baton:slack', 'the webhook answered 404', 1],
+  );
+  await until(() => postsTo(busy).length === 3);
+  await isDelivered();
+  assert.deepEqual([postsTo(gone).length, postsTo(busy).length], [1, 3]);
+  await emptyOutbox(baton.pool);
+  await worker.close();
+  worker = await startSender(baton.env);
+});
+
+test('a redirect is not followed', async () => {
+  const one = await person();
+  respond = () => ({ status: 302, headers: { location: slack.url.replace('/hook', '/elsewhere') } });
+  await ask(one);
+  await until(async () => (await listOf('dead')).length === 1);
+  assert.equal((await listOf('dead'))[0].lastError, 'the webhook answered 302');
+  assert.equal(slack.received.filter(({ path }) => path === '/elsewhere').length, 0);
+  await emptyOutbox(baton.pool);
+  await worker.close();
+  worker = await startSender(baton.env);
+});
+
+test('an address is used for no other host than that for which it was entered', async () => {
+  const one = await person();
+  await baton.pool.run(sql`
+    update notification_webhooks set host = 'hooks.slack.com' where principal_id = ${one.principalId}`);
+  await ask(one);
+  await until(async () => (await listOf('dead')).length === 1);
+  assert.equal((await listOf('dead'))[0].lastError, 'the address of the webhook is not stored');
+  assert.equal(postsTo(one).length, 0);
+  await emptyOutbox(baton.pool);
+  await worker.close();
+  worker = await startSender(baton.env);
+});
+
+test('a private address is refused unless the operator allows it', async () => {
+  const one = await person();
+  await worker.close();
+  worker = await startSender({ ...baton.env, CP_OUTBOUND_ALLOWED_HOSTS: '[]' });
+  await ask(one);
+  await until(async () => (await listOf('dead')).length === 1);
+  assert.match((await listOf('dead'))[0].lastError, /^the webhook could not be reached: not_https$/);
+  assert.equal(postsTo(one).length, 0);
+  await emptyOutbox(baton.pool);
+  await worker.close();
+  worker = await startSender(baton.env);
+});
+
+test('a webhook that is silent gets a message twice at most', async () => {
+  const one = await person();
+  respond = ({ path }) => (path === new URL(one.url).pathname ? undefined : { status: 200 });
+  await ask(one);
+  await until(async () => (await listOf('dead')).length === 1);
+  assert.match((await listOf('dead'))[0].lastError, /may have been sent/);
+  assert.equal(postsTo(one).length, 2);
+});
+
+test('no line of the log has an address of a webhook', () => {
+  assert.ok(worker.lines.length > 0);
+  for (const line of worker.lines) assert.ok(!line.includes('/hook/'), line);
+});

@@ -1,0 +1,10 @@
+import { z } from 'zod';
+import { defineEvent } from '@baton/kernel/http/service';
+import { Uuid } from '@baton/values/wire';
+
+/** Its delivery sends the digest. */
+export const digestDue = defineEvent(
+  'notification.digest_due',
+  'principal',
+  z.strictObject({ principalId: Uuid, items: z.int() }),
+);

@@ -1,0 +1,104 @@
+import { sql } from '@baton/kernel/database/sql';
+
+export interface NewItem {
+  readonly principal_id: string;
+  readonly digest_interval_seconds: number;
+}
+
+/**
+ * Adds a notice to the digests of these people, and schedules digests that aren't scheduled. What exceeds `itemsMax` of
+ * one person is only counted.
+ */
+export function insertDigestItems(
+  of: { tenantId: string; eventId: string; kind: string; entityId: string },
+  people: readonly NewItem[],
+  itemsMax: number,
+) {
+  return sql`
+    with person as materialized (
+      select p.principal_id, p.digest_interval_seconds,
+        (select count(*) from (
+          select from notification_digest_items i where i.principal_id = p.principal_id limit ${itemsMax}) held) as held
+      from jsonb_to_recordset(${JSON.stringify(people)}::jsonb) as p (principal_id uuid, digest_interval_seconds integer)
+      where not exists (
+        select from notification_digest_items i
+        where i.principal_id = p.principal_id and i.event_id = ${of.eventId} and i.kind = ${of.kind})
+    ), item as (
+      insert into notification_digest_items (principal_id, tenant_id, event_id, kind, entity_id)
+      select principal_id, ${of.tenantId}, ${of.eventId}, ${of.kind}, ${of.entityId} from person where held < ${itemsMax}
+      on conflict (principal_id, event_id, kind) do nothing
+    )
+    insert into notification_digests as d (principal_id, tenant_id, due_at, left_out)
+    select principal_id, ${of.tenantId}, now() + make_interval(secs => digest_interval_seconds),
+      case when held < ${itemsMax} then 0 else 1 end
+    from person
+    order by principal_id
+    on conflict (principal_id) do update
+      set due_at = coalesce(d.due_at, excluded.due_at), left_out = least(d.left_out + excluded.left_out, 100000)`;
+}
+
+export interface DueDigestRow {
+  principal_id: string;
+  tenant_id: string;
+  due_at: string;
+}
+
+export function findDueDigests(after: readonly [at: string, id: string], rowsMax: number) {
+  const [at, id] = after;
+  return sql<DueDigestRow>`
+    select principal_id, tenant_id, due_at from notification_digests
+    where due_at <= now() and (due_at, principal_id) > (${at}::timestamptz, ${id}::uuid)
+    order by due_at, principal_id limit ${rowsMax}`;
+}
+
+/** No row if it isn't due any more, or another worker has it. @returns the number of its items */
+export function takeDueDigest(tenantId: string, principalId: string) {
+  return sql<{ items: number }>`
+    with due as materialized (
+      select principal_id from notification_digests
+      where principal_id = ${principalId} and tenant_id = ${tenantId} and due_at <= now()
+      for update skip locked
+    )
+    update notification_digests d set due_at = null from due where d.principal_id = due.principal_id
+    returning (select count(*)::integer from notification_digest_items i
+      where i.principal_id = d.principal_id and i.tenant_id = ${tenantId}) + d.left_out as items`;
+}
+
+export interface DigestItemRow {
+  id: number;
+  kind: string;
+  entity_id: string;
+}
+
+/** The oldest items first. */
+export function findDigestItems(tenantId: string, principalId: string, rowsMax: number) {
+  return sql<DigestItemRow>`
+    select id, kind, entity_id from notification_digest_items
+    where principal_id = ${principalId} and tenant_id = ${tenantId}
+    order by id limit ${rowsMax}`;
+}
+
+export function findLeftOut(tenantId: string, principalId: string) {
+  return sql<{ left_out: number }>`
+    select left_out from notification_digests where principal_id = ${principalId} and tenant_id = ${tenantId}`;
+}
+
+/** Deletes the items of a digest; later ones stay for the next. */
+export function deleteDigestItems(tenantId: string, principalId: string, lastId: number) {
+  return sql`
+    delete from notification_digest_items
+    where principal_id = ${principalId} and tenant_id = ${tenantId} and id <= ${lastId}`;
+}
+
+/** Deletes the schedule of a person without items, and resets the count of others. */
+export function closeDigest(tenantId: string, principalId: string, leftOut: number) {
+  return sql`
+    with gone as (
+      delete from notification_digests d
+      where principal_id = ${principalId} and tenant_id = ${tenantId} and left_out <= ${leftOut} and due_at is null
+        and not exists (select from notification_digest_items i where i.principal_id = d.principal_id)
+      returning principal_id
+    )
+    update notification_digests set left_out = greatest(left_out - ${leftOut}, 0)
+    where principal_id = ${principalId} and tenant_id = ${tenantId} and not exists (select from gone)`;
+}

@@ -1,0 +1,45 @@
+import { conflict, forbidden, invalid } from '@baton/kernel/http/error-rows';
+import { type ErrorTable, type Fail, refuse } from '@baton/kernel/http/refusal';
+import { errors as lowerErrors } from '../packages/errors.ts';
+
+/** The codes of this layer and of those below it. */
+export const errors = {
+  not_a_person: forbidden(
+    'Only people are notified, and the caller is an agent or a service.',
+    'Call it with a token of the person whose notifications you want to change.',
+  ),
+  unknown_notification_kind: invalid(
+    'There is no such kind of notification.',
+    'Use a kind of `details.known`.',
+    {
+      refused: 'PUT /notifications/preferences {"kinds":{"decision":{"mail":"off"}}}',
+      right: 'PUT /notifications/preferences {"kinds":{"decision.requested":{"mail":"off"}}}',
+    },
+  ),
+  invalid_email_address: invalid(
+    'The e-mail address is malformed, or notifications are not sent to its domain.',
+    'See `details.reason`: send an address such as `maria@example.com`, of a domain in CP_MAIL_ALLOWED_DOMAINS if the operator has set it.',
+    {
+      refused: 'PUT /notifications/preferences {"email":"Maria <maria@example.com>"}',
+      right: 'PUT /notifications/preferences {"email":"maria@example.com"}',
+    },
+  ),
+  slack_not_enabled: conflict(
+    'This installation sends nothing to Slack.',
+    'Have the operator set CP_SLACK_ENABLED, then retry.',
+  ),
+  slack_webhook_not_allowed: invalid(
+    'The address is not an https address on a host that the operator allows for webhooks.',
+    'Send the address of an incoming webhook as Slack shows it, on a host of `details.hosts`.',
+    {
+      refused: 'PUT /notifications/slack-webhook {"url":"http://hooks.slack.com/services/T0/B0/x"}',
+      right: 'PUT /notifications/slack-webhook {"url":"https://hooks.slack.com/services/T0/B0/x"}',
+    },
+  ),
+  ...lowerErrors,
+} as const satisfies ErrorTable;
+
+export type ErrorCode = keyof typeof errors;
+
+/** Refuses the request with one of these codes; `reason` goes to the log only. */
+export const fail: Fail<ErrorCode> = refuse;

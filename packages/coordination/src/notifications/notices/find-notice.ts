@@ -1,0 +1,127 @@
+import type { Pool } from '@baton/kernel/database/db';
+import type { JournalEvent } from '../../ledger/journal/event.ts';
+import type { NotificationKind } from '../kinds.ts';
+import type { Settings } from '../settings.ts';
+import type { Recipient, Waiting } from './notice.ts';
+import {
+  type Assignment,
+  findRecipients,
+  findWaitingDecision,
+  findWaitingMessage,
+  findWaitingTask,
+  type WaitingRow,
+} from './notices.sql.ts';
+
+/** The types of events that may notify somebody, as patterns of `like`. */
+export const noticeTypes = [
+  'approval.requested',
+  'task.created',
+  'task.updated',
+  'run.control\\_message.accepted',
+];
+
+/** The most holders of a role that are considered, before those who can't be notified are left out. */
+const candidatesMax = 2000;
+
+/**
+ * Finds what an event leaves waiting now. Nothing waits if it was decided, completed, reassigned or acknowledged
+ * meanwhile.
+ */
+export async function findWaiting(db: Pool, event: JournalEvent): Promise<Waiting | undefined> {
+  const { type, tenantId, entityId, actorId, sequence, payload } = event;
+  switch (type) {
+    case 'approval.requested':
+      return findWaitingOf(db, tenantId, { kind: 'decision.requested', entityId });
+    case 'task.created':
+    case 'task.updated':
+      return type === 'task.created' || isAssignment(payload)
+        ? findWaitingOf(db, tenantId, { kind: 'task.assigned', entityId, actorId, sequence })
+        : undefined;
+    case 'run.control_message.accepted': {
+      const messageId = String(payload['controlMessageId']);
+      return findWaitingOf(db, tenantId, { kind: 'control_message.received', entityId: messageId });
+    }
+    default:
+      return undefined;
+  }
+}
+
+interface Subject extends Partial<Assignment> {
+  readonly kind: NotificationKind;
+  readonly entityId: string;
+}
+
+/** The same for a notice that was stored for a digest. */
+export async function findWaitingOf(
+  db: Pool,
+  tenantId: string,
+  subject: Subject,
+): Promise<Waiting | undefined> {
+  const row = await db.row(statementOf(tenantId, subject));
+  return row === undefined ? undefined : waitingOf(subject.kind, row);
+}
+
+function statementOf(tenantId: string, { kind, entityId, actorId = null, sequence = null }: Subject) {
+  if (kind === 'decision.requested') return findWaitingDecision(tenantId, entityId, candidatesMax);
+  if (kind === 'task.assigned')
+    return findWaitingTask(tenantId, entityId, { actorId, sequence }, candidatesMax);
+  return findWaitingMessage(tenantId, entityId);
+}
+
+/**
+ * People aren't notified of what they did themselves, but of decisions: an agent that works with somebody's token
+ * requests them in their name.
+ */
+function waitingOf(kind: NotificationKind, row: WaitingRow): Waiting {
+  const isDecision = kind === 'decision.requested';
+  return {
+    notice: {
+      kind,
+      entityId: row.entity_id,
+      taskId: row.task_id,
+      taskPublicId: row.task_public_id,
+      taskTitle: row.task_title,
+      actorName: row.actor_name,
+      question: row.question,
+    },
+    candidateIds: row.candidates,
+    decides: isDecision,
+    exceptId: isDecision ? null : row.actor_id,
+    workspaceId: row.workspace_id,
+  };
+}
+
+function isAssignment({ changes }: JournalEvent['payload']): boolean {
+  return (
+    typeof changes === 'object' && changes !== null && typeof Reflect.get(changes, 'assigneeId') === 'string'
+  );
+}
+
+export interface FoundRecipients {
+  readonly recipients: readonly Recipient[];
+  /** Whether more people than that could be notified. */
+  readonly hasMore: boolean;
+}
+
+/** The people to notify: those who may see it and, of a decision, may decide it. */
+export async function findRecipientsOf(
+  db: Pool,
+  tenantId: string,
+  { candidateIds, exceptId, decides, workspaceId }: Waiting,
+  settings: Settings,
+): Promise<FoundRecipients> {
+  const max = settings.CP_NOTIFICATIONS_RECIPIENTS_MAX;
+  const ids = candidateIds.filter((id) => id !== exceptId);
+  if (ids.length === 0) return { recipients: [], hasMore: false };
+  // A decision point may grant what no binding shows.
+  const byBinding = decides && settings.CP_AUTHZ_MODE !== 'policy';
+  const found = await db.rows(
+    findRecipients({ tenantId, ids, decides: byBinding, workspaceId, rowsMax: max + 1 }),
+  );
+  return { recipients: found.slice(0, max), hasMore: found.length > max };
+}
+
+/** One person with their choices. @returns undefined for anybody else, and for a disabled person */
+export async function findPerson(db: Pool, tenantId: string, id: string): Promise<Recipient | undefined> {
+  return db.row(findRecipients({ tenantId, ids: [id], decides: false, workspaceId: null, rowsMax: 1 }));
+}

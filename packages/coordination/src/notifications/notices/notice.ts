@@ -1,0 +1,41 @@
+import type { NotificationKind, StoredModes } from '../kinds.ts';
+
+/** What is waiting for somebody. Its texts come from outside. */
+export interface Notice {
+  readonly kind: NotificationKind;
+  /** The approval, the task or the control message. */
+  readonly entityId: string;
+  /** Of the task; null for a decision about no task. */
+  readonly taskId: string | null;
+  readonly taskPublicId: string | null;
+  readonly taskTitle: string | null;
+  /** The requester, or the principal that assigned or sent it. */
+  readonly actorName: string | null;
+  /** The question of a decision; null for others. */
+  readonly question: string | null;
+}
+
+/** Whom it waits for, before it is known who of them is notified. */
+export interface Waiting {
+  readonly notice: Notice;
+  readonly candidateIds: readonly string[];
+  /** Only people who may decide approvals. */
+  readonly decides: boolean;
+  /** Who caused it, and isn't notified of it; null to notify everybody. */
+  readonly exceptId: string | null;
+  /** Of the task, or of the decision: people who don't see it aren't notified. */
+  readonly workspaceId: string | null;
+}
+
+/** A person to notify, with their choices. */
+export interface Recipient {
+  id: string;
+  display_name: string;
+  email: string | null;
+  profile_email: string | null;
+  modes: StoredModes;
+  digest_interval_seconds: number;
+  webhook_id: string | null;
+  webhook_host: string | null;
+  webhook_secret: string | null;
+}

@@ -1,0 +1,129 @@
+import { sql } from '@baton/kernel/database/sql';
+import type { Recipient } from './notice.ts';
+
+export interface WaitingRow {
+  entity_id: string;
+  task_id: string | null;
+  task_public_id: string | null;
+  task_title: string | null;
+  actor_id: string | null;
+  actor_name: string | null;
+  question: string | null;
+  workspace_id: string | null;
+  candidates: string[];
+}
+
+/**
+ * A pending approval with those it is addressed to: the assigned person, or the holders of the role in the tenant, in the
+ * approval's workspace or above it. Excluded people and, for a check of a task, those who worked on it or requested its
+ * completion can't decide it.
+ */
+export function findWaitingDecision(tenantId: string, approvalId: string, candidatesMax: number) {
+  return sql<WaitingRow>`
+    with approval as materialized (
+      select a.*, coalesce(w.path, '{}') as path from approvals a left join workspaces w on w.id = a.workspace_id
+      where a.id = ${approvalId} and a.tenant_id = ${tenantId} and a.status = 'pending'
+    ), addressee as (
+      select assigned_principal_id as id from approval where assigned_principal_id is not null
+      union
+      select g.principal_id from approval a join role_assignments g on g.role_id = a.required_role_id and g.tenant_id = a.tenant_id
+      where g.workspace_id is null or g.workspace_id = any (a.path)
+    )
+    select a.id as entity_id, a.task_id, t.public_id as task_public_id, t.title as task_title,
+      a.requested_by_principal_id as actor_id, p.display_name as actor_name, a.comment as question,
+      coalesce(t.workspace_id, a.workspace_id) as workspace_id,
+      array(
+        select id from addressee
+        where not id = any (a.excluded_principals)
+          and not exists (
+            select from verifications v
+            where v.id = a.verification_id and (v.requester_id = addressee.id or has_worked_on(v.task_id, addressee.id)))
+        order by id limit ${candidatesMax}
+      ) as candidates
+    from approval a left join tasks t on t.id = a.task_id left join principals p on p.id = a.requested_by_principal_id`;
+}
+
+/** The event that may be the assignment of a task. */
+export interface Assignment {
+  readonly actorId: string | null;
+  /** Null for a digest, in which the order of events is lost. */
+  readonly sequence: number | null;
+}
+
+/**
+ * An open task with those it is assigned or addressed to. Nobody, if it was assigned again after this event: the worker
+ * may come to the first event late, and the second one notifies the same person.
+ */
+export function findWaitingTask(
+  tenantId: string,
+  taskId: string,
+  { actorId, sequence }: Assignment,
+  candidatesMax: number,
+) {
+  return sql<WaitingRow>`
+    with task as materialized (
+      select t.*, coalesce(w.path, '{}') as path from tasks t left join workspaces w on w.id = t.workspace_id
+      where t.id = ${taskId} and t.tenant_id = ${tenantId} and t.category::text not like 'terminal%'
+        and (t.assignee_id is not null or t.is_addressed)
+        and not exists (
+          select from events e
+          where e.tenant_id = ${tenantId} and e.entity_id = ${taskId} and e.sequence > ${sequence}::bigint
+            and e.type = 'task.updated' and e.payload -> 'changes' ? 'assigneeId')
+    ), addressee as (
+      select assignee_id as id from task where assignee_id is not null
+      union
+      select d.principal_id from task t join task_addressees d on d.task_id = t.id where d.principal_id is not null
+      union
+      select g.principal_id from task t join task_addressees d on d.task_id = t.id
+      join role_assignments g on g.role_id = d.role_id and g.tenant_id = d.tenant_id
+      where g.workspace_id is null or g.workspace_id = any (t.path)
+    )
+    select t.id as entity_id, t.id as task_id, t.public_id as task_public_id, t.title as task_title,
+      ${actorId}::uuid as actor_id, p.display_name as actor_name, null as question, t.workspace_id,
+      array(select id from addressee order by id limit ${candidatesMax}) as candidates
+    from task t left join principals p on p.id = ${actorId}::uuid and p.tenant_id = ${tenantId}`;
+}
+
+/** A control message that isn't acknowledged, with the principal of its run. Its texts stay in Baton. */
+export function findWaitingMessage(tenantId: string, messageId: string) {
+  return sql<WaitingRow>`
+    select m.id as entity_id, m.task_id, t.public_id as task_public_id, t.title as task_title,
+      m.requested_by_principal_id as actor_id, p.display_name as actor_name, null as question, t.workspace_id,
+      array[r.principal_id] as candidates
+    from run_control_messages m join runs r on r.id = m.run_id join tasks t on t.id = m.task_id
+    left join principals p on p.id = m.requested_by_principal_id
+    where m.id = ${messageId} and m.tenant_id = ${tenantId} and m.status = 'accepted' and r.finished_at is null`;
+}
+
+export interface WhoOf {
+  readonly tenantId: string;
+  readonly ids: readonly string[];
+  /** Only those whose binding or key permits decisions. The permissions are literals, as in the indexes of deciders. */
+  readonly decides: boolean;
+  readonly workspaceId: string | null;
+  readonly rowsMax: number;
+}
+
+/** The active people among these who may see it, with their choices. */
+export function findRecipients({ tenantId, ids, decides, workspaceId, rowsMax }: WhoOf) {
+  return sql<Recipient>`
+    select p.id, p.display_name, n.email, p.profile ->> 'email' as profile_email, coalesce(n.modes, '{}') as modes,
+      coalesce(n.digest_interval_seconds, 86400) as digest_interval_seconds, w.id as webhook_id, w.host as webhook_host,
+      w.secret_name as webhook_secret
+    from principals p
+    left join notification_preferences n on n.principal_id = p.id and n.tenant_id = p.tenant_id
+    left join notification_webhooks w on w.principal_id = p.id and w.tenant_id = p.tenant_id
+    where p.id = any (${ids}::uuid[]) and p.tenant_id = ${tenantId} and p.kind = 'human' and p.status = 'active'
+      and (not ${decides}::boolean
+        or exists (
+          select from iam_bindings b
+          where b.principal_id = p.id and b.status = 'active' and b.permissions && '{approvals.decide,admin}')
+        or exists (
+          select from api_keys k
+          where k.principal_id = p.id and k.revoked_at is null and (k.expires_at is null or k.expires_at > now())
+            and k.permissions && '{approvals.decide,admin}'))
+      and (sees_workspace(p.id, ${workspaceId}::uuid) or not exists (
+        select from iam_bindings b
+        where b.principal_id = p.id and b.status = 'active' and b.visibility = 'members'))
+    order by p.id limit ${rowsMax}`;
+}

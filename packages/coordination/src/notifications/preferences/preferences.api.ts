@@ -1,0 +1,33 @@
+import { endpoint } from '../context.ts';
+import { NotificationPreferences, NotificationPreferencesChange } from './preference.ts';
+import { preferencesUpdated } from './preferences.events.ts';
+import { getPreferences, putPreferences } from './preferences.ts';
+
+export const preferencesApi = [
+  endpoint({
+    id: 'getNotificationPreferences',
+    method: 'GET',
+    path: '/notifications/preferences',
+    summary: 'Read how you are notified, and by which channels this installation sends.',
+    returns: { 200: NotificationPreferences },
+    errors: ['not_a_person'],
+    handle: (_, context) => getPreferences(context),
+  }),
+  endpoint({
+    id: 'putNotificationPreferences',
+    method: 'PUT',
+    path: '/notifications/preferences',
+    summary: 'Replace how you are notified.',
+    description: 'What is missing has its default. The same preferences again change nothing.',
+    body: NotificationPreferencesChange,
+    returns: { 200: NotificationPreferences },
+    errors: ['not_a_person', 'permission_denied', 'unknown_notification_kind', 'invalid_email_address'],
+    emits: [preferencesUpdated],
+    example: {
+      email: null,
+      kinds: { 'decision.requested': { mail: 'immediate' }, 'task.assigned': { mail: 'off' } },
+      digestIntervalSeconds: 3600,
+    },
+    handle: ({ body }, context) => putPreferences(context, body),
+  }),
+];

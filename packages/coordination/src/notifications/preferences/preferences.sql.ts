@@ -1,0 +1,51 @@
+import { sql } from '@baton/kernel/database/sql';
+import type { StoredModes } from '../kinds.ts';
+import type { OwnPreferencesRow, PreferencesRow } from './preference.ts';
+
+/** The preferences of a principal, with the defaults of those that were never stored. */
+export function findOwnPreferences(tenantId: string, principalId: string) {
+  return sql<OwnPreferencesRow>`
+    select n.email, p.profile ->> 'email' as profile_email, coalesce(n.modes, '{}') as modes,
+      coalesce(n.digest_interval_seconds, 86400) as digest_interval_seconds, coalesce(n.version, 0) as version,
+      w.host as webhook_host, w.updated_at as webhook_updated_at
+    from principals p
+    left join notification_preferences n on n.principal_id = p.id and n.tenant_id = p.tenant_id
+    left join notification_webhooks w on w.principal_id = p.id and w.tenant_id = p.tenant_id
+    where p.id = ${principalId} and p.tenant_id = ${tenantId}`;
+}
+
+export interface NewPreferences {
+  readonly tenantId: string;
+  readonly principalId: string;
+  readonly email: string | null;
+  readonly modes: StoredModes;
+  readonly digestIntervalSeconds: number;
+}
+
+/** No row if the preferences are the stored ones. */
+export function upsertPreferences(values: NewPreferences) {
+  return sql<PreferencesRow>`
+    insert into notification_preferences as n (tenant_id, principal_id, email, modes, digest_interval_seconds)
+    values (${values.tenantId}, ${values.principalId}, ${values.email}, ${JSON.stringify(values.modes)},
+      ${values.digestIntervalSeconds})
+    on conflict (tenant_id, principal_id) do update
+      set email = excluded.email, modes = excluded.modes, digest_interval_seconds = excluded.digest_interval_seconds,
+        version = n.version + 1, updated_at = now()
+      where (n.email, n.modes, n.digest_interval_seconds)
+        is distinct from (excluded.email, excluded.modes, excluded.digest_interval_seconds)
+    returning *`;
+}
+
+/** Ends the e-mails of one kind. No row if they were off already, or the principal doesn't exist. */
+export function upsertMailOff(tenantId: string, principalId: string, kind: string) {
+  return sql<PreferencesRow>`
+    insert into notification_preferences as n (tenant_id, principal_id, modes)
+    select tenant_id, id, jsonb_build_object(${kind}::text, jsonb_build_object('mail', 'off'))
+    from principals where id = ${principalId} and tenant_id = ${tenantId}
+    on conflict (tenant_id, principal_id) do update
+      set modes = n.modes || jsonb_build_object(${kind}::text,
+          coalesce(n.modes -> ${kind}::text, '{}') || jsonb_build_object('mail', 'off')),
+        version = n.version + 1, updated_at = now()
+      where n.modes #>> array[${kind}::text, 'mail'] is distinct from 'off'
+    returning *`;
+}

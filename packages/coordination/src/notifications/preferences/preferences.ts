@@ -1,0 +1,86 @@
+import { emit } from '../../ledger/journal/journal.ts';
+import { statusOfMail, statusOfSlack } from '../channels.ts';
+import type { Context } from '../context.ts';
+import { faultOfAddress } from '../email-address.ts';
+import { fail } from '../errors.ts';
+import { isKind, kindNames } from '../kinds.ts';
+import {
+  type NotificationPreferences,
+  type NotificationPreferencesChange,
+  type OwnPreferencesRow,
+  type PreferencesRow,
+  preferencesOf,
+} from './preference.ts';
+import { preferencesUpdated } from './preferences.events.ts';
+import { findOwnPreferences, upsertMailOff, upsertPreferences } from './preferences.sql.ts';
+
+/** @throws Refusal `not_a_person` */
+export async function getPreferences(context: Context): Promise<NotificationPreferences> {
+  const { db, tenantId, caller, settings } = context;
+  requirePerson(context);
+  const row = (await db.row(findOwnPreferences(tenantId, caller.principalId))) as OwnPreferencesRow;
+  return preferencesOf(row, settings.CP_MAIL_ALLOWED_DOMAINS, {
+    mail: statusOfMail(settings),
+    slack: statusOfSlack(settings),
+  });
+}
+
+/**
+ * Replaces the caller's preferences; the same ones again change nothing.
+ * @throws Refusal `not_a_person`, `permission_denied`, `unknown_notification_kind`, `invalid_email_address`
+ */
+export async function putPreferences(
+  context: Context,
+  { email, kinds, digestIntervalSeconds }: NotificationPreferencesChange,
+): Promise<NotificationPreferences> {
+  requirePersonWhoWrites(context);
+  const unknown = Object.keys(kinds).filter((kind) => !isKind(kind));
+  if (unknown.length > 0) fail('unknown_notification_kind', { unknown, known: kindNames });
+  const { db, tenantId, caller, settings } = context;
+  const fault = email === null ? undefined : faultOfAddress(email, settings.CP_MAIL_ALLOWED_DOMAINS);
+  if (fault !== undefined) fail('invalid_email_address', { field: 'email', reason: fault });
+  const { principalId } = caller;
+  const values = { tenantId, principalId, email, modes: kinds, digestIntervalSeconds };
+  const stored = await db.row(upsertPreferences(values));
+  if (stored !== undefined) noteUpdate(context, stored, 'api');
+  return getPreferences(context);
+}
+
+/**
+ * Ends somebody's e-mails of one kind, by a signed link. Without a caller: the link identifies the person.
+ * @returns whether anything changed
+ */
+export async function turnMailOff(
+  context: Context,
+  { principalId, kind }: { principalId: string; kind: string },
+): Promise<boolean> {
+  const stored = await context.db.row(upsertMailOff(context.tenantId, principalId, kind));
+  if (stored !== undefined) noteUpdate(context, stored, 'link');
+  return stored !== undefined;
+}
+
+/** @throws Refusal `not_a_person` */
+export function requirePerson({ caller }: Context): void {
+  if (caller.kind !== 'human') fail('not_a_person');
+}
+
+const writeScopes = ['control-plane:write', 'control-plane:admin'];
+
+/**
+ * Own preferences need no permission, so the scopes of the token are checked here: a token that only reads changes
+ * nothing.
+ * @throws Refusal `not_a_person`, `permission_denied`
+ */
+export function requirePersonWhoWrites(context: Context): void {
+  requirePerson(context);
+  const { scopes } = context.caller;
+  if (scopes !== undefined && !writeScopes.some((scope) => scopes.has(scope)))
+    fail('permission_denied', { required: [writeScopes[0]] });
+}
+
+function noteUpdate(context: Context, row: PreferencesRow, via: 'api' | 'link'): void {
+  const { principal_id: principalId, modes, digest_interval_seconds: digestIntervalSeconds, email } = row;
+  const kinds = Object.fromEntries(Object.entries(modes).map(([kind, chosen]) => [kind, chosen ?? {}]));
+  const payload = { principalId, kinds, digestIntervalSeconds, hasOwnEmail: email !== null, via };
+  emit(context, preferencesUpdated, { entityId: principalId }, payload);
+}
