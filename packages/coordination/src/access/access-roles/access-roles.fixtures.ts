@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
+import { defineFixtures, defineObject } from '../../testing/app/fixtures.ts';
 import { done } from '../../testing/leases.ts';
 
 export const newRoleKey = () => `role-${randomBytes(6).toString('hex')}`;

@@ -9,7 +9,7 @@ import {
   startCoordination,
   type TestCoordination,
 } from '../../testing/coordination.ts';
-import { openStream } from '../../testing/stream-client.ts';
+import { openStream } from '../../testing/stream/stream-client.ts';
 import { newRoleKey } from './access-roles.fixtures.ts';
 
 let baton: TestCoordination;

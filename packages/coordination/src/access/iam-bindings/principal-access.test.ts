@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
-import { linkAgent, publishAgent } from '../../testing/agents.ts';
 import {
   type Actor,
   type Answer,
   startCoordination,
   type TestCoordination,
 } from '../../testing/coordination.ts';
-import { openStream } from '../../testing/stream-client.ts';
+import { linkAgent, publishAgent } from '../../testing/registry/agents.ts';
+import { openStream } from '../../testing/stream/stream-client.ts';
 import { until } from '../../testing/wait-until.ts';
 
 let baton: TestCoordination;

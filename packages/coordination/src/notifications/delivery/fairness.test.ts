@@ -4,8 +4,8 @@ import { sql } from '@baton/kernel/database/sql';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { writeEvents } from '../../testing/journal-writer.ts';
 import { done } from '../../testing/leases.ts';
-import { makeAddressee, smtpSettings, startSender } from '../../testing/notifications.ts';
-import { startSmtpServer } from '../../testing/smtp-server.ts';
+import { makeAddressee, smtpSettings, startSender } from '../../testing/notifications/notifications.ts';
+import { startSmtpServer } from '../../testing/notifications/smtp-server.ts';
 import { until } from '../../testing/wait-until.ts';
 
 let baton: TestCoordination;

@@ -6,20 +6,24 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
-import { freePort } from '@baton/kernel/testing/free-port';
-import { keepSecret } from '@baton/kernel/testing/leaks';
+import { keepSecret } from '@baton/kernel/testing/leaks/leaks';
+import { freePort } from '@baton/kernel/testing/process/free-port';
 import { longTest } from '@baton/testing/depth';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done } from '../../testing/leases.ts';
+import { emptyOutbox } from '../../testing/ledger/sinks.ts';
 import {
   type Addressee,
   type LoggedWorker,
   makeAddressee,
   smtpSettings,
   startSender,
-} from '../../testing/notifications.ts';
-import { emptyOutbox } from '../../testing/sinks.ts';
-import { type SmtpBehaviour, type SmtpServer, startSmtpServer } from '../../testing/smtp-server.ts';
+} from '../../testing/notifications/notifications.ts';
+import {
+  type SmtpBehaviour,
+  type SmtpServer,
+  startSmtpServer,
+} from '../../testing/notifications/smtp-server.ts';
 import { until as untilIn } from '../../testing/wait-until.ts';
 
 let baton: TestCoordination;

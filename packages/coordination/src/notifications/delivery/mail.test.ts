@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
-import { keepName } from '@baton/kernel/testing/leaks';
+import { keepName } from '@baton/kernel/testing/leaks/leaks';
 import { newId } from '@baton/values/ids';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, makeRun, makeTask, makeWorker, openSession } from '../../testing/leases.ts';
@@ -12,10 +12,14 @@ import {
   publicUrl,
   smtpSettings,
   startSender,
-} from '../../testing/notifications.ts';
-import { type ReceivedMail, type SmtpServer, startSmtpServer } from '../../testing/smtp-server.ts';
+} from '../../testing/notifications/notifications.ts';
+import {
+  type ReceivedMail,
+  type SmtpServer,
+  startSmtpServer,
+} from '../../testing/notifications/smtp-server.ts';
+import { makeNarrowPerson, makeWorkspace } from '../../testing/organisation/workspaces.ts';
 import { until } from '../../testing/wait-until.ts';
-import { makeNarrowPerson, makeWorkspace } from '../../testing/workspaces.ts';
 
 let baton: TestCoordination;
 let smtp: SmtpServer;

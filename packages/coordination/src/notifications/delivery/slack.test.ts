@@ -3,8 +3,13 @@ import { after, before, beforeEach, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, makeTask } from '../../testing/leases.ts';
-import { type LoggedWorker, publicUrl, startSender, webhookAddress } from '../../testing/notifications.ts';
-import { emptyOutbox, type Received, type Receiver, startReceiver } from '../../testing/sinks.ts';
+import { emptyOutbox, type Received, type Receiver, startReceiver } from '../../testing/ledger/sinks.ts';
+import {
+  type LoggedWorker,
+  publicUrl,
+  startSender,
+  webhookAddress,
+} from '../../testing/notifications/notifications.ts';
 import { until } from '../../testing/wait-until.ts';
 
 let baton: TestCoordination;

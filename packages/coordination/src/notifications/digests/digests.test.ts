@@ -10,8 +10,8 @@ import {
   publicUrl,
   smtpSettings,
   startSender,
-} from '../../testing/notifications.ts';
-import { type SmtpServer, startSmtpServer } from '../../testing/smtp-server.ts';
+} from '../../testing/notifications/notifications.ts';
+import { type SmtpServer, startSmtpServer } from '../../testing/notifications/smtp-server.ts';
 import { until } from '../../testing/wait-until.ts';
 
 let baton: TestCoordination;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, refused } from '../../testing/leases.ts';
-import { mailAddress, smtpSettings } from '../../testing/notifications.ts';
+import { mailAddress, smtpSettings } from '../../testing/notifications/notifications.ts';
 
 let baton: TestCoordination;
 const path = '/notifications/preferences';

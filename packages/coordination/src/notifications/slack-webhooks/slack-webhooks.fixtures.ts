@@ -1,6 +1,6 @@
-import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
+import { defineFixtures, defineObject } from '../../testing/app/fixtures.ts';
 import { done } from '../../testing/leases.ts';
-import { webhookAddress } from '../../testing/notifications.ts';
+import { webhookAddress } from '../../testing/notifications/notifications.ts';
 
 const channel = defineObject({
   make: ({ actor }) => done(actor.put('/notifications/slack-channel', { url: webhookAddress() })),

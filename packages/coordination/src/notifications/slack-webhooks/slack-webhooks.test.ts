@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, refused } from '../../testing/leases.ts';
-import { publicUrl, webhookAddress } from '../../testing/notifications.ts';
+import { publicUrl, webhookAddress } from '../../testing/notifications/notifications.ts';
 
 let baton: TestCoordination;
 before(async () => {

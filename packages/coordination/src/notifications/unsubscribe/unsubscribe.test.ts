@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { newId } from '@baton/values/ids';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done } from '../../testing/leases.ts';
-import { unsubscribeToken } from '../../testing/notifications.ts';
+import { unsubscribeToken } from '../../testing/notifications/notifications.ts';
 import type { Unsubscription } from './unsubscribe-links.ts';
 
 let baton: TestCoordination;

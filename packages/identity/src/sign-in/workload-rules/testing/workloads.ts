@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
-import { keepSecret } from '@baton/kernel/testing/leaks';
+import { keepSecret } from '@baton/kernel/testing/leaks/leaks';
 import { assertionGrant } from '../../../issuing/oauth2/oauth-token.ts';
 import { sendForm } from '../../../issuing/oauth2/testing/forms.ts';
 import { type Answer, startIdentity, type TestIdentity, testSigningKey } from '../../../testing/identity.ts';

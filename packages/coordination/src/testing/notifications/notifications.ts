@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { createLog } from '@baton/kernel/process/log';
-import { keepName, keepSecret } from '@baton/kernel/testing/leaks';
-import { readKeyFile } from '../access/secret-store/sealing-keys.ts';
-import { startWorker } from '../app/worker.ts';
-import type { Unsubscription } from '../notifications/unsubscribe/unsubscribe-links.ts';
-import { linksOf } from '../notifications/unsubscribe/unsubscribe-links.ts';
-import type { Actor, ActorOptions, TestCoordination } from './coordination.ts';
-import { done } from './leases.ts';
+import { keepName, keepSecret } from '@baton/kernel/testing/leaks/leaks';
+import { readKeyFile } from '../../access/secret-store/sealing-keys.ts';
+import { startWorker } from '../../app/worker.ts';
+import type { Unsubscription } from '../../notifications/unsubscribe/unsubscribe-links.ts';
+import { linksOf } from '../../notifications/unsubscribe/unsubscribe-links.ts';
+import type { Actor, ActorOptions, TestCoordination } from '../coordination.ts';
+import { done } from '../leases.ts';
 
 export const publicUrl = 'https://baton.example';
 
