@@ -26,9 +26,9 @@ import { eventsApi } from '../records/journal/events.api.ts';
 import { browserSessionsApi } from '../sign-in/browser-sessions/browser-sessions.api.ts';
 import { federationApi } from '../sign-in/federation/federation.api.ts';
 import { identityProvidersApi } from '../sign-in/identity-providers/identity-providers.api.ts';
-import { workloadRulesApi } from '../sign-in/workload-rules/workload-rules.api.ts';
 import { invitationsApi } from '../sign-in/invitations/invitations.api.ts';
 import { passkeysApi } from '../sign-in/passkeys/passkeys.api.ts';
+import { workloadRulesApi } from '../sign-in/workload-rules/workload-rules.api.ts';
 import type { Context } from './context.ts';
 import { healthApi } from './health/health.api.ts';
 

@@ -103,7 +103,6 @@ export function getLockedMember(
 
 export type { LockedPerson };
 
-/**
 /** As `getLockedMember`, for a change of the principal itself: changes wait for each other. */
 export function lockMember(db: Db, tenantId: string, principalId: string): Promise<PrincipalRow | undefined> {
   return db.row(lockPrincipal(tenantId, principalId));
@@ -114,6 +113,7 @@ export async function pauseNew(db: Db, principalId: string): Promise<void> {
   await db.run(updatePaused(principalId));
 }
 
+/**
  * Locks a principal regardless of its memberships, for a source that manages the person; undefined when there is none.
  */
 export function lockPerson(db: Db, principalId: string): Promise<LockedPerson | undefined> {
