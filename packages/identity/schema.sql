@@ -597,6 +597,13 @@ create table used_assertions (
 CREATE INDEX used_assertions_in_order ON public.used_assertions USING btree (expires_at);
 CREATE INDEX used_assertions_of_provider ON public.used_assertions USING btree (identity_provider_id, expires_at);
 
+create table used_challenges (
+  challenge_hash text not null,
+  expires_at timestamp(3) with time zone not null,
+  constraint used_challenges_pkey PRIMARY KEY (challenge_hash)
+);
+CREATE INDEX used_challenges_by_expiry ON public.used_challenges USING btree (expires_at);
+
 create table workload_rules (
   id uuid not null,
   tenant_id uuid not null,
@@ -617,13 +624,6 @@ create table workload_rules (
   constraint workload_rules_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
   constraint workload_rules_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
-
-create table used_challenges (
-  challenge_hash text not null,
-  expires_at timestamp(3) with time zone not null,
-  constraint used_challenges_pkey PRIMARY KEY (challenge_hash)
-);
-CREATE INDEX used_challenges_by_expiry ON public.used_challenges USING btree (expires_at);
 
 CREATE OR REPLACE FUNCTION public.audit_number_before(instant timestamp with time zone)
  RETURNS bigint

@@ -33,8 +33,8 @@ export interface Tables {
   tenants: TenantsTable;
   upstream_accounts: UpstreamAccountsTable;
   used_assertions: UsedAssertionsTable;
-  workload_rules: WorkloadRulesTable;
   used_challenges: UsedChallengesTable;
+  workload_rules: WorkloadRulesTable;
 }
 
 interface AudiencesTable {
@@ -428,6 +428,11 @@ interface UsedAssertionsTable {
   expires_at: string;
 }
 
+interface UsedChallengesTable {
+  challenge_hash: string;
+  expires_at: string;
+}
+
 interface WorkloadRulesTable {
   id: string;
   tenant_id: string;
@@ -441,9 +446,4 @@ interface WorkloadRulesTable {
   lifetime_seconds_max: number;
   status: Generated<'active' | 'disabled'>;
   created_at: Generated<string>;
-}
-
-interface UsedChallengesTable {
-  challenge_hash: string;
-  expires_at: string;
 }
