@@ -42,7 +42,7 @@ export function openUnsubscribeLinks(settings: Settings): UnsubscribeLinks | und
 
 /** @param keys of 32 bytes each, one or more: the first one signs. Keys of their own are derived from them. */
 export function linksOf(keys: readonly Buffer[]): UnsubscribeLinks {
-  const own = keys.map((key) => Buffer.from(hkdfSync('sha256', key, '', 'baton notification links', 32)));
+  const own = keys.map((key) => Buffer.from(hkdfSync('sha256', key, '', 'notification links of Baton', 32)));
   const signed = (key: Buffer, content: string) => createHmac('sha256', key).update(content).digest();
   return {
     sign({ tenantId, principalId, kind }) {

@@ -27,7 +27,7 @@ interface Sealed extends Challenge {
 export const stateLengthMax = 1000;
 const challengeBytes = 32;
 const macBytes = 32;
-const info = 'baton passkey challenges';
+const info = 'passkey challenges of Baton';
 /** More than clocks of processes differ: a used challenge is stored until no process accepts it any more. */
 const storedLongerSeconds = 900;
 const deletedMax = 100;
