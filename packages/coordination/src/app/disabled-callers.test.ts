@@ -28,7 +28,11 @@ const writing = endpoints.filter(
 let started: WithMemory;
 let baton: TestCoordination;
 before(async () => {
-  started = await startWithMemory({ CP_OAUTH_REDIRECT_URI: 'http://localhost:8000/callback' });
+  started = await startWithMemory({
+    CP_OAUTH_REDIRECT_URI: 'http://localhost:8000/callback',
+    CP_PUBLIC_URL: 'http://localhost:8000',
+    CP_SLACK_ENABLED: 'true',
+  });
   ({ baton } = started);
 });
 after(() => started.close());

@@ -19,6 +19,17 @@ after(() => identity.close());
 const json = { 'content-type': 'application/json' };
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
 const bounds: Record<string, { bytesMax: number; headers?: Record<string, string> }> = {
+  'POST /api/v1/browser-sessions:exchange': { bytesMax: 16_384 },
+  'POST /api/v1/browser-sessions:revoke-self': { bytesMax: 16_384 },
+  'POST /api/v1/invitations:accept': { bytesMax: 65_536 },
+  'POST /api/v1/invitations:read': { bytesMax: 16_384 },
+  'POST /api/v1/invitations:registration-options': { bytesMax: 16_384 },
+  'POST /api/v1/passkeys:list': { bytesMax: 16_384 },
+  'POST /api/v1/passkeys:register': { bytesMax: 16_384 },
+  'POST /api/v1/passkeys:registration-options': { bytesMax: 16_384 },
+  'POST /api/v1/passkeys:remove': { bytesMax: 16_384 },
+  'POST /api/v1/passkeys:rename': { bytesMax: 16_384 },
+  'POST /api/v1/passkeys:sign-in': { bytesMax: 16_384 },
   'POST /api/v1/platform-access-tokens:exchange': { bytesMax: 16_384 },
   'POST /api/v1/platform-access-tokens:introspect': { bytesMax: 16_384 },
   'POST /api/v1/platform-access-tokens:revoke-self': { bytesMax: 16_384 },
