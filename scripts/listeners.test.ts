@@ -26,6 +26,8 @@ const allowed = [
   'packages/cli/src/operations/outbox/outbox.test.ts',
   'packages/cli/src/program.test.ts',
   'packages/cli/src/result-form.test.ts',
+  'packages/cli/src/workload/workload-identity.test.ts',
+  'packages/cli/src/workload/workload-presets.test.ts',
   'packages/coordination/src/access/access-tokens/algorithms.test.ts',
   'packages/coordination/src/access/access-tokens/jwks.test.ts',
   'packages/coordination/src/access/access-tokens/tokens.test.ts',
@@ -57,6 +59,7 @@ const allowed = [
   'packages/platform/src/console-service/provider-sign-in.test.ts',
   'packages/platform/src/first-install.test.ts',
   'packages/sdk/src/testing/stub-service.ts',
+  'packages/sdk/src/workload-identity.test.ts',
   'scripts/docs/site-server.ts',
   'scripts/test-run.test.ts',
 ];
