@@ -17,6 +17,7 @@ const helpGroups: readonly (readonly [heading: string, names: readonly string[]]
     [
       'directory',
       'token',
+      'workload',
       'operations',
       'backup',
       'restore',
