@@ -348,7 +348,7 @@ get(ref: string, options?: CallOptions): Promise<Task>;
 update(ref: string, body: TaskChange, options: CallOptions & Matched): Promise<Task>;
 /** Complete a task. A task with checks keeps its status until a verification attempt has passed; a second call returns the task unchanged. A task of a process step with a form can only be completed while its custom fields satisfy the form (`/tasks/{ref}/form`). Needs tasks.write. `POST /api/v1/tasks/{ref}:complete` */
 complete(ref: string, body: TaskCompletion, options: CallOptions & Matched): Promise<Task>;
-/** Get the form of the process step that a task belongs to. The answers are custom fields of the task. A completion with answers that don't satisfy the form is refused with `custom_fields_invalid`. For a task that was not created by a process, `process` and `form` are null. Needs tasks.read. `GET /api/v1/tasks/{ref}/form` */
+/** Get the form of the process step that a task belongs to. The answers are custom fields of the task. A completion with answers that don't match the form is refused with `custom_fields_invalid`. For a task that was not created by a process, `process` and `form` are null. Needs tasks.read. `GET /api/v1/tasks/{ref}/form` */
 getForm(ref: string, options?: CallOptions): Promise<TaskForm>;
 /** List the transitions of a task from its status, with the call for each. Needs tasks.read. `GET /api/v1/tasks/{ref}/transitions` */
 listTransitions(ref: string, options?: CallOptions): Promise<TaskTransitions>;
@@ -373,7 +373,7 @@ startRun(ref: string, body: RunRequest, options?: CallOptions): Promise<Run>;
 getUsage(ref: string, query?: {
 includeDescendants?: boolean;
 }, options?: CallOptions): Promise<Usage>;
-/** List the people and roles that a request for approval of a task can be addressed to. People with the permission `approvals.decide` who can see the task, and the roles that they hold there. At most 20 of each. With CP_AUTHZ_MODE=policy, these are only the people whose binding has the permission; `hasMore` is always true. Needs approvals.manage. `GET /api/v1/tasks/{ref}/deciders` */
+/** List the possible addressees of an approval request for a task: people and roles. People with the permission `approvals.decide` who can see the task, and the roles that they hold there. At most 20 of each. With CP_AUTHZ_MODE=policy, these are only the people whose binding has the permission; `hasMore` is always true. Needs approvals.manage. `GET /api/v1/tasks/{ref}/deciders` */
 listDeciders(ref: string, options?: CallOptions): Promise<EligibleDeciders>;
 /** Add a comment to a task. It may refer to a run or an artifact of the task. Closed tasks accept comments too. Needs tasks.write. `POST /api/v1/tasks/{ref}/comments` */
 createComment(ref: string, body: NewTaskComment, options?: CallOptions): Promise<TaskComment>;
@@ -395,9 +395,9 @@ limit?: number;
 /** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<TaskCommentRevisionPage, TaskCommentRevision>;
-/** Migrate a task to another version of its type. By default, the target is the newest active version. Nobody may be working on the task, not even the caller. Migrating to the current version changes nothing. Approvals of the task are requested again, unless the caller may decide them. Only the publisher of the current version, or a person, may migrate to a version without its checks or required outputs; a principal that had a run of the task never may. Needs task_types.manage. `POST /api/v1/tasks/{ref}:migrate-type` */
+/** Migrate a task to another version of its type. By default, the target is the newest active version. No principal may be working on the task, not even the caller. Migrating to the current version changes nothing. Approvals of the task are requested again, unless the caller may decide them. Only the publisher of the current version, or a person, may migrate to a version without its checks or required outputs; a principal that had a run of the task never may. Needs task_types.manage. `POST /api/v1/tasks/{ref}:migrate-type` */
 migrateType(ref: string, body: TypeMigration, options: CallOptions & Matched): Promise<Task>;
-/** Add a relation between two tasks. parent: this is a child of the other. blocks: this must end before the other. depends_on: this waits for the other. spawned_by: this came from the other; $.spawnedBy reads the first such relation. related_to: for information only. A task has at most 1,000 relations in both directions together; a further one at either end is refused with `invalid_relation` and `maxRelations`. Needs tasks.write. `POST /api/v1/tasks/{ref}/relations` */
+/** Add a relation between two tasks. parent: this is a child of the other. blocks: this must end before the other. depends_on: this waits for the other. spawned_by: this originates from the other; $.spawnedBy reads the first such relation. related_to: for information only. A task has at most 1,000 relations in both directions together; a further one at either end is refused with `invalid_relation` and `maxRelations`. Needs tasks.write. `POST /api/v1/tasks/{ref}/relations` */
 createRelation(ref: string, body: TaskRelationRequest, options?: CallOptions): Promise<TaskRelation>;
 /** List the relations of a task in both directions, oldest first. Returns the whole list, without pages: a task has at most 1,000. Relations to tasks that the caller can’t see are excluded. Needs tasks.read. `GET /api/v1/tasks/{ref}/relations` */
 listRelations(ref: string, options?: CallOptions): Paged<TaskRelationPage, TaskRelation>;
@@ -574,7 +574,7 @@ revoke(id: string, body?: ChildHandleRevocation, options?: CallOptions): Promise
 }
 
 export interface ApprovalsApi {
-/** Request approval from a person. Requests approval from one principal, or from the holders of a role. A gate holds its task back: nobody can claim or complete the task until the gate is decided or cancelled. The service records what the decider is shown as the subject (at most 64 KiB). Needs approvals.manage. `POST /api/v1/approvals` */
+/** Request approval from a person. Requests approval from one principal, or from the holders of a role. A gate holds its task back: no principal can claim or complete the task until the gate is decided or cancelled. The service records what the decider is shown as the subject (at most 64 KiB). Needs approvals.manage. `POST /api/v1/approvals` */
 request(body?: ApprovalRequest, options?: CallOptions): Promise<Approval>;
 /** List approvals, newest first. Needs approvals.read. `GET /api/v1/approvals` */
 list(query?: {
@@ -585,15 +585,15 @@ limit?: number;
 /** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<ListedApprovalPage, ListedApproval>;
-/** Read an approval. Returns the recorded subject. If it has changed, `current` is the current subject and `changedFields` names the differences. Needs approvals.read. `GET /api/v1/approvals/{id}` */
+/** Read an approval. Returns the recorded subject. If it has changed, `current` is the current subject and `changedFields` lists the differences. Needs approvals.read. `GET /api/v1/approvals/{id}` */
 get(id: string, options?: CallOptions): Promise<Approval>;
 /** Approve. For the assigned person, or a person with the required role. Opens a gate. If the subject has changed, the request needs `subjectDigest` with the digest of the current subject. Needs approvals.decide. `POST /api/v1/approvals/{id}:approve` */
 approve(id: string, body?: ApprovalDecision, options?: CallOptions & Partial<Matched>): Promise<Approval>;
 /** Reject. For the people who may approve. Opens a gate too; its task stays open, and people decide how to continue. Needs approvals.decide. `POST /api/v1/approvals/{id}:reject` */
 reject(id: string, body?: ApprovalDecision, options?: CallOptions & Partial<Matched>): Promise<Approval>;
-/** Cancel a request for approval. Opens a gate. Somebody else's gate can be cancelled only by a person who may decide it. A request that a task type, rule, process or verification declares can be cancelled by such a person, or by a person with `claims.manage`. Cancelling again changes nothing. Needs approvals.manage. `POST /api/v1/approvals/{id}:cancel` */
+/** Cancel a request for approval. Opens a gate. A gate requested by another principal can be cancelled only by a person who may decide it. A request that a task type, rule, process or verification declares can be cancelled by such a person, or by a person with `claims.manage`. Cancelling again changes nothing. Needs approvals.manage. `POST /api/v1/approvals/{id}:cancel` */
 cancel(id: string, body?: ApprovalCancellation, options?: CallOptions): Promise<Approval>;
-/** Read the outcome of a decision and its progress. The task's type declares the outcome. A worker executes it in the name of the decider; it waits while a task that it changes is claimed or held back. Needs approvals.read. `GET /api/v1/approvals/{id}/outcome` */
+/** Read the outcome of a decision and its progress. The task's type declares the outcome. A worker executes it on behalf of the decider; it waits while a task that it changes is claimed or held back. Needs approvals.read. `GET /api/v1/approvals/{id}/outcome` */
 getOutcome(id: string, options?: CallOptions): Promise<ApprovalOutcome>;
 /** Retry the outcome of a decision. For the decider, or an administrator, once the outcome has failed or hangs. Completed actions are not repeated; a worker retries the others. Needs approvals.decide. `POST /api/v1/approvals/{id}:replay-outcome` */
 replayOutcome(id: string, options?: CallOptions): Promise<ApprovalOutcome>;
@@ -613,12 +613,12 @@ limit?: number;
 /** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<ArtifactPage, Artifact>;
-/** Read an artifact. With `forTask`, tasks.read suffices for an input of that task. Needs artifacts.read or tasks.read. `GET /api/v1/artifacts/{id}` */
+/** Read an artifact. With `forTask`, tasks.read is sufficient for an input of that task. Needs artifacts.read or tasks.read. `GET /api/v1/artifacts/{id}` */
 get(id: string, query?: {
 /** The id of the task, or its public id such as TASK-000042. */
 forTask?: string;
 }, options?: CallOptions): Promise<Artifact>;
-/** Read the bytes of an artifact; the read is recorded. With `forTask`, tasks.read suffices for an input of that task. Needs artifacts.read or tasks.read. `GET /api/v1/artifacts/{id}/content` */
+/** Read the bytes of an artifact; the read is recorded. With `forTask`, tasks.read is sufficient for an input of that task. Needs artifacts.read or tasks.read. `GET /api/v1/artifacts/{id}/content` */
 getContent(id: string, query?: {
 /** The id of the task, or its public id such as TASK-000042. */
 forTask?: string;
@@ -628,7 +628,7 @@ purgeContent(id: string, body: PurgeRequest, options?: CallOptions): Promise<Art
 }
 
 export interface ArtifactContentsApi {
-/** Upload bytes, which an artifact then names by `contentRef`. The body is stored unchanged, with its Content-Type. Bytes that no artifact names are deleted some time after `expiresAt`. Needs artifacts.write. `PUT /api/v1/artifact-contents` */
+/** Upload bytes, which an artifact then references by `contentRef`. The body is stored unchanged, with its Content-Type. Bytes that no artifact references are deleted some time after `expiresAt`. Needs artifacts.write. `PUT /api/v1/artifact-contents` */
 upload(body: RawBody, options?: CallOptions): Promise<ArtifactUpload>;
 }
 
@@ -710,14 +710,14 @@ cursor?: string;
 }
 
 export interface ObservationsApi {
-/** Publish a fact in the journal. Observations are read through the journal. To name a task or a run, the caller also needs tasks.read. A repetition with the same source and dedupKey by the same author returns 200 and writes nothing. Needs observations.write. `POST /api/v1/observations` */
+/** Publish a fact in the journal. Observations are read through the journal. A reference to a task or a run also requires tasks.read. A repetition with the same source and dedupKey by the same author returns 200 and writes nothing. Needs observations.write. `POST /api/v1/observations` */
 record(body: NewObservation, options?: CallOptions): Promise<RecordedObservation>;
 }
 
 export interface ContextApi {
-/** Read the context for a principal that is about to act. The operational part is always returned; the part from memory if the memory service responds within CP_CONTEXT_TIMEOUT_SECONDS, else `memoryStatus` gives the reason. For the holder of a task's claim, the context that the task's type declares is recorded once and then returned unchanged. `POST /api/v1/context` */
+/** Read the context for a principal that is about to act. The operational part is always returned; the part from memory only if the memory service responds within CP_CONTEXT_TIMEOUT_SECONDS, otherwise `memoryStatus` gives the reason. For the holder of a task's claim, the context that the task's type declares is recorded once and then returned unchanged. `POST /api/v1/context` */
 get(body?: ContextRequest, options?: CallOptions): Promise<ContextAnswer>;
-/** Look up knowledge about one entity, or by a text. To name a task, the caller also needs tasks.read. Needs events.read. `POST /api/v1/context/recall` */
+/** Look up knowledge about one entity, or by a text. A lookup for a task also requires tasks.read. Needs events.read. `POST /api/v1/context/recall` */
 recall(body?: RecallRequest, options?: CallOptions): Promise<RecalledPack>;
 }
 
@@ -729,7 +729,7 @@ replay(id: string, options?: CallOptions): Promise<ReplayedPack>;
 }
 
 export interface KnowledgeApi {
-/** Store a snapshot of the entities of a source in memory. Memory compares the snapshot with the previous one of the source and returns what is new, changed or removed. A body has up to 8 MiB; the same snapshotId again changes nothing. Needs observations.write. `POST /api/v1/knowledge/snapshots` */
+/** Store a snapshot of the entities of a source in memory. Memory compares the snapshot with the previous one of the source and returns what is new, changed or removed. The body may have up to 8 MiB; repeating a snapshotId changes nothing. Needs observations.write. `POST /api/v1/knowledge/snapshots` */
 reconcileSnapshot(body: KnowledgeSnapshot, options?: CallOptions): Promise<ReconciledSnapshot>;
 /** Preview the changes of a snapshot. `stateToken` identifies the state that the snapshot was compared with: send it as `expectedState`. The response contains knowledge from memory, so it is only for callers who see the whole tree of the workspace and, with a decision point, may read its namespace. Needs observations.write. `POST /api/v1/knowledge/snapshots:preview` */
 previewSnapshot(body: KnowledgeSnapshot, options?: CallOptions): Promise<ReconciledSnapshot>;
@@ -764,7 +764,7 @@ cursor?: string;
 /** Read the tree of workspaces, or a subtree. Siblings are sorted by slug. The tree has at most 1,000 nodes: the deepest levels beyond that are omitted, and `truncated` is true. Needs workspaces.read. `GET /api/v1/workspaces/tree` */
 getTree(query?: {
 rootId?: Uuid;
-/** Number of levels below the roots; 0 returns the roots alone. */
+/** Number of levels below the roots; 0 returns only the roots. */
 depth?: number;
 includeArchived?: boolean;
 /** `false` omits `project` from the nodes. */
@@ -782,7 +782,7 @@ update(id: string, body: WorkspaceChange, options: CallOptions & Matched): Promi
 archive(id: string, options?: CallOptions): Promise<WorkspaceDetail>;
 /** Restore an archived workspace. Restoring an active workspace changes nothing. Needs workspaces.manage. `POST /api/v1/workspaces/{id}:restore` */
 restore(id: string, options?: CallOptions): Promise<WorkspaceDetail>;
-/** Move a workspace and its descendants below another workspace, or to the roots. With dryRun nothing is written: the response lists the reasons that would refuse the move. Needs workspaces.manage. `POST /api/v1/workspaces/{id}:move` */
+/** Move a workspace and its descendants below another workspace, or to the roots. With dryRun nothing is written: the response lists the reasons to refuse the move. Needs workspaces.manage. `POST /api/v1/workspaces/{id}:move` */
 move(id: string, body: WorkspaceMove, options?: CallOptions & Partial<Matched> & { query?: {
 dryRun?: boolean;
 } }): Promise<MoveAnswer>;
@@ -835,7 +835,7 @@ limit?: number;
 /** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<ExternalReferencePage, ExternalReference>;
-/** Create a project for a workspace from a template; also creates the workspace if a slug names it. A workspace has at most one project. Creating the workspace also requires workspaces.manage. Needs projects.manage. `POST /api/v1/projects` */
+/** Create a project for a workspace from a template; also creates the workspace if a slug is sent. A workspace has at most one project. Creating the workspace also requires workspaces.manage. Needs projects.manage. `POST /api/v1/projects` */
 create(body?: ProjectRequest, options?: CallOptions): Promise<Project>;
 /** List projects, newest first. Needs projects.read. `GET /api/v1/projects` */
 list(query?: {
@@ -862,7 +862,7 @@ update(id: string, body: ProjectChange, options: CallOptions & Matched): Promise
 transition(id: string, body: ProjectTransition, options: CallOptions & Matched): Promise<Project>;
 /** Archive a project; its work is no longer available. Tasks, workspace, history and nested projects remain. Archiving it again changes nothing. Needs projects.manage. `POST /api/v1/projects/{id}:archive` */
 archive(id: string, options?: CallOptions): Promise<Project>;
-/** Restore an archived project. Its work becomes available again: the first 1,000 tasks at once, the others by a worker. Restoring an active project changes nothing. Needs projects.manage. `POST /api/v1/projects/{id}:restore` */
+/** Restore an archived project. Its work becomes available again: the first 1,000 tasks immediately, the others by a worker. Restoring an active project changes nothing. Needs projects.manage. `POST /api/v1/projects/{id}:restore` */
 restore(id: string, options?: CallOptions): Promise<Project>;
 /** Read the effective configuration of a project and the origin of each value. Later layers override earlier ones: template, ancestors, active revision, settings of the project. Governance can only narrow, and a locked setting keeps the value of the project that locked it. An If-None-Match that matches the ETag returns 304. Needs projects.read. `GET /api/v1/projects/{id}/effective-config` */
 getEffectiveConfig(id: string, options?: CallOptions): Promise<EffectiveConfig>;
@@ -875,7 +875,7 @@ cursor?: string;
 }, options?: CallOptions): Paged<ConfigRevisionPage, ConfigRevision>;
 /** Record the next configuration of a project; it takes effect when activated. Needs projects.manage. `POST /api/v1/projects/{id}/config-revisions` */
 createConfigRevision(id: string, body?: ConfigRevisionRequest, options?: CallOptions): Promise<ConfigRevision>;
-/** Activate a configuration. An earlier one may be activated again. Activating the active one changes nothing. Needs projects.manage. `POST /api/v1/projects/{id}/config-revisions/{n}:activate` */
+/** Activate a configuration. An earlier revision may be activated again. Activating the active one changes nothing. Needs projects.manage. `POST /api/v1/projects/{id}/config-revisions/{n}:activate` */
 activateConfigRevision(id: string, n: string, options: CallOptions & Matched): Promise<Project>;
 }
 
@@ -909,7 +909,7 @@ cursor?: string;
 }
 
 export interface RulesApi {
-/** Create a work rule. An enabled rule acts on future events with the rights of the principal who last enabled or wrote it, and never with more rights than that principal has at that time. With `identity`, the rule acts as that agent of the registry with the rights that the agent has when the rule acts; a principal who enables or writes the rule must hold all of them. A launched run can not create, change or enable rules. `warnings` lists the parts of the rule that can never work. Needs rules.write. `POST /api/v1/rules` */
+/** Create a work rule. An enabled rule acts on future events with the permissions of the principal who last enabled or wrote it, and never with more permissions than that principal has at that time. With `identity`, the rule acts as that registry agent with its current permissions; a principal who enables or writes the rule must hold all of them. A launched run cannot create, change or enable rules. `warnings` lists the parts of the rule that can never work. Needs rules.write. `POST /api/v1/rules` */
 create(body: RuleRequest, options?: CallOptions): Promise<WrittenRule>;
 /** List work rules, newest first. Without `status`, archived rules are omitted. Needs rules.read. `GET /api/v1/rules` */
 list(query?: {
@@ -928,7 +928,7 @@ cursor?: string;
 validate(body: RuleRequest, options?: CallOptions): Promise<RuleValidation>;
 /** Read a work rule. Needs rules.read. `GET /api/v1/rules/{id}` */
 get(id: string, options?: CallOptions): Promise<Rule>;
-/** Write the next version of a work rule. A request that changes no value writes no version. An enabled rule acts in the name of its last writer. Pending evaluations end as skipped. Needs rules.write. `PATCH /api/v1/rules/{id}` */
+/** Write the next version of a work rule. A request that changes no value writes no version. An enabled rule acts on behalf of its last writer. Pending evaluations end as skipped. Needs rules.write. `PATCH /api/v1/rules/{id}` */
 update(id: string, body: RuleChange, options: CallOptions & Matched): Promise<WrittenRule>;
 /** Archive a work rule and free its key. Needs rules.write. `DELETE /api/v1/rules/{id}` */
 archive(id: string, options?: CallOptions): Promise<undefined>;
@@ -939,7 +939,7 @@ limit?: number;
 /** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<RulePage, Rule>;
-/** Enable a work rule with the rights of the caller. Needs rules.write. `POST /api/v1/rules/{id}:enable` */
+/** Enable a work rule with the permissions of the caller. Needs rules.write. `POST /api/v1/rules/{id}:enable` */
 enable(id: string, options?: CallOptions): Promise<Rule>;
 /** Disable a work rule. Needs rules.write. `POST /api/v1/rules/{id}:disable` */
 disable(id: string, options?: CallOptions): Promise<Rule>;
@@ -961,7 +961,7 @@ get(id: string, options?: CallOptions): Promise<RuleEvaluation>;
 }
 
 export interface ProcessDefinitionsApi {
-/** Publish the next version of a process. Versions are immutable. Returns 200 if this version already exists with the same content, otherwise 201; a new version reactivates a retired process. `invalid_process` lists every problem with its place; `warnings` lists less serious findings. The process acts as its agent, so the caller must hold all rights of the agent. Instances continue with the version that they started with, unless `migrations` has `migrate` for that version: then the worker migrates them, except those that a step called as `key@version`. Elements are matched by id, or by the id that `map` gives them (null: removed). An open step keeps its task, approvals or call; a removed step is closed, and its list continues after the steps that were done before. Steps that the new version adds before that place are not done, a stage before one that has begun is skipped, and deadlines that the new version defines differently are computed again. A step that has moved to another list of steps is a problem, unless `map` removes it. Needs processes.write. `POST /api/v1/process-definitions` */
+/** Publish the next version of a process. Versions are immutable. Returns 200 if this version already exists with the same content, otherwise 201; a new version reactivates a retired process. `invalid_process` lists every problem with its path; `warnings` lists less serious findings. The process acts as its agent, so the caller must hold all permissions of the agent. Instances continue with the version that they started with, unless `migrations` has `migrate` for that version: then the worker migrates them, except those that a step called as `key@version`. Elements are matched by id, or by the id that `map` gives them (null: removed). An open step keeps its task, approvals or call; a removed step is closed, and its list continues after the completed steps. Steps that the new version adds before that point are not run, a stage before one that has started is skipped, and deadlines that the new version defines differently are computed again. A step that has moved to another list of steps is a problem, unless `map` removes it. Needs processes.write. `POST /api/v1/process-definitions` */
 publish(body: ProcessDefinitionRequest, options?: CallOptions): Promise<ProcessDefinition>;
 /** List processes, each by its latest version, newest first. A page has at most 4 MiB; use the cursor to read the rest. Needs processes.read. `GET /api/v1/process-definitions` */
 list(query?: {
@@ -989,12 +989,12 @@ cursor?: string;
 retire(key: string, body: ProcessRetirement, options?: CallOptions & { query?: {
 dryRun?: boolean;
 } }): Promise<RetiredProcess>;
-/** Replay instances with another definition. The candidate processes the recorded inputs of instances again, in their order and at their times, and the result is compared with the journals of the instances. The version number of the candidate is ignored. Results that only the candidate would wait for never arrive. Calendars are used in their current state. Instances whose inputs were not recorded, because they are older than that feature, are `incomplete`. Inputs from before a migration are processed by the version of that time. Nothing is written. A tenant runs one call at a time, and a process two; four calls of a tenant wait for at most 10 s. Needs packages.test. `POST /api/v1/process-definitions/{key}:replay` */
+/** Replay instances with another definition. The candidate processes the recorded inputs of instances again, in their order and at their times, and the result is compared with the journals of the instances. The version number of the candidate is ignored. Results that only the candidate would wait for never arrive. Calendars are used in their current state. Instances whose inputs were not recorded, because they are older than that feature, are `incomplete`. Inputs before a migration are processed by the version of that time. Nothing is written. A tenant runs one call at a time, and a process two; four calls of a tenant wait for at most 10 s. Needs packages.test. `POST /api/v1/process-definitions/{key}:replay` */
 replay(key: string, body: ProcessReplayRequest, options?: CallOptions): Promise<ProcessReplay>;
 }
 
 export interface ProcessInstancesApi {
-/** Start an instance of a process. Starts an instance of the newest version. It acts as the agent that the definition names. The key of an ended instance may be reused. Needs processes.operate. `POST /api/v1/process-instances` */
+/** Start an instance of a process. Starts an instance of the newest version. It acts as the agent of the definition. The key of an ended instance may be reused. Needs processes.operate. `POST /api/v1/process-instances` */
 create(body: ProcessInstanceRequest, options?: CallOptions): Promise<ProcessInstance>;
 /** List instances of processes, newest first. Needs processes.read. `GET /api/v1/process-instances` */
 list(query?: {
@@ -1054,7 +1054,7 @@ restore(id: string, options?: CallOptions): Promise<WorkspaceType>;
 export interface CalendarsApi {
 /** Publish the next version of a production calendar. Versions never change. Returns 200 when the newest version has the same content, else 201; both reactivate a retired calendar. The `code` of `invalid_calendar` names the defect: unknown_timezone, duplicate_calendar_year, calendar_date_outside_year, calendar_day_conflict or invalid_working_hours. Needs calendars.write. `POST /api/v1/calendars` */
 publish(body: CalendarRequest, options?: CallOptions): Promise<Calendar>;
-/** List the newest version of each calendar, newest first. A page has up to 4 MiB; the remaining items follow by cursor. `GET /api/v1/calendars` */
+/** List the newest version of each calendar, newest first. A page has up to 4 MiB; use the cursor for the remaining items. `GET /api/v1/calendars` */
 list(query?: {
 /** Only objects that this package installed. */
 package?: string;
@@ -1096,9 +1096,9 @@ deprecate(id: string, options?: CallOptions): Promise<ProjectTemplate>;
 export interface OperationsApi {
 /** Read the progress of the delivery of the tenant's journal to the memory service. If a tenant's events could not be delivered, only that tenant is on hold, and the delivery is retried automatically; `Retry-After` then gives the delay in seconds. Needs operations.read or operations.manage. `GET /api/v1/operations/context-adapter` */
 getContextAdapter(options?: CallOptions): Promise<AdapterState>;
-/** Retry the event at which the tenant is on hold at once. The cursor does not move. Returns 404 before the first cycle, when there is nothing to retry. Needs operations.manage. `POST /api/v1/operations/context-adapter/{tenantId}:redrive` */
+/** Immediately retry the event at which the tenant is on hold. The cursor does not move. Returns 404 before the first cycle, when no event can be retried. Needs operations.manage. `POST /api/v1/operations/context-adapter/{tenantId}:redrive` */
 redriveContextAdapter(tenantId: string, body?: AdapterRedrive, options?: CallOptions): Promise<AdapterState>;
-/** Deliver the tenant's journal again from an earlier position. Without a cursor, from the oldest event that still exists. The memory service recognizes events that it has. A running delivery no longer moves the cursor. Needs operations.manage. `POST /api/v1/operations/context-adapter/{tenantId}:rebuild` */
+/** Deliver the tenant's journal again from an earlier position. Without a cursor, delivery restarts at the oldest existing event. The memory service recognizes events that it already has. A running delivery no longer moves the cursor. Needs operations.manage. `POST /api/v1/operations/context-adapter/{tenantId}:rebuild` */
 rebuildContextAdapter(tenantId: string, body?: AdapterRebuild, options?: CallOptions): Promise<AdapterState>;
 /** List undelivered events and dead letters. The newest first. An event is listed once per sink, after a worker has distributed it, which takes about a second. Needs operations.read or operations.manage. `GET /api/v1/operations/outbox` */
 listUndeliveredEvents(query?: {
@@ -1138,7 +1138,7 @@ cursor?: string;
 get(id: string, options?: CallOptions): Promise<Role>;
 /** Change a role. Tasks that require the role still require it under its new slug. Needs org.manage. `PATCH /api/v1/roles/{id}` */
 update(id: string, body: RoleChange, options: CallOptions & Matched): Promise<Role>;
-/** List the principals that have a role, newest first. With a workspace: those who have the role in it, in an ancestor, or in the whole tenant. Needs org.read or principals.read. `GET /api/v1/roles/{id}/principals` */
+/** List the principals that have a role, newest first. With a workspace: principals with the role in it, in an ancestor, or in the whole tenant. Needs org.read or principals.read. `GET /api/v1/roles/{id}/principals` */
 listPrincipals(id: string, query?: {
 workspaceId?: Uuid;
 /** The maximum number of items. */
@@ -1180,7 +1180,7 @@ limit?: number;
 /** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<SkillPage, Skill>;
-/** Read a skill. A name alone selects the newest active version, else the newest that is not disabled. Needs org.read or skills.invoke or skills.execute. `GET /api/v1/skills/{ref}` */
+/** Read a skill. A name alone selects the newest active version, or without one the newest that is not disabled. Needs org.read or skills.invoke or skills.execute. `GET /api/v1/skills/{ref}` */
 get(ref: string, options?: CallOptions): Promise<Skill>;
 /** Change the description, status or endpoint of a skill. An active version may become deprecated or disabled, a deprecated one disabled. The behaviour of a version never changes, but the `endpoint` of its contract may move. Pending calls are executed at the new endpoint. Calls of a disabled version are withdrawn. Needs org.manage. `PATCH /api/v1/skills/{ref}` */
 update(ref: string, body: SkillChange, options: CallOptions & Matched): Promise<Skill>;
@@ -1198,7 +1198,7 @@ limit?: number;
 /** The `nextCursor` of the previous page. */
 cursor?: string;
 }, options?: CallOptions): Paged<RoleAssignmentPage, RoleAssignment>;
-/** Revoke a role from a principal where it was assigned. Revoking an unassigned role changes nothing. Needs org.manage. `POST /api/v1/principals/{id}/roles/{roleId}:revoke` */
+/** Revoke a role from a principal, in the tenant or workspace of its assignment. Revoking an unassigned role changes nothing. Needs org.manage. `POST /api/v1/principals/{id}/roles/{roleId}:revoke` */
 revokeRole(id: string, roleId: string, body?: RoleRevocation, options?: CallOptions): Promise<undefined>;
 /** Assign a capability to a principal. Repeating the request returns the existing assignment. Needs org.manage. `POST /api/v1/principals/{id}/capabilities` */
 assignCapability(id: string, body: CapabilityAssignmentRequest, options?: CallOptions): Promise<CapabilityAssignment>;
@@ -1251,7 +1251,7 @@ createApiKey(id: string, body: ApiKeyRequest, options?: CallOptions): Promise<Is
 }
 
 export interface ToolsApi {
-/** List the tools that the caller has, newest first. Tools are the skills that are assigned to the caller and not disabled. `query` has up to 8 words, which name or description must all contain. A tool that the session cannot call has `visible` false. The ETag changes with the catalog and with what the caller may use; a matching If-None-Match returns 304. Needs tasks.read. `GET /api/v1/tools` */
+/** List the tools that the caller has, newest first. Tools are the skills that are assigned to the caller and not disabled. `query` has up to 8 words, which name or description must all contain. A tool that the session cannot call has `visible` false. The ETag changes with the catalog and with the permitted tools; a matching If-None-Match returns 304. Needs tasks.read. `GET /api/v1/tools` */
 list(query?: {
 query?: string;
 /** A run of the caller: limits the tools to those that its projects and its handle allow. */
@@ -1261,7 +1261,7 @@ limit?: number;
 /** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<ToolPage, Tool>;
-/** Read a tool with the schema of its inputs. A name alone selects the newest active version, else the newest one. Properties of the schema that are named like a secret are omitted, and listed. Needs tasks.read. `GET /api/v1/tools/{ref}` */
+/** Read a tool with the schema of its inputs. A name alone selects the newest active version, or without one the newest. Properties of the schema that are named like a secret are omitted, and listed. Needs tasks.read. `GET /api/v1/tools/{ref}` */
 get(ref: string, query?: {
 /** A run of the caller: limits the tools to those that its projects and its handle allow. */
 runId?: Uuid;
@@ -1269,13 +1269,13 @@ runId?: Uuid;
 }
 
 export interface SkillInvocationsApi {
-/** Claim the oldest pending call that the executor can execute. Returns 204 when there is none. The lease is `leaseSeconds`, else the timeout of the contract plus 30 s, from 10 s to 3600 s. A queue never delays executors of another. A call that has lost its basis is cancelled instead of returned. A person whose bindings grant `members` only gets calls of visible workspaces and of the tenant itself. A call that verifies a task is not offered to anybody who worked on the task, nor to an agent or service that requested its completion; naming it returns 403 `not_eligible`. Needs skills.execute. `POST /api/v1/skill-invocations:claim` */
+/** Claim the oldest pending call that the executor can execute. Returns 204 when no call matches. The lease is `leaseSeconds`, or by default the timeout of the contract plus 30 s, from 10 s to 3600 s. A queue never delays executors of other queues. A call that has lost its basis is cancelled instead of returned. A person whose bindings grant `members` only gets calls of visible workspaces and of the tenant itself. A call that verifies a task is not offered to principals that worked on the task, nor to an agent or service that requested its completion; claiming it by id returns 403 `not_eligible`. Needs skills.execute. `POST /api/v1/skill-invocations:claim` */
 claim(body: SkillInvocationClaim, options?: CallOptions): Promise<ClaimedSkillInvocation>;
 /** Read a call; for its requester, its executor, and all who execute skills. Needs skills.invoke or skills.execute. `GET /api/v1/skill-invocations/{id}` */
 get(id: string, options?: CallOptions): Promise<SkillInvocation>;
 /** Extend the lease of a call. The lease ends at most twice the timeout of the contract plus 30 s after the start of the attempt. Needs skills.execute. `POST /api/v1/skill-invocations/{id}:heartbeat` */
 heartbeat(id: string, body: SkillInvocationHeartbeat, options?: CallOptions): Promise<SkillInvocation>;
-/** Complete a call with its output. An output that violates the contract also returns 200: the call has then failed with `output_contract_violation`, and `error.details` holds `rejectedOutput` up to 64 KiB, else `rejectedOutputBytes`. The result of a call for a task is recorded as an artifact of type `skill_result`. Needs skills.execute. `POST /api/v1/skill-invocations/{id}:complete` */
+/** Complete a call with its output. An output that violates the contract also returns 200: the call has then failed with `output_contract_violation`, and `error.details` contains `rejectedOutput` up to 64 KiB, otherwise `rejectedOutputBytes`. The result of a call for a task is recorded as an artifact of type `skill_result`. Needs skills.execute. `POST /api/v1/skill-invocations/{id}:complete` */
 complete(id: string, body: SkillInvocationResult, options?: CallOptions): Promise<SkillInvocation>;
 /** Report that an attempt of a call failed. A retryable failure is retried after the delay of the contract, up to its number of attempts. Needs skills.execute. `POST /api/v1/skill-invocations/{id}:fail` */
 fail(id: string, body: SkillInvocationFailure, options?: CallOptions): Promise<SkillInvocation>;
@@ -1284,19 +1284,19 @@ cancel(id: string, body?: SkillInvocationCancel, options?: CallOptions): Promise
 }
 
 export interface PackagesApi {
-/** Record which package installed objects belong to. The caller also needs the permission for each kind. The link applies to all versions of an object, later ones included. An object of another package is transferred to this one. Needs packages.plan. `POST /api/v1/packages:record` */
+/** Record the package that installed objects belong to. The caller also needs the permission for each kind. The link applies to all versions of an object, later ones included. An object of another package is transferred to this one. Needs packages.plan. `POST /api/v1/packages:record` */
 record(body: PackageRecord, options?: CallOptions): Promise<RecordedPackage>;
 /** Plan the changes of a package. Nothing is written. Removing a document retires its object. A field that a person has changed since the last apply is preserved, unless `overwriteConsole` is true. `renames` gives objects new keys: a rule keeps its history; an object of another kind is created again with the changes that people made to it, and the old one is retired; agents can not be renamed. Instances of a process continue with the version that they started with, unless the `migrations` of the new version have `migrate`: then `deadlines` lists the deadlines that would move, among the 200 newest instances of each process, for a caller with processes.read. `behaviour` counts the newest instances of a process that would take another path, for a caller with processes.read and a package without errors. A version changes at most 100 objects. A tenant runs one plan or apply at a time, and a process two; 16 calls of a tenant wait for at most 10 s. Needs packages.plan. `POST /api/v1/packages:plan` */
 plan(body: PackagePlanRequest, options?: CallOptions): Promise<PackagePlan>;
 /** Apply the plan of a package in one transaction. The caller also needs the permission for each kind of object that the package changes. `plan_stale` means that the package, or an object that it changes, has changed since the plan: plan again. Other refusals have the codes of the operations for each kind, or are listed among the problems of `invalid_package`. Needs packages.plan. `POST /api/v1/packages:apply` */
 apply(body: PackageApplication, options?: CallOptions): Promise<AppliedPackage>;
-/** Check a package and run its tests. The tests are the documents of kind `Test` in its files and in `tests`. They run processes, rules and task types without effects and with a clock of their own. Nothing is written. A test has 2 s of engine time, and a call 10 s: tests that were not begun by then end as `error`, and so do tests that use something that is not simulated. A tenant runs one call at a time, and a process two; four calls of a tenant wait for at most 10 s. Needs packages.test. `POST /api/v1/packages:test` */
+/** Check a package and run its tests. The tests are the documents of kind `Test` in its files and in `tests`. They run processes, rules and task types without effects and with their own clock. Nothing is written. A test has 2 s of engine time, and a call 10 s: tests that have not started by then end as `error`, and so do tests that use a feature that is not simulated. A tenant runs one call at a time, and a process two; four calls of a tenant wait for at most 10 s. Needs packages.test. `POST /api/v1/packages:test` */
 test(body: PackageTestRequest, options?: CallOptions & { query?: {
 checkOnly?: boolean;
 } }): Promise<PackageTestReport>;
 /** Read the settings of a package, their schema and the effective values. Needs packages.settings.read. `GET /api/v1/packages/{key}/settings` */
 getSettings(key: string, options?: CallOptions): Promise<PackageSettings>;
-/** Replace the settings of a package. The values must match the schema of the package. A text whose schema has `x-ref` names an object of the tenant: a principal, workspace or project by its id, a role by its slug, a capability or skill by its name, a taskType, artifactType or calendar by its key. Values equal to the current ones create no version. Needs packages.settings.manage. `PUT /api/v1/packages/{key}/settings` */
+/** Replace the settings of a package. The values must match the schema of the package. A string whose schema has `x-ref` refers to an object of the tenant: a principal, workspace or project by its id, a role by its slug, a capability or skill by its name, a taskType, artifactType or calendar by its key. Values equal to the current ones create no version. Needs packages.settings.manage. `PUT /api/v1/packages/{key}/settings` */
 setSettings(key: string, body: PackageSettingsChange, options: CallOptions & Matched): Promise<PackageSettings>;
 /** List the versions of the settings of a package, newest first. Needs packages.settings.read. `GET /api/v1/packages/{key}/settings/versions` */
 listSettingsVersions(key: string, query?: {
@@ -1325,12 +1325,12 @@ package?: string;
 }, options?: CallOptions): Paged<ListedViewPage, ListedView>;
 /** Read a view: its blocks, and the filters and sorts of each. `GET /api/v1/views/{key}` */
 get(key: string, options?: CallOptions): Promise<View>;
-/** Read the rows of a block of a view. The caller needs the permission for the list of the source: `tasks.read` for tasks, runs and claims, `skills.execute` for invocations, otherwise that of the same name; the rows are those that the list would show. At most 20,000 rows are scanned, those that a filter with `eq` or `in` finds by an index, or the newest until the page is full; a query that would scan more is refused. Rows without a value come last. A value of another type, a missing parameter and a parameter that the block does not declare are 422 `validation_error`. With external authorization per row, a page may be short and still have a cursor; after 4,000 consecutive hidden rows, the query is refused. `POST /api/v1/views/{key}:query` */
+/** Read the rows of a block of a view. The caller needs the permission for the list of the source: `tasks.read` for tasks, runs and claims, `skills.execute` for invocations, otherwise that of the same name; the rows are those that the list would show. At most 20,000 rows are scanned, those that a filter with `eq` or `in` finds by an index, or the newest until the page is full; a query that would scan more is refused. Rows without a value come last. A value of another type, a missing parameter and a parameter that the block does not declare return 422 `validation_error`. With external authorization per row, a page may be short and still have a cursor; after 4,000 consecutive hidden rows, the query is refused. `POST /api/v1/views/{key}:query` */
 query(key: string, body: ViewQuery, options?: CallOptions): Paged<ViewRows, Record<string, string | number | boolean | null>>;
 }
 
 export interface AgentsApi {
-/** Publish a revision of an agent. The first revision of a key creates the agent. Returns 201 for a new revision, or 200 when the current one is equal apart from `state` and `placement.replicas`, which are applied in both cases. The binding and the roles of a linked agent are updated in the same transaction. A caller can only grant an agent rights that it has: roles, capabilities and skills need org.manage, connections need connections.manage. For an existing agent the caller also needs the rights that the agent keeps regardless of the revision: the permissions of its API keys, org.manage if roles, capabilities or skills were assigned to it directly, and agents.secrets.manage if the revision names stored secrets. Needs agents.manage. `POST /api/v1/agents` */
+/** Publish a revision of an agent. The first revision of a key creates the agent. Returns 201 for a new revision, or 200 when the current one is equal apart from `state` and `placement.replicas`, which are applied in both cases. The binding and the roles of a linked agent are updated in the same transaction. A caller can only grant an agent rights that it has: roles, capabilities and skills need org.manage, connections need connections.manage. For an existing agent the caller also needs the permissions that the agent keeps regardless of the revision: the permissions of its API keys, org.manage if roles, capabilities or skills were assigned to it directly, and agents.secrets.manage if the revision names stored secrets. Needs agents.manage. `POST /api/v1/agents` */
 publish(body: AgentRequest, options?: CallOptions): Promise<Agent>;
 /** List agents, newest first. Needs agents.read. `GET /api/v1/agents` */
 list(query?: {
@@ -1348,7 +1348,7 @@ cursor?: string;
 }, options?: CallOptions): Paged<ListedAgentPage, ListedAgent>;
 /** Preview the effect of publishing without writing anything. Needs agents.manage. `POST /api/v1/agents:validate` */
 validate(body: AgentRequest, options?: CallOptions): Promise<AgentValidation>;
-/** Read the calling agent. Its runs start with `revision.id` as their `agentRevisionId`. Needs no permission; returns 404 for a caller that is not an agent of the registry, whose runs have no `agentRevisionId`. `GET /api/v1/agents/me` */
+/** Read the calling agent. Its runs start with `revision.id` as their `agentRevisionId`. Requires no permission; returns 404 for a caller that is not an agent of the registry, whose runs have no `agentRevisionId`. `GET /api/v1/agents/me` */
 getOwn(options?: CallOptions): Promise<OwnAgent>;
 /** Read an agent with its current or another revision. Needs agents.read. `GET /api/v1/agents/{key}` */
 get(key: string, options?: CallOptions): Promise<Agent>;
@@ -1363,17 +1363,17 @@ cursor?: string;
 changeState(key: string, body?: AgentStateChange, options?: CallOptions): Promise<Agent>;
 /** Retire an agent permanently. Disables its principal, revokes its bindings, closes its sessions, releases its live claims and deletes its secrets. Its key is never reused. Retiring it again changes nothing. Needs agents.manage. `POST /api/v1/agents/{key}:retire` */
 retire(key: string, body: AgentRetirement, options?: CallOptions): Promise<Agent>;
-/** Link an identity to an agent. Turns the agent into a principal with the rights of its spec. Linking the same identity again changes nothing, except that it readmits a revoked one. The caller must hold the permissions of the agent, or be the service that published its current revision. Needs agents.status.write. `PUT /api/v1/agents/{key}/identity` */
+/** Link an identity to an agent. Turns the agent into a principal with the permissions of its spec. Linking the same identity again changes nothing, except that it readmits a revoked one. The caller must hold the permissions of the agent, or be the service that published its current revision. Needs agents.status.write. `PUT /api/v1/agents/{key}/identity` */
 linkIdentity(key: string, body: AgentIdentity, options?: CallOptions): Promise<Agent>;
 /** Replace the identity of a service agent. Its principal does not change; the previous identity is no longer admitted. Needs agents.manage. `POST /api/v1/agents/{key}/identity:replace` */
 replaceIdentity(key: string, body: AgentIdentityReplacement, options?: CallOptions): Promise<Agent>;
 /** Report the status of an agent. Reports may arrive in any order; one that was observed before the stored report is refused. `agent.status_changed` is written when phase, reason, node or revision changed. Needs agents.status.write. `PUT /api/v1/agents/{key}/status` */
 reportStatus(key: string, body: AgentStatusReport, options?: CallOptions): Promise<AgentStatus>;
-/** Read the status of an agent, and when it was last seen. Needs agents.read. `GET /api/v1/agents/{key}/status` */
+/** Read the status of an agent, and the time of its last sign of life. Needs agents.read. `GET /api/v1/agents/{key}/status` */
 getStatus(key: string, options?: CallOptions): Promise<AgentStatus>;
-/** Set a secret of an agent. The value goes to the secret store and is never returned. Returns 201 for a new name, else 200; with `If-None-Match: *` an existing name is refused. An agent has at most 100 secrets. Needs agents.secrets.manage. `PUT /api/v1/agents/{key}/secrets/{name}` */
+/** Set a secret of an agent. The value goes to the secret store and is never returned. Returns 201 for a new name, otherwise 200; with `If-None-Match: *` an existing name is refused. An agent has at most 100 secrets. Needs agents.secrets.manage. `PUT /api/v1/agents/{key}/secrets/{name}` */
 setSecret(key: string, name: string, body: AgentSecretRequest, options?: CallOptions): Promise<AgentSecret>;
-/** Delete a secret of an agent. An external store deletes the value at once or, while it is unavailable, as soon as it is available again. A retired agent has no secrets: retiring it deletes them all. Needs agents.secrets.manage. `DELETE /api/v1/agents/{key}/secrets/{name}` */
+/** Delete a secret of an agent. An external store deletes the value immediately or, while it is unavailable, as soon as it is available again. A retired agent has no secrets: retiring it deletes them all. Needs agents.secrets.manage. `DELETE /api/v1/agents/{key}/secrets/{name}` */
 deleteSecret(key: string, name: string, options?: CallOptions): Promise<undefined>;
 /** List the names of the secrets of an agent, never their values. Needs agents.read. `GET /api/v1/agents/{key}/secrets` */
 listSecrets(key: string, query?: {
@@ -1382,9 +1382,9 @@ limit?: number;
 /** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<AgentSecretPage, AgentSecret>;
-/** List the connections that the spec of the calling agent names, by key. `GET /api/v1/agents/me/connections` */
+/** List the connections in the spec of the calling agent, by key. `GET /api/v1/agents/me/connections` */
 listOwnConnections(options?: CallOptions): Promise<OwnConnections>;
-/** Read a connection that the spec of the calling agent names. `GET /api/v1/agents/me/connections/{key}` */
+/** Read a connection in the spec of the calling agent. `GET /api/v1/agents/me/connections/{key}` */
 getOwnConnection(key: string, options?: CallOptions): Promise<Connection>;
 }
 
@@ -1404,7 +1404,7 @@ cursor?: string;
 get(key: string, options?: CallOptions): Promise<UsedConnection>;
 /** Change a connection. Settings are validated against the version of the type that the connection then has. Needs connections.manage. `PATCH /api/v1/connections/{key}` */
 update(key: string, body: ConnectionChange, options: CallOptions & Matched): Promise<Connection>;
-/** Report whether the other system still accepts a connection. Only for agents whose spec names the connection; for all others the response is `connection_not_assigned`. A report that was checked before the last one, or before the credential was set, is refused. `connection.status_changed` is written when the connection has expired. Needs connections.status.write. `PUT /api/v1/connections/{key}/status` */
+/** Report whether the other system still accepts a connection. Only for agents whose spec contains the connection; all others get `connection_not_assigned`. A report that was checked before the last one, or before the credential was set, is refused. `connection.status_changed` is written when the connection has expired. Needs connections.status.write. `PUT /api/v1/connections/{key}/status` */
 reportStatus(key: string, body: ConnectionReport, options?: CallOptions): Promise<Connection>;
 /** Create the address at which a person authorizes a connection by OAuth. The address works once, until `expiresAt`; requesting another one voids it. Providers call back at CP_OAUTH_REDIRECT_URI. Needs connections.manage. `POST /api/v1/connections/{key}:authorize` */
 authorize(key: string, body?: ConnectionAuthorizationRequest, options?: CallOptions): Promise<ConnectionAuthorization>;
@@ -1415,7 +1415,7 @@ revoke(key: string, body?: ConnectionRevocation, options?: CallOptions): Promise
 }
 
 export interface ConnectionTypesApi {
-/** Publish a version of a connection type. A connection type describes how to connect to a family of systems. Versions never change: returns 200 when this version has the same content already, else 201. `invalid_connection_type` names the field. Needs connections.manage. `POST /api/v1/connection-types` */
+/** Publish a version of a connection type. A connection type describes how to connect to a family of systems. Versions never change: returns 200 when this version already has the same content, otherwise 201. `invalid_connection_type` contains the field. Needs connections.manage. `POST /api/v1/connection-types` */
 publish(body: ConnectionTypeRequest, options?: CallOptions): Promise<ConnectionType>;
 /** List versions of connection types, newest first. Needs connections.read. `GET /api/v1/connection-types` */
 list(query?: {

@@ -56,7 +56,7 @@ currency: string | null;
 };
 
 export type AdapterRebuild = {
-/** Where the delivery starts again; without it, at the oldest event that still exists. */
+/** The cursor at which the delivery restarts; by default the oldest event that still exists. */
 cursor?: string | null;
 reason?: string;
 };
@@ -72,20 +72,20 @@ tenantId: Uuid;
 cursor: string | null;
 /** Stable events after the cursor, at most 1000. */
 lagEvents: number | null;
-/** Whether there are more. */
+/** Whether the count was cut off. */
 lagCapped: boolean;
 parked: boolean;
 parkedAt: Timestamp | null;
 parkedReason: string | null;
 /** The first event that is not confirmed. */
 parkedEventId: Uuid | null;
-/** Failed attempts in a row at this position. */
+/** Consecutive failed attempts at this position. */
 failureCount: number;
 nextAttemptAt: Timestamp | null;
 updatedAt: Timestamp | null;
 /** Events that the memory service confirmed. */
 deliveredTotal: number;
-/** Those of these that it knew already. */
+/** Confirmed events that it already had. */
 duplicatesTotal: number;
 failuresTotal: number;
 redrivesTotal: number;
@@ -105,7 +105,7 @@ status: "active" | "retired";
 state: "running" | "stopped";
 replicas: number;
 currentRevision: number;
-/** The principal that the agent acts as, set when an identity is linked. */
+/** The principal of the agent, set when an identity is linked. */
 principalId: Uuid | null;
 workspaceId: Uuid | null;
 retiredAt: Timestamp | null;
@@ -256,7 +256,7 @@ httpOrigins: string[];
 mcpOrigins: string[];
 audiences: string[];
 concurrency: number;
-/** The skills that it may request, as name@version. */
+/** The skills that the agent may request, as name@version. */
 invoke: string[];
 };
 
@@ -268,7 +268,7 @@ httpOrigins?: string[];
 mcpOrigins?: string[];
 audiences?: string[];
 concurrency?: number;
-/** The skills that it may request, as name@version. */
+/** The skills that the agent may request, as name@version. */
 invoke?: string[];
 };
 
@@ -429,11 +429,11 @@ updatedAt: Timestamp;
 subject: ApprovalSubject | null;
 /** The subject of the request, if a later one was decided. */
 requestedSubject: ApprovalSubject | null;
-/** Whether the task, or what would follow from the decision, has changed since the subject was recorded. */
+/** Whether the task, or the outcome of the decision, has changed since the subject was recorded. */
 subjectChanged: boolean;
 /** Fields of the snapshot that have another value now, such as `customFields`. */
 changedFields: string[];
-/** The present subject, if it has changed. Also null if it is now larger than 64 KiB. */
+/** The current subject, if it has changed. Also null if it is now larger than 64 KiB. */
 current: ApprovalSubject | null;
 };
 
@@ -443,7 +443,7 @@ comment?: string | null;
 
 export type ApprovalDecision = {
 comment?: string | null;
-/** Digest of the subject that the decider was shown. Required if the subject has changed since the request. */
+/** Digest of the subject shown to the decider. Required if the subject has changed since the request. */
 subjectDigest?: string | null;
 };
 
@@ -1050,7 +1050,7 @@ checkedAt: Instant;
 export type ConnectionRequest = {
 /** The key of its type; the newest active version is used. */
 type: string;
-/** The type's defaultKey when absent, else its key. */
+/** Defaults to the type's defaultKey, or to its key. */
 key?: string;
 displayName?: string;
 /** Must match the type's settingsSchema; no secrets. */
@@ -1098,7 +1098,7 @@ export type ConnectionTypeOauth = {
 authorizeUrl: string;
 /** The https address that exchanges the code; `{account}` is replaced by the account. */
 tokenUrlTemplate: string;
-/** The callback parameter in which the provider names the account. */
+/** The callback parameter that contains the account. */
 accountParam: string | null;
 /** How the client sends its secret. */
 authStyle: "in_params" | "in_header";
@@ -1198,7 +1198,7 @@ currentCursor: string;
 memoryCursor: string | null;
 /** Events that memory has not received, at most 1000. */
 memoryLagEvents: number | null;
-/** Whether there are more. */
+/** Whether the count was cut off. */
 memoryLagCapped: boolean;
 memoryIngest: {
 status: "ok" | "parked";
@@ -1455,7 +1455,7 @@ id: Uuid;
 slug: string;
 name: string;
 }>;
-/** Whether there are more people or roles than listed. */
+/** Whether more people or roles exist than listed. */
 hasMore: boolean;
 };
 
@@ -1962,7 +1962,7 @@ ref: string;
 version: number;
 text: string;
 }>;
-/** `sha256:<hex>` of the texts; null without any. */
+/** `sha256:<hex>` of the texts; null without instructions. */
 hash: string | null;
 };
 
@@ -1975,7 +1975,7 @@ status: "active" | "retired";
 state: "running" | "stopped";
 replicas: number;
 currentRevision: number;
-/** The principal that the agent acts as, set when an identity is linked. */
+/** The principal of the agent, set when an identity is linked. */
 principalId: Uuid | null;
 workspaceId: Uuid | null;
 retiredAt: Timestamp | null;
@@ -2048,7 +2048,7 @@ subject: {
 /** SHA-256 of the snapshot's canonical JSON: `sha256:` and 64 hexadecimal digits. */
 digest: string;
 } | null;
-/** Whether the task, or what would follow from the decision, has changed since the subject was recorded. */
+/** Whether the task, or the outcome of the decision, has changed since the subject was recorded. */
 subjectChanged: boolean;
 };
 
@@ -2487,7 +2487,7 @@ status: "active" | "retired";
 state: "running" | "stopped";
 replicas: number;
 currentRevision: number;
-/** The principal that the agent acts as, set when an identity is linked. */
+/** The principal of the agent, set when an identity is linked. */
 principalId: Uuid | null;
 workspaceId: Uuid | null;
 retiredAt: Timestamp | null;
@@ -2561,7 +2561,7 @@ key: string;
 export type PackagePlan = {
 planHash: string;
 catalogEtag: string;
-/** Null if package.yaml can not be read. */
+/** Null if package.yaml cannot be read. */
 package: PackageName | null;
 changes: PlannedChange[];
 /** Objects of the package that do not change. */
@@ -2624,7 +2624,7 @@ export type PackageSettings = {
 package: string;
 title: string;
 packageVersion: string;
-/** 0 until somebody sets them. */
+/** 0 until the settings are set. */
 version: number;
 updatedBy: Uuid | null;
 updatedAt: Timestamp | null;
@@ -2648,7 +2648,7 @@ export type PackageSettingsItem = {
 package: string;
 title: string;
 packageVersion: string;
-/** 0 until somebody sets them. */
+/** 0 until the settings are set. */
 version: number;
 updatedBy: Uuid | null;
 updatedAt: Timestamp | null;
@@ -2691,7 +2691,7 @@ subject: "process" | "rule" | "taskType";
 object: string;
 /** For a test of a process, its key. */
 process?: string;
-/** `error`: it could not be carried out, because it uses something that is not simulated or takes too long. */
+/** `error`: it could not be run, because it uses a feature that is not simulated or takes too long. */
 status: "passed" | "failed" | "error";
 durationMs: number;
 failures: Array<{
@@ -2761,7 +2761,7 @@ fields: PlannedField[];
 deprecates: number[];
 };
 
-/** A field of the document. A value of more than 2048 bytes, or past 1 MiB of all, is shown as its `sha256` and its `bytes`. */
+/** A field of the document. A value of more than 2048 bytes, or after the first 1 MiB of all values, is shown as its `sha256` and `bytes`. */
 export type PlannedField = {
 path: string;
 before: unknown;
@@ -2943,7 +2943,7 @@ remainingSeconds: number | null;
 }>;
 sla: ProcessDeadline | null;
 slaState: "ok" | "warning" | "breached" | "paused" | "unknown" | "none";
-/** Why the instance can not continue until it is resumed or the step is skipped. */
+/** The reason why the instance cannot continue until it is resumed or the step is skipped. */
 suspension: {
 element: string | null;
 code: string;
@@ -2954,7 +2954,7 @@ kept: {
 inputs: number;
 passedOver: number;
 };
-/** Objects that an ended step could not close: the close was refused with `code`. It is retried, with at most an hour between attempts, until it succeeds. */
+/** Objects that an ended step could not close: the close was refused with `code`. The close is retried, with at most an hour between attempts, until it succeeds. */
 leftOpen: Array<{
 element: string;
 kind: "task" | "approval" | "call" | "instance";
@@ -3009,7 +3009,7 @@ message: string;
 
 export type ProcessReplay = {
 key: string;
-/** The `definitionHash` of the candidate; null if its form is invalid. */
+/** The `definitionHash` of the candidate; null if it is malformed. */
 candidateHash: string | null;
 replayed: number;
 diverged: number;
@@ -3021,9 +3021,9 @@ instances: ReplayedInstance[];
 export type ProcessReplayRequest = {
 /** The candidate: an object of at most 262144 bytes of JSON, or a text of YAML of at most 65536 characters. */
 spec: unknown;
-/** The instances to replay; `limit` is ignored then. */
+/** The instances to replay; overrides `limit`. */
 instanceIds?: Uuid[];
-/** How many of the newest instances to replay. */
+/** The number of newest instances to replay. */
 limit?: number;
 };
 
@@ -3199,7 +3199,7 @@ pack: KnownPack;
 };
 
 export type ReconciledSnapshot = {
-/** Whether memory had this snapshot already. */
+/** Whether memory already had this snapshot. */
 duplicate: boolean;
 dryRun: boolean;
 stateToken: string | null;
@@ -3225,7 +3225,7 @@ id: Uuid;
 eventId: Uuid;
 kind: string;
 recordedAt: Timestamp;
-/** Whether it was recorded before; then nothing was written. */
+/** Whether the observation already existed; then nothing was written. */
 deduplicated: boolean;
 };
 
@@ -3258,11 +3258,11 @@ instanceKey: string;
 version: number;
 status: "running" | "suspended" | "completed" | "failed" | "cancelled";
 result: "same" | "diverged" | "incomplete";
-/** Why it was not replayed to its end: its journal does not contain its inputs, or has more than 2,000 lines or 2 MiB; an input took longer than 60 ms, or the call longer than 5 s. */
+/** The reason for an incomplete replay: the journal does not contain its inputs, or has more than 2,000 lines or 2 MiB; an input took longer than 60 ms, or the call longer than 5 s. */
 reason: "not_recorded" | "too_long" | "too_slow" | "time_over" | null;
 replayedStatus: "running" | "suspended" | "completed" | "failed" | "cancelled" | null;
 divergences: Array<{
-/** A line of its journal; for a difference that only the replay has, the line of the input. */
+/** A line of its journal; if only the replay has the line, the line of the input. */
 journalSeq: number;
 kind: "decision" | "intent" | "input" | "settings" | "data" | "timer" | "state";
 element: string | null;
@@ -3385,7 +3385,7 @@ condition: unknown;
 interpretation: RuleInterpretation | null;
 action: RuleAction;
 identity: RuleIdentity | null;
-/** The principal who last enabled or wrote the rule. The rule acts in their name, or as the agent of `identity` with their visibility. */
+/** The principal who last enabled or wrote the rule. The rule acts on their behalf, or as the agent of `identity` with their visibility. */
 authorityPrincipalId: Uuid | null;
 enabledAt: Timestamp | null;
 nextRunAt: Timestamp | null;
@@ -3399,7 +3399,7 @@ export type RuleAction = {
 kind: "ensure_work" | "update_work" | "cancel_work" | "complete_work" | "request_decision";
 taskType?: string;
 taskTypes?: string[];
-/** The template of the key; each key has at most one open task. Without a template, each cause and each item of a forEach gets a key of its own. */
+/** The template of the key; each key has at most one open task. Without a template, each cause and each item of a forEach gets a unique key. */
 dedupKeyTemplate?: string;
 fields?: {
 title?: string;
@@ -3425,10 +3425,10 @@ description: string;
 spec?: Record<string, unknown> | null;
 when?: string[] | null;
 }>;
-/** The check that the cause is evidence of; `rule-evidence` when absent. */
+/** The check for which the cause is evidence; `rule-evidence` when absent. */
 check?: string;
 target?: "dedup" | "task";
-/** The path of a list; the action runs once for each item. */
+/** The path of a list; the action runs once per item. */
 forEach?: string;
 /** A condition that selects items. */
 where?: unknown;
@@ -3605,7 +3605,7 @@ export type RuleWorkItem = {
 dedupKey: string | null;
 taskId: Uuid | null;
 created: boolean;
-/** Nothing had to be done; `reason` has the cause. */
+/** No change was needed; `reason` has the cause. */
 skipped: boolean;
 /** The item was refused; `refused` has the error code. */
 failed: boolean;
@@ -3843,7 +3843,7 @@ expiresAt: Timestamp;
 
 export type SettingsForAgent = {
 package: string;
-/** 0 until somebody sets them. */
+/** 0 until the settings are set. */
 version: number;
 schemaRevision: number;
 /** The values that were set. */
@@ -3918,7 +3918,7 @@ element: string;
 } | null;
 idempotencyKey: string | null;
 status: "pending" | "running" | "succeeded" | "failed" | "cancelled";
-/** How often an executor has claimed it. */
+/** The number of times that an executor has claimed the call. */
 attempt: number;
 maxAttempts: number;
 availableAt: Timestamp;
@@ -4287,7 +4287,7 @@ form: Record<string, unknown> | null;
 context: Record<string, unknown>;
 /** The custom fields of the task that make up the result: those in the form. */
 values: Record<string, unknown>;
-/** Why a completion with these values would be refused, at most 20 reasons. */
+/** The reasons for which a completion with these values would be refused, at most 20. */
 errors: Array<{
 path: string;
 message: string;
@@ -4506,7 +4506,7 @@ view: ToolView;
 export type ToolView = {
 /** Changes with every skill of the tenant. */
 catalogRevision: string;
-/** Changes with what the caller may use. */
+/** Changes with the tools that the caller may use. */
 policyRevision: string;
 /** Hash of both revisions, the query, the limit and the cursor: the ETag. */
 viewHash: string;
@@ -4605,7 +4605,7 @@ createdBy: Uuid;
 createdAt: Timestamp;
 updatedAt: Timestamp;
 version: number;
-/** The keys of the agents whose specs name it, the first 200. */
+/** The keys of the first 200 agents whose specs contain it. */
 agents: string[];
 };
 
@@ -4671,14 +4671,14 @@ op?: "eq" | "in" | "gte" | "lte" | "prefix";
 /** A value of the field's type; a list for `in`; null with `eq` matches missing values. */
 value: string | number | boolean | null | Array<string | number | boolean | null>;
 }>;
-/** The default is the first sort of the block, otherwise newest first. */
+/** Defaults to the first sort of the block, or newest first if it has none. */
 sort?: Array<{
 field: string;
 direction?: "asc" | "desc";
 }>;
 limit?: number;
 cursor?: string | null;
-/** Only rows filed in this workspace or its descendants; connections belong to the tenant. */
+/** Only rows of this workspace or its descendants; connections belong to the tenant. */
 workspaceId?: Uuid | null;
 };
 
@@ -4849,7 +4849,7 @@ nextCursor: string | null;
 export type WorkspaceTreeNode = {
 id: Uuid;
 parentId: Uuid | null;
-/** 0 for a root of the answer. */
+/** 0 for a root of the response. */
 depth: number;
 slug: string;
 name: string;
@@ -4921,7 +4921,7 @@ condition: unknown;
 interpretation: RuleInterpretation | null;
 action: RuleAction;
 identity: RuleIdentity | null;
-/** The principal who last enabled or wrote the rule. The rule acts in their name, or as the agent of `identity` with their visibility. */
+/** The principal who last enabled or wrote the rule. The rule acts on their behalf, or as the agent of `identity` with their visibility. */
 authorityPrincipalId: Uuid | null;
 enabledAt: Timestamp | null;
 nextRunAt: Timestamp | null;

@@ -86,7 +86,7 @@ exchange(body: TokenExchangeRequest, options?: CallOptions): Promise<TokenExchan
 introspect(body: IntrospectionRequest, options?: CallOptions): Promise<Introspection>;
 /** Revoke the token that is presented. `POST /api/v1/platform-access-tokens:revoke-self` */
 revokeOwn(body: SelfRevocation, options?: CallOptions): Promise<undefined>;
-/** List the tokens of a tenant by creation, including expired ones. All of them, unless `limit` is set: then a `Link` header with `rel="next"` names the next page, if there is one. `GET /api/v1/tenants/{tenantId}/platform-access-tokens` */
+/** List the tokens of a tenant by creation, including expired ones. Returns all of them unless `limit` is set. With `limit`, a `Link` header with `rel="next"` points to the next page, if any. `GET /api/v1/tenants/{tenantId}/platform-access-tokens` */
 list(tenantId: string, query?: {
 principalId?: Uuid;
 includeRevoked?: boolean;
@@ -112,18 +112,18 @@ exchange(body: ClientExchangeRequest, options?: CallOptions): Promise<ClientExch
 export interface KeysApi {
 /** Read the metadata of the authorization server (RFC 8414). Also served at this path followed by the issuer's path, as the standard requires. `GET /.well-known/oauth-authorization-server` */
 getServerMetadata(options?: CallOptions): Promise<AuthorizationServerMetadata>;
-/** Read the public signing keys as a JWKS document. Exactly one RSA key, unless the operator rotates it with an overlap (then the next and the previous key follow the signing key), or an audience has a `signingAlgorithm` other than RS256 (then its keys follow those). Ignore keys of a type that you do not use. Cache the document, and fetch it again when a token names an unknown `kid`. Without a configured signing key the status is 500. `GET /.well-known/jwks.json` */
+/** Read the public signing keys as a JWKS document. Contains exactly one RSA key, unless the operator rotates it with an overlap (then the next and the previous key follow the signing key), or an audience has a `signingAlgorithm` other than RS256 (then its keys follow those). Ignore keys of a type that you do not use. Cache the document, and fetch it again when a token has an unknown `kid`. Without a configured signing key, the response is 500. `GET /.well-known/jwks.json` */
 list(options?: CallOptions): Promise<JsonWebKeySet>;
-/** Read the list of revocations that apply to access tokens. For services that verify access tokens by themselves: read it about every second, and reject the tokens that it covers. An entry remains for the lifetime of an access token and two more minutes. Ids are hashed. `GET /.well-known/revocations.json` */
+/** Read the list of revocations that apply to access tokens. For services that verify access tokens themselves. Read the list about every second, and reject the tokens that it covers. An entry remains for the lifetime of an access token plus two minutes. Ids are hashed. `GET /.well-known/revocations.json` */
 listRevocations(options?: CallOptions): Promise<RevocationList>;
 }
 
 export interface Oauth2Api {
-/** Explain that sign-in by browser is not offered to OAuth clients, and what to use instead. `GET /oauth2/authorize` */
+/** Explain that browser sign-in is not available to OAuth clients, and describe the alternative. `GET /oauth2/authorize` */
 explainAuthorization(options?: CallOptions): Promise<string>;
-/** Get an access token by client credentials (RFC 6749), or for a platform access token (RFC 8693). Clients authenticate by client_secret_basic or client_secret_post; a token exchange needs no client authentication. `resource` (RFC 8707) may replace `audience`. Errors have the form of RFC 6749. `POST /oauth2/token` */
+/** Get an access token with client credentials (RFC 6749), or for a platform access token (RFC 8693). Clients authenticate with client_secret_basic or client_secret_post; a token exchange needs no client authentication. `resource` (RFC 8707) may replace `audience`. Errors have the format of RFC 6749. `POST /oauth2/token` */
 grant(body: OauthTokenRequest, options?: CallOptions): Promise<OauthToken>;
-/** Check whether an access token or a platform access token is valid (RFC 7662). A service account sees the tokens of its tenant whose audience it names; for everything else the response is `{"active": false}`. `POST /oauth2/introspect` */
+/** Check whether an access token or a platform access token is valid (RFC 7662). A service account sees the tokens of its tenant for one of its audiences; for everything else the response is `{"active": false}`. `POST /oauth2/introspect` */
 introspect(body: OauthTokenQuery, options?: CallOptions): Promise<OauthIntrospection>;
 /** Revoke a platform access token (RFC 7009). An unknown token gets the same response. The holder of a token may revoke it; client credentials are validated if they are sent. An access token cannot be revoked by itself: it expires, or is revoked with the credential that it was exchanged for. `POST /oauth2/revoke` */
 revoke(body: OauthTokenQuery, options?: CallOptions): Promise<undefined>;
@@ -143,7 +143,7 @@ slug?: string;
 }, options?: CallOptions): Promise<TenantPage>;
 /** Read a tenant. `GET /api/v1/tenants/{tenantId}` */
 get(tenantId: string, options?: CallOptions): Promise<Tenant>;
-/** Rename, disable or enable a tenant; equal values change nothing. While a tenant is disabled, no token of it can be exchanged, introspected, revoked by its bearer, issued, rotated or imported, no client gets a token, nobody can sign in, and SCIM is closed. Coordination refuses access tokens that were issued before; other services accept them until they expire. Nothing is revoked: after the tenant is enabled, everything works again. `PATCH /api/v1/tenants/{tenantId}` */
+/** Rename, disable or enable a tenant; equal values change nothing. While a tenant is disabled, its tokens cannot be exchanged, introspected, revoked by their bearer, issued, rotated or imported, its clients get no tokens, sign-ins are refused, and SCIM is closed. Coordination refuses access tokens that were issued before; other services accept them until they expire. No credential is revoked: after the tenant is enabled, everything works again. `PATCH /api/v1/tenants/{tenantId}` */
 update(tenantId: string, body?: TenantChange, options?: CallOptions): Promise<Tenant>;
 }
 
@@ -158,14 +158,14 @@ limit?: number;
 after?: string;
 kind?: "human" | "agent" | "service_account" | "workload";
 status?: "active" | "paused" | "disabled";
-/** Words, in any case, of which each is the beginning of a word of the display name, or the beginning of the user name in a directory; 200 characters, 10 words. Blank: all. */
+/** Case-insensitive words, each of which must be a prefix of a word of the display name, or of the user name in a directory; at most 200 characters and 10 words. A blank query matches all principals. */
 q?: string;
 }, options?: CallOptions): Promise<PrincipalPage>;
 /** Read a principal with an active membership in the tenant. `GET /api/v1/tenants/{tenantId}/principals/{principalId}` */
 get(tenantId: string, principalId: string, options?: CallOptions): Promise<Principal>;
 /** Rename a principal; the same name changes nothing. `PATCH /api/v1/tenants/{tenantId}/principals/{principalId}` */
 update(tenantId: string, principalId: string, body: PrincipalChange, options?: CallOptions): Promise<Principal>;
-/** Disable a principal everywhere and revoke each of its tokens. Coordination refuses its access tokens, too: at once in the default run, within 2 seconds if the services run separately. Other services accept them until they expire. `POST /api/v1/tenants/{tenantId}/principals/{principalId}:disable` */
+/** Disable a principal in all tenants and revoke all its tokens. Coordination refuses its access tokens, too: at once in the default run, within 2 seconds if the services run separately. Other services accept them until they expire. `POST /api/v1/tenants/{tenantId}/principals/{principalId}:disable` */
 disable(tenantId: string, principalId: string, query?: {
 reason?: string;
 }, options?: CallOptions): Promise<DisabledPrincipal>;
@@ -224,23 +224,23 @@ status?: "active" | "disabled";
 get(tenantId: string, groupId: string, options?: CallOptions): Promise<Group>;
 /** Rename, disable or enable a local group; equal values change nothing. `PATCH /api/v1/tenants/{tenantId}/groups/{groupId}` */
 update(tenantId: string, groupId: string, body?: GroupChange, options?: CallOptions): Promise<Group>;
-/** Delete a local group with its memberships. A repetition is 404. `DELETE /api/v1/tenants/{tenantId}/groups/{groupId}` */
+/** Delete a local group with its memberships. A repetition returns 404. `DELETE /api/v1/tenants/{tenantId}/groups/{groupId}` */
 delete(tenantId: string, groupId: string, options?: CallOptions): Promise<undefined>;
 /** Add a principal to a local group. `POST /api/v1/tenants/{tenantId}/groups/{groupId}/members` */
 addMember(tenantId: string, groupId: string, body: NewGroupMember, options?: CallOptions): Promise<GroupMembership>;
-/** List the members of a group, of any source, in the order in which they joined. `GET /api/v1/tenants/{tenantId}/groups/{groupId}/members` */
+/** List the members of a group, from any source, in the order in which they joined. `GET /api/v1/tenants/{tenantId}/groups/{groupId}/members` */
 listMembers(tenantId: string, groupId: string, query?: {
 /** The maximum number of items; 100 by default. */
 limit?: number;
 /** The cursor of the previous page; absent for the first page. */
 after?: string;
 }, options?: CallOptions): Promise<GroupMemberPage>;
-/** Remove a principal from a local group. A repetition is 404. A membership that an identity provider added to a local group is restored by the next sign-in with that group. `DELETE /api/v1/tenants/{tenantId}/groups/{groupId}/members/{principalId}` */
+/** Remove a principal from a local group. A repetition returns 404. A membership that an identity provider added to a local group is restored by the next sign-in with that group. `DELETE /api/v1/tenants/{tenantId}/groups/{groupId}/members/{principalId}` */
 removeMember(tenantId: string, groupId: string, principalId: string, options?: CallOptions): Promise<undefined>;
 }
 
 export interface IdentityProvidersApi {
-/** Register an identity provider whose people sign in by federation. `POST /api/v1/tenants/{tenantId}/identity-providers` */
+/** Register an identity provider through which people sign in by federation. `POST /api/v1/tenants/{tenantId}/identity-providers` */
 create(tenantId: string, body: NewIdentityProvider, options?: CallOptions): Promise<IdentityProvider>;
 /** List the identity providers of a tenant by key. `GET /api/v1/tenants/{tenantId}/identity-providers` */
 list(tenantId: string, options?: CallOptions): Promise<IdentityProvider[]>;
@@ -248,14 +248,14 @@ list(tenantId: string, options?: CallOptions): Promise<IdentityProvider[]>;
 get(tenantId: string, key: string, options?: CallOptions): Promise<IdentityProvider>;
 /** Change the requirements for upstream tokens; equal values change nothing. `PATCH /api/v1/tenants/{tenantId}/identity-providers/{key}` */
 update(tenantId: string, key: string, body?: IdentityProviderChange, options?: CallOptions): Promise<IdentityProvider>;
-/** Disable an identity provider: nobody can sign in through it. Tokens that were issued remain valid. `POST /api/v1/tenants/{tenantId}/identity-providers/{key}:disable` */
+/** Disable an identity provider: sign-ins through it are refused. Issued platform access tokens remain valid. `POST /api/v1/tenants/{tenantId}/identity-providers/{key}:disable` */
 disable(tenantId: string, key: string, options?: CallOptions): Promise<IdentityProvider>;
 /** Enable an identity provider. `POST /api/v1/tenants/{tenantId}/identity-providers/{key}:enable` */
 enable(tenantId: string, key: string, options?: CallOptions): Promise<IdentityProvider>;
 }
 
 export interface FederationApi {
-/** Sign in with an ID or access token of the tenant's identity provider. The first sign-in creates the person. For 300 seconds it allows issuing platform access tokens. `POST /api/v1/tenants/{tenantId}/federation:authenticate` */
+/** Sign in with an ID or access token of the tenant's identity provider. The first sign-in creates the person. For 300 seconds, the sign-in allows platform access tokens to be issued. `POST /api/v1/tenants/{tenantId}/federation:authenticate` */
 authenticate(tenantId: string, body: FederatedSignInRequest, options?: CallOptions): Promise<FederatedSignIn>;
 /** Sign in with an upstream ID or access token and get a short-lived access token of one audience. `POST /api/v1/tenants/{tenantId}/federation:exchange` */
 exchange(tenantId: string, body: FederatedTokenRequest, options?: CallOptions): Promise<FederatedToken>;
@@ -267,19 +267,19 @@ import(tenantId: string, body: LegacyCredentialImport, options?: CallOptions): P
 }
 
 export interface ProvisioningSourcesApi {
-/** Register who writes the people of an identity provider. `POST /api/v1/tenants/{tenantId}/provisioning-sources` */
+/** Register the source that provisions the people of an identity provider. `POST /api/v1/tenants/{tenantId}/provisioning-sources` */
 create(tenantId: string, body: NewProvisioningSource, options?: CallOptions): Promise<ProvisioningSource>;
-/** List the provisioning sources of a tenant by creation, and whether they have fallen silent. `GET /api/v1/tenants/{tenantId}/provisioning-sources` */
+/** List the provisioning sources of a tenant by creation, and whether they are stale. `GET /api/v1/tenants/{tenantId}/provisioning-sources` */
 list(tenantId: string, options?: CallOptions): Promise<ProvisioningSource[]>;
 /** Read a provisioning source. `GET /api/v1/tenants/{tenantId}/provisioning-sources/{sourceId}` */
 get(tenantId: string, sourceId: string, options?: CallOptions): Promise<ProvisioningSource>;
-/** Change when a source counts as silent, and how it writes; equal values change nothing. `PATCH /api/v1/tenants/{tenantId}/provisioning-sources/{sourceId}` */
+/** Change the stale threshold and the upstream settings of a source; equal values change nothing. `PATCH /api/v1/tenants/{tenantId}/provisioning-sources/{sourceId}` */
 update(tenantId: string, sourceId: string, body?: ProvisioningSourceChange, options?: CallOptions): Promise<ProvisioningSource>;
-/** Close a source: its SCIM requests are refused at once. What it wrote stays. `POST /api/v1/tenants/{tenantId}/provisioning-sources/{sourceId}:disable` */
+/** Close a source: its SCIM requests are refused at once. The data that it wrote remains. `POST /api/v1/tenants/{tenantId}/provisioning-sources/{sourceId}:disable` */
 disable(tenantId: string, sourceId: string, options?: CallOptions): Promise<ProvisioningSource>;
 /** Open a source again. `POST /api/v1/tenants/{tenantId}/provisioning-sources/{sourceId}:enable` */
 enable(tenantId: string, sourceId: string, options?: CallOptions): Promise<ProvisioningSource>;
-/** Record that a directory was read, even without a change. SCIM sources need no heartbeat, since their writes count. `POST /api/v1/tenants/{tenantId}/provisioning-sources/{sourceId}:heartbeat` */
+/** Record that a directory was read, even without a change. SCIM sources need no heartbeat, because their writes count as one. `POST /api/v1/tenants/{tenantId}/provisioning-sources/{sourceId}:heartbeat` */
 heartbeat(tenantId: string, sourceId: string, options?: CallOptions): Promise<ProvisioningSource>;
 /** Issue a long-lived SCIM token of a source; its secret is shown once, and at most two are valid at a time. `POST /api/v1/tenants/{tenantId}/provisioning-sources/{sourceId}/tokens` */
 createToken(tenantId: string, sourceId: string, body: NewProvisioningToken, options?: CallOptions): Promise<IssuedProvisioningToken>;
@@ -351,7 +351,7 @@ replaceGroup(id: string, body?: ScimGroup, options?: CallOptions & { query?: {
 attributes?: string;
 excludedAttributes?: string;
 } }): Promise<ScimGroup>;
-/** Change a group. With more than 200 members the response is 204. `PATCH /scim/v2/Groups/{id}` */
+/** Change a group. If it has more than 200 members, the response is 204. `PATCH /scim/v2/Groups/{id}` */
 updateGroup(id: string, body?: ScimPatch, options?: CallOptions & { query?: {
 attributes?: string;
 excludedAttributes?: string;
@@ -360,7 +360,7 @@ excludedAttributes?: string;
 deleteGroup(id: string, options?: CallOptions): Promise<undefined>;
 /** Find users and groups, with the query in the body. `POST /scim/v2/.search` */
 search(body?: ScimSearch, options?: CallOptions): Promise<ScimListResponse>;
-/** What this SCIM service supports. `GET /scim/v2/ServiceProviderConfig` */
+/** The features of this SCIM service. `GET /scim/v2/ServiceProviderConfig` */
 getServiceProviderConfig(options?: CallOptions): Promise<ScimServiceProviderConfig>;
 /** The kinds of resources. `GET /scim/v2/ResourceTypes` */
 listResourceTypes(query?: {
@@ -377,13 +377,13 @@ getSchema(urn: string, options?: CallOptions): Promise<ScimSchema>;
 }
 
 export interface EventsApi {
-/** Read the journal of all tenants. In the order of `sequence`. A lower sequence never appears after a higher one was returned, so a reader that keeps its last sequence as `after` misses nothing; the header `Journal-Read-To` can be used as `after` too, and advances even if no event matches. Where old events are removed, an `after` below the last removed one is refused, and the header `Journal-Floor` of that response is the `after` to start from. After a restore or a failover of the database, an `after` that does not belong to this history is refused, and `Journal-Read-To` of that response is the `after` to continue from. `GET /api/v1/events` */
+/** Read the journal of all tenants. In the order of `sequence`. A lower sequence never appears after a higher one was returned, so a reader that keeps its last sequence as `after` misses nothing; the header `Journal-Read-To` can also be used as `after`, and advances even if no event matches. If old events are removed, an `after` below the last removed one is refused, and the header `Journal-Floor` of that response is the `after` to start from. After a restore or a failover of the database, an `after` that does not belong to this history is refused, and `Journal-Read-To` of that response is the `after` to continue from. `GET /api/v1/events` */
 list(query?: {
 /** The last sequence that was read. */
 after?: number;
 /** The maximum number of items; 100 by default. */
 limit?: number;
-/** How many seconds to wait for an event; a busy or stopping service waits less. */
+/** The number of seconds to wait for an event; a busy or stopping service waits for less time. */
 wait?: number;
 tenantId?: Uuid;
 type?: string;
@@ -391,7 +391,7 @@ type?: string;
 }
 
 export interface AuditApi {
-/** Read the audit log of all tenants. In the order of `sequence`, oldest first, for pollers: a lower sequence never appears after a higher one was returned, so a reader that keeps its last sequence as `after` misses nothing. `order=desc` gives the newest first, for people. With `tenantId`, `resourceId` or `requestId` the filters go by an index; only a search by action or type of resource for exchanges of a tenant reads all of its exchanges. `GET /api/v1/audit` */
+/** Read the audit log of all tenants. In the order of `sequence`, oldest first, for pollers: a lower sequence never appears after a higher one was returned, so a reader that keeps its last sequence as `after` misses nothing. `order=desc` returns the newest first, for display. Searches with `tenantId`, `resourceId` or `requestId` use an index; only a search for exchanges of a tenant by action or resource type reads all of its exchanges. `GET /api/v1/audit` */
 listRecords(query?: {
 tenantId?: Uuid;
 action?: string;
@@ -405,7 +405,7 @@ from?: Instant;
 /** Nothing after this instant. */
 to?: Instant;
 order?: "asc" | "desc";
-/** The last sequence that was read, in either order. */
+/** The last sequence that was read, for either order. */
 after?: number;
 /** The maximum number of items; 100 by default. */
 limit?: number;

@@ -51,7 +51,7 @@ source: "bootstrap";
 
 export type AuthorizationServerMetadata = {
 issuer: string;
-/** Explains that sign-in by browser is not offered. */
+/** Explains that browser sign-in is not available. */
 authorization_endpoint: string;
 token_endpoint: string;
 jwks_uri: string;
@@ -71,7 +71,7 @@ principalId: Uuid;
 clientId: string;
 audiences: string[];
 scopeCeiling: string[];
-/** Only if it was replaced. */
+/** Present only if it was replaced. */
 clientSecret?: string;
 };
 
@@ -141,7 +141,7 @@ acr: string | null;
 amr: string[];
 authTime: Timestamp | null;
 };
-/** The provider does not respond; its former keys were used. */
+/** Whether the provider did not respond and its cached keys were used. */
 identityProviderStale: boolean;
 };
 
@@ -169,7 +169,7 @@ acr: string | null;
 amr: string[];
 authTime: Timestamp | null;
 };
-/** The provider does not respond; its former keys were used. */
+/** Whether the provider did not respond and its cached keys were used. */
 identityProviderStale: boolean;
 };
 
@@ -179,7 +179,7 @@ identityProvider: string;
 /** An ID token or access token of that provider (a signed JWT). */
 token: string;
 audience: string;
-/** Empty: all that the audience allows, without the privileged ones. */
+/** Empty for all scopes that the audience allows, except the privileged ones. */
 scopes?: string[];
 };
 
@@ -189,14 +189,14 @@ tenant_id: Uuid;
 key: string;
 name: string;
 status: "active" | "disabled";
-/** Who manages it: the admin, an identity provider, or a directory. */
+/** The manager of the group: the admin, an identity provider, or a directory. */
 source: "local" | "federated" | "scim";
 created_at: Timestamp;
 };
 
 export type GroupChange = {
 name?: string;
-/** A `disabled` group entitles nobody to a privileged scope. */
+/** A `disabled` group does not entitle its members to a privileged scope. */
 status?: "active" | "disabled";
 };
 
@@ -235,7 +235,7 @@ export type IdentityProvider = {
 id: Uuid;
 tenant_id: Uuid;
 key: string;
-/** Without trailing slashes; a token may also have the registered form. */
+/** The issuer without trailing slashes; tokens may also contain the registered issuer. */
 issuer: string;
 audience: string;
 jwks_uri: string;
@@ -259,7 +259,7 @@ created_at: Timestamp;
 export type IdentityProviderChange = {
 /** Must be in the `aud` of upstream tokens, alone or with others. */
 audience?: string;
-/** The address of the JWKS document; empty: found by discovery. */
+/** The address of the JWKS document; empty uses discovery. */
 jwksUri?: string;
 subjectClaim?: string;
 externalIdClaim?: string;
@@ -268,21 +268,21 @@ groupClaim?: string;
 displayNameClaim?: string;
 /** Upstream group to key of a group of the tenant; other groups are ignored. */
 groupMappings?: Record<string, string>;
-/** The `acr` must be one of them. */
+/** The `acr` must be one of these. */
 requiredAcrValues?: string[];
-/** All must be in the `amr`. */
+/** The `amr` must contain all of these. */
 requiredAmrValues?: string[];
-/** Claims that each token must have, with the values allowed for each, for instance `{"repository_owner": ["acme"]}`. Necessary if the issuer is shared with strangers, as with hosted CI services: it signs tokens for any audience. */
+/** Claims that each token must have, with the values allowed for each, for instance `{"repository_owner": ["acme"]}`. Required if the issuer is shared with other customers, as with hosted CI services, because it signs tokens for any audience. */
 requiredClaims?: Record<string, string[]>;
-/** The clients for which an upstream token may be issued: its `azp` must be one of them, or without `azp` its only `aud`. Empty: any client. */
+/** The clients for which an upstream token may be issued: its `azp` must be one of them, or, without `azp`, its only `aud`. Empty allows any client. */
 authorizedParties?: string[];
-/** `managed` allows links by hand and SCIM. */
+/** `managed` allows manual links and SCIM. */
 lifecycleProfile?: "read_only" | "managed";
 /** The kind of principal that a first sign-in creates. `workload`, for tokens of programs such as CI jobs, creates workloads, and also lets linked agents and workloads exchange such tokens. Existing principals keep their kind. */
 principalKind?: "human" | "workload";
-/** How long keys are cached. */
+/** The cache time of keys. */
 jwksCacheTtlSeconds?: number;
-/** How much longer cached keys are used while the provider does not respond. */
+/** The additional time for which cached keys are used while the provider does not respond. */
 jwksStaleGraceSeconds?: number;
 };
 
@@ -314,13 +314,13 @@ name: string;
 publicPrefix: string;
 createdAt: Timestamp;
 expiresAt: Timestamp;
-/** The secret: in the first response only. */
+/** The secret, only in the first response. */
 token: string | null;
 };
 
 export type IssuedToken = {
 credential: PlatformAccessToken;
-/** The secret: in the first response only. */
+/** The secret, only in the first response. */
 token: string | null;
 };
 
@@ -393,7 +393,7 @@ status: "ok";
 export type NewAudience = {
 key: string;
 allowedScopes?: string[];
-/** The algorithm that signs its access tokens. Algorithms other than RS256 need a key of the operator, and consumers that accept them. */
+/** The algorithm that signs its access tokens. Algorithms other than RS256 require a key from the operator and consumers that accept them. */
 signingAlgorithm?: "RS256" | "ES256" | "EdDSA";
 };
 
@@ -401,7 +401,7 @@ export type NewAuthenticationContext = {
 issuer: string;
 acr?: string | null;
 amr?: string[];
-/** When the person signed in; never later than now. */
+/** The time of the sign-in; never later than now. */
 authTime?: Instant | null;
 externalIdentityId?: Uuid | null;
 };
@@ -421,13 +421,13 @@ principalId: Uuid;
 };
 
 export type NewIdentityProvider = {
-/** The name that clients pass as `identityProvider`. */
+/** The key that clients send as `identityProvider`. */
 key: string;
 /** The `iss` of upstream tokens: an http or https address. */
 issuer: string;
 /** Must be in the `aud` of upstream tokens, alone or with others. */
 audience: string;
-/** The address of the JWKS document; empty: found by discovery. */
+/** The address of the JWKS document; empty uses discovery. */
 jwksUri?: string;
 subjectClaim?: string;
 externalIdClaim?: string;
@@ -436,21 +436,21 @@ groupClaim?: string;
 displayNameClaim?: string;
 /** Upstream group to key of a group of the tenant; other groups are ignored. */
 groupMappings?: Record<string, string>;
-/** The `acr` must be one of them. */
+/** The `acr` must be one of these. */
 requiredAcrValues?: string[];
-/** All must be in the `amr`. */
+/** The `amr` must contain all of these. */
 requiredAmrValues?: string[];
-/** Claims that each token must have, with the values allowed for each, for instance `{"repository_owner": ["acme"]}`. Necessary if the issuer is shared with strangers, as with hosted CI services: it signs tokens for any audience. */
+/** Claims that each token must have, with the values allowed for each, for instance `{"repository_owner": ["acme"]}`. Required if the issuer is shared with other customers, as with hosted CI services, because it signs tokens for any audience. */
 requiredClaims?: Record<string, string[]>;
-/** The clients for which an upstream token may be issued: its `azp` must be one of them, or without `azp` its only `aud`. Empty: any client. */
+/** The clients for which an upstream token may be issued: its `azp` must be one of them, or, without `azp`, its only `aud`. Empty allows any client. */
 authorizedParties?: string[];
-/** `managed` allows links by hand and SCIM. */
+/** `managed` allows manual links and SCIM. */
 lifecycleProfile?: "read_only" | "managed";
 /** The kind of principal that a first sign-in creates. `workload`, for tokens of programs such as CI jobs, creates workloads, and also lets linked agents and workloads exchange such tokens. Existing principals keep their kind. */
 principalKind?: "human" | "workload";
-/** How long keys are cached. */
+/** The cache time of keys. */
 jwksCacheTtlSeconds?: number;
-/** How much longer cached keys are used while the provider does not respond. */
+/** The additional time for which cached keys are used while the provider does not respond. */
 jwksStaleGraceSeconds?: number;
 };
 
@@ -469,15 +469,15 @@ displayName: string;
 export type NewProvisioningSource = {
 key: string;
 kind?: "scim" | "ldap";
-/** The key of the provider whose people it writes. */
+/** The key of the provider whose people it provisions. */
 identityProvider: string;
-/** Whose access tokens may write; needed for `scim`. */
+/** The principal whose access tokens may write; required for `scim`. */
 servicePrincipalId?: Uuid | null;
-/** How a new user, and one who is switched on or off, is written to the directory first; `auto`: by SCIM, else by the admin API. Needs upstreamBaseUrl, upstreamRealm and credentials in the settings. */
+/** The protocol for writing new, enabled and disabled users to the directory first; `auto` tries SCIM, then the admin API. Requires upstreamBaseUrl, upstreamRealm and credentials in the settings. */
 upstreamMode?: "off" | "scim" | "admin" | "auto";
 upstreamBaseUrl?: string;
 upstreamRealm?: string;
-/** After this silence the source is stale. */
+/** The time without contact after which the source is stale. */
 staleAfterSeconds?: number;
 };
 
@@ -495,7 +495,7 @@ scopeCeiling?: string[];
 export type NewTenant = {
 slug: string;
 name: string;
-/** An identifier of your own choice. */
+/** A client-chosen identifier. */
 id?: Uuid | null;
 };
 
@@ -559,7 +559,7 @@ client_secret?: string;
 audience?: string;
 /** The address of a service (IAM_RESOURCES), or an audience (RFC 8707). */
 resource?: string;
-/** Separated by spaces; exactly these are granted. Without it a client gets none, and a token gets all scopes that it allows. */
+/** The scopes to grant, separated by spaces. Without it, a client gets none, and a token gets all scopes that it allows. */
 scope?: string;
 /** A platform access token, or an imported key. */
 subject_token?: string;
@@ -611,9 +611,9 @@ next_after: string | null;
 
 export type Problem = {
 type: string;
-/** Where, from `body`, `query`, `path` or `header` on. */
+/** The location, starting with `body`, `query`, `path` or `header`. */
 loc: Array<string | number>;
-/** For people. It never repeats the value. */
+/** A message for people, which never repeats the value. */
 msg: string;
 };
 
@@ -627,16 +627,16 @@ upstreamMode: "off" | "scim" | "admin" | "auto";
 status: "active" | "disabled";
 staleAfterSeconds: number;
 lastSyncAt: Timestamp | null;
-/** Active, and silent for longer than `staleAfterSeconds`. */
+/** Whether the source is active and has had no contact for longer than `staleAfterSeconds`. */
 stale: boolean;
 };
 
 export type ProvisioningSourceChange = {
-/** How a new user, and one who is switched on or off, is written to the directory first; `auto`: by SCIM, else by the admin API. Needs upstreamBaseUrl, upstreamRealm and credentials in the settings. */
+/** The protocol for writing new, enabled and disabled users to the directory first; `auto` tries SCIM, then the admin API. Requires upstreamBaseUrl, upstreamRealm and credentials in the settings. */
 upstreamMode?: "off" | "scim" | "admin" | "auto";
 upstreamBaseUrl?: string;
 upstreamRealm?: string;
-/** After this silence the source is stale. */
+/** The time without contact after which the source is stale. */
 staleAfterSeconds?: number;
 };
 
@@ -656,12 +656,12 @@ status: "ready";
 };
 
 export type RevocationList = {
-/** Seconds since 1970: every token with an earlier `iat` is revoked. 0, unless more was revoked at once than fits into the list. */
+/** Seconds since 1970: every token with an earlier `iat` is revoked. 0 unless the revocations exceed the size of the list. */
 not_before: number;
 revoked: Array<{
-/** Of the UUID, in lower case, of a principal (`sub`), a credential (`credential_id`) or a tenant (`tenant_id`); or of an identity provider: of `tenant_id`, a space and `client_id`. base64url. */
+/** The hash of the lower-case UUID of a principal (`sub`), a credential (`credential_id`) or a tenant (`tenant_id`); for an identity provider, the hash of `tenant_id`, a space and `client_id`. In base64url. */
 sha256: string;
-/** Its tokens with an earlier `iat` are revoked; null: all of them. */
+/** Tokens with an earlier `iat` are revoked; null means all tokens. */
 not_before: number | null;
 }>;
 };
@@ -757,7 +757,7 @@ export type TokenExchangeRequest = {
 /** The secret of a platform access token, or an imported key. */
 token: string;
 audience: string;
-/** Empty: all scopes that the token allows. */
+/** Empty for all scopes that the token allows. */
 scopes?: string[];
 };
 
