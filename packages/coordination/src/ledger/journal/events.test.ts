@@ -4,7 +4,7 @@ import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
 import { foundTenant } from '../../app/bootstrap/found-tenant.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { journalIsStable, writeEvents } from '../../testing/ledger/journal-writer.ts';
+import { journalIsStable, journalWaitMsMax, writeEvents } from '../../testing/ledger/journal-writer.ts';
 import { confirmJournal } from '../../testing/ledger/retention.ts';
 import { makeWorkspace } from '../../testing/organisation/workspaces.ts';
 import { openStream } from '../../testing/stream/stream-client.ts';
@@ -225,7 +225,8 @@ test('a legacy number skips nothing: what was written before it and committed af
       late = await writeEvents(newer, tenantId, [{}]);
       early = await writeEvents(older, tenantId, [{}]);
       await older.run(sql`commit`);
-      await until(async () => (await read(`cursor=${nextCursor}`)).length === 1);
+      const isRead = async () => (await read(`cursor=${nextCursor}`)).length === 1;
+      await until(isRead, 'the page with the earlier event', journalWaitMsMax);
       const page = (await baton.otherAdmin.get(`/events?cursor=${nextCursor}`)).body;
       assert.deepEqual(idsOf(page), early);
       sequence = page.items[0].sequence;
