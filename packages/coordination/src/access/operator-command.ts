@@ -2,7 +2,7 @@ import { hostname, userInfo } from 'node:os';
 import type { JobTools } from '../service/job.ts';
 import type { Context } from './context.ts';
 
-/** The context of an operator's command: the store, without any credential. */
+/** The context of an operator's command: it has the store but no credential. */
 export type OperatorTools = Pick<JobTools<Context>, 'pool' | 'settings' | 'log' | 'command'>;
 
 /** Refuses a command of the operator with a stable code and a message for people. */

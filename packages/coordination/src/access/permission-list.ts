@@ -18,8 +18,8 @@ export function parsePermissions(names: readonly string[]): Permission[] {
 }
 
 /**
- * Nobody may grant permissions that they lack with the credential of this request. Names are compared, because names
- * are granted, even where a decision point authorizes the caller.
+ * Refuses to grant permissions that the caller's credential lacks. Names are compared, because names are granted, even
+ * if a decision point authorizes the caller.
  * @throws Refusal `permission_escalation` with the missing permissions
  */
 export function refuseEscalation(held: ReadonlySet<string>, granted: readonly string[]): void {

@@ -72,7 +72,7 @@ export const settings = {
   }),
   CP_IAM_REVOCATIONS_URL: text({
     default: '',
-    doc: "The address of identity's revocation list; by default `revocations.json` beside a key document `jwks.json`. Without it the access tokens of a disabled principal are accepted until they expire.",
+    doc: "The address of identity's revocation list; by default `revocations.json` next to a key document `jwks.json`. Without it the access tokens of a disabled principal are accepted until they expire.",
   }),
   CP_IAM_REVOCATIONS_INTERVAL_SECONDS: integer({
     default: 1,

@@ -33,7 +33,7 @@ export interface CoordinationOptions {
 }
 
 export interface Coordination extends RunningService {
-  /** Reads the revocation list: call it when identity, in the same process, has just revoked something. */
+  /** Reads the revocation list: call it after identity has revoked something in the same process. */
   refreshRevocations(): Promise<void>;
 }
 
@@ -151,7 +151,7 @@ function authenticatorOf(
   return withLicence(authenticator, entitlement, settings);
 }
 
-/** Lets web pages of these origins call the API. The credential is a header, so no cookie is ever involved. */
+/** Lets web pages of these origins call the API. The credential is a header, so cookies are never needed. */
 function allowOrigins(app: HttpApp, origins: readonly string[]): void {
   if (origins.length === 0) return;
   app.register(cors, {

@@ -7,7 +7,7 @@ export interface RevocationsOptions {
   /** The address of identity's revocation list. */
   readonly url: string;
   readonly intervalMs: number;
-  /** The greatest age of the newest evidence that a token's principal is active; 0: any age. */
+  /** The maximum age of the latest evidence that a token's principal is active; 0: any age. */
   readonly staleAfterMs: number;
   readonly requestTimeoutMs: number;
   readonly log: Logger;
@@ -20,7 +20,7 @@ export class RevocationsUnavailableError extends Error {}
 
 /** Revocations that identity published while affected access tokens may be valid. */
 export interface Revocations {
-  /** Resolves after the first attempt to read the list; undefined if there was one already. */
+  /** Resolves after the first attempt to read the list; undefined if that attempt has already ended. */
   ready(): Promise<void> | undefined;
   /** @throws RevocationsUnavailableError */
   covers(claims: TokenClaims): boolean;

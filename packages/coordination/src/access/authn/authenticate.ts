@@ -55,7 +55,7 @@ export function createAuthenticator(
   connectionsMax: number,
   onRevocation: () => void = () => undefined,
 ): Authenticator {
-  // Anybody can invent a key, so reads are bounded; a token is verified before its binding is read.
+  // Anyone can invent a key, so reads are bounded; a token is verified before its binding is read.
   const keyReads = limitCredentialReads(connectionsMax);
   const bindings = createBindings(db, limitCredentialReads(connectionsMax), {
     ttlMs: settings.CP_IAM_BINDING_CACHE_TTL_SECONDS * 1000,

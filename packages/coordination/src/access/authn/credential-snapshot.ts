@@ -6,7 +6,7 @@ import { findLiveCredential, type LiveCredentialRow } from './credential-snapsho
 import { isEmergencyPrefix } from './key-material.ts';
 
 /**
- * A credential as it was at a request, for later work on its behalf. See
+ * A credential as it was at the time of a request, for later work on its behalf. See
  * docs/reference/completion.md#verification-attempts.
  */
 export interface CredentialSnapshot {

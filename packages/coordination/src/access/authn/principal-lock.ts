@@ -7,7 +7,7 @@ import { type LockedPrincipalRow, lockPrincipalShared } from './caller.sql.ts';
 export type { LockedPrincipalRow } from './caller.sql.ts';
 
 /**
- * Locks the caller's row for the command, so that a disable either waits for the command or is seen by it. See
+ * Locks the caller's row for the command, so that a disable either waits for the command or makes it fail. See
  * docs/reference/README.md#order-of-checks.
  * @throws Refusal `principal_not_active`
  */

@@ -44,7 +44,7 @@ const DecisionAnswer = z.object({
   validUntil: z.iso.datetime({ offset: true }).nullish(),
 });
 
-/** @throws Error with one sentence for settings of the license check that would only fail later */
+/** @throws Error with one sentence for settings of the license check that would otherwise fail only later */
 export function checkEntitlementSettings(settings: Settings): void {
   if (!settings.CP_ENTITLEMENT_ENABLED) return;
   requireAddress('CP_ENTITLEMENT_BASE_URL', settings.CP_ENTITLEMENT_BASE_URL);
@@ -94,7 +94,7 @@ export function openLicenceService(settings: Settings): LicenceService {
   };
 }
 
-/** @throws NoDecision also for a response about something else, and for an expired one */
+/** @throws NoDecision also for a response about another product or feature, and for an expired one */
 function decisionOf(
   { status, json }: JsonAnswer,
   asked: { product: string; feature: string },

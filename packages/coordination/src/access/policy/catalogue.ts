@@ -72,7 +72,7 @@ const askedOn: Readonly<Record<Permission, readonly ResourceType[] | 'local'>> =
   admin: 'local',
 };
 
-/** Whether this service alone decides a permission, in every mode. */
+/** Whether this service alone decides a permission in every mode. */
 export function isDecidedHere(permission: Permission): boolean {
   return askedOn[permission] === 'local';
 }

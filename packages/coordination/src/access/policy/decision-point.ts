@@ -34,7 +34,7 @@ export interface DecisionPoint {
    */
   decide(questions: readonly Question[]): Promise<Decision[]>;
   /**
-   * Returns the ids of all objects on which the subject has the permission, from all pages of the list.
+   * Returns the ids of all objects on which the subject has the permission; reads all pages of the list.
    * @returns undefined if the decision point can't list them
    * @throws NoDecision, also when there are too many, or the pages take too long
    */
@@ -54,10 +54,10 @@ const waitingMax = 1000;
 const decisionsKeptMax = 50_000;
 const idsKeptMax = 500_000;
 const tenantsKeptMax = 10_000;
-/** Concurrent lists per tenant and in total: each may have 100,000 ids, some 10 MiB. */
+/** Concurrent lists per tenant and in total: each may have 100,000 ids, about 10 MiB. */
 const listsUnderWayMax = { tenant: 8, all: 24 };
 const listMsMax = 10_000;
-/** The time for which a decision point without lists isn't queried for one again. */
+/** The time for which a decision point that can't list objects isn't queried for a list again. */
 const withoutListsMs = 60_000;
 
 interface Kept<Value> {
@@ -195,7 +195,10 @@ export function openDecisionPoint(settings: Settings): DecisionPoint {
 
 const isRemembered = ({ action }: Question) => consistencyOf(action) === 'default';
 
-/** Creates a tenant's sender. CP_POLICY_TIMEOUT_SECONDS limits each question with its queueing and its token. */
+/**
+ * Creates a tenant's sender. CP_POLICY_TIMEOUT_SECONDS limits each question including its queueing and its token
+ * request.
+ */
 function senderOf(settings: Settings): (subject: Subject) => Send {
   const baseUrl = settings.CP_POLICY_BASE_URL.replace(/\/+$/, '');
   const timeoutMs = settings.CP_POLICY_TIMEOUT_SECONDS * 1000;

@@ -26,7 +26,7 @@ interface NeededObjects {
 export class NeedsDecision extends NeedsAnswer {
   override readonly name = 'NeedsDecision';
   readonly action: Action;
-  /** The objects that need a decision each; absent if the decision is about the object of the request. */
+  /** The objects that each need a decision; absent if the decision is about the object of the request. */
   readonly objects: NeededObjects | undefined;
   /** The rights that lack the decision; absent if no decision was requested for the caller. */
   readonly rights: PolicyRights | undefined;
@@ -45,11 +45,11 @@ export interface Places {
   ofRequest(db: Db): Promise<readonly Resource[]>;
   /** Objects of one type, in any order, without missing ones. */
   ofType(db: Db, type: ResourceType, ids: readonly string[]): Promise<readonly Resource[]>;
-  /** For each object of a kind of this service, by id, what `ofRequest` would return for it. */
+  /** Maps the id of each object of a kind of this service to the result that `ofRequest` would return for it. */
   ofKind(db: Db, kind: string, ids: readonly string[]): Promise<ReadonlyMap<string, readonly Resource[]>>;
 }
 
-/** What deciding one request requires. */
+/** The requirements for deciding one request. */
 export interface DecisionSources {
   readonly point: DecisionPoint;
   readonly counters: PolicyCounters;
@@ -81,7 +81,7 @@ export class UndecidedRights extends DecidedPermissions {
 
 /** The rights of an identity on whose behalf work runs without its token. */
 export interface Absent {
-  /** The most that it may have, in place of a token's scopes. */
+  /** The maximum permissions, in place of a token's scopes. */
   readonly ceiling: ReadonlySet<string>;
   /** Requests all decisions that absent identities may need; objects are decided one by one, never listed. */
   askAll(): Promise<void>;
@@ -119,7 +119,7 @@ export class PolicyRights extends DecidedPermissions {
   /** The granted ids per permission and type; `each` where the decision point lists none. */
   readonly #lists = new Map<string, ReadonlySet<string> | 'each'>();
   readonly #objects = new Map<string, boolean>();
-  /** By the name of action and object. */
+  /** Keyed by action and object. */
   readonly #placed = new Map<string, Placed>();
   readonly #absent: Absent | undefined;
   #place: readonly Resource[] | undefined;
@@ -172,7 +172,7 @@ export class PolicyRights extends DecidedPermissions {
     return rights;
   }
 
-  /** Requests one permission after the other until one is granted; a failure ends the sequence. */
+  /** Requests the permissions one by one until one is granted; a failure ends the sequence. */
   async askAnyOf(actions: readonly Permission[]): Promise<void> {
     for (const action of actions) {
       if (!this.#ceiling.has(action) || isDecidedHere(action)) {
@@ -246,7 +246,7 @@ export class PolicyRights extends DecidedPermissions {
     return named.every(({ resource }) => JSON.stringify(now.get(resource.id)) === JSON.stringify(resource));
   }
 
-  /** The decision point's result for a permission; undefined if it wasn't requested. */
+  /** The decision point's result for a permission; undefined if no decision was requested. */
   decisionOn(action: Permission): Details | undefined {
     const outcome = this.#outcomes.get(action);
     return outcome instanceof Refusal ? undefined : outcome?.details;
@@ -315,7 +315,7 @@ export class PolicyRights extends DecidedPermissions {
     return places.ofKind(db, kind, ids);
   }
 
-  /** Whether the token excludes a permission, even if they are granted. */
+  /** Whether the token excludes a permission, even if it is granted. */
   isBeyondScope(action: Permission): boolean {
     return !this.#ceiling.has(action);
   }
@@ -422,7 +422,7 @@ export function subjectOf({ kind, iamPrincipalId, tenantId }: Caller): Subject {
   return { kind, iamPrincipalId: iamPrincipalId as string, tenantId };
 }
 
-/** The most that the token allows. A token for one decision allows one permission, on one approval. */
+/** The maximum that the token allows. A token for one decision allows one permission, on one approval. */
 function ceilingOf({ approvalId, scopes = new Set() }: Caller): ReadonlySet<string> {
   if (approvalId !== undefined) return new Set(['approvals.decide']);
   return narrowByScopes(permissionNames, scopes) ?? new Set();

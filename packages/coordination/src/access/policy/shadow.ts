@@ -22,7 +22,7 @@ export class ObservedRights extends DecidedPermissions {
   readonly decidesPerObject = false;
   /** The decision per permission, so at most as many as there are permissions. */
   readonly answers = new Map<Permission, boolean>();
-  /** Additional objects, such as the workspaces in which a command files something. */
+  /** Additional objects, such as the workspaces in which a command files an object. */
   readonly placed = new Map<string, PlacedAnswer>();
 
   allows(wanted: Permission): boolean {

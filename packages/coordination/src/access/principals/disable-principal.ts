@@ -102,8 +102,8 @@ async function endPrincipal(
 
 /**
  * Locks a principal against its own commands, for a change of its status, and the caller (shared) like any command. The
- * two are locked in the order of their ids: of two callers that disable each other one waits for the other and then
- * is no longer active. The caller's lock is only shared, because no command changes its own caller's status.
+ * two are locked in the order of their ids: if two callers disable each other, one waits for the other and is then no
+ * longer active. The caller's lock is only shared, because no command changes its own caller's status.
  * @param check also runs before the lock, so that an unauthorized caller can't delay the commands of a principal
  * @throws Refusal `principal_not_active`, `not_found`, and the refusals of `check`
  */
@@ -127,7 +127,7 @@ async function lockAlone(
 }
 
 /**
- * Refuses a disable that the caller may not do; `POST /authz:check` uses it too.
+ * Refuses a disable that the caller may not perform; `POST /authz:check` uses it too.
  * @throws Refusal `principal_kind_not_disableable`, `cannot_disable_self`, `permission_escalation`, `use_agent_retire`
  */
 export async function requireMayDisable(
@@ -177,7 +177,7 @@ export async function enablePrincipal(
 }
 
 /**
- * Refuses an enable that the caller may not do: nobody restores permissions that they lack.
+ * Refuses an enable that the caller may not perform: callers can't restore permissions that they lack.
  * @throws Refusal `principal_kind_not_enableable`, `permission_escalation`, `use_agent_publish`
  */
 export async function requireMayEnable(

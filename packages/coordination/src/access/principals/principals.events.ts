@@ -12,7 +12,7 @@ export const principalCreated = defineEvent(
   z.strictObject({ kind, displayName: z.string() }),
 );
 
-/** `changes` has the names of the fields; their old values are not in the event. */
+/** `changes` has the names of the changed fields, without their old values. */
 export const principalUpdated = defineEvent(
   'principal.updated',
   'principal',

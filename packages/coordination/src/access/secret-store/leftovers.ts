@@ -20,7 +20,7 @@ import type { SecretChange, SecretName } from './secret-store.ts';
  * values that no row refers to, also after a crash between the two.
  */
 
-/** Longer than any command may take from its `put` to its commit. */
+/** Longer than a command may take from its `put` to its commit. */
 const intentSeconds = 600;
 
 /** The naming scheme for the secrets of one object: `<kind>-<id>` in a folder. */
@@ -46,7 +46,7 @@ export async function putNewSecret(
 
 /**
  * Assigns a new value to its object, inside the command's transaction.
- * @throws Refusal `secret_store_unavailable` when the command took longer than ten minutes to get here
+ * @throws Refusal `secret_store_unavailable` if more than ten minutes have passed since the `put`
  */
 export async function keepNewSecret({ db, secrets }: Context, change: SecretChange): Promise<void> {
   if (secrets.kind === 'outside' && (await db.run(deleteLeftoverInTime(change.secret))) === 0)
@@ -60,7 +60,7 @@ export async function dropSecret({ db, secrets }: Context, secret: SecretName): 
   else if (secrets.kind === 'table') await secrets.apply(db, await secrets.delete(secret));
 }
 
-/** Longer than a request to the store may take, so that no other process touches the path meanwhile. */
+/** Longer than a request to the store may take, so that no other process uses the path meanwhile. */
 const takenSeconds = 60;
 
 /**

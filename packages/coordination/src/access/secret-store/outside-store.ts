@@ -79,7 +79,7 @@ export function createOutsideStore(settings: Settings): SecretStore {
   };
 }
 
-/** The store reports this in prose only. */
+/** The store reports this condition only in the text of its message. */
 function isTaken(json: unknown): boolean {
   const refused = RefusedAnswer.safeParse(json);
   return refused.success && refused.data.errors.some((text) => text.includes('check-and-set'));
