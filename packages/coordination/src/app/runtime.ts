@@ -99,7 +99,7 @@ export interface RuntimeParts {
 
 /** A list with an index takes milliseconds; one without must not hold a connection for long. */
 const listTimeoutMsMax = 3000;
-/** The queue for a turn: as many and as long as requests would otherwise wait for a connection. */
+/** The queue for a connection: its length and timeout match those of the pool. */
 const turnBounds = { queuedMax: 500, waitMsMax: 5000 };
 /** The maximum number of connections that one tenant and one of its principals may use at once, so that others find one free. */
 const shares = { reads: { tenant: 0.25, principal: 0.2 }, writes: { tenant: 0.6, principal: 0.5 } };
@@ -119,7 +119,7 @@ function turnsFor(connectionsMax: number) {
   return (caller: Caller, { method, isList }: Operation): Turns | undefined => {
     if (caller === nobody) return undefined;
     const { principal, tenant } = method === 'GET' || isList ? reads : writes;
-    // The principal's limit first: a request that waits for it must not occupy one of the tenant's turns.
+    // The principal's limit is first: a request that waits for it must not occupy one of the tenant's turns.
     return new Turns([principal, caller.principalId], [tenant, caller.tenantId]);
   };
 }

@@ -39,7 +39,7 @@ export const settings = {
     min: 1,
     max: 1000,
     unit: 'connections',
-    doc: 'The most database connections of a process.',
+    doc: 'The maximum number of database connections of a process.',
   }),
   CP_TRUSTED_PROXIES: networks({
     doc: 'Networks of trusted proxies, for instance `["10.0.0.0/8"]`: a client\'s address, for limits and the log, is then the last one in `X-Forwarded-For` outside of these networks. Without it the header is ignored. Don\'t list networks from which clients connect directly.',
@@ -82,7 +82,7 @@ export const settings = {
     default: 15_000,
     min: 1,
     unit: 'streams',
-    doc: 'The most open streams of one process; it accepts 18,000 connections in total, if its limit of open files allows them.',
+    doc: 'The maximum number of open streams of one process; it accepts 18,000 connections in total, if its limit of open files allows them.',
   }),
   CP_WORKER_POLL_INTERVAL_SECONDS: integer({
     default: 1,
@@ -108,7 +108,7 @@ export const settings = {
 export type Settings = SettingValues<typeof settings>;
 
 /**
- * Reads the settings and refuses combinations that would only fail later.
+ * Reads the settings and refuses combinations that would otherwise fail only later.
  * @throws Error with one sentence
  */
 export function readCoordinationSettings(env: Readonly<Record<string, string | undefined>>): Settings {

@@ -45,8 +45,8 @@ export const errors = {
     'Remove the repetition at `details.field`.',
   ),
   unknown_acceptance_check: invalid(
-    'Evidence names a check that the task does not have.',
-    'Name the key of one of the checks of the task or its type, or leave `check` out.',
+    'Evidence refers to a check that the task does not have.',
+    'Send the key of one of the checks of the task or its type, or omit `check`.',
   ),
   invalid_origin: invalid(
     'The origin is malformed.',

@@ -364,7 +364,7 @@ test('a list that never ends or exceeds the limits fails', async () => {
   }
 });
 
-test('a decision point without search is not asked for a list again within a minute', async () => {
+test('a decision point without search gets no further list request within a minute', async () => {
   for (const status of [404, 405, 501]) {
     policy.requests.length = 0;
     json(status, {});

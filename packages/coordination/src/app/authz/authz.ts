@@ -100,7 +100,7 @@ async function verdictOn(context: Context, check: ActionCheck): Promise<{ reason
     if (!(error instanceof Refusal) || error.code === 'policy_unavailable') throw error;
     const { code, details } = error;
     const reason = { code, message: errors[code as ErrorCode].when, details };
-    // Everybody may hold the last one; the ones before it apply to the object's owner only.
+    // Every caller may have the last one; the ones before it apply to the object's owner only.
     const required = (details['required'] as readonly Permission[] | undefined) ?? [];
     const known = permissionsOf[check.resourceType];
     const permission = required.at(-1) ?? known.at(-1) ?? known[0];
@@ -165,7 +165,7 @@ async function requireMayChangePrincipal(
 
 type Reason = ActionCheckResult['reason'];
 
-/** @param required the permissions named in the refusal; usually all of them */
+/** @param required the permissions listed in the refusal; usually all of them */
 function requireAny({ caller }: Context, oneOf: readonly Permission[], required = oneOf): void {
   if (!oneOf.some((name) => holds(caller.permissions, name))) fail('permission_denied', { required });
 }

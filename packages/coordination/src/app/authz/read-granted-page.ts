@@ -7,10 +7,13 @@ import { runWithDecisions } from './run-with-decisions.ts';
 
 /** The list's query is filtered by at most so many granted ids; with more, items are filtered after the read. */
 const idsMax = 5000;
-/** Rows that one request may read to fill its page. Beyond them the page is short, with a cursor to continue. */
+/**
+ * The number of rows that one request may read to fill its page. After them the page is short, with a cursor to
+ * continue.
+ */
 const readsMax = 20;
 const readMsMax = 5000;
-/** Rows of one read where most rows may be filtered out. */
+/** The number of rows of one read if most rows may be filtered out. */
 const readRows = 100;
 
 interface PageBody {

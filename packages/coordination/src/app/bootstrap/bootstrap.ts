@@ -45,8 +45,8 @@ export async function bootstrap(context: Context, request: BootstrapRequest): Pr
       ...(identity && { iamBindingId: bindingId, iamPrincipalId: identity.iamPrincipalId }),
     },
   );
-  // Every permission by name, so that they also apply to a token with the scopes for reading and writing, which never
-  // has `admin`.
+  // Every permission is granted by name, so that they also apply to a token with the scopes for reading and writing,
+  // which never has `admin`.
   const permissions = permissionNames.toSorted();
   const grant = { id: bindingId, principalId: adminPrincipalId, permissions, visibility: 'tenant' as const };
   const iamBinding = identity ? await bindNewIdentity(inTenant, { ...grant, ...identity }) : undefined;

@@ -10,9 +10,9 @@ import {
   outboxCountMax,
 } from './health.sql.ts';
 
-/** The gauges of the store are read at most once in this time, however many callers there are. */
+/** The store's gauges are read at most once in this time, whatever the number of callers. */
 const countsAgeMsMin = 5000;
-/** The pause after a reading grows with its duration: readings take at most one part in so many of the time. */
+/** The pause after a reading grows with its duration: readings take at most one part in this number of the time. */
 const pausePerReading = 50;
 const countsAgeMsMax = 60_000;
 /** A scraper usually waits for 10 s and must get the counters even when the database is unresponsive. */

@@ -18,7 +18,7 @@ export interface LiveCountsRow {
   outbox_dead: number;
 }
 
-/** The highest count: counting a whole backlog would slow down its delivery. */
+/** The maximum count: counting a whole backlog would slow down its delivery. */
 export const outboxCountMax = 10_000;
 
 /**

@@ -6,10 +6,10 @@ export interface Message {
   readonly body: string;
 }
 
-/** In place of tenants: everything may have changed. */
+/** Replaces the tenants: everything may have changed. */
 export const everything = '*';
 
-/** A payload has less than 8000 bytes. */
+/** A payload has fewer than 8000 bytes. */
 const tenantsMax = 150;
 const bindingsMax = 100;
 

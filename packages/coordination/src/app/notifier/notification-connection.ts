@@ -8,7 +8,7 @@ export interface ConnectionOptions {
   readonly log: Logger;
   /** Called with notifications of other connections and our own; absent in a process that only sends. */
   readonly received?: ((message: Message) => void) | undefined;
-  /** The connection is open, for the first time or again; earlier notifications may have been missed. */
+  /** Called when the connection is open, for the first time or again; earlier notifications may have been missed. */
   opened(): void;
 }
 
@@ -35,7 +35,7 @@ export class NotificationConnection {
   readonly attempted: Promise<void>;
   readonly #aliveTimer: NodeJS.Timeout;
   #state: State = { name: 'connecting' };
-  /** When the connection was last open. */
+  /** The time at which the connection was last open. */
   #failures = 0;
 
   constructor(options: ConnectionOptions) {

@@ -37,7 +37,7 @@ export interface EventStreamOptions {
 /** Frames from clients are ignored; a larger frame ends the stream. */
 const clientFrameBytesMax = 4096;
 const pingEveryMsDefault = 15_000;
-/** How long a client may take to confirm the close of its stream, also of a refused one. */
+/** The time in which a client must confirm the close of its stream, or of a refused one. */
 const closingMsMax = 2000;
 /** Refused streams whose clients haven't closed yet; beyond this number, handshakes are rejected. */
 const refusedMax = 1000;
@@ -58,7 +58,7 @@ export class EventStream {
   readonly #options: EventStreamOptions;
   readonly #server = new WebSocketServer(serverOptions);
   readonly #tails: Tails;
-  /** Every accepted connection, also one that is not admitted yet or was refused. */
+  /** Every accepted connection, including one that is not admitted yet or was refused. */
   readonly #outlets = new Set<Outlet>();
   readonly #registry = new StreamRegistry();
   readonly #pageReaders = new PageReaders();
@@ -166,7 +166,7 @@ export class EventStream {
     await subscriber.run();
   }
 
-  /** Checks the rights of one credential, and how much of the tree its principal sees. */
+  /** Checks the rights of one credential, and the part of the tree that its principal sees. */
   async #check({ credential, caller: before, subscribers }: CredentialStreams): Promise<void> {
     const { db, authenticator } = this.#options;
     try {
@@ -193,7 +193,7 @@ export class EventStream {
       requireEventsRead(await this.#authorize(caller, workspaceId));
   }
 
-  /** Ends streams whose workspace their person can no longer see. */
+  /** Ends streams whose workspace is no longer visible to their person. */
   async #requireWorkspaces(caller: Caller, subscribers: Iterable<Subscriber>): Promise<void> {
     const { db } = this.#options;
     for (const subscriber of subscribers) {

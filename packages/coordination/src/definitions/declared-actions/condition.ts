@@ -16,7 +16,7 @@ const comparisons = ['eq', 'ne', 'lt', 'le', 'gt', 'ge', 'in'];
 export interface ConditionBounds {
   /** Maximum nesting of operators. */
   readonly levelsMax?: number;
-  /** The allowed first names of a path; any if absent. */
+  /** The allowed roots of a path; any if absent. */
   readonly roots?: readonly string[];
 }
 

@@ -19,7 +19,7 @@ const stored = async (execution: unknown) => {
 
 const retry = { backoffSeconds: 60, maxBackoffSeconds: 3600 };
 
-test('a new version stores the defaults: a pause of a minute that doubles to an hour, and startDateHolds', async () => {
+test('a new version stores the defaults: a pause of a minute that doubles up to an hour, and startDateHolds', async () => {
   for (const left of [undefined, null, {}, { retry: null, startDateHolds: null }, { retry: {} }])
     assert.deepEqual(await stored(left), { retry, startDateHolds: true }, JSON.stringify(left));
   assert.deepEqual(await stored({ progressTimeoutSeconds: 9, startDateHolds: false }), {

@@ -64,7 +64,7 @@ function claimableBlocked(known: KnownStatuses, sent: Json | undefined): { claim
     if (known.get(named) !== 'blocked')
       refuseLifecycle(
         `${path}/${index}`,
-        'must be a status of category blocked: a claim may start from every other open one',
+        'must be a status of category blocked: a claim may start from every other open status',
       );
     return named;
   });
@@ -101,7 +101,8 @@ export interface ClaimMoves {
   /** The statuses from which a claim moves a task. */
   claimFrom: string[];
   /**
-   * Null unless a declared edge leads to it from the claim status: a release only moves a task along a declared edge.
+   * Null unless there is a declared transition to it from the claim status: a release only moves a task along declared
+   * transitions.
    */
   releaseStatus: string | null;
   releaseCategory: StatusCategory | null;

@@ -31,7 +31,7 @@ export interface TypeRules {
   readonly approvalSchema: ApprovalSchema;
   readonly completionSchema: CompletionSchema;
   /**
-   * The retries after failed attempts; undefined for versions that are older than retries, whose tasks are available
+   * The retries after failed attempts; undefined for versions that predate retries, whose tasks are available
    * immediately.
    */
   readonly retry: Retry | undefined;
