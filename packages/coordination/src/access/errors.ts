@@ -20,7 +20,7 @@ export const errors = {
     'Request the scope of this audience when you exchange the credential, or have its scope ceiling raised.',
   ),
   purpose_ref_required: forbidden(
-    'A token for decisions does not name the approval that it is for.',
+    'A token for decisions does not specify the approval that it is for.',
     'Exchange the credential again with the id of the approval as `purpose_ref`.',
   ),
   not_entitled: forbidden(
@@ -37,7 +37,7 @@ export const errors = {
   ),
   visibility_escalation: forbidden(
     'A caller that sees only its own workspaces cannot grant visibility of the whole tenant.',
-    'Send `visibility` as `members`, or have somebody bind the identity who sees the whole tenant.',
+    'Send `visibility` as `members`, or have a caller that sees the whole tenant bind the identity.',
     {
       refused:
         'POST /principals/{id}/iam-bindings {"issuer":"https://iam.example.com","iamTenantId":"<iamTenantId>","iamPrincipalId":"<iamPrincipalId>","permissions":["tasks.read"],"visibility":"tenant"}',

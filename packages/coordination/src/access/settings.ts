@@ -79,7 +79,7 @@ export const settings = {
     min: 1,
     max: 60,
     unit: seconds,
-    doc: 'The interval at which that list is read: how long a revoked token may still be accepted. In the default run a revocation takes effect at once.',
+    doc: 'The interval at which that list is read: the time for which a revoked token may still be accepted. In the default run a revocation takes effect at once.',
   }),
   CP_IAM_REVOCATIONS_STALE_AFTER_SECONDS: integer({
     default: 300,
@@ -91,13 +91,13 @@ export const settings = {
     default: 30,
     min: 0,
     unit: seconds,
-    doc: 'How long a cached binding is used before it is read again.',
+    doc: 'The age at which a cached binding is read again.',
   }),
   CP_IAM_BINDING_STALE_AFTER_SECONDS: integer({
     default: 120,
     min: 0,
     unit: seconds,
-    doc: 'How long a cached binding is used while the database is unavailable, and how long an unknown identity is cached.',
+    doc: 'The time for which a cached binding is used while the database is unavailable, and for which an unknown identity is cached.',
   }),
   CP_IAM_BASE_URL: text({
     default: 'http://localhost:8010',
@@ -138,13 +138,13 @@ export const settings = {
     min: 1,
     max: 86_400,
     unit: seconds,
-    doc: 'How long an answer of the license service is cached.',
+    doc: 'The time for which a response of the license service is cached.',
   }),
   CP_ENTITLEMENT_DEGRADED_MAX_AGE_SECONDS: integer({
     default: 0,
     max: 86_400,
     unit: seconds,
-    doc: 'The age up to which a cached answer is used while the license service is unavailable, but not after its expiry; 0 refuses requests at once.',
+    doc: 'The age up to which a cached response is used while the license service is unavailable, but not after its expiry; 0 refuses requests at once.',
   }),
   CP_ENTITLEMENT_TIMEOUT_SECONDS: integer({
     default: 3,
@@ -195,7 +195,7 @@ export const settings = {
     default: 5,
     max: 300,
     unit: seconds,
-    doc: 'How long decisions are cached; decisions on deciding approvals and on changing principals never are.',
+    doc: 'The time for which decisions are cached; decisions on deciding approvals and on changing principals never are.',
   }),
   CP_SECRET_STORE_URL: text({
     default: '',

@@ -272,7 +272,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   },
   {
     tag: 'Authorization',
-    about: 'Checks of what the caller may do, in advance.',
+    about: "Checks of the caller's permitted actions, in advance.",
     endpoints: authzApi,
   },
   {

@@ -17,7 +17,7 @@ export async function requireActiveCaller(tx: Db, { tenantId, principalId }: Cal
 }
 
 /**
- * Locks another principal that this command assigns something to, so that it can't be disabled before the commit.
+ * Locks another principal to which this command assigns work or rights, so that it can't be disabled before the commit.
  * @throws Refusal `not_found`
  */
 export async function lockPrincipal(

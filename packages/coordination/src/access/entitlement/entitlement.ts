@@ -43,7 +43,7 @@ type EntitlementSettings = Pick<
   | 'CP_ENTITLEMENT_TIMEOUT_SECONDS'
 >;
 
-/** Each process caches decisions by itself; `/metrics` reports the size of the cache. */
+/** Each process has its own cache of decisions; `/metrics` reports the size of the cache. */
 export function createEntitlement(
   service: LicenceService,
   settings: EntitlementSettings,

@@ -14,7 +14,7 @@ import {
 /** Baton's own protocol for decision points. See docs/reference/authorization.md#wire-baton. */
 
 const word = z.string().max(200);
-/** A string, or a number as a string; null for anything else. */
+/** A string, or a number as a string; null for any other value. */
 const version = z.union([word, z.number()]).nullish().catch(undefined);
 const Answer = z.object({
   allowed: z.boolean(),

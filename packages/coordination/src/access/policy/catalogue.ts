@@ -12,8 +12,8 @@ export type ResourceType =
   | 'memory_namespace';
 
 /**
- * The kinds of objects on which a permission is checked, the most specific first; the tenant if the request has none of
- * them. `local`: never delegated. A new object is checked on the workspace in which it is created.
+ * The kinds of objects on which a permission is checked, the most specific first; the tenant if the request refers to
+ * none of them. `local`: never delegated. A new object is checked on the workspace in which it is created.
  */
 const askedOn: Readonly<Record<Permission, readonly ResourceType[] | 'local'>> = {
   'principals.read': [],

@@ -116,7 +116,7 @@ export class PolicyRights extends DecidedPermissions {
    * A Refusal marks a decision that failed: it is thrown when the permission is checked, in the order of the checks.
    */
   #outcomes = new Map<Permission, Outcome | Refusal>();
-  /** The granted ids per permission and type; `each` where the decision point lists none. */
+  /** The granted ids per permission and type; `each` if the decision point can't list them. */
   readonly #lists = new Map<string, ReadonlySet<string> | 'each'>();
   readonly #objects = new Map<string, boolean>();
   /** Keyed by action and object. */

@@ -38,8 +38,8 @@ export const disableEvents = [
 ];
 
 /**
- * Disables a principal and ends everything it has; a repeat changes nothing. Its API keys remain but aren't accepted.
- * The response follows the first batch of its work; the event counts all of it. See
+ * Disables a principal and ends everything that it has; a repeat changes nothing. Its API keys remain but aren't
+ * accepted. The response follows the first batch of its work; the event counts all of it. See
  * docs/reference/access.md#disable-a-principal.
  * @throws Refusal `not_found`, `principal_kind_not_disableable`, `cannot_disable_self`, `permission_escalation`,
  * `use_agent_retire`
@@ -147,8 +147,8 @@ export async function requireMayDisable(
 }
 
 /**
- * Enables a principal. Only its status is restored: what the disable ended remains ended, but its live API keys are
- * accepted again.
+ * Enables a principal. Only its status is restored: objects that the disable ended remain ended, but its live API keys
+ * are accepted again.
  * @throws Refusal `not_found`, `principal_kind_not_enableable`, `permission_escalation`, `use_agent_publish`
  */
 export async function enablePrincipal(

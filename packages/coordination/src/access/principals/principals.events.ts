@@ -19,7 +19,7 @@ export const principalUpdated = defineEvent(
   z.strictObject({ principalId: Uuid, version: z.int(), changes: z.array(z.string()) }),
 );
 
-/** The numbers count what the disable ended. */
+/** The numbers of objects that the disable ended. */
 export const principalDisabled = defineEvent(
   'principal.disabled',
   'principal',

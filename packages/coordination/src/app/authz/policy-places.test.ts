@@ -416,7 +416,7 @@ const files: readonly Filing[] = [
   ...(['of the request', 'of the document'] as const).map((named) => ({
     name: `with a rule, in a workspace ${named}`,
     of: 'applyPackage',
-    // The places of the rules are known after reading them: the kind as a whole is authorized on the tenant first.
+    // The workspaces of the rules are known after reading them: the kind as a whole is authorized on the tenant first.
     also: named === 'of the document' ? ['packages.plan', 'rules.write tenant'] : ['packages.plan'],
     async prepare({ to }: Places) {
       const { key, ...spec } = ruleBody() as { key: string };

@@ -60,7 +60,7 @@ test('the ETag is event-types- and a SHA-256; If-None-Match with it returns 304,
   assert.deepEqual([other.status, other.body], [200, first.body]);
 });
 
-test('it needs events.read and takes no query', async () => {
+test('it requires events.read and accepts no query parameters', async () => {
   const other = await baton.actor({ permissions: ['tasks.read'] });
   const refused = await other.get('/event-types');
   assert.deepEqual([refused.status, refused.body.error.code], [403, 'permission_denied']);

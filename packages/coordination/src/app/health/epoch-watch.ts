@@ -54,7 +54,7 @@ export function logEpoch(log: Logger, reason: string | undefined): void {
   else
     log.warn(
       { reason },
-      'the database was restored, or now runs in another cluster: journal positions continue above all earlier ones',
+      'the database was restored, or runs in another cluster: journal positions continue above all earlier ones',
     );
 }
 

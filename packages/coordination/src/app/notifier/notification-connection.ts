@@ -64,7 +64,7 @@ export class NotificationConnection {
     }
   }
 
-  /** An attempt in progress ends by itself as soon as it gets its connection. */
+  /** An attempt in progress ends on its own as soon as it gets its connection. */
   async close(): Promise<void> {
     const before = this.#state;
     this.#state = { name: 'closed' };

@@ -54,7 +54,7 @@ export class TenantTail {
 
   /**
    * Starts to follow from `at`, if the later messages are still kept.
-   * @returns false when the follower must read the database first
+   * @returns false if the follower must read the database first
    */
   follow(follower: Follower, at: JournalPosition): boolean {
     const kept = this.#followers.size === 0 || this.#kept === undefined ? new KeptMessages(at) : this.#kept;

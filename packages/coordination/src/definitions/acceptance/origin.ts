@@ -38,7 +38,7 @@ export function parseOrigin(sent: unknown, field = 'origin'): Origin {
     refuse('ruleId', 'belongs to the kind rule, which needs it');
   if (origin.kind === 'rule' && origin.evidence.length === 0)
     refuse('evidence', 'is required for the kind rule');
-  if (origin.evidence.some(({ check }) => check != null)) refuse('evidence', 'must not name a check');
+  if (origin.evidence.some(({ check }) => check != null)) refuse('evidence', 'must not specify a check');
   if (origin.ref) refuseSecretText(origin.ref, `${field}.ref`);
   return { ...origin, evidence: parseEvidence(origin.evidence, `${field}.evidence`) };
 }
